@@ -8,6 +8,8 @@ mod images;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
+#[path = "cure/told.rs"]
+mod told;
 
 use std::path::Path;
 

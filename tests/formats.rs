@@ -269,6 +269,29 @@ fn reviewdog_gets_ranges_related_places_and_suggestions() {
 }
 
 #[test]
+fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
+    let with = |change: fn(&mut Fix)| {
+        let mut report = full();
+        change(&mut report.subjects[0].findings[0].fixes[0]);
+        let line = told("rdjsonl", &report).lines().next().map(json).expect("a line");
+        let log = json(&told("sarif", &report));
+        [line["suggestions"].is_array(), log["runs"][0]["results"][0]["fixes"].is_array()]
+    };
+    for (change, expected) in [
+        ((|_| {}) as fn(&mut Fix), [true, true]),
+        (|fix| fix.breaks.push("edge".to_owned()), [false, false]),
+        (|fix| fix.edits.clear(), [false, false]),
+        (|fix| fix.settles = std::mem::take(&mut fix.cures), [false, false]),
+        // A description says that it is made by hand, and a suggestion has none.
+        (|fix| "manual".clone_into(&mut fix.safety), [false, true]),
+    ] {
+        assert_eq!(with(change), expected);
+    }
+    let text = told("sarif", &full());
+    assert!(text.contains("take an older tag (unsafe; starts then on desk-3090)"), "{text}");
+}
+
+#[test]
 fn reviewdog_gets_several_changes_of_a_file_as_one() {
     let change = |start: usize, end: usize, new: &str, path: &str| Edit {
         path: path.to_owned(),
@@ -356,7 +379,7 @@ fn markdown_has_the_matrix_then_the_findings() {
         "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (jit) | ❓ cannot tell |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",
         "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
-        "\n  - fix (unsafe): take an older tag\n",
+        "\n  - fix (unsafe; starts then on desk-3090): take an older tag\n",
         "config only: layers were not read",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

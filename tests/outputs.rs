@@ -352,7 +352,7 @@ fn one_cause_on_several_pools_is_told_once() {
     );
     let three = told(&["A100", "H100", "L4", "V100"]);
     let [line] = three.as_slice() else { panic!("one finding: {three:?}") };
-    assert!(line.contains("(torch on the GPUs of 3 pools)") && line.ends_with(" [a100, h100, l4]"), "{line}");
+    assert!(line.contains("(torch on the GPUs of these pools)") && line.ends_with(" [a100, h100, l4]"), "{line}");
     let json: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "json"]))).expect("JSON");
     let messages: Vec<&Value> =
         json["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().map(|one| &one["message"]).collect();

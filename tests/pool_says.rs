@@ -61,12 +61,12 @@ fn a_declared_cuda_is_told_of_several_pools_too() {
     let (by, by_too) = (pool("c", "550.90.07", "11.4"), pool("d", "550.54.15", "11.4"));
     let other = pool("e", "550.54.15", "11.2");
     for (pools, ends) in [
-        (vec![old.clone(), older], vec!["on driver of 2 pools"]),
+        (vec![old.clone(), older], vec!["on driver of these pools"]),
         (
             vec![old, by.clone()],
             vec!["on driver 450.80.02", "on driver 550.90.07 with CUDA 11.4, as the pool's `driver_cuda` says"],
         ),
-        (vec![by.clone(), by_too], vec!["on driver of 2 pools with CUDA 11.4, as the `driver_cuda` of each says"]),
+        (vec![by.clone(), by_too], vec!["on driver of these pools with CUDA 11.4, as the `driver_cuda` of each says"]),
         (
             vec![by, other],
             vec![

@@ -126,6 +126,9 @@ fn a_new_pool_tells_what_is_ready_for_it() {
     let done = place.run(&[&["fleet", "what-if"], &ALL[..], &["--add", "h100: gpu=H100, driver=580.95.05"]].concat());
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(out(&done).contains("new pool `h100`: 1 not ready: `cuda11.image.toml`"), "{}", out(&done));
+    // What is not said of the pool is asked for where it decides, and nowhere else.
+    assert!(!out(&done).contains("would tell"), "{}", out(&done));
+    assert_eq!(ready["missing"], Value::Array(Vec::new()), "{ready}");
 }
 
 #[test]

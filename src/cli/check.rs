@@ -54,6 +54,12 @@ struct Read {
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     outputs::agreed(&options.judging)?;
+    if options.fixing.is_idle() {
+        writeln!(
+            streams::err(),
+            "warning: --unsafe-fixes changes nothing by itself: --fix writes changes, --diff prints them"
+        )?;
+    }
     let mut read = read(options, knowledge)?;
     if options.fixing.writes() && options.paths.iter().any(|path| path.as_os_str() == "-") {
         return Err(Failure::Said(
@@ -69,6 +75,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
             &read.fleet.name,
             &read.sources,
         );
+    }
+    if options.fixing.prints() || options.fixing.writes() {
+        fix::tell_textless(&read.inputs.subjects)?;
     }
     if options.fixing.prints() {
         return fix::print(read.run(knowledge), options);

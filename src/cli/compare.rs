@@ -36,6 +36,7 @@ use crate::compare::Smallest;
 use crate::compare::model::Comparison;
 use crate::compare::model::Older;
 use crate::compare::model::Pair;
+use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -126,7 +127,10 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let sides = if unread {
         Vec::new()
     } else {
-        compare::pairs(named(judged_was, &before, of_git), named(judged_is, &after, of_git))
+        let [old, new] = [(judged_was, &was, &before), (judged_is, &is, &after)]
+            .map(|(judged, side, given)| named(judged, side, given, of_git, &sources));
+        let like = |side: &Side, one: &Named<usize>| likeness(side.subjects.get(one.with)?, reading);
+        compare::pairs(old, new, [&|one| like(&was, one), &|one| like(&is, one)])
     };
     let many = ALL_SOUGHT < sides.len();
     let pairs = parallel::map(judging.jobs(), &sides, |sides| pair(sides, &was, &is, many, reading));
@@ -267,15 +271,39 @@ fn read(
 }
 
 /// The judged subjects of a side with the names that both sides share.
-fn named(judged: Vec<model::Subject>, given: &Given, repository: Option<&Repository>) -> Vec<Named<usize>> {
+fn named(
+    judged: Vec<model::Subject>,
+    side: &Side,
+    given: &Given,
+    repository: Option<&Repository>,
+    sources: &Sources,
+) -> Vec<Named<usize>> {
     let named = |(with, mut judged): (usize, model::Subject)| {
         let key = given.key(&judged.name, repository);
         if repository.is_some() && matches!(given, Given::Inputs(_)) {
             judged.name.clone_from(&key);
         }
-        Named { key, judged, with }
+        let source = match side.subjects.get(with).map(|subject| &subject.content) {
+            Some(Content::Dockerfile { source, .. }) => Some(*source),
+            Some(Content::Saved(saved)) => saved.dockerfile.as_ref().map(|(source, _)| *source),
+            Some(Content::Fixed(_) | Content::ByPlatform(_)) | None => None,
+        };
+        let text = source.map(|source| sources.get(source).text().to_owned());
+        Named { key, text, judged, with }
     };
     judged.into_iter().enumerate().map(named).collect()
+}
+
+/// What of a subject decides how it ends; none where nothing in it concerns a GPU.
+fn likeness(subject: &Subject, reading: Reading<'_>) -> Option<String> {
+    let images = images(subject, reading);
+    (!images.is_empty()).then(|| images.likeness())
+}
+
+fn images(subject: &Subject, reading: Reading<'_>) -> Images {
+    let Reading { fleet, knowledge, judging, .. } = reading;
+    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+    Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge)
 }
 
 /// The difference of one image.
@@ -293,14 +321,17 @@ fn pair(sides: &Sides<usize>, was: &Side, is: &Side, many: bool, reading: Readin
         };
         Some((drivers(one, &asked, reading), drivers(other, &asked, reading)))
     };
-    compare::compare(name, old, new, if many && !differs { None } else { least() })
+    let told = compare::compare(name, old, new, if many && !differs { None } else { least() });
+    match compare::renamed_from(sides) {
+        Some(from) => told.renamed(from),
+        None => told,
+    }
 }
 
 /// The smallest driver on each pool that is asked for, where it can be told.
 fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_>) -> Least {
-    let Reading { fleet, knowledge, judging, .. } = reading;
-    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    let images = Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge);
+    let Reading { fleet, knowledge, .. } = reading;
+    let images = images(subject, reading);
     let mut known: BTreeMap<String, (least::Least, Option<least::Older>)> = BTreeMap::new();
     let mut found = Least::new();
     for pool in fleet.pools.iter().filter(|pool| asked(&pool.name.value)) {
@@ -314,12 +345,14 @@ fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_
             least::Least::Never => None,
             least::Least::Open => continue,
         };
-        if !least::starts_below(&images, pool, driver, knowledge) {
-            let older =
-                older.map(|older| Older { driver: older.driver.to_string(), route: older.route.name().to_owned() });
-            let smallest = Smallest { driver: driver.map(|driver| driver.to_string()), older };
-            found.insert(pool.name.value.clone(), smallest);
+        let below = least::starts_below(&images, pool, driver, knowledge);
+        if below && driver.is_none() {
+            // It starts with the driver that the pool has, which is none of those that are known.
+            continue;
         }
+        let older = older.map(|older| Older { driver: older.driver.to_string(), route: older.route.name().to_owned() });
+        let smallest = Smallest { driver: driver.map(|driver| driver.to_string()), older, below };
+        found.insert(pool.name.value.clone(), smallest);
     }
     found
 }

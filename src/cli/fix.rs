@@ -21,8 +21,11 @@ use crate::cure;
 use crate::cure::Repair;
 use crate::cure::Safety;
 use crate::edit;
+use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Settings;
+use crate::judge::Subject;
+use crate::report::escape::clean;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
 
@@ -76,6 +79,29 @@ fn round(run: Run<'_>, options: &CheckArgs, writable: impl Fn(&Path) -> Result<(
         (text.name().to_owned(), (text.text().to_owned(), new))
     };
     Ok(Round { texts: texts.into_iter().map(both).collect(), told, refused })
+}
+
+/// So many inputs are named that cannot be changed.
+const NAMED: usize = 4;
+
+/// Says which inputs hold no text that could be changed.
+pub(crate) fn tell_textless(subjects: &[Subject]) -> io::Result<()> {
+    let textless = |subject: &&Subject| !matches!(subject.content, Content::Dockerfile { .. });
+    let mut names: Vec<String> = subjects.iter().filter(textless).map(|one| clean(&one.name).into_owned()).collect();
+    names.dedup();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    writeln!(
+        streams::err(),
+        "no text to change of {}: a saved report or a description is none; --show-fixes tells what cures",
+        names.join(", ")
+    )
 }
 
 /// Prints what would be written as one patch.

@@ -140,6 +140,7 @@ pub(crate) fn write(
         }
         if unasked {
             subject.findings.iter_mut().for_each(|finding| finding.fixes.clear());
+            subject.split = None;
         }
         subject
     });

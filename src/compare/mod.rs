@@ -7,9 +7,11 @@ mod pair;
 mod print;
 mod words;
 
+pub use self::pair::Likeness;
 pub use self::pair::Named;
 pub use self::pair::Sides;
 pub use self::pair::pairs;
+pub use self::pair::renamed_from;
 pub use self::print::human;
 pub use self::print::markdown;
 pub use self::words::list;
@@ -39,6 +41,8 @@ pub struct Smallest {
     pub driver: Option<String>,
     /// The oldest one below it that does all the same.
     pub older: Option<Older>,
+    /// Whether the pool has such an older one, and starts.
+    pub below: bool,
 }
 
 /// The difference between what an image was and what it is, with the smallest drivers of both, where those were sought.
@@ -61,6 +65,7 @@ pub fn compare(name: &str, before: Option<&Subject>, after: Option<&Subject>, le
         name: name.to_owned(),
         before: before.map(title),
         after: after.map(title),
+        renamed_from: None,
         summary,
         new_findings: after.map_or_else(Vec::new, |after| new_findings(before, after)),
         pools,
@@ -101,15 +106,20 @@ fn differing(before: &Least, after: &Least) -> Vec<Drivers> {
         let Some(is) = after.get(pool).filter(|is| is.driver != was.driver) else { continue };
         let one = Drivers {
             pools: Vec::new(),
+            below: Vec::new(),
             before: was.driver.clone(),
             after: is.driver.clone(),
             older_before: was.older.clone(),
             older_after: is.older.clone(),
         };
-        let same = |other: &Drivers| Drivers { pools: Vec::new(), ..other.clone() } == one;
-        match found.iter_mut().find(|other| same(other)) {
-            Some(other) => other.pools.push(pool.clone()),
-            None => found.push(Drivers { pools: vec![pool.clone()], ..one }),
+        let same = |other: &Drivers| Drivers { pools: Vec::new(), below: Vec::new(), ..other.clone() } == one;
+        let at = found.iter().position(same).unwrap_or(found.len());
+        if at == found.len() {
+            found.push(one);
+        }
+        if let Some(same) = found.get_mut(at) {
+            same.pools.push(pool.clone());
+            same.below.extend(is.below.then(|| pool.clone()));
         }
     }
     found

@@ -34,6 +34,8 @@ pub struct Pair {
     pub before: Option<String>,
     /// What it is called; none where there is none any more.
     pub after: Option<String>,
+    /// The name that its Dockerfile had, where it is another now.
+    pub renamed_from: Option<String>,
     /// What the change does, in sentences.
     pub summary: Vec<String>,
     /// One entry for each pool on which one of them runs.
@@ -42,6 +44,16 @@ pub struct Pair {
     pub drivers: Vec<Drivers>,
     /// Findings that were not there before, with the pools on which they are new.
     pub new_findings: Vec<model::Finding>,
+}
+
+impl Pair {
+    /// The same with the name that the Dockerfile had.
+    #[must_use]
+    pub fn renamed(mut self, from: &str) -> Self {
+        self.summary.insert(0, format!("renamed from `{from}`"));
+        self.renamed_from = Some(from.to_owned());
+        self
+    }
 }
 
 /// What a change does on one pool.
@@ -75,6 +87,8 @@ pub struct End {
 pub struct Drivers {
     /// Their names.
     pub pools: Vec<String>,
+    /// Those of them that have an older driver than the smallest, and on which it starts all the same.
+    pub below: Vec<String>,
     /// The driver from which on it started; none where none does.
     pub before: Option<String>,
     /// The driver from which on it starts; none where none does.

@@ -48,7 +48,8 @@ pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Res
 /// Whether there is anything to tell of it.
 fn changed(pair: &Pair) -> bool {
     let pools = pair.pools.iter().any(|pool| pool.change != Change::Same);
-    pools || !pair.drivers.is_empty() || !pair.new_findings.is_empty() || pair.before.is_none() || pair.after.is_none()
+    let moved = pair.before.is_none() || pair.after.is_none() || pair.renamed_from.is_some();
+    pools || moved || !pair.drivers.is_empty() || !pair.new_findings.is_empty()
 }
 
 fn heading(pair: &Pair) -> String {
@@ -56,6 +57,21 @@ fn heading(pair: &Pair) -> String {
         (Some(before), Some(after)) if before != after => format!("{before} -> {after}"),
         _ => pair.name.clone(),
     }
+}
+
+/// The same without the revisions, which are those of the whole comparison.
+fn short_heading(pair: &Pair) -> String {
+    let (Some(before), Some(after)) = (&pair.before, &pair.after) else { return heading(pair) };
+    let was = below(before, pair.renamed_from.as_ref().unwrap_or(&pair.name));
+    let is = below(after, &pair.name);
+    if was == is { is.to_owned() } else { format!("{was} -> {is}") }
+}
+
+/// A title from the name on that stands in it behind a revision.
+fn below<'a>(title: &'a str, name: &str) -> &'a str {
+    let behind = title.match_indices(':').filter_map(|(at, _)| title.get(at + 1..));
+    let mut named = behind.filter(|rest| !name.is_empty() && rest.starts_with(name));
+    named.next().unwrap_or(title)
 }
 
 fn cell(end: Option<&End>) -> String {
@@ -116,7 +132,7 @@ pub fn markdown(told: &Comparison, room: Room, out: &mut dyn io::Write) -> io::R
 }
 
 fn section(pair: &Pair) -> String {
-    let mut text = format!("\n### {}\n\n", code(&heading(pair)));
+    let mut text = format!("\n### {}\n\n", code(&short_heading(pair)));
     for line in &pair.summary {
         let _ = writeln!(text, "- {}", prose(line));
     }

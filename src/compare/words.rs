@@ -63,8 +63,14 @@ fn driver(one: &Drivers, everywhere: bool) -> String {
     let names: Vec<&str> = one.pools.iter().map(String::as_str).collect();
     let on = if everywhere { String::new() } else { format!(" on {}", list(&names)) };
     // Who has one of those starts, and does no longer after an upgrade to one of those between.
+    let below: Vec<&str> = one.below.iter().map(String::as_str).collect();
+    let own = match below.len() {
+        0 => String::new(),
+        1 => format!(", that of pool {} among them", list(&below)),
+        _ => format!(", those of pools {} among them", list(&below)),
+    };
     let older = one.older_after.as_ref().map_or_else(String::new, |older| {
-        format!(", though some older ones from {} on start it, too ({})", older.driver, older.route)
+        format!(", though some older ones from {} on start it, too ({}){own}", older.driver, older.route)
     });
     match (&one.before, &one.after) {
         (Some(before), Some(after)) => {
@@ -96,13 +102,7 @@ pub fn summary(pairs: &[Pair]) -> Vec<String> {
         };
         pairs.iter().filter_map(told).collect()
     };
-    let sentence = |verb: &str, change: Change| {
-        let mut images = with(change);
-        let more = images.len().saturating_sub(NAMED);
-        images.truncate(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!images.is_empty()).then(|| format!("{verb}: {}{more}", images.join(", ")))
-    };
+    let sentence = |verb: &str, change: Change| named(verb, with(change));
     let otherwise = |pair: &&Pair| pair.pools.iter().any(|pool| pool.change != Change::Same);
     let changed = pairs.iter().filter(otherwise).count();
     let mut told = vec![format!("{changed} of {} end otherwise", count(pairs.len(), "image"))];
@@ -115,7 +115,17 @@ pub fn summary(pairs: &[Pair]) -> Vec<String> {
     }
     told.extend(arrived);
     told.extend(sentence("can no longer be told", Change::Unsure));
+    let renamed = |pair: &Pair| pair.renamed_from.as_ref().map(|from| format!("`{from}` to `{}`", pair.name));
+    told.extend(named("renamed", pairs.iter().filter_map(renamed).collect()));
     told
+}
+
+/// The first of some images behind a word, and how many more there are.
+fn named(word: &str, mut images: Vec<String>) -> Option<String> {
+    let more = images.len().saturating_sub(NAMED);
+    images.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!images.is_empty()).then(|| format!("{word}: {}{more}", images.join(", ")))
 }
 
 /// The images that were not there before and start, with the pools on which they do.
@@ -125,11 +135,7 @@ fn arrived(pairs: &[Pair]) -> Option<String> {
         let names: Vec<&str> = pair.pools.iter().filter(starts).map(|pool| pool.pool.as_str()).collect();
         (pair.before.is_none() && !names.is_empty()).then(|| format!("`{}` on {}", pair.name, list(&names)))
     };
-    let mut images: Vec<String> = pairs.iter().filter_map(told).collect();
-    let more = images.len().saturating_sub(NAMED);
-    images.truncate(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!images.is_empty()).then(|| format!("is new and starts: {}{more}", images.join(", ")))
+    named("is new and starts", pairs.iter().filter_map(told).collect())
 }
 
 fn raises(before: &str, after: &str) -> bool {
@@ -174,7 +180,7 @@ mod tests {
         let told = |before: Option<&str>, after: Option<&str>, all| {
             let [before, after] = [before, after].map(|driver| driver.map(str::to_owned));
             let pools = vec!["a".to_owned(), "b".to_owned()];
-            let one = Drivers { pools, before, after, older_before: None, older_after: None };
+            let one = Drivers { pools, below: Vec::new(), before, after, older_before: None, older_after: None };
             let older = Older { driver: "470.57.02".to_owned(), route: "forward-compat".to_owned() };
             let more = Drivers { older_before: Some(older.clone()), older_after: Some(older), ..one.clone() };
             let [plain, more] = [one, more].map(|one| drivers(&[one], all).join(""));

@@ -30,7 +30,7 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
     let subject = &keeping(subject);
     if let Some(found) = offer_to_errors(judged, subject, settings, hosts) {
         note(judged, found.cut);
-        judged.inspected.notes.extend(found.split);
+        judged.inspected.notes.extend(judged.split.clone());
     }
     let open = |finding: &model::Finding| is_open(finding);
     if judged.findings.iter().any(open) {
@@ -46,7 +46,7 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
     }
 }
 
-/// Looks for changes that cure, and gives them to the errors alone; nothing else of the report changes.
+/// Looks for changes that cure, and gives them to the errors alone; of the rest of the report only the smallest split.
 pub fn offer_for_failures(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
     offer_to_errors(judged, &keeping(subject), settings, hosts);
 }
@@ -65,6 +65,7 @@ fn offer_to_errors(
         let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
         found.tried.extend(newer);
         give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
+        judged.split = found.split.take();
         tell_drivers(judged, &found, drivers);
         found
     })
@@ -124,7 +125,7 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
     model::Fix {
         title: tried.title.clone(),
         kind: tried.kind.name().to_owned(),
-        safety: tried.safety.name().to_owned(),
+        safety: if tried.breaks.is_empty() { tried.safety } else { tried.safety.max(Safety::Unsafe) }.name().to_owned(),
         edits: edits.collect(),
         cures: tried.cures.clone(),
         settles: tried.settles.clone(),

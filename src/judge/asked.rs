@@ -98,6 +98,7 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
         images: Vec::new(),
         gpu_content: false,
         inspected: model::Inspected { depth: "text".to_owned(), notes: Vec::new() },
+        split: None,
         verdicts: Vec::new(),
         findings,
         facts: Vec::new(),

@@ -145,7 +145,7 @@ fn startup(
             severity: severity(page, Some(&one.pool.name.value), settings),
             host,
             message: message(verdict, settings.knowledge),
-            general: message_of_several(host, wall, 0, settings.knowledge),
+            general: message_of_several(host, wall, settings.knowledge),
             pools: vec![one],
             locations,
         };
@@ -196,7 +196,7 @@ impl<'a> Met<'a> {
         let page = settings.book.startup(self.wall.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
         if self.message.is_empty() {
-            self.message = message_of_several(self.host, self.wall, pools.len(), settings.knowledge);
+            self.message = self.general;
         }
         let words = PoolWords {
             name: pools.join("`, `"),

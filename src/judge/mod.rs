@@ -287,6 +287,7 @@ fn judge_inferred(
             depth: depth(&subject.content).to_owned(),
             notes: subject.notes.iter().cloned().chain(beside.notes).collect(),
         },
+        split: None,
         verdicts: Vec::new(),
         findings: Vec::new(),
         facts: if settings.detail.steps() { facts::report(&builds, places, everything) } else { Vec::new() },

@@ -159,8 +159,8 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
 }
 
 /// What users of several pools would see that meet this wall, without the GPU and the driver of each.
-pub(super) fn message_of_several(host: &HostFate<'_>, wall: Wall, pools: usize, knowledge: Knowledge) -> String {
-    words::message_of_several(host.replay(knowledge), wall, pools)
+pub(super) fn message_of_several(host: &HostFate<'_>, wall: Wall, knowledge: Knowledge) -> String {
+    words::message_of_several(host.replay(knowledge), wall)
 }
 
 /// What other nodes of a pool, or other builds behind the tag, meet, where all fail and not all at this wall.

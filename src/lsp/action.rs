@@ -86,7 +86,7 @@ fn cure(fix: &Fix, preferred: bool, shown: &Diagnostic, places: &Places<'_, '_>,
         return None;
     }
     Some(json!({
-        "title": format!("{} ({}; {})", fix.title, fix.safety, fix.effects()),
+        "title": fix.told(),
         "kind": "quickfix",
         "isPreferred": preferred,
         "diagnostics": [shown],

@@ -21,6 +21,7 @@ use crate::report::model::ImageOf;
 use crate::report::model::InputError;
 use crate::report::observed::Observed;
 use crate::report::observed::Text;
+use crate::report::thin::Thin;
 
 /// What of a report is judged again.
 #[derive(Clone, Debug, Deserialize)]
@@ -64,13 +65,17 @@ impl Kept {
     }
 }
 
-/// Reads a report; `open` is asked twice for its bytes, and has to give the same ones.
+/// Reads a report; `open` is asked several times for its bytes, and has to give the same ones.
 pub fn read<R: io::Read>(open: impl Fn() -> io::Result<R>) -> Result<Again, ReadError> {
     let open = || open().map_err(|error| ReadError::Syntax(serde_json::Error::io(error)));
     match version(open()?)? {
         None => Err(ReadError::NoVersion),
         Some(version) if version.as_u64() == Some(u64::from(SCHEMA_VERSION)) => {
-            serde_json::from_reader(open()?).map_err(of_shape)
+            match serde_json::from_reader(io::BufReader::new(Thin::new(open()?))) {
+                Ok(again) => Ok(again),
+                // The whole text tells what is wrong, and where.
+                Err(_) => serde_json::from_reader(open()?).map_err(of_shape),
+            }
         }
         Some(version) => Err(ReadError::Version(version.to_string())),
     }

@@ -189,6 +189,7 @@ mod tests {
             images: Vec::new(),
             gpu_content: true,
             inspected: Inspected { depth: "text".to_owned(), notes: Vec::new() },
+            split: None,
             verdicts: Vec::new(),
             findings: Vec::new(),
             facts: Vec::new(),

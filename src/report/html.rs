@@ -307,7 +307,10 @@ fn card(finding: &Finding, subject: &Subject) -> Card {
         fixes: finding
             .fixes
             .iter()
-            .map(|fix| Change { safety: visible(&fix.safety), title: visible(&fix.title) })
+            .map(|fix| Change {
+                safety: visible(&format!("{}; {}", fix.safety, fix.effects())),
+                title: visible(&fix.title),
+            })
             .collect(),
     }
 }

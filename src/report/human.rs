@@ -133,8 +133,7 @@ pub(super) fn fix_line(fix: &Fix) -> String {
     } else {
         "this makes it certain"
     };
-    let needs = fix.needs().map_or_else(String::new, |needs| format!("; {needs}"));
-    format!("{what}: {} ({}; {}{needs})", fix.title, fix.safety, fix.effects())
+    format!("{what}: {}", fix.told())
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {

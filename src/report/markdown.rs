@@ -158,7 +158,8 @@ fn item(finding: &Finding, places: &[String]) -> String {
         let _ = write!(item, "\n  - help: {}", prose(help));
     }
     for fix in finding.fixes.iter().take(NAMED) {
-        let _ = write!(item, "\n  - fix ({}): {}", prose(&fix.safety), prose(&fix.title));
+        let _ =
+            write!(item, "\n  - fix ({}): {}", prose(&format!("{}; {}", fix.safety, fix.effects())), prose(&fix.title));
     }
     item.push('\n');
     item

@@ -31,6 +31,7 @@ pub mod sink;
 pub mod snippet;
 pub mod spot;
 pub mod summary;
+mod thin;
 pub mod uri;
 pub mod why;
 pub mod words;

@@ -103,6 +103,10 @@ pub struct Subject {
     pub gpu_content: bool,
     /// How deep it was looked into.
     pub inspected: Inspected,
+    /// Where changes were sought and none makes it start on all its pools: which pools want different images, and the
+    /// smallest way to part them. Where changes are asked for, `inspected` notes it as well.
+    #[serde(skip)]
+    pub split: Option<String>,
     /// Verdicts: per pool the image's first, then its components'.
     pub verdicts: Vec<Verdict>,
     /// What the rules say of it.
@@ -271,7 +275,8 @@ pub struct Fix {
     pub title: String,
     /// `base-tag`, `framework-variant`, `driver`, ...: what is changed.
     pub kind: String,
-    /// `safe` where nothing else changes for the program, `unsafe` where a version does, `manual` where no file holds it.
+    /// `safe` where nothing else changes for the program, `unsafe` where a version does or a pool breaks, `manual` where no
+    /// file holds it.
     pub safety: String,
     /// What to write, in the order of its places; empty where no file holds it.
     pub edits: Vec<Edit>,
@@ -314,6 +319,18 @@ impl Fix {
     /// Whether the image fails for certain without it, somewhere where it helps.
     pub fn is_for_failure(&self) -> bool {
         !self.cures.is_empty() || !self.lifts.is_empty()
+    }
+
+    /// Whether readers of a report may put it into the text unasked: a text holds it, the image fails without it, and no
+    /// pool breaks with it.
+    pub fn may_be_taken(&self) -> bool {
+        !self.edits.is_empty() && self.is_for_failure() && self.breaks.is_empty()
+    }
+
+    /// Its title with its safety, what it does and the drivers that it needs.
+    pub fn told(&self) -> String {
+        let needs = self.needs().map_or_else(String::new, |needs| format!("; {needs}"));
+        format!("{} ({}; {}{needs})", self.title, self.safety, self.effects())
     }
 
     /// What it does, pools by words: `starts then on a; breaks b`.

@@ -50,8 +50,9 @@ impl Sink for Rdjson<'_> {
             if !related.is_empty() {
                 diagnostic["related_locations"] = Value::Array(related);
             }
-            // What an image does not need for certain is written by nobody unasked.
-            let fixes = finding.fixes.iter().filter(|fix| fix.is_for_failure());
+            // What an image does not need for certain, or what breaks a pool, is written by nobody unasked. A suggestion
+            // is an edit without a word, so what is only ever done by hand is none.
+            let fixes = finding.fixes.iter().filter(|fix| fix.may_be_taken() && fix.safety != "manual");
             let suggestions: Vec<Value> =
                 fixes.filter_map(|fix| suggestion(fix, spot.path, self.setting.text(spot.path))).collect();
             if !suggestions.is_empty() {

@@ -27,6 +27,7 @@ pub fn rooted(report: &Report, from_root: &dyn Fn(&str) -> String) -> Report {
         images: subject.images.clone(),
         gpu_content: subject.gpu_content,
         inspected: subject.inspected.clone(),
+        split: subject.split.clone(),
         verdicts: subject.verdicts.clone(),
         facts: Vec::new(),
         description: serde_json::Value::Null,

@@ -77,9 +77,9 @@ impl<'a> Sarif<'a> {
         if !related.is_empty() {
             result["relatedLocations"] = related.into();
         }
-        // What an image does not need for certain is written by nobody unasked.
-        let fixes = finding.fixes.iter().filter(|fix| fix.is_for_failure());
-        let fixes: Vec<Value> = fixes.filter(|fix| !fix.edits.is_empty()).map(|fix| self.fix(fix)).collect();
+        // What an image does not need for certain, or what breaks a pool, is written by nobody unasked.
+        let fixes = finding.fixes.iter().filter(|fix| fix.may_be_taken());
+        let fixes: Vec<Value> = fixes.map(|fix| self.fix(fix)).collect();
         if !fixes.is_empty() {
             result["fixes"] = fixes.into();
         }
@@ -122,7 +122,7 @@ impl<'a> Sarif<'a> {
             .into_iter()
             .map(|(path, changes)| json!({"artifactLocation": self.artifact(path), "replacements": changes}))
             .collect();
-        json!({"description": message(&fix.title), "artifactChanges": files})
+        json!({"description": message(&fix.told()), "artifactChanges": files})
     }
 
     /// What went wrong beside the findings: inputs that could not be read, results without room.

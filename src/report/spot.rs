@@ -6,6 +6,7 @@ use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
+use crate::report::open::is_open;
 use crate::report::words::on_pools;
 use crate::report::words::title;
 use crate::source::SourceText;
@@ -101,10 +102,13 @@ pub fn utf16(region: Region, text: Option<&SourceText>) -> (usize, usize) {
     (counted(region.start_line, region.start_column), counted(region.end_line, region.end_column))
 }
 
-/// What [`advice`] says, behind the image that it is about where the place does not tell.
+/// What [`advice`] says, behind the image that it is about where the place does not tell; of an image for which no single
+/// change does, what does instead.
 pub fn named_advice(finding: &Finding, subject: &Subject, spot: &Spot<'_>) -> String {
     let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
-    format!("{image}{}", advice(finding))
+    let split = subject.split.as_ref().filter(|_| finding.severity == "error" && !is_open(finding));
+    let split = split.map_or_else(String::new, |split| format!("\nnote: {split}"));
+    format!("{image}{}{split}", advice(finding))
 }
 
 /// A message with its pools, and what to do about it.

@@ -59,14 +59,17 @@ fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) ->
     }
     // What was left out of an image changes what can be told; the rest is as expected.
     if options.verbose || subject.kind == "image" || (image && matches!(depth, "sbom" | "layers")) {
-        for note in &subject.inspected.notes {
+        for note in subject.inspected.notes.iter().filter(|note| Some(*note) != subject.split.as_ref()) {
             writeln!(out, "{}: {}", title(subject), clean(note))?;
         }
+    }
+    if let Some(split) = &subject.split {
+        writeln!(out, "{}: {}", title(subject), clean(split))?;
     }
     Ok(())
 }
 
-/// Writes what a reader of verdicts has to know: how little was read, what was left unseen.
+/// Writes what a reader of verdicts has to know: how little was read, what no single change does, what was left unseen.
 pub fn remarks(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let options = HumanOptions { color: false, ascii: false, width: usize::MAX, verbose: false };
     subjects.iter().try_for_each(|subject| depth(subject, &options, out))?;

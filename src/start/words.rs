@@ -300,8 +300,9 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
 }
 
 /// What the users of several pools would see at a wall: the message of one, without its GPU and its driver.
-pub fn message_of_several(replay: Replay<'_>, wall: Wall, pools: usize) -> String {
-    let theirs = format!("of {pools} pools");
+pub fn message_of_several(replay: Replay<'_>, wall: Wall) -> String {
+    // A finding names its pools, or those of them that are new.
+    let theirs = "of these pools".to_owned();
     // What decides beside the driver is told of each: pools that do not say it do not share the message.
     let declared = declared_cuda(replay.host).filter(|_| loaded(replay).source == Some(Source::Host));
     let loaded =

@@ -12,6 +12,7 @@ pub use self::print::markdown;
 
 use crate::compare;
 use crate::compare::model::Change;
+use crate::report::model::Missing;
 use crate::report::model::Subject;
 use crate::what_if::model::Image;
 use crate::what_if::model::Ready;
@@ -25,8 +26,7 @@ pub fn image(before: &Subject, after: &Subject, added: &[String]) -> Option<Imag
 
 /// Which images are ready for a pool that is new.
 pub fn ready(pool: &str, images: &[Subject]) -> Ready {
-    let mut told =
-        Ready { pool: pool.to_owned(), ready: Vec::new(), jit: Vec::new(), fail: Vec::new(), open: Vec::new() };
+    let mut told = Ready { pool: pool.to_owned(), ..Ready::default() };
     for image in images {
         let Some(verdict) = compare::on(image, pool) else { continue };
         let list = match (verdict.fate.as_str(), verdict.route.as_deref()) {
@@ -34,9 +34,15 @@ pub fn ready(pool: &str, images: &[Subject]) -> Ready {
             ("starts", _) => &mut told.ready,
             ("fails", _) => &mut told.fail,
             ("not-applicable", _) => continue,
-            _ => &mut told.open,
+            _ => {
+                let known = |gap: &&Missing| !told.missing.contains(gap);
+                let news: Vec<Missing> = verdict.missing.iter().filter(known).cloned().collect();
+                told.missing.extend(news);
+                &mut told.open
+            }
         };
         list.push(crate::report::words::title(image));
     }
+    told.missing.sort_by_key(|gap| !gap.key.starts_with("pool."));
     told
 }

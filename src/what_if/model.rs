@@ -40,7 +40,7 @@ pub struct Image {
 }
 
 /// What is ready for a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ready {
     /// The pool.
     pub pool: String,
@@ -52,6 +52,8 @@ pub struct Ready {
     pub fail: Vec<String>,
     /// Images of which it cannot be told.
     pub open: Vec<String>,
+    /// What would settle these, each once; fields of the pool first.
+    pub missing: Vec<model::Missing>,
 }
 
 /// The smallest driver with which all images of a pool start.

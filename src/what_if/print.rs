@@ -62,6 +62,13 @@ fn sentences(told: &WhatIf) -> Vec<String> {
                 lines.push(format!("new pool `{}`: {} {verb}: {}", pool.pool, images.len(), some(images)));
             }
         }
+        if !pool.missing.is_empty() {
+            let mut told: Vec<&str> = pool.missing.iter().take(NAMED).map(|gap| gap.supply.as_str()).collect();
+            told.dedup();
+            let more = pool.missing.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            lines.push(format!("new pool `{}`: what would tell: {}{more}", pool.pool, told.join("; ")));
+        }
     }
     lines.extend(told.drivers.iter().map(driver));
     lines

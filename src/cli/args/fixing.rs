@@ -33,6 +33,11 @@ impl FixArgs {
         self.diff || self.dry_run
     }
 
+    /// Whether more changes are allowed, and none is asked for.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.unsafe_fixes && !self.writes() && !self.prints()
+    }
+
     /// What a change may be at worst.
     pub(crate) fn least(&self) -> Safety {
         if self.unsafe_fixes { Safety::Unsafe } else { Safety::Safe }
