@@ -3,9 +3,13 @@
 
 #[path = "cure/chains.rs"]
 mod chains;
+#[path = "cure/libraries.rs"]
+mod libraries;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
+#[path = "cure/variables.rs"]
+mod variables;
 
 use std::path::Path;
 

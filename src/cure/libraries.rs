@@ -1,4 +1,5 @@
-//! Tags of CUDA base images that bring the libraries which the image asks for and nothing in it has.
+//! Tags of CUDA base images that bring the libraries which the image asks for, at its start or later, and nothing in it
+//! has.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -7,7 +8,10 @@ use crate::cuda::CudaVersion;
 use crate::cure::Safety;
 use crate::cure::base::CudaTag;
 use crate::cure::case::Case;
+use crate::fact::BaseSeen;
+use crate::fact::Needs;
 use crate::fact::Presence;
+use crate::fact::Soname;
 use crate::infer::tag_version;
 use crate::knowledge::Knowledge;
 
@@ -31,17 +35,8 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
-    let missing: Vec<&str> = case
-        .image
-        .needs
-        .iter()
-        .filter_map(|needs| needs.at_start.known())
-        .flatten()
-        .filter(|library| matches!(library.presence, Presence::Absent | Presence::Unfound))
-        .map(|library| library.name.as_str())
-        .collect();
     let mut found: Vec<((u64, Reverse<CudaVersion>), String, Safety)> = Vec::new();
-    for words in words(&missing, knowledge) {
+    for words in all_words(case) {
         for row in knowledge.cuda_images() {
             let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
             let built = |os: &str| {
@@ -66,6 +61,63 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
         (*far, !same, *version, new.clone())
     });
     found.into_iter().map(|(_, tag, safety)| (tag, false, safety)).take(MOST).collect()
+}
+
+/// The words of tags that bring all libraries that are missing, and of those that bring what is missing at the start.
+fn all_words(case: &Case<'_>) -> Vec<Words> {
+    let knowledge = case.knowledge();
+    let missing = |later: bool| {
+        let opened = |needs: &Needs| needs.later.known().filter(|_| later).into_iter().flatten().cloned().collect();
+        let opened: Vec<Soname> = case.image.needs.iter().flat_map(|needs| -> Vec<Soname> { opened(needs) }).collect();
+        let absent = |library: &&Soname| matches!(library.presence, Presence::Absent | Presence::Unfound);
+        let at_start = case.image.needs.iter().filter_map(|needs| needs.at_start.known()).flatten();
+        let names = at_start.chain(&opened).filter(absent);
+        // A part comes in the package of the whole.
+        names.map(|library| knowledge.whole_of(&library.name).to_owned()).collect::<BTreeSet<String>>()
+    };
+    let mut found: Vec<Words> = Vec::new();
+    for missing in [missing(true), missing(false)] {
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        let news = words(&missing, knowledge).into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>();
+        found.extend(news);
+    }
+    found
+}
+
+/// Tags of CUDA base images to take in the place of a base without CUDA: of every minor the newest patch, the newest
+/// first, with the operating system that most of them have, of those whose packages are installed as in the base.
+pub(super) fn bases(case: &Case<'_>) -> Vec<String> {
+    let knowledge = case.knowledge();
+    let Some(repository) = knowledge.cuda_repositories().first().copied().filter(|_| case.ends(MISSING)) else {
+        return Vec::new();
+    };
+    let rows = || knowledge.cuda_images().iter();
+    let often = |os: &str| rows().filter(|row| row.os.contains(&os)).count();
+    let debian = |repository: &str, tag: &str| knowledge.operating_system(repository, tag).map(|row| row.debian);
+    let own = match &case.seen.base {
+        BaseSeen::Image(image, _) => debian(&image.familiar(), image.tag().unwrap_or_default()),
+        _ => None,
+    };
+    let alike = |version: &str, os: &str| own.is_none() || debian(repository, &format!("{version}-{os}")) == own;
+    let mut found: Vec<(Reverse<CudaVersion>, String)> = Vec::new();
+    for words in all_words(case) {
+        for row in rows().filter(|row| knowledge.withdrawn(repository, row.version).is_none()) {
+            let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
+            let built = |os: &&str| {
+                case.archs.iter().all(|arch| knowledge.cuda_recipes_of(row.version).any(|one| one.is_for(os, arch)))
+            };
+            let os = row.os.iter().copied().filter(built).max_by_key(|os| (alike(row.version, os), often(os)));
+            let (Some(os), true) = (os, version.major() == words.cuda_major) else { continue };
+            let Some(bare) = knowledge.least_cuda_flavour() else { continue };
+            let asked = CudaTag { version: row.version, cudnn: None, flavour: bare, os };
+            let Some(tag) = named(&asked, row.version, row.flavours, &words, knowledge) else { continue };
+            found.push((Reverse(version), format!("{repository}:{tag}")));
+        }
+    }
+    found.sort();
+    let mut minors: BTreeSet<(u32, u32)> = BTreeSet::new();
+    found.retain(|(Reverse(version), _)| minors.insert(version.release()));
+    found.into_iter().map(|(_, tag)| tag).take(MOST).collect()
 }
 
 /// The words of tags that bring all of some libraries, by CUDA major; none where no release has them all.

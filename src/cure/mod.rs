@@ -27,10 +27,10 @@
 //!
 //! | kind | what is changed | for the program | safety |
 //! |---|---|---|---|
-//! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement, and what is searched first, unsafe |
+//! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement, less of something, and what is searched first, unsafe |
 //! | `arch-list` | the GPUs that an extension is compiled for | nothing | safe |
 //! | `driver-libraries` | driver libraries that the image brings itself are left out | nothing | unsafe |
-//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it and on a mirror, manual where one is a build for the CUDA that goes |
+//! | `framework-variant` | the same release of a framework, built for another CUDA, or with the libraries that it asks for | the build | safe; unsafe where others build on it and on a mirror, or with more packages, manual where one is a build for the CUDA that goes |
 //! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual |
 //! | `platform` | the platforms that the image is built for | the build | manual |
 //! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
@@ -42,6 +42,7 @@
 mod base;
 mod beside;
 mod buildable;
+mod capabilities;
 mod case;
 mod chain;
 mod compat;

@@ -59,6 +59,10 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
                 new.cuda_runtime = None;
             }
         }
+        Wish::Whole { package } if !built => {
+            let own = |one: &&mut PackageSeen| one.manager == Manager::Pip && one.name == *package;
+            new.packages.iter_mut().filter(own).for_each(|one| one.alone = false);
+        }
         Wish::Conda { package, to, .. } if !built => {
             let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
             for one in new.packages.iter_mut().filter(|one| of_conda(one, package)) {
@@ -103,6 +107,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         Wish::Base { .. }
         | Wish::Build { .. }
         | Wish::Extra { .. }
+        | Wish::Whole { .. }
         | Wish::Conda { .. }
         | Wish::ArchList { .. }
         | Wish::Platforms(_)

@@ -205,7 +205,9 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::Environment => environment::environment(case),
         Kind::ArchList => environment::arch_lists(case),
         Kind::DriverLibraries => compat::driver_libraries(case),
-        Kind::FrameworkVariant => [framework::variants(case), extra::variants(case), conda::variants(case)].concat(),
+        Kind::FrameworkVariant => {
+            [extra::whole(case), framework::variants(case), extra::variants(case), conda::variants(case)].concat()
+        }
         Kind::BaseTag => base::candidates(case),
         Kind::Platform => platform::platforms(case),
         Kind::Driver => host::drivers(case, trials),
