@@ -177,12 +177,8 @@ fn a_pool_on_which_nothing_starts_is_named() {
 /// A node that keeps the driver in a directory of its own is told of in the head, and no other is.
 #[test]
 fn a_head_names_the_directory_of_the_driver_where_a_node_needs_it() {
-    let gke = pool("l4", "L4", "535.161.08")
-        .lines()
-        .filter(|line| !line.starts_with("launch") && !line.starts_with("toolkit"))
-        .map(|line| format!("{line}\n"))
-        .collect::<String>()
-        + "launch = \"gke\"\n";
+    let docker = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    let gke = pool("l4", "L4", "535.161.08").replace(docker, "launch = \"gke\"\n");
     let line = "ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64\n";
     for (pools, named) in [
         (vec![gke.clone()], true),

@@ -123,7 +123,7 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
         assert_eq!((&first["kind"], &first["safety"]), (&Value::from("framework-variant"), &Value::from("unsafe")));
         // Another build of the same release lacks the same libraries.
         let same = |title: &&str| title.contains("torch==2.5");
-        assert!(!titles(&found).iter().any(|title| same(title)), "{command}: {found:?}");
+        assert!(!titles(&found).iter().any(same), "{command}: {found:?}");
         // What brings more packages is written for those who ask for it.
         assert_eq!(out(&place.run(&["check", "--diff", "Dockerfile"])), "", "{command}");
         assert_eq!(written(&place), (format!("{slim}RUN {expected}\n"), true), "{command}");
