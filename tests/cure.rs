@@ -5,11 +5,15 @@
 mod chains;
 #[path = "cure/images.rs"]
 mod images;
+#[path = "cure/libraries.rs"]
+mod libraries;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
 #[path = "cure/told.rs"]
 mod told;
+#[path = "cure/variables.rs"]
+mod variables;
 
 use std::path::Path;
 

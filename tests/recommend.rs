@@ -165,6 +165,33 @@ fn a_pool_on_which_nothing_starts_is_named() {
     assert!(out(&done).contains("none starts on `ancient`"), "{}", out(&done));
     let done = place.run(&["recommend", "--torch", ">=2.0", "--format", "dockerfile"]);
     assert_eq!((code(&done), out(&done).as_str()), (1, ""), "nothing to paste: {}", err(&done));
+    // What each of them fails with is told, the newest of those that end alike.
+    let report = recommend(&with(&[pool("b200", "B200", "580.95.05")]), &["--torch", "2.6"]);
+    let rejected = report["rejected"].as_array().expect("a list");
+    assert!(combinations(&report).is_empty() && !rejected.is_empty(), "{report}");
+    let ends: Vec<&str> = rejected.iter().filter_map(|one| one["pools"][0]["outcome"].as_str()).collect();
+    assert!(ends.contains(&"no-kernel-image"), "{report}");
+    assert!(rejected.iter().all(|one| one["pools"][0]["pool"] == "b200"), "{report}");
+}
+
+/// A node that keeps the driver in a directory of its own is told of in the head, and no other is.
+#[test]
+fn a_head_names_the_directory_of_the_driver_where_a_node_needs_it() {
+    let docker = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    let gke = pool("l4", "L4", "535.161.08").replace(docker, "launch = \"gke\"\n");
+    let line = "ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64\n";
+    for (pools, named) in [
+        (vec![gke.clone()], true),
+        (vec![gke, pool("a", "L4", "535.161.08")], true),
+        (vec![pool("a", "L4", "535.161.08")], false),
+    ] {
+        let place = with(&pools);
+        let report = recommend(&place, &["--torch", "2.4", "--base", "python", "--python", "3.11"]);
+        let best = combinations(&report).first().unwrap_or_else(|| panic!("{report}"));
+        let dockerfile = best["dockerfile"].as_str().expect("a text");
+        assert_eq!(dockerfile.contains(line), named, "{dockerfile}");
+        assert!(checked(&place, dockerfile).iter().all(|fate| fate.ends_with(" starts")), "{dockerfile}");
+    }
 }
 
 #[test]

@@ -31,10 +31,14 @@ const MOST: usize = 64;
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let (BaseSeen::Image(image, _), Some(base)) = (&case.seen.base, case.image.base) else { return Vec::new() };
     let State::Known(written) = &case.image.facts.get(base).state else { return Vec::new() };
-    // A digest is one image, whatever its tag.
-    let (Some(tag), None) = (image.tag(), image.digest()) else { return Vec::new() };
+    let Some(tag) = image.tag() else { return Vec::new() };
     let repository = image.familiar();
     let (written, name) = (written.to_string(), repository.clone());
+    if case.knowledge().plain_image(&repository).is_some() {
+        return Vec::new();
+    }
+    // A digest is one image, whatever its tag: what another tag is has to be looked up.
+    let digest = written.split_once('@').map(|(_, digest)| format!("@{digest}")).unwrap_or_default();
     let tags = if case.knowledge().is_cuda_repository(&repository) {
         let with_libraries = libraries::tags(case, &repository, tag);
         let mut tags = cuda(case, &repository, tag);
@@ -45,17 +49,37 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     };
     let of_tag = |(at, (to, far, safety)): (usize, (String, bool, Safety))| {
         let step = if far { FAR + at } else { at };
-        let to_written = format!("{}:{to}", written.strip_suffix(&format!(":{tag}"))?);
+        let without = written.strip_suffix(&digest)?;
+        let to_written = format!("{}:{to}", without.strip_suffix(&format!(":{tag}"))?);
         ImageReference::parse(&to_written).ok()?;
+        let (instead, safety) = if digest.is_empty() { ("", safety) } else { (", and its digest", Safety::Manual) };
         Some(Candidate {
             kind: Kind::BaseTag,
             step,
-            title: format!("take the tag {to} of {name}"),
+            title: format!("take the tag {to} of {name}{instead}"),
             safety,
             wish: Wish::Base { from: written.clone(), to: to_written },
         })
     };
     tags.into_iter().take(MOST).enumerate().filter_map(of_tag).collect()
+}
+
+/// CUDA base images with the libraries that are missing, in the place of one that has none of CUDA. What else the image
+/// took from its base goes with it.
+pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
+    let (BaseSeen::Image(image, _), Some(base)) = (&case.seen.base, case.image.base) else { return Vec::new() };
+    let State::Known(written) = &case.image.facts.get(base).state else { return Vec::new() };
+    if case.knowledge().plain_image(&image.familiar()).is_none() {
+        return Vec::new();
+    }
+    let of_image = |(step, to): (usize, String)| Candidate {
+        kind: Kind::BaseImage,
+        step,
+        title: format!("take {to} as the base, and install on it what {written} has"),
+        safety: Safety::Manual,
+        wish: Wish::Base { from: written.to_string(), to },
+    };
+    libraries::bases(case).into_iter().enumerate().map(of_image).collect()
 }
 
 /// How far a tag is: its operating system, its word for cuDNN, its CUDA, older patches, and then its name.

@@ -47,8 +47,11 @@ fn wanted(wish: &Wish) -> Vec<Wanted<'_>> {
     }
 }
 
-/// Whether a text names what the wish changes.
+/// Whether a text names what the wish changes: the Dockerfile, or a file that names what its variables are.
 pub(super) fn is_named(case: &Case<'_>, wish: &Wish) -> bool {
+    if matches!(wish, Wish::Base { .. } | Wish::Whole { .. }) {
+        return true;
+    }
     let wanted = wanted(wish);
     !wanted.is_empty() && wanted.iter().all(|one| package_of(&case.seen, one.name).is_some())
 }

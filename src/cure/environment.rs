@@ -8,9 +8,10 @@ use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
+use crate::cure::capabilities::capabilities;
 use crate::cure::case::Case;
 use crate::fact::Origin;
-use crate::fact::Presence;
+use crate::start::DRIVER_DIRECTORY;
 
 const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
 const CUDA_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
@@ -18,14 +19,19 @@ const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
 const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
 const VERSION: &str = "CUDA_VERSION";
 const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
-/// What every program that calls CUDA asks for.
-const USUAL: &str = "compute,utility";
+/// Every variable with this beginning is a condition.
+const REQUIRING: &str = "NVIDIA_REQUIRE_";
+/// This one is none, but an option of Jetson modules.
+const CSV_MOUNTS: &str = "NVIDIA_REQUIRE_JETPACK";
+/// What a container has to be privileged for.
+const PRIVILEGED: [&str; 2] = ["NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"];
 
 /// Variables that may be what is wrong.
 pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
     let mut set = |list: &[(&str, &str)], safety: Safety| {
-        let told: Vec<String> = list.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let text = |value: &'_ str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
+        let told: Vec<String> = list.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
         let wish = Wish::Env(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
         wishes.push((format!("set {}", told.join(" and ")), safety, wish));
     };
@@ -36,10 +42,10 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     if hidden {
         set(&[devices], Safety::Safe);
     }
-    for wanted in &wanted {
-        set(&[(CAPABILITIES, wanted)], Safety::Safe);
+    for (wanted, safety) in &wanted {
+        set(&[(CAPABILITIES, wanted)], *safety);
         if hidden {
-            set(&[devices, (CAPABILITIES, wanted)], Safety::Safe);
+            set(&[devices, (CAPABILITIES, wanted)], *safety);
         }
     }
     // Whoever hides all GPUs from CUDA may mean it.
@@ -57,12 +63,32 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
         }
     }
     // Without a requirement of its own, an image asks for this CUDA; what else reads the variable is not known.
-    if case.ends("refused")
-        && own(case, VERSION)
-        && value(REQUIREMENT).is_none_or(|value| value.is_empty())
-        && let Some(cuda) = value(VERSION).and_then(|value| value.parse::<CudaVersion>().ok())
-    {
-        set(&[(VERSION, &format!("{}.0", cuda.major()))], Safety::Unsafe);
+    if case.ends("refused") && own(case, VERSION) && value(REQUIREMENT).is_none_or(|value| value.is_empty()) {
+        if let Some(cuda) = value(VERSION).and_then(|value| value.parse::<CudaVersion>().ok()) {
+            set(&[(VERSION, &format!("{}.0", cuda.major()))], Safety::Unsafe);
+        } else {
+            // What is no version is refused by every driver.
+            for cuda in case.core().filter_map(|component| component.cuda.known()) {
+                set(&[(VERSION, &format!("{}.{}", cuda.major(), cuda.minor()))], Safety::Unsafe);
+            }
+            set(&[(VERSION, "")], Safety::Unsafe);
+        }
+    }
+    // Somebody meant these: conditions of other names, and what only privileged containers may ask for.
+    if case.ends("refused") {
+        let names: Vec<&str> = case.seen.env.keys().map(String::as_str).filter(|name| own(case, name)).collect();
+        let asks = |name: &&str| value(name).is_some_and(|value| !value.is_empty());
+        let conditions = |name: &&str| name.starts_with(REQUIRING) && *name != REQUIREMENT && *name != CSV_MOUNTS;
+        let conditions: Vec<&str> = names.iter().copied().filter(conditions).filter(asks).collect();
+        let privileged: Vec<&str> = names.into_iter().filter(|name| PRIVILEGED.contains(name)).filter(asks).collect();
+        for list in [conditions, privileged] {
+            for name in &list {
+                set(&[(name, "")], Safety::Unsafe);
+            }
+            if list.len() > 1 {
+                set(&list.iter().map(|name| (*name, "")).collect::<Vec<_>>(), Safety::Unsafe);
+            }
+        }
     }
     if own(case, SEARCH_PATH) {
         for holds in ["/compat", "/stubs"] {
@@ -73,6 +99,10 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
             }
         }
     }
+    if let Some(path) = with_driver(case, value(SEARCH_PATH).as_deref()) {
+        let title = format!("add {DRIVER_DIRECTORY} to {SEARCH_PATH}");
+        wishes.push((title, Safety::Safe, Wish::Env(vec![(SEARCH_PATH.to_owned(), path)])));
+    }
     for path in host_first(case, value(SEARCH_PATH).as_deref()) {
         let title = format!(
             "set {SEARCH_PATH}={path}, so that the libcuda of the host is found before that of the compat directory"
@@ -81,6 +111,16 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     }
     let candidate = |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
     wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+/// The search path with the directory where some nodes put the driver, behind all others.
+fn with_driver(case: &Case<'_>, now: Option<&str>) -> Option<String> {
+    let outside = case.ends("no-gpu") || case.ends("library-missing");
+    let told = !case.image.env.get(SEARCH_PATH).is_unknown();
+    let pieces: Vec<&str> = now.into_iter().flat_map(library_path).collect();
+    let named = pieces.contains(&DRIVER_DIRECTORY);
+    let path = pieces.into_iter().chain([DRIVER_DIRECTORY]).collect::<Vec<_>>().join(":");
+    (outside && told && !named).then_some(path)
 }
 
 /// Whether a list of devices ends before its first one.
@@ -116,27 +156,6 @@ fn host_first(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
         way.join(":")
     })
     .collect()
-}
-
-/// What there is and what libraries need, then the usual, then everything.
-fn capabilities(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
-    let mut words: Vec<&str> = now.unwrap_or(USUAL).split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    let needed = case.image.needs.iter().flat_map(|needs| [&needs.at_start, &needs.later]);
-    for library in needed.filter_map(|list| list.known()).flatten() {
-        if let Presence::Driver(capability) = library.presence
-            && !words.contains(&capability)
-        {
-            words.push(capability);
-        }
-    }
-    let more = |extra: &[&str]| {
-        let extra = extra.iter().filter(|word| !words.contains(word));
-        words.iter().chain(extra).copied().collect::<Vec<_>>().join(",")
-    };
-    let mut found = vec![words.join(","), more(&["compute", "utility"]), more(&["video"]), "all".to_owned()];
-    found.dedup();
-    found.retain(|value| Some(value.as_str()) != now);
-    found
 }
 
 /// Whether the image sets a variable itself, in a file that somebody wrote.

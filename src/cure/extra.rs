@@ -7,6 +7,7 @@ use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::versions::has_wheel;
 use crate::cure::wish::package_of;
+use crate::fact::Manager;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::install::admits;
@@ -14,7 +15,11 @@ use crate::install::between;
 use crate::install::public;
 use crate::knowledge::BroughtRow;
 use crate::knowledge::FrameworkBuildRow;
+use crate::knowledge::LibraryNeedsRow;
 use crate::knowledge::by_number;
+
+/// What becomes of an image without the libraries.
+const MISSING: &str = "library-missing";
 
 /// The same release for another CUDA, where an extra chooses it.
 pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
@@ -64,6 +69,48 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
                     brings: other.brings.to_owned(),
                 },
             });
+        }
+    }
+    found
+}
+
+/// The same release with the extra that brings the libraries which it asks for, or with what it depends on.
+pub(super) fn whole(case: &Case<'_>) -> Vec<Candidate> {
+    let knowledge = case.knowledge();
+    if !case.ends(MISSING) {
+        return Vec::new();
+    }
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut add = |title: String, wish: Wish| {
+        let known = found.iter().any(|one: &Candidate| one.title == title);
+        let candidate = Candidate { kind: Kind::FrameworkVariant, step: 0, title, safety: Safety::Unsafe, wish };
+        found.extend((!known).then_some(candidate));
+    };
+    for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip) {
+        let name = &package.name;
+        let along = |row: &LibraryNeedsRow| row.distribution == *name && row.along && row.with.is_none();
+        if package.alone && knowledge.library_needs().iter().any(along) {
+            let title = format!("install {name} with what it depends on, without --no-deps");
+            add(title, Wish::Whole { package: name.clone() });
+        }
+        let PackageVersion::Exact(version) = &package.version else { continue };
+        let version = public(version);
+        let rows = knowledge
+            .brought_packages()
+            .iter()
+            .filter(|row| row.distribution == *name && !row.extra.is_empty() && between(version, row.from, row.before));
+        // Extras whose libraries are there already are asked for.
+        let libraries = |row: &&BroughtRow| knowledge.library_wheel(row.brings).is_some();
+        for row in rows.filter(libraries).filter(|row| package_of(&case.seen, row.brings).is_none()) {
+            let title = format!("install {name}[{}]=={version}, with the libraries that it opens", row.extra);
+            let wish = Wish::Extra {
+                package: name.clone(),
+                from: String::new(),
+                to: row.extra.to_owned(),
+                without: String::new(),
+                brings: row.brings.to_owned(),
+            };
+            add(title, wish);
         }
     }
     found

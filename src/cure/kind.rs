@@ -30,7 +30,7 @@ kinds! {
     Environment = "environment":
         "one variable of the image: devices, capabilities, its own requirement, search path",
         "nothing",
-        "safe; a requirement, and what is searched first, unsafe";
+        "safe; a requirement, less of something, and what is searched first, unsafe";
     /// The GPUs that an extension is compiled for.
     ArchList = "arch-list":
         "the GPUs that an extension is compiled for",
@@ -43,9 +43,9 @@ kinds! {
         "unsafe";
     /// The same release of a framework, built for another CUDA.
     FrameworkVariant = "framework-variant":
-        "the same release of a framework, built for another CUDA",
+        "the same release of a framework, built for another CUDA, or with the libraries that it asks for",
         "the build",
-        "safe; unsafe where others build on it and on a mirror, manual where one is a build for the CUDA that goes";
+        "safe; unsafe where others build on it and on a mirror, or with more packages, manual where one is a build for the CUDA that goes";
     /// Another tag of the same image.
     BaseTag = "base-tag":
         "another tag of the same image: its patch, its minor, its operating system",

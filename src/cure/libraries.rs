@@ -1,21 +1,19 @@
-//! Tags of CUDA base images that bring the libraries which the image asks for and nothing in it has.
+//! Tags of CUDA base images that bring the libraries which the image asks for, at its start or later, and nothing in it
+//! has.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
-use crate::cure::Candidate;
-use crate::cure::Kind;
 use crate::cure::Safety;
-use crate::cure::Wish;
 use crate::cure::base::CudaTag;
 use crate::cure::case::Case;
 use crate::fact::BaseSeen;
+use crate::fact::Needs;
 use crate::fact::Presence;
-use crate::fact::State;
+use crate::fact::Soname;
 use crate::infer::tag_version;
 use crate::knowledge::Knowledge;
-use crate::knowledge::by_number;
 
 /// What becomes of an image without them.
 const MISSING: &str = "library-missing";
@@ -37,9 +35,8 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
-    let missing = missing(case);
     let mut found: Vec<((u64, Reverse<CudaVersion>), String, Safety)> = Vec::new();
-    for words in words(&missing, knowledge) {
+    for words in all_words(case) {
         for row in knowledge.cuda_images() {
             let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
             let built = |os: &str| {
@@ -66,65 +63,61 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
     found.into_iter().map(|(_, tag, safety)| (tag, false, safety)).take(MOST).collect()
 }
 
-/// What is asked for at the start and is not there.
-fn missing<'a>(case: &'a Case<'_>) -> Vec<&'a str> {
-    let needed = case.image.needs.iter().filter_map(|needs| needs.at_start.known()).flatten();
-    let gone = needed.filter(|library| matches!(library.presence, Presence::Absent | Presence::Unfound));
-    gone.map(|library| library.name.as_str()).collect()
+/// The words of tags that bring all libraries that are missing, and of those that bring what is missing at the start.
+fn all_words(case: &Case<'_>) -> Vec<Words> {
+    let knowledge = case.knowledge();
+    let missing = |later: bool| {
+        let opened = |needs: &Needs| needs.later.known().filter(|_| later).into_iter().flatten().cloned().collect();
+        let opened: Vec<Soname> = case.image.needs.iter().flat_map(|needs| -> Vec<Soname> { opened(needs) }).collect();
+        let absent = |library: &&Soname| matches!(library.presence, Presence::Absent | Presence::Unfound);
+        let at_start = case.image.needs.iter().filter_map(|needs| needs.at_start.known()).flatten();
+        let names = at_start.chain(&opened).filter(absent);
+        // A part comes in the package of the whole.
+        names.map(|library| knowledge.whole_of(&library.name).to_owned()).collect::<BTreeSet<String>>()
+    };
+    let mut found: Vec<Words> = Vec::new();
+    for missing in [missing(true), missing(false)] {
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        let news = words(&missing, knowledge).into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>();
+        found.extend(news);
+    }
+    found
 }
 
-/// CUDA images in the place of one that is an operating system, or that and a language, and no CUDA: of each release with
-/// all that is missing the one of its own operating system, else of the newest; the newest release first. What else the
-/// image took from its base goes with it.
-pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
+/// Tags of CUDA base images to take in the place of a base without CUDA: of every minor the newest patch, the newest
+/// first, with the operating system that most of them have, of those whose packages are installed as in the base.
+pub(super) fn bases(case: &Case<'_>) -> Vec<String> {
     let knowledge = case.knowledge();
-    let (true, BaseSeen::Image(image, _), Some(base)) = (case.ends(MISSING), &case.seen.base, case.image.base) else {
+    let Some(repository) = knowledge.cuda_repositories().first().copied().filter(|_| case.ends(MISSING)) else {
         return Vec::new();
     };
-    let State::Known(written) = &case.image.facts.get(base).state else { return Vec::new() };
-    let debian = knowledge
-        .operating_system(&image.familiar(), image.tag().unwrap_or_default())
-        .is_some_and(|system| system.debian && knowledge.plain_image(&image.familiar()).is_some());
-    let (Some(repository), Some(least)) =
-        (knowledge.cuda_repositories().first().copied(), knowledge.least_cuda_flavour())
-    else {
-        return Vec::new();
+    let rows = || knowledge.cuda_images().iter();
+    let often = |os: &str| rows().filter(|row| row.os.contains(&os)).count();
+    let debian = |repository: &str, tag: &str| knowledge.operating_system(repository, tag).map(|row| row.debian);
+    let own = match &case.seen.base {
+        BaseSeen::Image(image, _) => debian(&image.familiar(), image.tag().unwrap_or_default()),
+        _ => None,
     };
-    let mut tags: Vec<(Reverse<CudaVersion>, String)> = Vec::new();
-    for words in words(&missing(case), knowledge).iter().filter(|_| debian) {
-        for row in knowledge.cuda_images() {
+    let alike = |version: &str, os: &str| own.is_none() || debian(repository, &format!("{version}-{os}")) == own;
+    let mut found: Vec<(Reverse<CudaVersion>, String)> = Vec::new();
+    for words in all_words(case) {
+        for row in rows().filter(|row| knowledge.withdrawn(repository, row.version).is_none()) {
             let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
-            let built = |os: &str| {
+            let built = |os: &&str| {
                 case.archs.iter().all(|arch| knowledge.cuda_recipes_of(row.version).any(|one| one.is_for(os, arch)))
             };
-            let like = |os: &str| knowledge.operating_system("", os).is_some_and(|system| system.debian) && built(os);
-            let own = |os: &str| image.tag().is_some_and(|tag| os.strip_prefix(&image.familiar()) == Some(tag));
-            let systems = row.os.iter().copied().filter(|os| like(os));
-            let os = systems.max_by(|one, other| own(one).cmp(&own(other)).then_with(|| by_number(one, other)));
-            let Some(os) = os.filter(|_| version.major() == words.cuda_major) else { continue };
-            let asked = CudaTag { version: row.version, cudnn: None, flavour: least, os };
-            let gone = knowledge.withdrawn(repository, row.version).is_some();
-            tags.extend(
-                named(&asked, row.version, row.flavours, words, knowledge)
-                    .filter(|_| !gone)
-                    .map(|tag| (Reverse(version), tag)),
-            );
+            let os = row.os.iter().copied().filter(built).max_by_key(|os| (alike(row.version, os), often(os)));
+            let (Some(os), true) = (os, version.major() == words.cuda_major) else { continue };
+            let Some(bare) = knowledge.least_cuda_flavour() else { continue };
+            let asked = CudaTag { version: row.version, cudnn: None, flavour: bare, os };
+            let Some(tag) = named(&asked, row.version, row.flavours, &words, knowledge) else { continue };
+            found.push((Reverse(version), format!("{repository}:{tag}")));
         }
     }
-    tags.sort();
-    // One patch stands for its minor.
-    tags.dedup_by_key(|(Reverse(version), _)| version.release());
-    let candidate = |(step, (_, tag)): (usize, (Reverse<CudaVersion>, String))| Candidate {
-        kind: Kind::BaseImage,
-        step,
-        title: format!(
-            "begin with {repository}:{tag}, which has the libraries, and put in what {image} brought",
-            image = image.familiar()
-        ),
-        safety: Safety::Manual,
-        wish: Wish::Base { from: written.to_string(), to: format!("{repository}:{tag}") },
-    };
-    tags.into_iter().take(MOST).enumerate().map(candidate).collect()
+    found.sort();
+    let mut minors: BTreeSet<(u32, u32)> = BTreeSet::new();
+    found.retain(|(Reverse(version), _)| minors.insert(version.release()));
+    found.into_iter().map(|(_, tag)| tag).take(MOST).collect()
 }
 
 /// The words of tags that bring all of some libraries, by CUDA major; none where no release has them all.

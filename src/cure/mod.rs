@@ -28,6 +28,7 @@
 mod base;
 mod beside;
 mod buildable;
+mod capabilities;
 mod case;
 mod chain;
 mod compat;

@@ -5,6 +5,7 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::write::names_platform;
 use crate::fact::Observations;
 use crate::fact::State;
 use crate::infer::infer;
@@ -20,7 +21,8 @@ pub(super) fn platforms(case: &Case<'_>) -> Vec<Candidate> {
     if missing.is_empty() {
         return Vec::new();
     }
-    let title = format!("build it for {} as well", missing.join(" and "));
+    let pinned = if names_platform(case) { ", without --platform in its FROM" } else { "" };
+    let title = format!("build it for {} as well{pinned}", missing.join(" and "));
     let wish = Wish::Platforms(missing);
     vec![Candidate { kind: Kind::Platform, step: 0, title, safety: Safety::Manual, wish }]
 }

@@ -65,6 +65,10 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
                 one.fact = fact(FactKey::Package, Some(to), to);
             }
         }
+        Wish::Whole { package } if !built => {
+            let own = |one: &&mut PackageSeen| one.manager == Manager::Pip && one.name == *package;
+            new.packages.iter_mut().filter(own).for_each(|one| one.alone = false);
+        }
         Wish::Conda { package, to, .. } if !built => {
             let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
             for one in new.packages.iter_mut().filter(|one| of_conda(one, package)) {
@@ -110,6 +114,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         | Wish::Build { .. }
         | Wish::Extra { .. }
         | Wish::Name { .. }
+        | Wish::Whole { .. }
         | Wish::Conda { .. }
         | Wish::ArchList { .. }
         | Wish::Platforms(_)

@@ -15,7 +15,6 @@ use crate::cure::extra;
 use crate::cure::framework;
 use crate::cure::host;
 use crate::cure::kind::Cost;
-use crate::cure::libraries;
 use crate::cure::named;
 use crate::cure::pair;
 use crate::cure::platform;
@@ -212,15 +211,20 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::Environment => environment::environment(case),
         Kind::ArchList => environment::arch_lists(case),
         Kind::DriverLibraries => compat::driver_libraries(case),
-        Kind::FrameworkVariant => {
-            [framework::variants(case), extra::variants(case), named::variants(case), conda::variants(case)].concat()
-        }
+        Kind::FrameworkVariant => [
+            extra::whole(case),
+            framework::variants(case),
+            extra::variants(case),
+            named::variants(case),
+            conda::variants(case),
+        ]
+        .concat(),
         Kind::BaseTag => base::candidates(case),
         Kind::Platform => platform::platforms(case),
         Kind::Driver => host::drivers(case, trials),
         Kind::Compat => compat::compat(case),
         Kind::FrameworkVersion => framework::versions(case),
-        Kind::BaseImage => libraries::images(case),
+        Kind::BaseImage => base::images(case),
         Kind::Toolkit => host::toolkits(case, trials),
         Kind::RunEnvironment => host::run_environment(case, trials),
     }

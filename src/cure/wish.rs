@@ -66,11 +66,11 @@ pub enum Wish {
     Extra {
         /// Normalised name.
         package: String,
-        /// The extra now.
+        /// The extra now; empty where there is none.
         from: String,
         /// The extra then.
         to: String,
-        /// What comes along now.
+        /// What comes along now; empty where nothing does.
         without: String,
         /// What comes along then.
         brings: String,
@@ -81,6 +81,11 @@ pub enum Wish {
         from: String,
         /// Its name then.
         to: String,
+    },
+    /// A package with what it depends on, which is left out now.
+    Whole {
+        /// Normalised name.
+        package: String,
     },
     /// Another version of a package of conda, which chooses the build of others.
     Conda {
@@ -142,6 +147,7 @@ impl Wish {
                 package_of(seen, brings).is_some() && package_of(seen, without).is_none()
             }
             Self::Name { from, to } => package_of(seen, to).is_some() && package_of(seen, from).is_none(),
+            Self::Whole { package } => package_of(seen, package).is_some_and(|one| !one.alone),
             Self::Conda { package, to, .. } => {
                 let is = |one: &PackageSeen| matches!(&one.version, PackageVersion::Exact(text) if text == to);
                 let mut named = seen.packages.iter().filter(|one| of_conda(one, package)).peekable();

@@ -23,6 +23,8 @@ const HARMLESS: &[&str] = &[
 const INSTALLERS: &[&str] = &["apt", "apt-get", "pip", "pip3"];
 const UPKEEP: &[&str] =
     &["autoclean", "autoremove", "cache", "check", "clean", "list", "purge", "remove", "uninstall", "update"];
+/// Options of pip that the address of an index follows.
+const INDEXES: &[&str] = &["--index-url", "--extra-index-url", "-i"];
 /// Files that no loader takes for a library and no shell unpacks.
 pub(super) const PLAIN: &[&str] =
     &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
@@ -41,17 +43,29 @@ pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge)
     // A project, or a file of a package, may hold what it likes; an extra brings more than the name says.
     let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
     let own = |word: &str| own(word) && word.rsplit('.').next() != Some("txt");
-    let mut words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("."));
+    // Of builds that say which they are, and come without what they depend on, it is the same wherever they come from.
+    let alone = !found.packages.is_empty() && found.packages.iter().all(of_build);
+    let of_index = |at: usize| alone && known(at - 1).is_some_and(|before| INDEXES.contains(&before));
+    let of_index = |at: &usize| !of_index(*at);
+    let mut words = (1..command.words.len()).filter(of_index).map(|at| known(at).unwrap_or("."));
     let upkeep = words.clone().find(|word| !word.starts_with('-')).is_some_and(|word| UPKEEP.contains(&word));
     if found.packages.is_empty() {
         return upkeep && INSTALLERS.contains(&program);
     }
     let plain = |install: &Install| match install.manager {
-        Manager::Pip => found.usual && install.extras.iter().all(|extra| is_listed(&install.name, extra, knowledge)),
+        Manager::Pip => {
+            let told = found.usual || alone;
+            told && install.extras.iter().all(|extra| is_listed(&install.name, extra, knowledge))
+        }
         Manager::Apt => true,
         Manager::Conda => false,
     };
     found.packages.iter().all(plain) && !words.any(own)
+}
+
+/// Whether it is one build of a package, and comes without what it depends on.
+fn of_build(install: &Install) -> bool {
+    install.manager == Manager::Pip && install.alone && install.variant.is_some()
 }
 
 /// What commands may have brought that nobody can tell.

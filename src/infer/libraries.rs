@@ -34,6 +34,7 @@ use crate::infer::asks::Asks;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
+use crate::infer::settled::Place;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
@@ -68,16 +69,16 @@ struct Asked {
 pub(super) fn needs(
     facts: &mut Facts,
     seen: &Observations,
-    build: &BaseBuild,
+    place: Place<'_>,
     components: &[Component],
     env: &EnvFacts,
     ld_conf: &Fact<Vec<LdConf>>,
-    knowledge: Knowledge,
 ) -> Vec<Needs> {
+    let Place { build, knowledge, .. } = place;
     let world = World { seen, build, searched: searched(env, ld_conf), knowledge };
     let mut found = Vec::new();
     for component in components {
-        let asked = asked(facts, seen, components, component, knowledge);
+        let asked = asked(facts, seen, components, component, place);
         if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
             continue;
         }
@@ -107,8 +108,9 @@ fn asked(
     seen: &Observations,
     components: &[Component],
     component: &Component,
-    knowledge: Knowledge,
+    place: Place<'_>,
 ) -> Asked {
+    let knowledge = place.knowledge;
     let mut asked = Asked::default();
     let own = components.iter().find(|one| one.name == OWN_RUNTIME).or(components.first());
     let of = |file: &&NeedsSeen| {
@@ -124,9 +126,18 @@ fn asked(
     }
     for package in &seen.packages {
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
-        // The rows speak of the build on the default index, and one without CUDA asks for none of its libraries.
-        let of = of && package.variant.is_none() && !matches!(component.cuda.state, State::Absent { .. });
-        let row = of.then(|| asks::of(package, knowledge)).flatten();
+        // A build without CUDA asks for none of its libraries.
+        if !of || matches!(component.cuda.state, State::Absent { .. }) {
+            continue;
+        }
+        if let Some(why) = along::untold(seen, package, place.arch, knowledge) {
+            asked.open.get_or_insert(why);
+            asked.from.push(package.fact);
+            continue;
+        }
+        // The rows speak of the build on the default index, and some of others that ask for the same.
+        let told = package.variant.is_none() || along::row_of(package, knowledge).is_some();
+        let row = told.then(|| asks::of(package, knowledge)).flatten();
         // Where its libraries come along as packages, nothing is asked for from outside of them.
         let bare = |asks: &Asks| asks.along.is_none_or(|row| along::is_bare(facts, seen, package, row, knowledge));
         if let Some(row) = row.filter(bare) {

@@ -152,7 +152,7 @@ fn assemble(
     no_cuda::taken_back(&mut facts, &mut components, knowledge);
     choice::step_back(&facts, &mut components, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components, knowledge);
-    let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
+    let needs = libraries::needs(&mut facts, seen, place, &components, &env, &ld_conf);
     let platforms = platform::platforms(&mut facts, seen, &build, arch);
     let named = seen.depth == Depth::Text && seen.base_env && build.named;
     let gpu_content = named

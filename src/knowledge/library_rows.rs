@@ -102,6 +102,10 @@ pub struct LibraryNeedsRow {
     pub along: bool,
     /// The extra with which alone they do.
     pub with: Option<&'static str>,
+    /// Builds of the project's own index that ask for the same: `cu121`.
+    pub builds: &'static [&'static str],
+    /// Builds of that index that hold all of it themselves.
+    pub whole: &'static [&'static str],
 }
 
 impl LibraryNeedsRow {

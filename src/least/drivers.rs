@@ -177,6 +177,8 @@ pub struct Starting {
 /// Seeks all releases with which a subject starts on a pool, the oldest first.
 pub fn starting(images: &Images, pool: &Pool, knowledge: Knowledge) -> Vec<Starting> {
     let drivers = Drivers::of(pool, images.day(), knowledge);
+    let telling = images.telling(pool, &drivers.releases, knowledge);
+    let tried = drivers.tried(std::iter::once(telling.as_slice()), 1);
     let end = |at: usize| images.on_hosts(drivers.hosts(at), knowledge);
     let mut runs: Vec<(End, usize, usize)> = Vec::new();
     let mut meet = |at: usize, now: End| match runs.last_mut() {
@@ -184,7 +186,7 @@ pub fn starting(images: &Images, pool: &Pool, knowledge: Knowledge) -> Vec<Start
         _ => runs.push((now, at, at)),
     };
     let mut before: Option<(usize, End)> = None;
-    for at in drivers.tried(&[images]) {
+    for at in tried {
         let now = end(at);
         // What lies between two that end otherwise is tried one by one.
         let between = before.filter(|(_, was)| *was != now).map_or(at..at, |(last, _)| last + 1..at);

@@ -7,6 +7,7 @@ use crate::knowledge::OsRow;
 use crate::recommend::base::Base;
 use crate::recommend::choice::Choice;
 use crate::reference::ImageReference;
+use crate::start::DRIVER_DIRECTORY;
 
 /// Where Python packages go where the system's own Python takes none.
 const VENV: &str = "/opt/venv";
@@ -25,13 +26,23 @@ const OF_DEBIAN: &[&str] = &[
     "rm -rf /var/lib/apt/lists/*",
 ];
 
+/// What an image says to the node beside what its base does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asks {
+    Nothing,
+    /// It asks for GPUs itself.
+    Gpus,
+    /// It also names the directory where some nodes put the driver.
+    Driver,
+}
+
 /// One combination.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
     pub(super) choices: Vec<&'a Choice>,
     pub(super) base: Base,
-    /// Whether the image asks for GPUs itself.
-    pub(super) asks: bool,
+    /// What the image says to the node.
+    pub(super) asks: Asks,
 }
 
 impl Candidate<'_> {
@@ -63,11 +74,14 @@ impl Candidate<'_> {
     /// The head of a Dockerfile.
     pub(super) fn dockerfile(&self, knowledge: Knowledge) -> String {
         let mut text = format!("FROM {}\n", self.base.reference);
-        if self.asks
+        if self.asks != Asks::Nothing
             && let Some(row) = knowledge.cuda_images().last()
         {
             let (devices, capabilities) = (row.visible_devices, row.driver_capabilities);
             let _ = writeln!(text, "ENV NVIDIA_VISIBLE_DEVICES={devices} NVIDIA_DRIVER_CAPABILITIES={capabilities}");
+        }
+        if self.asks == Asks::Driver {
+            let _ = writeln!(text, "ENV LD_LIBRARY_PATH={DRIVER_DIRECTORY}");
         }
         let pip = self.pip(knowledge);
         if self.base.bare && !pip.is_empty() {
@@ -129,7 +143,7 @@ mod tests {
         }
     }
 
-    fn text(choices: Vec<&Choice>, installs: bool, asks: bool) -> String {
+    fn text(choices: Vec<&Choice>, installs: bool, asks: Asks) -> String {
         let base = Base {
             reference: "a:1".to_owned(),
             kind: Kind::Given,
@@ -148,21 +162,28 @@ mod tests {
         let torch = choice("torch", "torch==2.6.0+cu118", Some("https://x/cu118"));
         let (vision, other) = (choice("torchvision", "torchvision==0.21.0", None), choice("a", "a[b]==1", None));
         assert_eq!(
-            text(vec![&torch, &vision, &other], false, false),
+            text(vec![&torch, &vision, &other], false, Asks::Nothing),
             "FROM a:1\nRUN pip install --no-cache-dir torch==2.6.0+cu118 torchvision==0.21.0 --index-url https://x/cu118\n\
              RUN pip install --no-cache-dir 'a[b]==1'\n"
         );
-        assert_eq!(text(vec![&vision], false, false), "FROM a:1\nRUN pip install --no-cache-dir torchvision==0.21.0\n");
+        assert_eq!(
+            text(vec![&vision], false, Asks::Nothing),
+            "FROM a:1\nRUN pip install --no-cache-dir torchvision==0.21.0\n"
+        );
     }
 
     #[test]
     fn what_is_not_needed_is_not_written() {
         let within = choice("torch", "", None);
-        assert_eq!(text(vec![&within], true, false), "FROM a:1\n");
-        let bare = text(vec![&choice("a", "a==1", None)], true, true);
+        assert_eq!(text(vec![&within], true, Asks::Nothing), "FROM a:1\n");
+        let bare = text(vec![&choice("a", "a==1", None)], true, Asks::Gpus);
         assert!(
             bare.contains("ENV NVIDIA_VISIBLE_DEVICES=all ") && bare.contains("python3 -m venv /opt/venv\n"),
             "{bare}"
         );
+        assert!(!bare.contains("LD_LIBRARY_PATH"), "{bare}");
+        let driver = text(vec![&choice("a", "a==1", None)], true, Asks::Driver);
+        let line = "ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64\n";
+        assert!(driver.contains(line) && driver.replace(line, "") == bare, "{driver}");
     }
 }

@@ -43,6 +43,7 @@ use crate::recommend::base::Base;
 use crate::recommend::base::Ground;
 use crate::recommend::base::Kind;
 use crate::recommend::base::Wanted;
+use crate::recommend::candidate::Asks;
 use crate::recommend::candidate::Candidate;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::Libraries;
@@ -84,8 +85,10 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     if made.is_empty() {
         return Err(tell::impossible(asked, &sets, ground));
     }
-    let mut tried: Vec<Tried<'_>> =
-        made.into_iter().map(|(choices, base)| tried(Candidate { choices, base, asks: false }, &place)).collect();
+    let mut tried: Vec<Tried<'_>> = made
+        .into_iter()
+        .map(|(choices, base)| tried(Candidate { choices, base, asks: Asks::Nothing }, &place))
+        .collect();
     if let Some(base) = asked.base.filter(|_| wishes.is_empty())
         && tried.iter().all(|one| place.images(&one.text).is_empty())
     {
@@ -127,7 +130,7 @@ fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
     let first = on_base(candidate, place);
     match older {
         Some(base) if first.ends.iter().any(|end| wants_newer(*end)) => {
-            let second = on_base(Candidate { choices, base, asks: false }, place);
+            let second = on_base(Candidate { choices, base, asks: Asks::Nothing }, place);
             if starts(&second) > starts(&first) { second } else { first }
         }
         Some(_) | None => first,
@@ -159,19 +162,26 @@ fn on_base<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
     }
     let candidate = &first.candidate;
     let plain = matches!(candidate.base.kind, Kind::Language | Kind::System | Kind::Given);
-    let again = match &candidate.base.larger {
-        None if plain && first.ends.contains(&End::Fails(Outcome::NoGpu)) => {
-            Candidate { asks: true, ..candidate.clone() }
+    let larger = candidate.base.larger.clone();
+    let no_gpu = |one: &Tried<'a>| one.ends.contains(&End::Fails(Outcome::NoGpu));
+    match larger {
+        None if plain && no_gpu(&first) => {
+            let asking = |asks| once(Candidate { asks, ..candidate.clone() });
+            let second = asking(Asks::Gpus);
+            let third = no_gpu(&second).then(|| asking(Asks::Driver));
+            match third.filter(|third| starts(third) > starts(&second)) {
+                Some(third) if starts(&third) > starts(&first) => third,
+                Some(_) | None if starts(&second) >= starts(&first) => second,
+                Some(_) | None => first,
+            }
         }
         Some(larger) if first.ends.iter().any(|end| lacks(*end)) => {
-            let base = Base { reference: larger.clone(), larger: None, ..candidate.base.clone() };
-            Candidate { base, ..candidate.clone() }
+            let base = Base { reference: larger, larger: None, ..candidate.base.clone() };
+            let second = once(Candidate { base, ..candidate.clone() });
+            if starts(&second) > starts(&first) { second } else { first }
         }
-        None | Some(_) => return first,
-    };
-    let asked = again.asks;
-    let second = once(again);
-    if starts(&second) > starts(&first) || asked && starts(&second) == starts(&first) { second } else { first }
+        None | Some(_) => first,
+    }
 }
 
 /// Whether more libraries in the base may help.

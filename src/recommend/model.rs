@@ -19,7 +19,7 @@ pub struct Recommendation {
     pub combinations: Vec<Combination>,
     /// How many more start on every pool.
     pub more: usize,
-    /// What would be better and does not start on every pool.
+    /// What would be better and does not start on every pool; where some pool has nothing that starts, what fails.
     pub rejected: Vec<Rejected>,
     /// Of what it cannot be told.
     pub undetermined: Undetermined,

@@ -154,6 +154,7 @@ mod tests {
     use super::*;
     use crate::outcome::Outcome;
     use crate::recommend::base::Base;
+    use crate::recommend::candidate::Asks;
     use crate::recommend::choice::Choice;
 
     const NATIVE: End = End::Starts { route: Route::Native, unseen: false };
@@ -177,7 +178,7 @@ mod tests {
             older: None,
         };
         Tried {
-            candidate: Candidate { choices: vec![choice], base, asks: false },
+            candidate: Candidate { choices: vec![choice], base, asks: Asks::Nothing },
             text: String::new(),
             ends: ends.to_vec(),
             told: true,

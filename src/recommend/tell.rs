@@ -47,7 +47,11 @@ pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, l
         wishes: Wishes { with: Vec::new(), base: None, python: None },
         tried: tried.len(),
         more: winners.len() - combinations.len(),
-        rejected: rejected(tried, winners.first(), &names, limit),
+        rejected: if winners.is_empty() && never.is_empty() {
+            Vec::new()
+        } else {
+            rejected(tried, winners.first(), &names, limit)
+        },
         undetermined: Undetermined { combinations: 0, because: None },
         notes: notes(tried, winners.first(), &split, place),
         combinations,
@@ -113,12 +117,12 @@ fn on_pools(one: &Tried<'_>, names: &[String], wanted: impl Fn(End) -> bool) -> 
     ends.map(told).collect()
 }
 
-/// What is newer than the best and fails somewhere, on the base on which it starts on most pools.
+/// What is newer than the best and fails somewhere, on the base on which it starts on most pools; all that fails where
+/// nothing is the best.
 fn rejected(tried: &[Tried<'_>], best: Option<&Tried<'_>>, names: &[String], limit: usize) -> Vec<Rejected> {
-    let Some(best) = best else { return Vec::new() };
     let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
     let fails = |one: &&Tried<'_>| one.ends.iter().any(|end| matches!(end, End::Fails(_)));
-    let better = |one: &&Tried<'_>| rank::versions(&one.candidate, &best.candidate).is_le();
+    let better = |one: &&Tried<'_>| best.is_none_or(|best| rank::versions(&one.candidate, &best.candidate).is_le());
     let mut found: Vec<&Tried<'_>> = Vec::new();
     for one in tried.iter().filter(fails).filter(better) {
         // What starts everywhere on another base stands for itself.

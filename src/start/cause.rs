@@ -127,7 +127,7 @@ pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
         }
         Some(Cause::WithoutCompute) => without_compute(replay),
         Some(Cause::DriverElsewhere) => {
-            format!("LD_LIBRARY_PATH does not name {}, where the node puts the driver", loader::GKE_DIRECTORY)
+            format!("LD_LIBRARY_PATH does not name {}, where the node puts the driver", loader::DRIVER_DIRECTORY)
         }
         _ => match written(env, host) {
             Some(value) => format!("{variable} is `{value}`"),

@@ -48,6 +48,7 @@ pub use self::doubt::Sought;
 pub use self::doubt::fails_everywhere;
 pub(crate) use self::fate::field_value;
 pub use self::fate::{Fate, HostFate, Verdict};
+pub use self::loader::DRIVER_DIRECTORY;
 pub use self::loader::{Loaded, Source};
 pub use self::mount::is_in_a_hosts_place;
 pub use self::record::{

@@ -60,7 +60,32 @@ fn torch_without_the_packages_that_come_along_does_not_start() {
         // What is taken away is no library that it asks for, or comes back.
         (format!("{slim}{whole} && pip uninstall -y nvidia-cublas-cu11 nvidia-cusolver-cu12"), "starts", ""),
         (format!("{slim}{whole} && pip uninstall -y nvidia-cublas-cu12 && {}", &whole[4..]), "starts", ""),
-        // Wheels that hold their libraries, or of which it is not known.
+        // Builds of the project's own index that ask for the same.
+        (format!("{slim}RUN pip install --no-deps torch==2.5.1+cu121 {index}/cu121"), "fails", "library-missing"),
+        (format!("{slim}RUN pip install --no-deps torch==2.5.1 {index}/cu124"), "fails", "library-missing"),
+        (format!("{slim}RUN pip install --no-deps torch==2.2.2 {index}/cu121"), "fails", "library-missing"),
+        (format!("{}+cu124 {index}/cu124", cuda("12.1.1-cudnn8-runtime")), "fails", "library-missing"),
+        (format!("{slim}RUN pip install torch==2.5.1+cu121 {index}/cu121"), "starts", ""),
+        (format!("{}+cu124 {index}/cu124", cuda("12.4.1-cudnn-runtime")), "starts", ""),
+        (
+            format!(
+                "{slim}RUN pip install --no-deps torch==2.5.1+cu121 {wheels} nvidia-cudnn-cu12==9.1.0.70 {index}/cu121"
+            ),
+            "starts",
+            "",
+        ),
+        // Of some builds it is not known.
+        (format!("{slim}RUN pip install --no-deps torch==2.5.1+cu118 {index}/cu118"), "undetermined", ""),
+        (format!("{slim}RUN pip install --no-deps torch==2.13.0+cu126 {index}/cu126"), "undetermined", ""),
+        (format!("{slim}RUN pip install torch==2.5.1+cu118 {index}/cu118"), "starts", ""),
+        (
+            format!(
+                "{slim}RUN pip install --no-deps torch==2.5.1+cu118 torchvision==0.20.1+cu118 {index}/cu118\nRUN pip install torchvision==0.20.1+cu118 {index}/cu118"
+            ),
+            "starts",
+            "",
+        ),
+        // Wheels that hold their libraries.
         (format!("{slim}RUN pip install --no-deps torch==1.12.1+cu113 {index}/cu113"), "starts", ""),
         (format!("{slim}RUN pip install --no-deps torch==1.13.1 {index}/cu117"), "starts", ""),
         (format!("{slim}RUN pip install --no-deps torch==2.1.2+cu118 {index}/cu118"), "starts", ""),

@@ -115,6 +115,10 @@ pub(super) fn extra(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): 
     let (source, word) = places(case, package_of(&case.seen, name)?.fact).into_iter().next()?;
     style(texts, source, word)?;
     let slice = written(texts, (source, word));
+    if from.is_empty() {
+        let (span, replacement) = another(slice, word, name, to)?;
+        return Some(TextEdit { source, span, replacement });
+    }
     let open = slice.find('[')? + 1;
     let inside = slice.get(open..)?.split(']').next()?;
     let mut at = open;
@@ -154,6 +158,22 @@ fn name(text: &str, word: Span, package: &str) -> Option<Span> {
     let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let whole = !text.get(span.end..word.end).is_some_and(|rest| rest.starts_with(goes_on));
     (whole && written.to_ascii_lowercase().replace(['_', '.'], "-") == package).then_some(span)
+}
+
+/// One more extra of a package, in its brackets or in new ones: where it goes, and what.
+fn another(slice: &str, word: Span, name: &str, extra: &str) -> Option<(Span, String)> {
+    let quote = slice.len() - slice.trim_start_matches(['"', '\'']).len();
+    let own = slice.get(quote..quote + name.len())?;
+    if own.to_ascii_lowercase().replace(['_', '.'], "-") != name {
+        return None;
+    }
+    let behind = quote + own.len();
+    let put = |at: usize, text: String| (Span::new(word.start + at, word.start + at), text);
+    match slice.get(behind..)?.strip_prefix('[') {
+        Some(inside) => Some(put(behind + 1 + inside.find(']')?, format!(",{extra}"))),
+        // In a shell, brackets are a pattern of names of files, where one such file lies there.
+        None => Some(put(behind, format!("[{extra}]"))),
+    }
 }
 
 /// Where a version stands in its word as it is.

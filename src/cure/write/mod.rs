@@ -3,6 +3,7 @@
 mod build;
 mod index;
 mod nvcc;
+mod whole;
 mod word;
 
 use std::collections::BTreeMap;
@@ -105,6 +106,9 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
             plain(build::extra(case, &texts, package, (from, to)).map(|edit| vec![edit]).into_iter().collect())
         }
         Wish::Name { from, to } => plain(build::renamed(case, &texts, (from, to)).into_iter().collect()),
+        Wish::Whole { package } => {
+            plain(whole::option(case, &texts, package).map(|edit| vec![edit]).into_iter().collect())
+        }
         Wish::Conda { package, from, to } => build::of_conda(case, &texts, package, (from, to)),
         Wish::Env(list) => plain(vec![variables(case, &texts, list)]),
         Wish::EnvWithout { name, holds } => {
@@ -144,6 +148,11 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
     found.retain(|way| !way.edits.is_empty());
     found.truncate(MOST);
     found
+}
+
+/// Whether the FROM of the root says for which platform it is.
+pub(super) fn names_platform(case: &Case<'_>) -> bool {
+    Texts::of(case).is_some_and(|texts| texts.without_platform().is_some())
 }
 
 /// Every way of some with every way of others.

@@ -43,7 +43,7 @@ const GKE: Cite = Cite(
 pub(super) use self::alone::Alone;
 pub(super) use self::alone::alone;
 pub(super) use self::kept::Kept;
-pub(super) use self::path::GKE_DIRECTORY;
+pub use self::path::DRIVER_DIRECTORY;
 pub(super) use self::path::VARIABLE as SEARCH_PATH;
 
 /// Where a program's libcuda comes from.
@@ -148,7 +148,7 @@ pub(super) fn scattered(replay: Replay<'_>) -> bool {
 /// Whether a program on GKE looks where the node puts the driver; none where that cannot be told.
 pub(super) fn finds_driver_on_gke(replay: Replay<'_>) -> Option<bool> {
     let path = SearchPath::of(replay);
-    (!path.unseen).then(|| path.names(GKE_DIRECTORY))
+    (!path.unseen).then(|| path.names(DRIVER_DIRECTORY))
 }
 
 /// Which libcuda does the loader find?

@@ -17,7 +17,7 @@ use crate::start::loader::cache;
 /// Whose directories those are.
 pub(in crate::start) const VARIABLE: &str = "LD_LIBRARY_PATH";
 /// Where GKE puts the driver.
-pub(in crate::start) const GKE_DIRECTORY: &str = "/usr/local/nvidia/lib64";
+pub const DRIVER_DIRECTORY: &str = "/usr/local/nvidia/lib64";
 
 /// The variable as the program sees it: the pool's, else the image's.
 pub(super) struct SearchPath<'a> {
@@ -83,7 +83,7 @@ impl<'a> SearchPath<'a> {
 }
 
 fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
-    if replay.host.launch == Launch::Gke && directory == GKE_DIRECTORY {
+    if replay.host.launch == Launch::Gke && directory == DRIVER_DIRECTORY {
         return Some(Found::Host);
     }
     // There `ldconfig` has made the links anew.
