@@ -34,6 +34,8 @@ use crate::infer::asks::Asks;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
+use crate::install::admits;
+use crate::knowledge::BEYOND;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
@@ -312,7 +314,13 @@ impl World<'_> {
     fn is_free(&self, package: &PackageSeen) -> bool {
         let of_index = package.manager == Manager::Pip && package.variant.is_none();
         let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
-        of_index && !local && self.knowledge.is_library_free(&package.name, version_of(package))
+        let reaches = |from: CudaVersion| match &package.version {
+            PackageVersion::Exact(_) => version_of(package).is_some_and(|version| from <= version),
+            // An installer takes the newest that it may.
+            PackageVersion::Open(range) => range.is_empty() || admits(range, BEYOND) == Some(true),
+            PackageVersion::Unresolved(_) => false,
+        };
+        of_index && !local && self.knowledge.is_library_free(&package.name, reaches)
     }
 
     /// Whether a wheel is known to look for a library outside of itself.
