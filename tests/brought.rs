@@ -301,7 +301,13 @@ fn a_library_is_missing_where_everything_that_could_bring_it_is_told() {
         (format!("{slim}RUN pip install -U pip && pip install --no-cache-dir numpy {own}"), "library-missing"),
         (format!("{slim}COPY requirements.txt /tmp/\nRUN pip install -r /tmp/requirements.txt"), "library-missing"),
         (format!("{slim}RUN pip install tensorflow==2.15.0"), "library-missing"),
-        (format!("{slim}RUN pip install ctranslate2==4.4.0"), "library-missing"),
+        (format!("{slim}RUN pip install {own} pandas opencv-python-headless"), "library-missing"),
+        (
+            format!("{slim}RUN pip install {own}\nRUN pip install 'scikit-learn>=1.2' transformers==4.40.0"),
+            "library-missing",
+        ),
+        (format!("{slim}RUN pip install tensorflow==2.15.0 pandas"), "library-missing"),
+        (format!("{slim}RUN pip install {own} diffusers"), "library-missing"),
         (format!("{cuda}-base-ubuntu22.04\n{python}RUN pip install {own}"), "library-missing"),
         // It is there, or may be.
         (format!("{cuda}-cudnn-runtime-ubuntu22.04\n{python}RUN pip install {own}"), ""),
@@ -310,6 +316,12 @@ fn a_library_is_missing_where_everything_that_could_bring_it_is_told() {
         (format!("{slim}RUN pip install 'onnxruntime-gpu[cuda,cudnn]==1.21.0'"), ""),
         (format!("{slim}RUN pip install 'tensorflow[and-cuda]==2.15.0'"), ""),
         (format!("{slim}RUN pip install rembg {own}"), ""),
+        (format!("{slim}RUN pip install {own} numpy pandas of-our-own"), ""),
+        (format!("{slim}RUN pip install {own} xgboost"), ""),
+        (format!("{slim}RUN pip install {own} pandas==2.2.0+cu12"), ""),
+        (format!("{slim}RUN pip install {own} diffusers==0.1.0"), ""),
+        (format!("{slim}RUN pip install {own} 'diffusers<0.2'"), ""),
+        (format!("{slim}RUN pip install ctranslate2==4.4.0"), ""),
         (format!("{slim}RUN pip install {own} --extra-index-url https://a.example/cuda-12/simple/"), ""),
         (format!("{slim}ENV PIP_INDEX_URL=https://a.example/simple\nRUN pip install {own}"), ""),
         (format!("{slim}COPY . /app\nRUN pip install {own}"), ""),
@@ -328,6 +340,10 @@ fn a_library_is_missing_where_everything_that_could_bring_it_is_told() {
         let (fate, outcome) = on(FLEET, &text, &[("requirements.txt", "onnxruntime-gpu==1.20.1\n")]);
         assert_eq!(outcome == "library-missing", expected == "library-missing", "{text}: {fate} {outcome}");
         assert_eq!(fate == "fails", expected == "library-missing", "{text}: {fate} {outcome}");
+    }
+    for more in ["'transformers[torch]'", "sentence-transformers", "accelerate", "torchvision"] {
+        let (_, outcome) = on(FLEET, &format!("{slim}RUN pip install {own} {more}"), &[]);
+        assert_ne!(outcome, "library-missing", "{more}");
     }
 }
 

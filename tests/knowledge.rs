@@ -209,7 +209,9 @@ fn what_packages_bring_and_run_on_is_known() {
         let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.brings);
         let told = |local| KNOWLEDGE.cuda_of_version(row.brings, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
-        assert!(KNOWLEDGE.framework(row.brings).is_some() || library || build, "{row:?}");
+        let companion = KNOWLEDGE.is_built_with_torch(row.brings) && KNOWLEDGE.torch_pins_of(row.brings).count() > 1;
+        let known = KNOWLEDGE.framework(row.brings).is_some() || library || build || companion;
+        assert!(known, "{row:?}");
         assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| by_number(from, before).is_lt())), "{row:?}");
         assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
     }

@@ -2,6 +2,8 @@
 
 #[path = "torch/bounds.rs"]
 mod bounds;
+#[path = "torch/companions.rs"]
+mod companions;
 #[path = "torch/indexes.rs"]
 mod indexes;
 #[path = "support/place.rs"]
@@ -199,7 +201,7 @@ fn later_commands_keep_replace_or_remove() {
         &[
             (format!("{first}RUN pip install torch"), "2.1.0 11.8"),
             (format!("{first}RUN pip install 'torch>=2.0' numpy"), "2.1.0 11.8"),
-            (format!("{first}RUN pip install accelerate timm"), "2.1.0 11.8"),
+            (format!("{first}RUN pip install accelerate peft"), "2.1.0 11.8"),
             (format!("{first}RUN pip install -U torch"), "2.15.0 13.2"),
             (format!("{first}RUN pip install 'torch>=2.4,<2.5'"), "2.4.1 12.1"),
             (format!("{first}RUN pip install torch==2.1.0+cu121"), "2.1.0 12.1"),

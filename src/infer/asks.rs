@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn a_range_asks_for_what_each_of_its_releases_does() {
         for (range, expected) in [
-            (">=4.0,<5", "libcublas.so.12 | "),
-            (">=4,<4.9", "libcublas.so.12 | "),
-            ("~=4.6", "libcublas.so.12 | "),
-            (">=4.6.1,<4.9", "libcublas.so.12 | "),
-            (">=4.0,<4.5", "libcublas.so.12 | libcudnn_cnn_infer.so.8 libcudnn_ops_infer.so.8"),
-            (">=4.5,<4.6.1", "libcublas.so.12 | libcudnn_cnn.so.9 libcudnn_ops.so.9"),
-            (">=3,<4", "libcublas.so.11 | libcudnn_cnn_infer.so.8 libcudnn_ops_infer.so.8"),
+            (">=4.0,<5", " | libcublas.so.12"),
+            (">=4,<4.9", " | libcublas.so.12"),
+            ("~=4.6", " | libcublas.so.12"),
+            (">=4.6.1,<4.9", " | libcublas.so.12"),
+            (">=4.0,<4.5", " | libcublas.so.12 libcudnn_cnn_infer.so.8 libcudnn_ops_infer.so.8"),
+            (">=4.5,<4.6.1", " | libcublas.so.12 libcudnn_cnn.so.9 libcudnn_ops.so.9"),
+            (">=3,<4", " | libcublas.so.11 libcudnn_cnn_infer.so.8 libcudnn_ops_infer.so.8"),
             // Of two majors of CUDA nothing but the library without one in its name is common.
             (">=3.20,<4.2", " | libcudnn_cnn_infer.so.8 libcudnn_ops_infer.so.8"),
         ] {

@@ -35,6 +35,8 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
 use crate::infer::settled::Place;
+use crate::install::admits;
+use crate::knowledge::BEYOND;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
@@ -323,7 +325,13 @@ impl World<'_> {
     fn is_free(&self, package: &PackageSeen) -> bool {
         let of_index = package.manager == Manager::Pip && package.variant.is_none();
         let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
-        of_index && !local && self.knowledge.is_library_free(&package.name, version_of(package))
+        let reaches = |from: CudaVersion| match &package.version {
+            PackageVersion::Exact(_) => version_of(package).is_some_and(|version| from <= version),
+            // An installer takes the newest that it may.
+            PackageVersion::Open(range) => range.is_empty() || admits(range, BEYOND) == Some(true),
+            PackageVersion::Unresolved(_) => false,
+        };
+        of_index && !local && self.knowledge.is_library_free(&package.name, reaches)
     }
 
     /// Whether a wheel is known to look for a library outside of itself.

@@ -9,6 +9,7 @@ mod base;
 mod bounded;
 mod candidates;
 mod choice;
+mod companion;
 mod compat;
 mod component;
 mod conda_torch;

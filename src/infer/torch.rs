@@ -14,6 +14,9 @@ use crate::fact::PackageVersion;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
+use crate::infer::companion::Asked;
+use crate::infer::companion::Place;
+use crate::infer::companion::asked_of;
 use crate::infer::conda_torch::conda;
 use crate::infer::conda_torch::imported;
 use crate::infer::python::python;
@@ -249,18 +252,14 @@ fn step<'a>(
         }
     }
     let runs_on = here.first().and_then(|package| python(seen, package, day.knowledge).ok());
+    let place = Place { now, build, seen, python: runs_on.as_deref(), day };
     let pins: Vec<(&'a PackageSeen, Result<Ask, Why>)> = here
         .iter()
         .filter(|package| package.manager == Manager::Pip && !package.alone)
         .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
         // What was compiled for the image runs on what the image has.
         .filter(|package| build.compiled(package).is_none())
-        .filter_map(|package| {
-            // Of what is not pinned, the installer takes a release that goes with the version that is named.
-            let beside = if exact { &[] } else { ranges.as_slice() };
-            let pin = pin_beside(package, beside, runs_on.as_deref(), day.knowledge)?;
-            Some((*package, if exact && open(package) { Ok(Ask::ANY) } else { pin }))
-        })
+        .filter_map(|package| Some((*package, asked_by(package, &ranges, exact, place)?)))
         .collect();
     let package = asked.or_else(|| pins.first().map(|(package, _)| *package))?;
     if package.manager == Manager::Conda {
@@ -327,6 +326,21 @@ fn step<'a>(
         }
         None => newest(package, &ranges, &python(seen, package, day.knowledge), day),
     })
+}
+
+/// What a package asks of torch beside ranges of it that others ask for, or beside the `exact` version that is named.
+fn asked_by(package: &PackageSeen, ranges: &[String], exact: bool, place: Place<'_>) -> Option<Result<Ask, Why>> {
+    // Of what is not pinned, the installer takes a release that goes with the version that is named.
+    let beside = if exact { &[] } else { ranges };
+    if let Some(own) = asked_of(package, beside, place).filter(|_| !exact) {
+        return match own {
+            Asked::Nothing => None,
+            Asked::Torch(pin) => Some(pin),
+        };
+    }
+    let pin = pin_beside(package, beside, place.python, place.day.knowledge)?;
+    let open = matches!(package.version, PackageVersion::Open(_));
+    Some(if exact && open { Ok(Ask::ANY) } else { pin })
 }
 
 /// The first package that may ask for less than the tables say, where the torch that is there goes with the least of it all.

@@ -26,7 +26,7 @@ pub(super) struct Ask {
 impl Ask {
     pub(super) const ANY: Self = Self::of("");
 
-    const fn of(range: &'static str) -> Self {
+    pub(super) const fn of(range: &'static str) -> Self {
         Self { range, least: range }
     }
 

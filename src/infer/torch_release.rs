@@ -177,17 +177,8 @@ pub(super) fn newest<'a>(
         return unknown(format!("when the releases of {name} that are allowed came out is not in the tables"));
     }
     let of_python = |python: &str| {
-        let range = day.knowledge.torch_pythons().iter().find(|row| row.python == python)?;
-        let served = |row: &&TorchRow| {
-            order(row.version, range.first).is_some_and(Ordering::is_ge)
-                && range.last.is_none_or(|last| order(row.version, last).is_some_and(Ordering::is_le))
-        };
-        let there = |row: &&TorchRow| match (day.as_of, row.released) {
-            (Some(day), Some(released)) => released <= day,
-            _ => true,
-        };
-        let rows = day.knowledge.torch_served().filter(fitting).filter(served).filter(there);
-        rows.filter(|row| offered(row, package, day))
+        let rows = day.knowledge.torch_served().filter(fitting).filter(|row| runs_on(row, python, day.knowledge));
+        rows.filter(|row| is_out(row, day) && offered(row, package, day))
             .max_by(|a, b| order(a.version, b.version).unwrap_or(Ordering::Equal))
     };
     let chosen: Vec<&'static TorchRow> = if let Ok(python) = python {
@@ -241,8 +232,25 @@ pub(super) fn newest<'a>(
     }
 }
 
+/// Whether a release has a wheel for a Python.
+pub(super) fn runs_on(row: &TorchRow, python: &str, knowledge: Knowledge) -> bool {
+    let range = knowledge.torch_pythons().iter().find(|range| range.python == python);
+    range.is_some_and(|range| {
+        order(row.version, range.first).is_some_and(Ordering::is_ge)
+            && range.last.is_none_or(|last| order(row.version, last).is_some_and(Ordering::is_le))
+    })
+}
+
+/// Whether a release is out on the day that counts.
+pub(super) fn is_out(row: &TorchRow, day: Day<'_>) -> bool {
+    match (day.as_of, row.released) {
+        (Some(day), Some(released)) => released <= day,
+        _ => true,
+    }
+}
+
 /// Whether the indexes that a command names have a release for the platform.
-fn offered(row: &TorchRow, package: &PackageSeen, day: Day<'_>) -> bool {
+pub(super) fn offered(row: &TorchRow, package: &PackageSeen, day: Day<'_>) -> bool {
     let default = row.default_variant.iter().any(|value| value.arch == day.arch);
     match &package.offered {
         Offered::Only(tag) => has(row, tag, day),

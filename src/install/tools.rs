@@ -42,8 +42,15 @@ const WITH_VALUE: &[&str] = &[
     "--categories",
 ];
 
-/// Reads the arguments behind the tool's name.
+/// Reads the arguments behind the tool's name: nothing is installed where it only tells what it would install.
 pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
+    let mut own = words.iter().map(|word| word.known().unwrap_or_default()).take_while(|text| *text != "run");
+    if !own.any(|text| text == "--dry-run") {
+        performed(tool, words, command, around, found);
+    }
+}
+
+fn performed(tool: &str, words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
     let mut rest = words.iter();
     let mut verb = None;
     let mut environment = None;

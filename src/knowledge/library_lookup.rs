@@ -60,10 +60,10 @@ impl Knowledge {
         self.library_carriers().iter().any(|row| name.contains(row.word))
     }
 
-    /// Whether a distribution is known to bring no CUDA library, with all that comes along.
-    pub fn is_library_free(self, distribution: &str, version: Option<CudaVersion>) -> bool {
-        let known = |from| version.is_some_and(|version| from <= version);
-        self.library_free_of(distribution).any(|row| row.from.is_none_or(known))
+    /// Whether a distribution is known to bring no CUDA library, with all that comes along; `reaches`: whether it is of a
+    /// version or a later one.
+    pub fn is_library_free(self, distribution: &str, reaches: impl Fn(CudaVersion) -> bool) -> bool {
+        self.library_free_of(distribution).any(|row| row.from.is_none_or(&reaches))
     }
 
     /// Whether a distribution was asked for without the extra with which alone its libraries come along.

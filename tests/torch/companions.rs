@@ -1,0 +1,98 @@
+//! Packages of which each release goes with one torch: what is there stays, and what is not brings the torch of its newest
+//! release.
+
+use jiff::civil::date;
+
+use crate::PY311;
+use crate::PYTORCH;
+use crate::WHL;
+use crate::check;
+use crate::torch;
+
+#[test]
+fn a_companion_that_is_not_there_replaces_torch() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    let both = format!("{PY311}RUN pip install torch==2.3.1 torchvision==0.18.1 --index-url {WHL}/cu121\n");
+    let ubuntu = format!(
+        "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+         RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n"
+    );
+    check(
+        &[
+            (format!("{first}RUN pip install torchvision"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install timm"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install ultralytics==8.4.190"), "2.15.0 13.2"),
+            (format!("{first}RUN uv pip install --system easyocr"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install 'torchvision>=0.19,<0.21'"), "2.5.1 12.4"),
+            (format!("{both}RUN pip install -U torchvision"), "2.15.0 13.2"),
+            (format!("{both}RUN pip uninstall -y torchvision && pip install timm"), "2.15.0 13.2"),
+            // The newest torch of Python 3.10 and of an index.
+            (format!("{ubuntu}RUN pip install timm"), "2.14.1 13.0"),
+            (format!("{first}RUN pip install torchvision --index-url {WHL}/cu121"), "2.5.1 12.1"),
+            // It is there, goes with what is named beside it, or asks for none.
+            (format!("{both}RUN pip install torchvision"), "2.3.1 12.1"),
+            (format!("{both}RUN pip install timm"), "2.3.1 12.1"),
+            (format!("{both}RUN pip install -U timm"), "2.3.1 12.1"),
+            (format!("{both}RUN pip install 'torchvision>=0.18'"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install torchvision==0.18.1"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install --no-deps torchvision"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install --no-deps timm"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install torch==2.3.1 torchvision"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install openai-whisper"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install torchaudio"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install transformers"), "2.3.1 12.1"),
+            (format!("{first}RUN python -m venv /v && /v/bin/pip install flask"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn what_a_base_with_torch_has_beside_it_stays() {
+    let unread = "FROM registry.example.com/ml/base:7\nRUN pip install torch==2.3.1+cu121\n";
+    check(
+        &[
+            (format!("{PYTORCH}RUN pip install timm"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install torchvision torchaudio"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install -U timm ultralytics"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install torch==2.5.1\nRUN pip install torchvision"), "2.5.1 12.4"),
+            (format!("{PYTORCH}RUN pip install -U flask"), "2.4.0 12.1.1"),
+            // The Python of the base decides which is the newest.
+            (format!("{PYTORCH}RUN pip install -U torchvision"), "? ?"),
+            (format!("{PYTORCH}RUN pip install -U transformers accelerate torchvision"), "? ?"),
+            // It may be there or not.
+            (format!("{unread}RUN pip install timm"), "? ?"),
+            (format!("{unread}RUN pip install accelerate"), "2.3.1 12.1"),
+            (format!("{unread}RUN pip install torchvision==0.18.1"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+/// 2.11 of torchaudio asks for no torch, which the releases before it do.
+#[test]
+fn torchaudio_alone_brings_the_torch_that_its_release_asks_for() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install torchaudio"), "-"),
+            (format!("{PY311}RUN pip install 'torchaudio>=2'"), "-"),
+            (format!("{PY311}RUN pip install torchaudio --index-url {WHL}/cu128"), "-"),
+            (format!("{PY311}RUN pip install 'torchaudio<2.11'"), "2.10.0 12.8"),
+            (format!("{PY311}RUN pip install torchaudio --index-url {WHL}/cu121"), "2.5.1 12.1"),
+            ("FROM python:3.9-slim\nRUN pip install torchaudio".to_owned(), "2.8.0 12.8"),
+            (format!("{PY311}RUN pip install torch torchaudio"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install torchaudio torchvision"), "2.15.0 13.2"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn on_an_earlier_day_a_companion_is_that_of_the_day() {
+    let first = format!("{PY311}RUN pip install torch==2.0.1\n");
+    let on = |text: &str, day| torch(text, "linux/amd64", Some(day));
+    assert_eq!(on(&format!("{first}RUN pip install torchvision"), date(2024, 5, 1)), "2.3.0 12.1");
+    assert_eq!(on(&format!("{PY311}RUN pip install torch torchvision"), date(2024, 5, 1)), "2.3.0 12.1");
+    assert_eq!(on(&format!("{PY311}RUN pip install torchaudio"), date(2024, 5, 1)), "2.3.0 12.1");
+    assert_eq!(on(&format!("{first}RUN pip install peft"), date(2024, 5, 1)), "2.0.1 11.7");
+}
