@@ -158,6 +158,19 @@ fn switched<'a>(words: &[(&'a str, Span)]) -> Option<Result<bool, &'a str>> {
     said
 }
 
+/// Whether a command line of cmake or make tells a build to be one for GPUs: `-DGGML_CUDA=ON`, `make GGML_CUDA=1`.
+pub fn switched_on(command: &Command) -> bool {
+    let words: Vec<(&str, Span)> =
+        command.words.iter().map(|word| (word.known().unwrap_or(&word.raw), word.span)).collect();
+    if command.program() != Some("make") {
+        return switched(&words) == Some(Ok(true));
+    }
+    let defined: Vec<(String, Span)> =
+        words.iter().filter(|(word, _)| word.contains('=')).map(|(word, span)| (format!("-D{word}"), *span)).collect();
+    let defined: Vec<(&str, Span)> = defined.iter().map(|(word, span)| (word.as_str(), *span)).collect();
+    switched(&defined) == Some(Ok(true))
+}
+
 /// `cmake -DCMAKE_CUDA_ARCHITECTURES="80;90-real"`; without that, the list in `CUDAARCHS`.
 fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled> {
     let mut found = Compiled { by: "cmake".to_owned(), ..Compiled::default() };
@@ -267,6 +280,11 @@ pub(super) fn row_of<'a>(
             word.contains("git+")
                 && path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next() == Some(row.repository)
         };
+        // A repository that lies in another: `pip install ./submodules/simple-knn`.
+        let inside = |word: &&str| {
+            let path = word.split('[').next().unwrap_or(word).trim_end_matches('/');
+            !word.contains("://") && path.rsplit_once('/').is_some_and(|(_, last)| last == row.repository)
+        };
         let named = |word: &&str| {
             let name = word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or("");
             normalised(name) == row.distribution
@@ -281,7 +299,7 @@ pub(super) fn row_of<'a>(
             matches!(name, "-f" | "--find-links") || other_index
         });
         let compiles = (row.sdist && !links) || forced || from_source;
-        own || words.iter().any(address) || (compiles && words.iter().any(named))
+        own || words.iter().any(address) || words.iter().skip(1).any(inside) || (compiles && words.iter().any(named))
     };
     extensions.iter().filter(|_| installs).find(built)
 }
