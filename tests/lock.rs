@@ -521,6 +521,22 @@ fn nothing_to_lock_is_said() {
     assert!(!place.path("imagelint.lock").exists());
 }
 
+#[test]
+fn a_base_that_cannot_be_read_leaves_no_lock_of_nothing() {
+    let place = Place::bare();
+    let server = Fake::start(|_, _| Reply::Whole("404 Not Found", Vec::new(), Vec::new()));
+    place.file("Dockerfile", &format!("FROM {}/a/b:1\n", server.host()));
+    let done = place.run(&["lock"]);
+    assert_eq!((code(&done), out(&done).as_str()), (2, ""), "{}", err(&done));
+    assert!(!place.path("imagelint.lock").exists());
+    // One that is there already stays as it is.
+    place.file("imagelint.lock", "# mine\nversion = 1\n");
+    let done = place.run(&["lock"]);
+    assert_eq!(code(&done), 2, "{}", err(&done));
+    let held = fs::read_to_string(place.path("imagelint.lock")).expect("the file");
+    assert_eq!(held, "# mine\nversion = 1\n");
+}
+
 /// The rules that speak, and what the one about moved tags says.
 fn moved(place: &Place, arguments: &[&str]) -> (Vec<String>, String) {
     let report = place.json(&[&["check", "--persona", "pedantic"], arguments, &["Dockerfile"]].concat());

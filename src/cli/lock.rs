@@ -176,7 +176,8 @@ fn entry(reference: &ImageReference, image: &PulledImage) -> Result<Option<Entry
     Ok(entry)
 }
 
-/// Writes the lock file; a base that could not be read keeps what was locked of it.
+/// Writes the lock file; a base that could not be read keeps what was locked of it. Where none could be read and nothing
+/// was locked, what is there stays as it is.
 fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
     let (mut lock, mut exit) = (Lock::default(), Exit::Clean);
     for (reference, images) in read {
@@ -196,6 +197,9 @@ fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
                 exit = Exit::Broken;
             }
         }
+    }
+    if exit == Exit::Broken && lock.entries.is_empty() {
+        return Ok(exit);
     }
     fs::write(path, lock.to_toml())
         .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;

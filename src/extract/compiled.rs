@@ -1,8 +1,11 @@
 //! Where commands leave the programs that they compile, and which copied paths bring them along.
 
 use crate::cuda::lies_below;
+use crate::extract::closed::PLAIN;
 use crate::extract::tree::absolute;
+use crate::install::switched_on;
 use crate::shell::Command;
+use crate::shell::Word;
 
 /// Where `make install` puts things, where nothing else is said; Python has folders of its own there.
 const USUAL: &str = "/usr/local";
@@ -29,6 +32,9 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
             let here = (build.is_none() || source.is_none()).then(|| folder.to_owned());
             [here, prefix, build, source].into_iter().flatten().collect()
         }
+        Some("make") if switched_on(command) && !words.contains(&"install") => {
+            vec![after("-C").unwrap_or_else(|| folder.to_owned())]
+        }
         Some("make" | "ninja") if words.contains(&"install") => {
             vec![behind("DESTDIR=").unwrap_or_else(|| USUAL.to_owned())]
         }
@@ -36,10 +42,26 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
     }
 }
 
+/// Whether a command that compiles or prepares that does so for GPUs; none of one that goes on with what was prepared.
+pub(super) fn is_for_gpus(command: &Command) -> Option<bool> {
+    let goes_on = |word: &Word| matches!(word.known(), Some("--build" | "--install"));
+    match command.program()? {
+        "nvcc" => Some(true),
+        "cmake" if command.words.iter().any(goes_on) => None,
+        "cmake" => Some(switched_on(command)),
+        "make" => switched_on(command).then_some(true),
+        _ => None,
+    }
+}
+
 /// Whether copying `source` out of a stage brings programs that lie in one of these places.
 pub(super) fn brings(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
+    // A text is no program, whatever was compiled beside it.
+    if source.rsplit_once('.').is_some_and(|(_, ending)| PLAIN.contains(&ending) || ending == "sh") {
+        return false;
+    }
     let source = absolute("/", named);
     let within = |path: &str, folder: &str| folder == "/" || lies_below(path, folder);
     places.iter().any(|place| {
@@ -52,7 +74,6 @@ pub(super) fn brings(source: &str, places: &[String]) -> bool {
 mod tests {
     use super::*;
     use crate::dockerfile::Mapped;
-    use crate::shell::Word;
     use crate::shell::script_commands;
 
     fn places(workdir: &str, run: &str) -> String {
@@ -97,6 +118,29 @@ mod tests {
     }
 
     #[test]
+    fn builds_for_gpus_say_so() {
+        for (run, expected) in [
+            ("nvcc -o x x.cu", Some(true)),
+            ("cmake -B build -DGGML_CUDA=ON", Some(true)),
+            ("make -j8 GGML_CUDA=1", Some(true)),
+            ("make GPU=1 CUDNN=1", Some(true)),
+            ("cmake -B build -DGGML_CUDA=OFF", Some(false)),
+            ("cmake -B build -DCMAKE_BUILD_TYPE=Release", Some(false)),
+            // These go on with what was prepared.
+            ("cmake --build build", None),
+            ("cmake --install build --prefix /out", None),
+            ("make -j8", None),
+            ("make GGML_CUDA=0", None),
+            ("ninja install", None),
+            ("go build -o /out/tool", None),
+            ("echo cmake -DGGML_CUDA=ON", None),
+        ] {
+            let commands = script_commands(&Mapped::whole(run, 0));
+            assert_eq!(commands.first().and_then(is_for_gpus), expected, "{run}");
+        }
+    }
+
+    #[test]
     fn a_program_comes_along_where_its_folder_does() {
         let own: Vec<String> = ["/src/build", "/out"].map(str::to_owned).to_vec();
         let usual = vec![USUAL.to_owned()];
@@ -112,6 +156,9 @@ mod tests {
             ("/usr/local/lib", &usual, true),
             ("/src/build2", &own, false),
             ("/src/README", &own, false),
+            ("/src/build/convert.py", &own, false),
+            ("/src/build/*.py", &own, false),
+            ("/out/run.sh", &own, false),
             ("/outer", &own, false),
             ("/opt/venv", &own, false),
             ("/usr/local/lib/python3.10/site-packages", &usual, false),

@@ -21,6 +21,7 @@ use crate::extract::landing;
 use crate::extract::landing::Place;
 use crate::extract::linked;
 use crate::extract::mounts::mounts;
+use crate::extract::toolkit_copied;
 use crate::extract::tree::absolute;
 use crate::extract::tree::below;
 use crate::extract::tree::carried;
@@ -96,6 +97,7 @@ impl<'a> Stages<'a> {
             if concerns(copy) && !(flattened && sources(copy).any(landing::whole)) {
                 stages.bring_of_base(reader, copy);
                 stages.bring_driver(reader, copy);
+                stages.bring_toolkit(reader, copy);
             }
         });
     }
@@ -209,6 +211,27 @@ impl<'a> Stages<'a> {
         reader.seen.packages.push(PackageSeen::new(Manager::Apt, package.name, version, fact));
     }
 
+    /// Notes the CUDA of what a COPY brings from a CUDA image to one that has none.
+    fn bring_toolkit(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
+        let knowledge = self.options.knowledge;
+        if reader.seen.cuda_runtime.is_some() || !toolkit_copied::is_without(&reader.seen, knowledge) {
+            return;
+        }
+        let Some((image, span)) = self.bottom(copy) else { return };
+        let Some(cuda) = toolkit_copied::release(&image, knowledge) else { return };
+        let done = copy.from_stage.and_then(|stage| self.look(reader, stage)).map(|looked| looked.done);
+        if done.as_ref().is_some_and(|done| done.other_toolkit) {
+            return;
+        }
+        let places = done.as_ref().map_or(&[][..], |done| done.lands.for_gpus());
+        if toolkit_copied::brings(copy, places, knowledge) {
+            let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
+            let state = State::Known(Value::Text(cuda.to_string()));
+            let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));
+            reader.seen.cuda_runtime = Some((cuda, fact));
+        }
+    }
+
     /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied: its build is
     /// known where the tables tell one that others serve too.
     fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
@@ -264,6 +287,9 @@ impl<'a> Stages<'a> {
             reader.done.lands.put(fact, places);
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
+        let compiler = self.bottom(copy).and_then(|(image, _)| toolkit_copied::release(&image, self.options.knowledge));
+        let compiler = compiler.filter(|_| !done.other_toolkit);
+        let isa = compiler.and_then(|cuda| self.options.knowledge.target_set(cuda)).map(|row| row.ptx_isa);
         for code in code {
             let (packages, places) = (done.lands.package(code.fact), done.lands.program(code.fact));
             let along = sources(copy).any(|source| match &code.component {
@@ -278,7 +304,9 @@ impl<'a> Stages<'a> {
             let places = places.iter().cloned().chain(to()).collect();
             reader.done.lands.put(fact, packages);
             reader.done.lands.put_program(fact, places);
-            reader.seen.code.push(CodeSeen { fact, ..code });
+            // A program of the image's own has the CUDA of its compiler, whatever it is copied to.
+            let isa = code.isa.or(isa.filter(|_| code.component.is_none()));
+            reader.seen.code.push(CodeSeen { isa, fact, ..code });
         }
     }
 }

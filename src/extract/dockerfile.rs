@@ -26,6 +26,7 @@ use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Observations;
 use crate::fact::Origin;
@@ -241,21 +242,32 @@ impl Reader<'_> {
         install::installs(inputs, &mut self.done, &mut self.seen, &mut self.notes);
     }
 
-    /// The last ENTRYPOINT of the chain.
+    /// The last ENTRYPOINT of the chain, and the last CMD.
     fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
+        self.seen.entrypoint = self.started(dockerfile, evaluated, (&Kind::Entrypoint, FactKey::Entrypoint));
+        self.seen.of_base.command = self.started(dockerfile, evaluated, (&Kind::Cmd, FactKey::Command));
+    }
+
+    /// The words of the last instruction of a kind that says what is started.
+    fn started(
+        &mut self,
+        dockerfile: &Dockerfile,
+        evaluated: &Evaluated,
+        (kind, key): (&Kind, FactKey),
+    ) -> Option<(Vec<String>, FactId)> {
         let stages = evaluated.chain.iter().filter_map(|index| dockerfile.stages.get(*index));
         let instructions =
             stages.flat_map(|stage| &stage.instructions).filter_map(|at| dockerfile.instructions.get(*at));
         let mut shell: Option<&Instruction> = None;
         let mut last = None;
         for instruction in instructions {
-            match instruction.kind {
+            match &instruction.kind {
                 Kind::Shell => shell = Some(instruction),
-                Kind::Entrypoint => last = Some((instruction, shell)),
+                own if own == kind => last = Some((instruction, shell)),
                 _ => {}
             }
         }
-        let Some((last, shell)) = last else { return };
+        let (last, shell) = last?;
         let listed = |instruction: &Instruction| {
             let words = instruction.json.iter().flatten();
             words.map(|word| word.text().to_owned()).collect::<Vec<String>>()
@@ -269,8 +281,8 @@ impl Reader<'_> {
             shell.map(listed).unwrap_or_default().into_iter().chain(text).collect()
         };
         let evidence = self.leaf(std::iter::once(last.span).chain(shell.map(|shell| shell.span)));
-        let fact = self.seen.facts.add(FactKey::Entrypoint, None, State::Known(Value::from(&words)), evidence);
-        self.seen.entrypoint = Some((words, fact));
+        let fact = self.seen.facts.add(key, None, State::Known(Value::from(&words)), evidence);
+        Some((words, fact))
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::context::Shelf;
-use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
@@ -149,6 +148,8 @@ struct Read {
     python: Option<String>,
     /// Whether that is an environment apart from what the base brings.
     apart: bool,
+    /// Whether it installs wheels that may be any.
+    any_wheels: bool,
     /// What is not judged, in words.
     left_out: Vec<String>,
 }
@@ -268,8 +269,8 @@ impl Reader<'_> {
         let named = self.done.fetched.named(command, &self.folder);
         let around = Around { lookup: &lookup, open: &open, environment, knowledge };
         let mut found = install::installs_with(named.as_ref().unwrap_or(command), around);
-        let listed = |folder: &str| open("/", &format!("{folder}/*"));
-        self.done.wheels.installed(&mut found, command, &self.folder, (&listed, knowledge));
+        let listed = |folder: &str| open("/", &format!("{folder}/*")).or_else(|why| self.wheels_of(folder, why, run));
+        let any_wheels = self.done.wheels.installed(&mut found, command, &self.folder, (&listed, knowledge));
         found.packages.extend(self.done.cloned.built(command, &self.folder, knowledge));
         found.packages.extend(install::unpacked(command, knowledge).filter(|one| !self.has(one)));
         let tool = venv::has_its_own(command);
@@ -298,24 +299,11 @@ impl Reader<'_> {
         let compiled = install::compiled(command, &self.folder, &around, &torch);
         let base = &self.tree.evaluated.base;
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
-        let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
+        let (folder, cloned) = (&self.folder, self.done.cloned.address(command, &self.folder));
+        let of_repository = || install::of_repository(command, folder, &around, cloned);
+        let own = || install::of_project(command, &around, &torch).or_else(of_repository);
         let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
-        Read { found, compiled, named, python, apart, left_out }
-    }
-
-    /// The release of torch that lies in the image so far, without its local part, where that is told.
-    fn torch(&self) -> Option<String> {
-        let knowledge = self.knowledge;
-        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.is_built_framework(&package.name));
-        let version = match (own.next(), &self.tree.evaluated.base.kind) {
-            (Some(package), _) => match &package.version {
-                PackageVersion::Exact(version) if package.conditional.is_none() => version,
-                _ => return None,
-            },
-            (None, BaseKind::Image(image)) => knowledge.torch_inside(&image.familiar(), image.tag()?)?,
-            (None, _) => return None,
-        };
-        Some(version.split('+').next().unwrap_or(version).to_owned())
+        Read { found, compiled, named, python, apart, any_wheels, left_out }
     }
 
     /// The Python of the environment that a command installs into, where one was named for it.
@@ -358,7 +346,7 @@ impl Reader<'_> {
 
     /// Writes down what a command installs: what it takes away goes first.
     fn record(&mut self, command: &Command, run: &RunInstruction, read: Read) {
-        let Read { mut found, compiled, named, apart, left_out, .. } = read;
+        let Read { mut found, compiled, named, apart, any_wheels, left_out, .. } = read;
         for note in left_out {
             self.note(note);
         }
@@ -402,7 +390,8 @@ impl Reader<'_> {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));
                 if !install::is_of_system(command) {
-                    self.untold(names, reason, tag.as_deref(), *span);
+                    let fact = self.untold(names, reason, tag.as_deref(), *span);
+                    self.seen.of_base.unknown_wheels.extend(any_wheels.then_some((self.seen.commands, fact)));
                 }
             }
         }

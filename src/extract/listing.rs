@@ -4,6 +4,7 @@ use crate::context::matches;
 use crate::context::normal;
 use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::RunInstruction;
+use crate::extract::closed::PLAIN;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::tree::below;
@@ -56,6 +57,32 @@ impl Tree<'_> {
         }
         found.retain(|path| path.rsplit('/').next().is_some_and(|own| matches(name, own)));
         Some(found)
+    }
+
+    /// The names of the wheels in a folder, where COPY instructions name each of them; `None` where one may bring others.
+    pub(super) fn wheels(&self, run: &RunInstruction, folder: &str) -> Option<Vec<String>> {
+        if self.mounted(run, &format!("{folder}/*")).is_some() {
+            return None;
+        }
+        let mut found = Vec::new();
+        for copy in self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction) {
+            let (into, _) = into(copy)?;
+            if below(folder, &into).is_none() && below(&into, folder).is_none() {
+                continue;
+            }
+            for (source, _) in &copy.sources {
+                let source = source.known().filter(|_| !copy.parents)?;
+                let name = source.rsplit('/').next().unwrap_or(source);
+                let (_, ending) = name.rsplit_once('.')?;
+                let plain = !name.contains(['*', '?', '[', ':']) && (ending == "whl" || PLAIN.contains(&ending));
+                found.extend((plain && ending == "whl" && into == folder).then(|| name.to_owned()));
+                plain.then_some(())?;
+            }
+            if found.len() > MOST {
+                return None;
+            }
+        }
+        (!found.is_empty()).then_some(found)
     }
 
     /// Whether a COPY from the context may bring a file of a name, or of a pattern, into a folder or below it; into any

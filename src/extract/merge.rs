@@ -63,6 +63,9 @@ fn after(commands: u32, seen: &mut Observations) {
     for package in seen.packages.iter_mut().chain(&mut seen.bounds) {
         package.command = package.command.saturating_add(commands);
     }
+    for (command, _) in &mut seen.of_base.unknown_wheels {
+        *command = command.saturating_add(commands);
+    }
     for gone in &mut seen.gone {
         gone.command = gone.command.saturating_add(commands);
     }
@@ -110,6 +113,8 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
         let shifted = || FileSeen { kind: file.kind.clone(), fact: shift(file.fact) };
         seen.files.entry(path.clone()).or_insert_with(shifted);
     }
+    let wheels = base.of_base.unknown_wheels.iter().map(|(command, fact)| (*command, shift(*fact)));
+    seen.of_base.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
     for (path, (reason, fact)) in &base.of_base.perhaps {
         seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
     }

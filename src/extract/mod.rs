@@ -43,6 +43,7 @@ mod scripts;
 mod steps;
 mod tag_now;
 mod thin;
+mod toolkit_copied;
 mod tree;
 mod unread;
 mod venv;

@@ -1,5 +1,7 @@
 //! A package that a command installs, as an observation.
 
+use crate::dockerfile::BaseKind;
+use crate::extract::install::Reader;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::Facts;
@@ -108,5 +110,22 @@ fn manager_of(manager: install::Manager) -> Manager {
         install::Manager::Pip => Manager::Pip,
         install::Manager::Conda => Manager::Conda,
         install::Manager::Apt => Manager::Apt,
+    }
+}
+
+impl Reader<'_> {
+    /// The release of torch that lies in the image so far, without its local part, where that is told.
+    pub(super) fn torch(&self) -> Option<String> {
+        let knowledge = self.knowledge;
+        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.is_built_framework(&package.name));
+        let version = match (own.next(), &self.tree.evaluated.base.kind) {
+            (Some(package), _) => match &package.version {
+                PackageVersion::Exact(version) if package.conditional.is_none() => version,
+                _ => return None,
+            },
+            (None, BaseKind::Image(image)) => knowledge.torch_inside(&image.familiar(), image.tag()?)?,
+            (None, _) => return None,
+        };
+        Some(version.split('+').next().unwrap_or(version).to_owned())
     }
 }

@@ -232,6 +232,12 @@ impl Reader<'_> {
         Ok(Opened::new(None, pattern, Mapped::whole(&found.join("\n"), 0)))
     }
 
+    /// The wheels of a folder that was not found in the context and whose names COPY instructions say; else why it was not.
+    pub(super) fn wheels_of(&self, folder: &str, why: String, run: &RunInstruction) -> Result<Opened, String> {
+        let names = self.tree.wheels(run, folder).ok_or(why)?;
+        Ok(Opened::new(None, folder, Mapped::whole(&names.join("\n"), 0)))
+    }
+
     /// A script whose name cannot be told and that may be one of the context: what it installs is missing evidence.
     fn nameless(&mut self, written: &str, reason: &str, span: Span, run: &RunInstruction) {
         let name = written.rsplit('/').next().unwrap_or(written);

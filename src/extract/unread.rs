@@ -6,6 +6,7 @@ use crate::extract::install::Reader;
 use crate::extract::tree::absolute;
 use crate::fact::BaseSeen;
 use crate::fact::Evidence;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Manager;
 use crate::fact::Origin;
@@ -23,7 +24,7 @@ use crate::source::Span;
 impl Reader<'_> {
     /// Words of a command that name packages and are not known: what they install is missing evidence; with the build
     /// that the command's index is of.
-    pub(super) fn untold(&mut self, names: &[String], reason: &str, tag: Option<&str>, span: Span) {
+    pub(super) fn untold(&mut self, names: &[String], reason: &str, tag: Option<&str>, span: Span) -> FactId {
         let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
         let supply = match names.first() {
             Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
@@ -31,7 +32,7 @@ impl Reader<'_> {
         };
         let from = tag.map(|tag| format!(", from the index of {tag} as well")).unwrap_or_default();
         let why = Why { reason: format!("a command installs more than can be told{from}: {reason}"), supply };
-        self.missing(&what, why, span);
+        self.missing(&what, why, span)
     }
 
     /// Says once that commands are left out.
@@ -115,9 +116,9 @@ impl Reader<'_> {
         self.knowledge.is_cuda_repository(&image.familiar())
     }
 
-    fn missing(&mut self, what: &str, why: Why, span: Span) {
+    fn missing(&mut self, what: &str, why: Why, span: Span) -> FactId {
         let origins = vec![Origin::File { source: self.source, span }];
-        self.seen.facts.add(FactKey::Requirements, Some(what), State::Unknown(why), Evidence::Leaf(origins));
+        self.seen.facts.add(FactKey::Requirements, Some(what), State::Unknown(why), Evidence::Leaf(origins))
     }
 
     pub(super) fn note(&mut self, note: String) {

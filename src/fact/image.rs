@@ -308,6 +308,17 @@ impl EnvFacts {
     }
 }
 
+/// What was seen in an image that calls CUDA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// Something does, or somebody says so.
+    Seen,
+    /// Nothing: all that there is of CUDA comes with the base image.
+    None,
+    /// Nothing, and what this list installs was not read.
+    Unread(FactId),
+}
+
 /// Everything the replay asks of one image.
 #[derive(Clone, Debug)]
 pub struct ImageFacts {
@@ -341,6 +352,8 @@ pub struct ImageFacts {
     pub base_cuda: Fact<CudaVersion>,
     /// Components, core ones first.
     pub components: Vec<Component>,
+    /// What calls CUDA.
+    pub callers: Callers,
     /// Lowest compute capability that components take, where that is all that is known of their GPU code.
     pub code_floors: Vec<CodeFloor>,
     /// Whether anything concerns a GPU.

@@ -39,6 +39,7 @@ keys! {
     Compat = "image.compat", "list", "User-mode drivers for forward compatibility under /usr/local/cuda/compat.";
     DriverLibraries = "image.driver_libraries", "list", "Driver libraries that the image brings outside compat.";
     Entrypoint = "image.entrypoint", "list", "Program that the image starts.";
+    Command = "image.command", "list", "Words of CMD.";
     CompatProbe = "image.compat_probe", "list", "Entrypoint that tries the compat library and falls back to the host's.";
     LibraryDirectory = "image.library_directory", "text", "Directory that the host's driver libraries are mounted into.";
     LdConf = "image.ld_conf", "list", "Directories that the image names to ldconfig.";

@@ -20,8 +20,8 @@ use serde::Serialize;
 
 pub use self::arch_list::ArchListSeen;
 pub use self::image::{
-    CodeFloor, CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts, Library,
-    Needs, Presence, Role, Signature, Soname,
+    Callers, CodeFloor, CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts,
+    Library, Needs, Presence, Role, Signature, Soname,
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{

@@ -182,6 +182,7 @@ impl Observations {
             self.built_on,
             self.platforms.as_ref().map(|(_, fact)| *fact),
             self.entrypoint.as_ref().map(|(_, fact)| *fact),
+            self.of_base.command.as_ref().map(|(_, fact)| *fact),
             self.tag_now.as_ref().map(|(_, fact)| *fact),
             self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
         ];
@@ -193,6 +194,7 @@ impl Observations {
         let code = code.chain(self.build_asks.iter().map(|ask| ask.fact));
         let code = code.chain(self.of_base.arch_lists.iter().map(|list| list.fact));
         let code = code.chain(self.of_base.of_tests.iter().copied());
+        let code = code.chain(self.of_base.unknown_wheels.iter().map(|(_, fact)| *fact));
         let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
         all.into_iter().all(|fact| self.facts.has(fact))
     }

@@ -7,6 +7,7 @@ mod along;
 mod asks;
 mod base;
 mod bounded;
+mod callers;
 mod candidates;
 mod choice;
 mod companion;
@@ -163,6 +164,7 @@ fn assemble(
         || driver_libraries.known().is_some()
         || compat.known().is_some()
         || seen.build_asks.iter().any(|ask| ask.what == BuildAskSeen::BY_DRIVER);
+    let callers = callers::callers(seen, &components, knowledge);
     let unread = if gpu_content { None } else { held::unread(&mut facts, seen, CONTAINER) };
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);
@@ -192,6 +194,7 @@ fn assemble(
         base,
         base_cuda,
         components,
+        callers,
         code_floors,
         gpu_content,
     }
@@ -204,7 +207,9 @@ fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bo
     match &component.cuda.state {
         State::Known(_) => true,
         State::Absent { .. } => choice::by_default(facts, component.cuda.id),
-        State::Unknown(_) => component.name != component::OWN_RUNTIME || seen.depth != Depth::Text,
+        State::Unknown(_) => {
+            component.name != component::OWN_RUNTIME || !component.anonymous || seen.depth != Depth::Text
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
@@ -104,6 +105,20 @@ impl<'a> Brought<'a> {
         }
     }
 
+    /// Whether a command names its version, or puts it in place of what is there.
+    fn is_asked_for(&self, knowledge: Knowledge) -> bool {
+        let own = is_torch(self.package, knowledge);
+        own && (self.package.upgrade || matches!(self.package.version, PackageVersion::Exact(_)))
+    }
+
+    /// The same where it may be there already, in whatever build.
+    fn or_there(self) -> Self {
+        match &self.version {
+            Err(why) => Self { variant: Err(why.clone()), ..self },
+            Ok(_) => self,
+        }
+    }
+
     /// The same where the commands may also pass it by: its build is told where what is there without it is no other.
     fn or_what_is_there(self, now: &Torch<'_>, open_base: bool) -> Self {
         let alike = match now {
@@ -193,11 +208,27 @@ pub(super) fn resolve<'a>(
         }
         let here: Vec<&PackageSeen> = seen.packages.iter().filter(|package| package.command == command).collect();
         if let Some(brought) = step(&here, &now, open_base, seen, build, day) {
+            let brought = match (&now, there_already(seen, command)) {
+                (Torch::None | Torch::Base, Some(why)) if !brought.is_asked_for(knowledge) => {
+                    Brought::unknown(brought.package, why).or_there()
+                }
+                _ => brought,
+            };
             now = Torch::Brought(believed(brought, seen, day));
             open_base = false;
         }
     }
     now
+}
+
+/// Why it cannot be told whether torch is there already when a command runs: it, or one before, installs wheels that
+/// nobody knows.
+fn there_already(seen: &Observations, command: u32) -> Option<Why> {
+    let (_, fact) = seen.of_base.unknown_wheels.iter().find(|(number, _)| *number <= command)?;
+    match &seen.facts.get(*fact).state {
+        State::Unknown(why) => Some(why.clone()),
+        State::Known(_) | State::Absent { .. } => None,
+    }
 }
 
 /// The name of what is asked for: the package itself, or what it asks for in turn.

@@ -79,6 +79,7 @@ pub use requirement::normalised;
 pub use requirement::requirement;
 pub use targets::Compiled;
 pub use targets::compiled;
+pub use targets::switched_on;
 pub use variant::tag_of_url;
 
 /// Why a lock file is not there that a COPY names: what is installed is by that file all the same.

@@ -161,6 +161,19 @@ fn switched<'a>(words: &[(&'a str, Span)]) -> Option<Result<bool, &'a str>> {
     said
 }
 
+/// Whether a command line of cmake or make tells a build to be one for GPUs: `-DGGML_CUDA=ON`, `make GGML_CUDA=1`.
+pub fn switched_on(command: &Command) -> bool {
+    let words: Vec<(&str, Span)> =
+        command.words.iter().map(|word| (word.known().unwrap_or(&word.raw), word.span)).collect();
+    if command.program() != Some("make") {
+        return switched(&words) == Some(Ok(true));
+    }
+    let defined: Vec<(String, Span)> =
+        words.iter().filter(|(word, _)| word.contains('=')).map(|(word, span)| (format!("-D{word}"), *span)).collect();
+    let defined: Vec<(&str, Span)> = defined.iter().map(|(word, span)| (word.as_str(), *span)).collect();
+    switched(&defined) == Some(Ok(true))
+}
+
 /// The list of cmake itself.
 const CMAKE_LIST: &str = "CMAKE_CUDA_ARCHITECTURES";
 
@@ -268,6 +281,12 @@ pub(super) fn row_of<'a, 'w>(
     // The part for Python may lie two folders below.
     let here = |repository: &str| folder.rsplit('/').take(3).any(|part| part.eq_ignore_ascii_case(repository));
     let of_folder = words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
+    // A repository that lies in another: `pip install ./submodules/simple-knn`.
+    let inside = |word: &&'w str| {
+        let path = word.split('[').next().unwrap_or(word).trim_end_matches('/');
+        path.rsplit_once('/').filter(|_| !word.contains("://")).map(|(_, last)| last)
+    };
+    let insides: Vec<&str> = words.iter().skip(1).filter_map(inside).collect();
     let repository = |word: &&'w str| {
         let path = word.split(['@', '#']).find(|part| part.contains("://")).unwrap_or("");
         path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next()
@@ -291,7 +310,9 @@ pub(super) fn row_of<'a, 'w>(
         };
         let named = || distributions.iter().any(|one| one == row.distribution);
         let compiles = || from_source || (row.sdist && !links()) || forced();
-        (of_folder && here(row.repository)) || repositories.contains(&row.repository) || (named() && compiles())
+        (of_folder && here(row.repository))
+            || [&repositories, &insides].into_iter().any(|names| names.contains(&row.repository))
+            || (named() && compiles())
     };
     extensions.iter().find(built)
 }

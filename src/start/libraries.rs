@@ -90,12 +90,27 @@ pub(super) fn opened_later(replay: Replay<'_>) -> StepRecord {
     let Some(fact) = of_component(replay).map(|needs| &needs.later) else { return nothing(Step::OpenedLater, LATER) };
     let Some(list) = fact.known() else { return nothing(Step::OpenedLater, LATER) };
     let result = match worst(replay, list) {
+        There::No if merely_unfound(replay, list) => StepResult::NotSeen,
         There::No if falls_back(replay) => StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::NONE)),
         There::No => StepResult::FailsLater,
         There::Unseen | There::Unfound => StepResult::NotSeen,
         There::Yes => StepResult::Passes(Route::Native),
     };
     record(replay, Step::OpenedLater, result, fact, list, LATER)
+}
+
+/// Whether it goes on without a GPU wherever it runs, as far as was seen: libraries that the image has to bring are not
+/// there, or nothing brings them.
+pub(super) fn lacks_its_own(replay: Replay<'_>) -> bool {
+    let later = of_component(replay).and_then(|needs| needs.later.known());
+    let lacks = |library: &Soname| matches!(library.presence, Presence::Absent | Presence::Unfound);
+    falls_back(replay) && later.is_some_and(|list| list.iter().any(lacks))
+}
+
+/// Whether nothing that was seen brings its libraries, and none is certainly missing but those of the driver.
+fn merely_unfound(replay: Replay<'_>, list: &[Soname]) -> bool {
+    let any = |presence| list.iter().any(|library| library.presence == presence);
+    falls_back(replay) && any(Presence::Unfound) && !any(Presence::Absent)
 }
 
 fn of_component(replay: Replay<'_>) -> Option<&Needs> {

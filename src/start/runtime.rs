@@ -2,6 +2,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::fact::Callers;
 use crate::fact::Component;
 use crate::fact::Evidence;
 use crate::fact::GpuCode;
@@ -11,6 +12,7 @@ use crate::fact::Value;
 use crate::fleet::PoolField;
 use crate::knowledge::BranchRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::LibraryNeedsRow;
 use crate::knowledge::MinorCompatRow;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitRow;
@@ -41,7 +43,15 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
     let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
     let not_asked = is_without_cuda(replay) && (about_driver || no_gpu);
-    if not_asked || (no_gpu && (does_without(replay, &record) || may_do_without(replay))) {
+    if let Callers::Unread(list) = replay.image.callers
+        && no_gpu
+        && !is_container(replay)
+        && does_without(replay, &record)
+    {
+        return StepRecord::new(record.step, StepResult::Unknown, [Basis::Image(list)], BUILD);
+    }
+    let without = || does_without(replay, &record) || may_do_without(replay) || libraries::lacks_its_own(replay);
+    if not_asked || (no_gpu && without()) {
         return StepRecord { result: StepResult::NotApplicable, ..record };
     }
     if no_gpu && is_in_doubt(replay) {
@@ -57,7 +67,7 @@ fn is_in_doubt(replay: Replay<'_>) -> bool {
     let untold = cuda.is_unknown() && !code.known().is_some_and(GpuCode::holds_some);
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
     let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
-    let always = rows.any(|row| !row.variants && row.rides.is_none() && !row.optional);
+    let always = rows.any(|row| !row.variants && row.rides.is_none() && !row.optional) && !may_go_without(replay);
     untold && !of_cuda && !always && !says_cuda(replay) && !is_cuda_itself(replay) && !is_container(replay)
 }
 
@@ -67,6 +77,20 @@ fn is_cuda_itself(replay: Replay<'_>) -> bool {
         return false;
     };
     replay.knowledge.runtime_packages().iter().any(|one| std::ptr::eq(&raw const one.info, *row))
+}
+
+/// Whether it goes on without a GPU where libraries from outside are missing, as its last known releases do, on a base
+/// without CUDA.
+fn may_go_without(replay: Replay<'_>) -> bool {
+    let knowledge = replay.knowledge;
+    let own = |row: &&LibraryNeedsRow| {
+        knowledge.framework(row.distribution).is_some_and(|framework| framework.component == replay.component.name)
+    };
+    let rows = || knowledge.library_needs().iter().filter(own);
+    let newer = |row: &LibraryNeedsRow| rows().any(|one| one.distribution == row.distribution && one.from > row.from);
+    let mut last = rows().filter(|row| !newer(row)).peekable();
+    let bare = matches!(replay.image.base_cuda.state, State::Absent { .. });
+    bare && last.peek().is_some() && last.all(|row| row.falls_back)
 }
 
 /// Whether the version of what is installed, or the index that it comes from, names a CUDA, if one that nobody knows it for.
@@ -84,7 +108,9 @@ pub(super) fn says_cuda(replay: Replay<'_>) -> bool {
 /// computing out.
 pub(super) fn does_without(replay: Replay<'_>, record: &StepRecord) -> bool {
     let own = |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, State::Known(_)));
-    is_container(replay) && (record.facts.iter().next().is_some_and(own) || device::wants_no_libcuda(replay.image))
+    let idle = replay.component.anonymous && !replay.component.program && replay.image.callers != Callers::Seen;
+    (is_container(replay) || idle)
+        && (record.facts.iter().next().is_some_and(own) || device::wants_no_libcuda(replay.image))
 }
 
 /// Whether it uses a GPU only where it is told to, nobody knows that its build can, and somebody chose a build without

@@ -45,11 +45,12 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         return format!("{} is a build without CUDA and asks for no driver", replay.component.name);
     }
     let behind = matches!(record.step, Step::Libraries | Step::OpenedLater | Step::Build | Step::Runtime | Step::Code);
-    if runtime::is_container(replay) && record.result == StepResult::NotApplicable {
-        if behind {
+    if record.result == StepResult::NotApplicable {
+        if behind && runtime::is_container(replay) {
             return "nothing was seen that calls CUDA".to_owned();
         }
-        if runtime::does_without(replay, record) {
+        let before = matches!(record.step, Step::Devices | Step::Capabilities);
+        if (before || runtime::is_container(replay)) && runtime::does_without(replay, record) {
             return "the image itself does without a GPU for computing, and nothing was seen that calls CUDA"
                 .to_owned();
         }

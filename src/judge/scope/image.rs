@@ -41,6 +41,7 @@ impl Subject<'_> {
             "image.gpu_content" => Said::plain(truth(image.gpu_content)),
             "image.platforms" => of(&image.platforms, |all| list(all.iter().cloned())),
             "image.entrypoint" => self.entrypoint(),
+            "image.starts" => self.starts(),
             "image.driver_libraries" => of(&image.driver_libraries, |all| {
                 // The stub itself is a part of the toolkit, and so is a link beside it.
                 let own = |one: &&DriverLibrary| !one.stub || (one.link && !one.path.contains("/stubs/"));
@@ -94,6 +95,15 @@ impl Subject<'_> {
             None if all.complete.env => Said::plain(Lookup::Absent),
             None => Said::plain(Lookup::Unknown),
         }
+    }
+
+    /// The words of the entrypoint and those of CMD behind it.
+    fn starts(&self) -> Said {
+        let said = self.seen.into_iter().flat_map(|all| [&all.entrypoint, &all.of_base.command]).flatten();
+        let said: Vec<&(Vec<String>, FactId)> = said.collect();
+        let words: Vec<&str> = said.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
+        let lookup = if words.is_empty() { Lookup::Absent } else { text(words.join(" ")) };
+        Said::plain(lookup).on(said.last().map(|(_, fact)| *fact))
     }
 
     /// The variables that the input itself sets; an image does not tell them from those of its base.
