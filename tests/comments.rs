@@ -277,7 +277,7 @@ fn with(files: &[(&str, &str)], rule: &str) -> Vec<String> {
     found
 }
 
-/// PyTorch of CUDA 10.2 on a base of CUDA 12.4.
+/// `PyTorch` of CUDA 10.2 on a base of CUDA 12.4.
 const OTHER_CUDA: &str = "wheel-of-another-cuda";
 
 #[test]
@@ -344,7 +344,8 @@ fn a_comment_in_a_file_counts_for_its_own_line_alone() {
     ] {
         let mut found = of(text);
         let mut expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
-        (found.sort(), expected.sort());
+        found.sort();
+        expected.sort();
         assert_eq!(found, expected, "{text}");
     }
 }

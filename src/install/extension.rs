@@ -197,7 +197,7 @@ mod tests {
             None => Lookup::Unset,
         };
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&Mapped::whole(script, 0));
         let cloned = script.contains("clone").then_some("https://github.com/me/ops");

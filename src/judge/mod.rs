@@ -336,9 +336,7 @@ fn judge_inferred(
     report.findings = findings::report(&judged, images, places, settings, &mut orders, undecided);
     report.findings.append(&mut hostless);
     report.findings.extend(orders.notices(&beside.stages, true, places));
-    for finding in &mut report.findings {
-        place::listed(&mut finding.locations, subject.named_at.as_ref());
-    }
+    report.findings.iter_mut().for_each(|finding| place::listed(&mut finding.locations, subject.named_at.as_ref()));
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
     if everything {
