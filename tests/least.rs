@@ -91,7 +91,9 @@ fn a_pool_below_a_gap_is_told_so_and_is_no_minimum() {
     let text = out(&place.run(&["fleet", "what-if", "new.Dockerfile"]));
     assert!(text.contains("(now 470.57.02, with which they start as well)"), "{text}");
     let compared = place.json(&["compare", "old.Dockerfile", "new.Dockerfile"]);
-    assert_eq!(compared["images"][0]["drivers"], Value::Array(Vec::new()), "{compared}");
+    let drivers = &compared["images"][0]["drivers"][0];
+    assert_eq!(drivers["below"], serde_json::json!(["a"]), "{compared}");
+    assert_ne!(drivers["after"], "470.57.02", "it is no minimum: {compared}");
 
     // Not below, although it starts; and below, where it does not.
     for (driver, enough) in [("580.95.05", true), ("520.61.05", false), ("530.30.02", false)] {

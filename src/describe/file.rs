@@ -49,6 +49,12 @@ const KEYS: &[&str] = &[
     "gpu_code",
 ];
 
+const PACKAGE_KEYS: &[&str] =
+    &["pip", "conda", "apt", "bounds", "gone", "other_python", "by_driver", "unread", "unknown_wheels"];
+
+const CODE_KEYS: &[&str] =
+    &["file", "component", "untold", "sass", "ptx", "linkable", "ptx_isa", "containers", "needs", "opens"];
+
 impl Description {
     /// Reads a description from TOML.
     pub fn read(text: &SourceText) -> Result<Self, DescriptionErrors> {
@@ -190,10 +196,9 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
             "gone" => description.packages.gone = package::gone(reader, key, value),
             "other_python" => description.packages.other_python = reader.boolean(key, value).unwrap_or(false),
             "by_driver" => description.packages.by_driver = text_of(reader, key, value),
-            _ => {
-                let known = &["pip", "conda", "apt", "bounds", "gone", "other_python", "by_driver"];
-                reader.unknown_key(key, key_span, known);
-            }
+            "unread" => description.packages.unread = text_of(reader, key, value),
+            "unknown_wheels" => description.packages.unknown_wheels = numbers(reader, key, value),
+            _ => reader.unknown_key(key, key_span, PACKAGE_KEYS),
         }
     }
 }
@@ -273,6 +278,7 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
             match key {
                 "file" => code.file = text_of(reader, key, value),
                 "component" => code.component = text_of(reader, key, value),
+                "untold" => code.untold = text_of(reader, key, value),
                 "sass" => code.sass = Some(targets(reader, key, value)),
                 "ptx" => code.ptx = Some(targets(reader, key, value)),
                 "linkable" => code.linkable = targets(reader, key, value),
@@ -282,11 +288,7 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
                 }
                 "needs" => code.needs = names(reader, key, value),
                 "opens" => code.opens = names(reader, key, value),
-                _ => {
-                    let keys =
-                        &["file", "component", "sass", "ptx", "linkable", "ptx_isa", "containers", "needs", "opens"];
-                    reader.unknown_key(key, key_span, keys);
-                }
+                _ => reader.unknown_key(key, key_span, CODE_KEYS),
             }
         }
         found.push(code);

@@ -96,6 +96,9 @@ fn packages(packages: &Packages) -> serde_json::Map<String, Value> {
     let mut map = serde_json::Map::new();
     map.extend(packages.other_python.then(|| ("other_python".to_owned(), Value::Bool(true))));
     map.extend(packages.by_driver.as_ref().map(|command| ("by_driver".to_owned(), json!(command.value))));
+    map.extend(packages.unread.as_ref().map(|reason| ("unread".to_owned(), json!(reason.value))));
+    let wheels: Vec<u32> = packages.unknown_wheels.iter().map(|number| number.value).collect();
+    map.extend((!wheels.is_empty()).then(|| ("unknown_wheels".to_owned(), json!(wheels))));
     map.extend(gone_written(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
     for (name, list) in packages.sections() {
         let entries: serde_json::Map<String, Value> =
@@ -144,7 +147,7 @@ fn file(facts: &FileFacts) -> Value {
 
 fn code(code: &GpuCode) -> Value {
     let mut map = serde_json::Map::new();
-    for (key, text) in [("file", &code.file), ("component", &code.component)] {
+    for (key, text) in [("file", &code.file), ("component", &code.component), ("untold", &code.untold)] {
         if let Some(text) = text {
             map.insert(key.to_owned(), json!(text.value));
         }

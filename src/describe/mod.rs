@@ -105,6 +105,10 @@ pub struct Packages {
     pub other_python: bool,
     /// A command that chooses packages by the driver of the machine that builds.
     pub by_driver: Option<Spanned<String>>,
+    /// Why there may be more than is listed, such as a list of packages that nobody read.
+    pub unread: Option<Spanned<String>>,
+    /// The numbers of commands that install wheels of which nobody knows which they are.
+    pub unknown_wheels: Vec<Spanned<u32>>,
 }
 
 impl Packages {
@@ -167,6 +171,8 @@ pub struct GpuCode {
     pub file: Option<Spanned<String>>,
     /// The package it belongs to.
     pub component: Option<Spanned<String>>,
+    /// Why nobody knows for which GPUs it is compiled.
+    pub untold: Option<Spanned<String>>,
     /// Targets of machine code; none = not declared.
     pub sass: Option<Vec<Spanned<CodeTarget>>>,
     /// Targets of PTX; none = not declared.

@@ -69,10 +69,14 @@ impl Description {
 
     fn packages(&self, out: &mut String) {
         let packages = &self.packages;
-        if packages.other_python || packages.by_driver.is_some() || !packages.gone.is_empty() {
+        let wheels: Vec<String> = packages.unknown_wheels.iter().map(|number| number.value.to_string()).collect();
+        let told = packages.other_python || packages.by_driver.is_some() || packages.unread.is_some();
+        if told || !wheels.is_empty() || !packages.gone.is_empty() {
             header(out, "[packages]");
             line(out, "other_python", packages.other_python.then(|| "true".to_owned()));
             line(out, "by_driver", packages.by_driver.as_ref().map(|command| quoted(&command.value)));
+            line(out, "unread", packages.unread.as_ref().map(|reason| quoted(&reason.value)));
+            line(out, "unknown_wheels", (!wheels.is_empty()).then(|| listed(wheels.into_iter())));
             line(out, "gone", gone_written(&packages.gone).map(|gone| gone.to_toml()));
         }
         for (name, list) in packages.sections() {
@@ -181,6 +185,7 @@ fn name_list(names: &[Spanned<String>]) -> Option<String> {
 fn gpu_code(out: &mut String, code: &GpuCode) {
     line(out, "file", code.file.as_ref().map(|file| quoted(&file.value)));
     line(out, "component", code.component.as_ref().map(|component| quoted(&component.value)));
+    line(out, "untold", code.untold.as_ref().map(|reason| quoted(&reason.value)));
     for (key, targets) in [("sass", &code.sass), ("ptx", &code.ptx)] {
         let words = targets.as_ref().map(|targets| code_words(key, targets).into_iter().map(|word| quoted(&word)));
         line(out, key, words.map(listed));

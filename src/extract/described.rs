@@ -10,12 +10,14 @@ use crate::describe::Spanned;
 use crate::fact::BuildAskSeen;
 use crate::fact::Depth;
 use crate::fact::FactId;
+use crate::fact::FactKey;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageGone;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::fact::State;
 use crate::fact::Why;
 use crate::install::normalised;
 use crate::knowledge::Knowledge;
@@ -126,6 +128,11 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     let mut found = Packages {
         other_python: seen.other_python,
         by_driver: by_driver.map(|ask| text(&ask.command)),
+        unread: seen.facts.iter().find_map(|(_, entry)| match (entry.key, &entry.state) {
+            (FactKey::Requirements, State::Unknown(why)) => Some(text(&why.reason)),
+            _ => None,
+        }),
+        unknown_wheels: seen.of_base.unknown_wheels.iter().map(|(number, _)| Spanned::nowhere(*number)).collect(),
         ..Packages::default()
     };
     let named = |package: &PackageSeen, said: Package| (text(&package.name), Spanned::nowhere(said));

@@ -187,6 +187,16 @@ impl Reader {
             self.seen.bounds.push(package);
         }
         described::in_order(&description.packages, &mut self.seen);
+        let supply = || "say it in the image description".to_owned();
+        if let Some(reason) = &description.packages.unread {
+            let why = Why { reason: reason.value.clone(), supply: supply() };
+            self.fact(FactKey::Requirements, Some("more packages"), State::Unknown(why), reason.span);
+        }
+        for number in &description.packages.unknown_wheels {
+            let why = Why { reason: "a command installs wheels that nobody knows".to_owned(), supply: supply() };
+            let fact = self.fact(FactKey::Requirements, Some("wheels"), State::Unknown(why), number.span);
+            self.seen.of_base.unknown_wheels.push((number.value, fact));
+        }
         if let Some(command) = &description.packages.by_driver {
             let what = BuildAskSeen::BY_DRIVER.to_owned();
             let fact = self.text(FactKey::BuildAsk, Some(&what), &command.value, command.span);
@@ -229,6 +239,15 @@ impl Reader {
         self.seen.needs.push(NeedsSeen { file: file.to_owned(), component, needs, opens, fact });
     }
 
+    /// Code of which nobody knows for which GPUs it is.
+    fn untold_code(&mut self, file: String, component: Option<String>, reason: &Spanned<String>) {
+        let why = Why { reason: reason.value.clone(), supply: "say its `sass` and `ptx`".to_owned() };
+        let fact = self.fact(FactKey::Code, Some(&file), State::Unknown(why), reason.span);
+        let (sass, ptx, linkable) = (Vec::new(), Vec::new(), Vec::new());
+        let (isa, runtime, unsaid) = (None, None, Some(Unsaid::Unread));
+        self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count: 1, unsaid, runtime, fact });
+    }
+
     fn code(&mut self, description: &Description) {
         for entry in &description.gpu_code {
             let file = entry.file.as_ref().map_or_else(|| "GPU code".to_owned(), |file| file.value.clone());
@@ -236,6 +255,10 @@ impl Reader {
             let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::to).unwrap_or_default();
             let component = entry.component.as_ref().map(|name| normalised(&name.value));
             self.needs(&file, component.as_deref(), &entry.needs, &entry.opens);
+            if let Some(reason) = &entry.untold {
+                self.untold_code(file, component, reason);
+                continue;
+            }
             let unsaid = match (&entry.sass, &entry.ptx) {
                 (None, None) => continue,
                 // Where all code is listed, the rest is absent.
@@ -339,7 +362,21 @@ pub fn to_description(seen: &Observations) -> Description {
         }
         description.files.push((text(path), facts));
     }
-    for code in seen.code.iter().filter(|code| code.unsaid != Some(Unsaid::Unread)) {
+    for code in &seen.code {
+        let untold = match &seen.facts.get(code.fact).state {
+            State::Unknown(why) => Some(text(&why.reason)),
+            State::Known(_) | State::Absent { .. } => None,
+        };
+        if untold.is_some() || code.unsaid == Some(Unsaid::Unread) {
+            let (file, component) = (Some(text(&code.file)), code.component.as_deref().map(text));
+            description.gpu_code.extend(untold.map(|untold| GpuCode {
+                file,
+                component,
+                untold: Some(untold),
+                ..GpuCode::default()
+            }));
+            continue;
+        }
         description.gpu_code.push(GpuCode {
             file: Some(text(&code.file)),
             component: code.component.as_deref().map(text),
