@@ -44,6 +44,7 @@ impl Description {
         put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
         put("platform", platforms(&self.platforms));
         put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
+        put("builds_for_gpus", self.builds_for_gpus.then_some(Value::Bool(true)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
         put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
         put("tag_now", self.tag_now.as_ref().map(|changes| json!(changes.value)));

@@ -204,6 +204,8 @@ pub struct Description {
     pub platforms: Vec<Spanned<String>>,
     /// Whether the files of the base were copied into an empty image, so that its environment is not there.
     pub from_scratch: bool,
+    /// Whether commands compile for GPUs, or what nobody read is copied into it.
+    pub builds_for_gpus: bool,
     /// CUDA runtime of the image.
     pub cuda_runtime: Option<Spanned<CudaVersion>>,
     /// Program that the image starts.

@@ -38,6 +38,7 @@ impl Description {
             },
         );
         line(&mut out, "from_scratch", self.from_scratch.then(|| "true".to_owned()));
+        line(&mut out, "builds_for_gpus", self.builds_for_gpus.then(|| "true".to_owned()));
         line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
         let words = |words: &Spanned<Vec<String>>| listed(words.value.iter().map(|word| quoted(word)));
         line(&mut out, "entrypoint", self.entrypoint.as_ref().map(words));

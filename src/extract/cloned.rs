@@ -49,7 +49,7 @@ impl Cloned {
     }
 
     /// The address of the repository in whose folder a command builds and installs.
-    pub(super) fn address(&self, command: &Command, folder: &str) -> Option<&str> {
+    fn address(&self, command: &Command, folder: &str) -> Option<&str> {
         if self.0.is_empty() {
             return None;
         }

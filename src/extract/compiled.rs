@@ -32,9 +32,6 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
             let here = (build.is_none() || source.is_none()).then(|| folder.to_owned());
             [here, prefix, build, source].into_iter().flatten().collect()
         }
-        Some("make") if switched_on(command) && !words.contains(&"install") => {
-            vec![after("-C").unwrap_or_else(|| folder.to_owned())]
-        }
         Some("make" | "ninja") if words.contains(&"install") => {
             vec![behind("DESTDIR=").unwrap_or_else(|| USUAL.to_owned())]
         }
@@ -42,15 +39,15 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
     }
 }
 
-/// Whether a command that compiles or prepares that does so for GPUs; none of one that goes on with what was prepared.
-pub(super) fn is_for_gpus(command: &Command) -> Option<bool> {
-    let goes_on = |word: &Word| matches!(word.known(), Some("--build" | "--install"));
-    match command.program()? {
-        "nvcc" => Some(true),
-        "cmake" if command.words.iter().any(goes_on) => None,
-        "cmake" => Some(switched_on(command)),
-        "make" => switched_on(command).then_some(true),
-        _ => None,
+/// Whether a command compiles for GPUs, or prepares that.
+pub(super) fn is_for_gpus(command: &Command) -> bool {
+    match command.program() {
+        Some("nvcc") => {
+            let source = |word: &str| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "cu");
+            command.words.iter().filter_map(Word::known).any(|word| word == "-o" || source(word))
+        }
+        Some("cmake" | "make") => switched_on(command),
+        _ => false,
     }
 }
 
@@ -120,23 +117,23 @@ mod tests {
     #[test]
     fn builds_for_gpus_say_so() {
         for (run, expected) in [
-            ("nvcc -o x x.cu", Some(true)),
-            ("cmake -B build -DGGML_CUDA=ON", Some(true)),
-            ("make -j8 GGML_CUDA=1", Some(true)),
-            ("make GPU=1 CUDNN=1", Some(true)),
-            ("cmake -B build -DGGML_CUDA=OFF", Some(false)),
-            ("cmake -B build -DCMAKE_BUILD_TYPE=Release", Some(false)),
-            // These go on with what was prepared.
-            ("cmake --build build", None),
-            ("cmake --install build --prefix /out", None),
-            ("make -j8", None),
-            ("make GGML_CUDA=0", None),
-            ("ninja install", None),
-            ("go build -o /out/tool", None),
-            ("echo cmake -DGGML_CUDA=ON", None),
+            ("nvcc -o x x.cu", true),
+            ("nvcc -c x.cu", true),
+            ("cmake -B build -DGGML_CUDA=ON", true),
+            ("make -j8 GGML_CUDA=1", true),
+            ("make GPU=1 CUDNN=1", true),
+            ("nvcc --version", false),
+            ("cmake -B build -DGGML_CUDA=OFF", false),
+            ("cmake -B build -DCMAKE_BUILD_TYPE=Release", false),
+            ("cmake --build build", false),
+            ("make -j8", false),
+            ("make GGML_CUDA=0", false),
+            ("ninja install", false),
+            ("go build -o /out/tool", false),
+            ("echo cmake -DGGML_CUDA=ON", false),
         ] {
             let commands = script_commands(&Mapped::whole(run, 0));
-            assert_eq!(commands.first().and_then(is_for_gpus), expected, "{run}");
+            assert_eq!(commands.first().map(is_for_gpus), Some(expected), "{run}");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::cuda::CudaVersion;
 use crate::cuda::TOOLKIT_ROOT;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
@@ -168,6 +169,7 @@ impl<'a> Stages<'a> {
         own.commands = reader.seen.commands;
         own.of_base.brought = std::mem::take(&mut reader.seen.of_base.brought);
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
+        own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
         reader.seen = own;
         Some(Looked { packages, code, done: std::mem::replace(&mut reader.done, done) })
     }
@@ -214,6 +216,11 @@ impl<'a> Stages<'a> {
     /// Notes the CUDA of what a COPY brings from a CUDA image to one that has none.
     fn bring_toolkit(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let knowledge = self.options.knowledge;
+        if let (None, Some(from)) = (copy.from_stage, &copy.from) {
+            let image = from.0.known().and_then(|name| ImageReference::parse(name).ok());
+            let plain = image.is_some_and(|image| knowledge.plain_image(&image.familiar()).is_some());
+            reader.seen.of_base.builds_for_gpus |= !plain;
+        }
         if reader.seen.cuda_runtime.is_some() || !toolkit_copied::is_without(&reader.seen, knowledge) {
             return;
         }
@@ -223,12 +230,8 @@ impl<'a> Stages<'a> {
         if done.as_ref().is_some_and(|done| done.other_toolkit) {
             return;
         }
-        let places = done.as_ref().map_or(&[][..], |done| done.lands.for_gpus());
-        if toolkit_copied::brings(copy, places, knowledge) {
-            let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
-            let state = State::Known(Value::Text(cuda.to_string()));
-            let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));
-            reader.seen.cuda_runtime = Some((cuda, fact));
+        if toolkit_copied::brings(copy, knowledge) {
+            put_cuda(reader, cuda, [span, copy.span]);
         }
     }
 
@@ -287,9 +290,10 @@ impl<'a> Stages<'a> {
             reader.done.lands.put(fact, places);
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
-        let compiler = self.bottom(copy).and_then(|(image, _)| toolkit_copied::release(&image, self.options.knowledge));
-        let compiler = compiler.filter(|_| !done.other_toolkit);
-        let isa = compiler.and_then(|cuda| self.options.knowledge.target_set(cuda)).map(|row| row.ptx_isa);
+        let knowledge = self.options.knowledge;
+        let compiler = self.bottom(copy).filter(|_| !done.other_toolkit);
+        let compiler = compiler.and_then(|(image, span)| Some((toolkit_copied::release(&image, knowledge)?, span)));
+        let isa = compiler.and_then(|(cuda, _)| self.options.knowledge.target_set(cuda)).map(|row| row.ptx_isa);
         for code in code {
             let (packages, places) = (done.lands.package(code.fact), done.lands.program(code.fact));
             let along = sources(copy).any(|source| match &code.component {
@@ -305,6 +309,11 @@ impl<'a> Stages<'a> {
             reader.done.lands.put(fact, packages);
             reader.done.lands.put_program(fact, places);
             // A program of the image's own has the CUDA of its compiler, whatever it is copied to.
+            if let (None, Some((cuda, span)), None) = (&code.component, compiler, reader.seen.cuda_runtime)
+                && toolkit_copied::is_without(&reader.seen, knowledge)
+            {
+                put_cuda(reader, cuda, [span, copy.span]);
+            }
             let isa = code.isa.or(isa.filter(|_| code.component.is_none()));
             reader.seen.code.push(CodeSeen { isa, fact, ..code });
         }
@@ -316,6 +325,14 @@ struct Looked {
     packages: Vec<PackageSeen>,
     code: Vec<CodeSeen>,
     done: Done,
+}
+
+/// Notes the CUDA that an image without one has by a COPY.
+fn put_cuda(reader: &mut Reader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
+    let origins = spans.map(|span| Origin::File { source: reader.source, span });
+    let state = State::Known(Value::Text(cuda.to_string()));
+    let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));
+    reader.seen.cuda_runtime = Some((cuda, fact));
 }
 
 /// A COPY that does what a mount or a command of a RUN does with files of a stage.

@@ -97,6 +97,7 @@ impl Reader {
             self.seen.base_repository.clone_from(repository);
         }
         self.seen.base_env = !description.from_scratch;
+        self.seen.of_base.builds_for_gpus = description.builds_for_gpus;
         self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
         if let Some(span) = description.platforms.iter().map(|platform| platform.span).reduce(Span::to) {
             let list: Vec<String> = description.platforms.iter().map(|platform| platform.value.clone()).collect();
@@ -316,6 +317,7 @@ pub fn to_description(seen: &Observations) -> Description {
         as_of: seen.as_of.map(Spanned::nowhere),
         platforms: seen.platforms.iter().flat_map(|(list, _)| list).map(|platform| text(platform)).collect(),
         from_scratch: !seen.base_env,
+        builds_for_gpus: seen.of_base.builds_for_gpus,
         cuda_runtime: runtime(seen).map(Spanned::nowhere),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::nowhere(words.clone())),
         tag_now: seen.tag_now.as_ref().map(|(changes, _)| Spanned::nowhere(changes.clone())),

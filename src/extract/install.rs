@@ -17,6 +17,7 @@ use crate::extract::brought;
 use crate::extract::cloned::Cloned;
 use crate::extract::closed;
 use crate::extract::closed::Beyond;
+use crate::extract::compiled;
 use crate::extract::fetched::Fetched;
 use crate::extract::lands::At;
 use crate::extract::lands::Lands;
@@ -226,6 +227,7 @@ impl Reader<'_> {
                 |word: &Word| absolute(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
             self.done.gone.extend(command.words.iter().skip(1).map(path));
         }
+        self.seen.of_base.builds_for_gpus |= compiled::is_for_gpus(command);
         self.done.lands.note(At { command, run, folder: &self.folder, knowledge: self.knowledge }, &self.seen.packages);
         self.packed_elsewhere(command);
         self.fetched_script(command);
@@ -299,9 +301,7 @@ impl Reader<'_> {
         let compiled = install::compiled(command, &self.folder, &around, &torch);
         let base = &self.tree.evaluated.base;
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
-        let (folder, cloned) = (&self.folder, self.done.cloned.address(command, &self.folder));
-        let of_repository = || install::of_repository(command, folder, &around, cloned);
-        let own = || install::of_project(command, &around, &torch).or_else(of_repository);
+        let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
         let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
         Read { found, compiled, named, python, apart, any_wheels, left_out }
     }

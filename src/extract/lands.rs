@@ -55,10 +55,6 @@ pub(super) struct Lands {
     programs: BTreeMap<FactId, Vec<String>>,
     /// Where the RUN at hand leaves programs that it compiles.
     compiled: Vec<String>,
-    /// Where the stage leaves programs that it compiles for GPUs.
-    for_gpus: Vec<String>,
-    /// Whether the build that was configured last is one for GPUs.
-    builds_for_gpus: bool,
     /// What the RUN at hand moves: from where, and to where.
     moved: Vec<(String, String)>,
     /// poetry makes no environments, and installs for the Python that it finds.
@@ -112,11 +108,6 @@ impl Lands {
         &self.moved
     }
 
-    /// Where the programs may lie that the stage compiled for GPUs.
-    pub(super) fn for_gpus(&self) -> &[String] {
-        &self.for_gpus
-    }
-
     /// Where the programs may lie that the RUN at hand compiled.
     pub(super) fn compiled(&self) -> &[String] {
         &self.compiled
@@ -157,14 +148,7 @@ impl Lands {
         if let Some(entered) = entered(&plain, at) {
             self.entered = Some(entered);
         }
-        if let Some(for_gpus) = compiled::is_for_gpus(at.command) {
-            self.builds_for_gpus = for_gpus;
-        }
         for place in compiled::of_command(at.command, &words, at.folder) {
-            let for_gpus = self.builds_for_gpus && place != "/" && self.for_gpus.len() < MOST;
-            if for_gpus && !self.for_gpus.contains(&place) {
-                self.for_gpus.push(place.clone());
-            }
             if place != "/" && !self.compiled.contains(&place) && self.compiled.len() < MOST {
                 self.compiled.push(place);
             }

@@ -115,6 +115,7 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
     }
     let wheels = base.of_base.unknown_wheels.iter().map(|(command, fact)| (*command, shift(*fact)));
     seen.of_base.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
+    seen.of_base.builds_for_gpus |= base.of_base.builds_for_gpus;
     for (path, (reason, fact)) in &base.of_base.perhaps {
         seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
     }

@@ -1,21 +1,17 @@
-//! CUDA that COPY brings from a CUDA image to one without: libraries of its toolkit, and programs that were compiled with it.
+//! CUDA that COPY brings from a CUDA image to one without: libraries of its toolkit.
 
 use crate::cuda::CudaVersion;
 use crate::cuda::LIBCUDA;
-use crate::cuda::lies_below;
 use crate::cuda::split_path;
 use crate::dockerfile::CopyInstruction;
-use crate::extract::compiled;
 use crate::extract::tree::absolute;
 use crate::fact::BaseSeen;
 use crate::fact::Observations;
 use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 
-/// Where toolkits lie, each under a name that begins so.
-const TOOLKIT: &str = "/usr/local/cuda";
-/// Folders of a toolkit that hold its libraries.
-const FOLDERS: &[&str] = &["lib64", "lib", "targets"];
+/// The folder of libraries to link against, which no program loads.
+const STUBS: &str = "stubs";
 
 /// The CUDA release of a CUDA base image; none of another image, or where the tables do not have its tag.
 pub(super) fn release(image: &ImageReference, knowledge: Knowledge) -> Option<CudaVersion> {
@@ -35,33 +31,21 @@ pub(super) fn is_without(seen: &Observations, knowledge: Knowledge) -> bool {
     }
 }
 
-/// Whether a COPY out of a CUDA image brings libraries of the toolkit, or programs that lie in `places`.
-pub(super) fn brings(copy: &CopyInstruction, places: &[String], knowledge: Knowledge) -> bool {
-    let mut sources = copy.sources.iter().filter_map(|(source, _)| source.known());
-    sources.any(|source| is_library(source, knowledge) || compiled::brings(source, places))
+/// Whether a COPY out of a CUDA image brings libraries of the toolkit, told by their names.
+pub(super) fn brings(copy: &CopyInstruction, knowledge: Knowledge) -> bool {
+    copy.sources.iter().filter_map(|(source, _)| source.known()).any(|source| is_library(source, knowledge))
 }
 
-/// Whether a path means a library of the toolkit, by its name or by the folder that they lie in.
+/// Whether a path means a library of the toolkit that programs load.
 fn is_library(source: &str, knowledge: Knowledge) -> bool {
     let source = absolute("/", source);
-    if let Some(rest) = source.strip_prefix(TOOLKIT) {
-        let inside = rest.split_once('/').map(|(_, inside)| inside.trim_end_matches('*').trim_end_matches('/'));
-        let folder = |inside: &str| {
-            inside.is_empty() || FOLDERS.iter().any(|folder| lies_below(inside, folder) && !inside.contains(".so"))
-        };
-        if inside.is_none_or(folder) {
-            return rest.is_empty() || rest.starts_with(['-', '/']);
-        }
+    let (folder, name) = split_path(&source);
+    let Some((stem, _)) = name.split_once(".so") else { return false };
+    if folder.split('/').any(|part| part == STUBS) || LIBCUDA.starts_with(&format!("{stem}.")) {
+        return false;
     }
-    let name = split_path(&source).1;
-    let Some((stem, _)) = name.split_once(".so").or_else(|| name.split_once('*')) else { return false };
-    let pattern = name.find(['*', '?', '[']).filter(|at| *at < stem.len());
-    let meant = |soname: &str| match pattern.or_else(|| (!name.contains(".so")).then_some(stem.len())) {
-        Some(at) => at > "libcu".len() && soname.starts_with(name.get(..at).unwrap_or(name)),
-        None => soname.split(".so").next() == Some(stem),
-    };
     let mut sonames = knowledge.toolkit_libraries().iter().flat_map(|row| row.sonames);
-    !LIBCUDA.starts_with(&format!("{stem}.")) && sonames.any(|soname| meant(soname))
+    sonames.any(|soname| soname.split(".so").next() == Some(stem))
 }
 
 #[cfg(test)]
@@ -69,17 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_of_the_toolkit_are_told_by_name_or_folder() {
+    fn libraries_of_the_toolkit_are_told_by_name() {
         for source in [
             "/usr/local/cuda/lib64/libcudart.so.12",
             "/usr/local/cuda-12.1/targets/x86_64-linux/lib/libcublas.so.12.1.3.1",
             "/opt/x/libcublasLt.so",
             "/usr/local/cuda/lib64/libcudart.so*",
-            "/usr/local/cuda/lib64/libcublas*",
-            "/usr/local/cuda/lib64/",
-            "/usr/local/cuda/lib64/*",
-            "/usr/local/cuda",
-            "/usr/local/cuda-12.1/",
         ] {
             assert!(is_library(source, Knowledge::built_in()), "{source}");
         }
@@ -88,6 +67,12 @@ mod tests {
             "/usr/lib/x86_64-linux-gnu/libcuda.so",
             "/usr/local/cuda/bin/nvcc",
             "/usr/local/cuda/include",
+            "/usr/local/cuda/lib64/",
+            "/usr/local/cuda/lib64/cmake",
+            "/usr/local/cuda/lib64/stubs",
+            "/usr/local/cuda/lib64/stubs/libcublas.so",
+            "/usr/local/cuda/lib64/libcudart_static.a",
+            "/usr/local/cuda",
             "/usr/local/cuda/version.json",
             "/usr/local/cudasomething/lib64",
             "/usr/lib/libcurl.so.4",

@@ -196,8 +196,8 @@ fn choose(package: &mut Install, wheels: &[Install], (alone, unknown): (bool, Op
 
 /// Whether a wheel of a package may have a name of a pattern, of which the part in front of the first star is looked at.
 fn is_of(pattern: &str, package: &str) -> bool {
-    let start = pattern.split('*').next().unwrap_or_default().replace('-', "_").to_ascii_lowercase();
-    let name = format!("{}_", package.replace('-', "_"));
+    let start = pattern.split('*').next().unwrap_or_default().to_ascii_lowercase();
+    let name = format!("{}-", package.replace('-', "_"));
     name.starts_with(&start) || start.starts_with(&name)
 }
 

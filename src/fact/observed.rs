@@ -148,6 +148,9 @@ pub struct OfBase {
     /// Commands that install wheels of which nobody knows which they are: the number of each, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_wheels: Vec<(u32, FactId)>,
+    /// Whether commands compile for GPUs, or what nobody read is copied there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub builds_for_gpus: bool,
     /// What of its layers was not read, where the image itself was.
     #[serde(default, skip_serializing_if = "Unread::is_nothing")]
     pub unread: Unread,

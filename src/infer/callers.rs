@@ -15,7 +15,10 @@ use crate::knowledge::Knowledge;
 /// libraries of CUDA that a command put there, or the word of who describes the image.
 pub(super) fn callers(seen: &Observations, components: &[Component], knowledge: Knowledge) -> Callers {
     let stands_for_any = |one: &Component| one.anonymous && !one.program;
-    let said = seen.cuda_runtime.is_some() || !seen.code.is_empty() || !seen.of_base.arch_lists.is_empty();
+    let said = seen.of_base.builds_for_gpus
+        || seen.cuda_runtime.is_some()
+        || !seen.code.is_empty()
+        || !seen.of_base.arch_lists.is_empty();
     let asks = |file: &NeedsSeen| {
         file.needs.iter().chain(&file.opens).any(|name| name == LIBCUDA || knowledge.runtime_of(name).is_some())
     };

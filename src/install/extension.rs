@@ -4,7 +4,6 @@ use crate::install::Around;
 use crate::install::requirement::normalised;
 use crate::install::targets::Compiled;
 use crate::install::targets::Torch;
-use crate::install::targets::row_of;
 use crate::install::targets::variable;
 use crate::install::torch_list;
 use crate::shell::Command;
@@ -12,8 +11,6 @@ use crate::shell::Word;
 
 /// The variable that torch's build tools read.
 const LIST: &str = "TORCH_CUDA_ARCH_LIST";
-/// The variable by which projects compile GPU code on a machine that shows no GPU.
-const FORCE: &str = "FORCE_CUDA";
 /// The file that says what a project compiles.
 const SETUP: &str = "setup.py";
 /// What makes an extension with GPU code, and how its sources end.
@@ -22,14 +19,12 @@ const SOURCE: &str = ".cu";
 /// Where one of these stands, the file chooses for itself whether or for which GPUs it compiles.
 const OWN_CHOICE: &[&str] =
     &["is_available", "arch=", "gencode", LIST, "CUDA_HOME", "os.environ", "getenv", "sys.argv"];
-/// Words of commands that build a project.
-const BUILDS: &[&str] = &["install", "develop", "bdist_wheel", "build_ext", "build", "wheel"];
 /// No command names more folders.
 const MOST: usize = 8;
 
 /// Whether a command has any of the words by which a project or a repository is compiled: a look that opens no file.
 pub fn may_compile(command: &Command) -> bool {
-    let own = |word: &str| BUILDS.contains(&word) || word.contains("git+") || word.rsplit('/').next() == Some(SETUP);
+    let own = |word: &str| word == "install" || word.contains("git+") || word.rsplit('/').next() == Some(SETUP);
     command.words.iter().filter_map(Word::known).any(own)
 }
 
@@ -58,45 +53,18 @@ pub fn of_project(command: &Command, around: &Around<'_>, torch: Torch<'_>) -> O
     Some(found)
 }
 
-/// What may be an extension of torch in a repository that nobody read, `cloned` or named by the command: somebody says for
-/// which GPUs or that it is for GPUs at all, and the build sees the torch of the image. Not of what the tables know, be it
-/// with or without GPU code.
-///
-/// pip builds apart from the image unless it is told otherwise, so that of what stands around it nobody knows that it counts.
-pub fn of_repository(command: &Command, folder: &str, around: &Around<'_>, cloned: Option<&str>) -> Option<Compiled> {
-    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-    let has = |word: &str| words.contains(&word);
-    let own = |word: &&str| word.rsplit('/').next() == Some(SETUP);
-    let builds = BUILDS.iter().copied().any(has);
-    let by_hand = command.program().is_some_and(|program| program.starts_with("python")) && words.iter().any(own);
-    let address = words.iter().copied().find(|word| word.contains("git+")).or(cloned).filter(|_| builds)?;
-    let list = variable(command, around.lookup, LIST).filter(|(list, ..)| !list.is_empty());
-    let forced = variable(command, around.lookup, FORCE).filter(|(value, ..)| value == "1");
-    let inside = [&list, &forced].into_iter().flatten().any(|(_, _, inside)| *inside);
-    let rows = around.knowledge.cuda_extensions();
-    if is_plain(address, around) || row_of(command, folder, around.lookup, rows).is_some() {
-        return None;
-    }
-    if !(by_hand || inside || has("--no-build-isolation")) {
-        return None;
-    }
-    let (by, (_, origins, inside)) = list.map(|list| (LIST, list)).or(forced.map(|forced| (FORCE, forced)))?;
-    let address = address.split('#').next().unwrap_or(address);
-    let untold = format!("what {address} compiles was not seen");
-    let mut found = Compiled { by: by.to_owned(), untold: Some(untold), ..Compiled::default() };
+/// An extension of torch in a repository that nobody read: the command says itself for which GPUs, and that the build sees
+/// the torch of the image.
+pub fn of_repository(command: &Command, around: &Around<'_>) -> Option<Compiled> {
+    let words = || command.words.iter().filter_map(Word::known);
+    let address = words().find(|word| word.contains("git+"))?;
+    words().find(|word| *word == "--no-build-isolation")?;
+    let (_, origins, inside) =
+        variable(command, around.lookup, LIST).filter(|(list, _, inside)| *inside && !list.is_empty())?;
+    let untold = format!("what {} compiles was not seen", address.split('#').next().unwrap_or(address));
+    let mut found = Compiled { by: LIST.to_owned(), untold: Some(untold), ..Compiled::default() };
     found.put(origins, inside, command);
     Some(found)
-}
-
-/// Whether a repository has the name of a package of which the tables know that it has no GPU code of its own.
-fn is_plain(address: &str, around: &Around<'_>) -> bool {
-    let knowledge = around.knowledge;
-    let path = address.split("git+").last().unwrap_or(address).split('#').next().unwrap_or(address);
-    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
-    let last = last.split('@').next().unwrap_or(last);
-    let name = normalised(last.trim_end_matches(".git"));
-    let with_code = knowledge.framework(&name).is_some() || knowledge.gpu_package(&name).is_some();
-    !with_code && (knowledge.is_library_free(&name, |_| true) || knowledge.torch_pins_of(&name).next().is_some())
 }
 
 /// The folders that pip, or uv in its place, installs projects from.
@@ -188,59 +156,6 @@ mod tests {
             Some("torch's build tools know no architecture `nonsense`, and refuse the list")
         );
         assert_eq!(read(&PROJECT.replace("\"my_ops\"", "NAME"), "pip install .").as_deref(), Some(": 80 86 | 86"));
-    }
-
-    /// What is said of the last command of a script, with variables of the image.
-    fn of_source(variables: &[(&str, &str)], script: &str) -> Option<String> {
-        let lookup = |name: &str| match variables.iter().find(|(own, _)| *own == name) {
-            Some((_, value)) => Lookup::Known((*value).to_owned(), Vec::new()),
-            None => Lookup::Unset,
-        };
-        let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: Machine::new("x86_64"), python: None };
-        let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
-        let commands = script_commands(&Mapped::whole(script, 0));
-        let cloned = script.contains("clone").then_some("https://github.com/me/ops");
-        of_repository(commands.last()?, "/src/ops", &around, cloned)?.untold
-    }
-
-    #[test]
-    fn of_a_source_that_nobody_read_it_is_not_told_what_it_compiles() {
-        let list = &[(LIST, "8.0")][..];
-        let force = &[(FORCE, "1")][..];
-        for (variables, script) in [
-            (list, "git clone x; python setup.py install"),
-            (list, "pip install --no-build-isolation git+https://github.com/me/ops"),
-            (list, "git clone x; pip install --no-build-isolation ."),
-            (force, "git clone x; python setup.py develop"),
-            (&[], "FORCE_CUDA=1 pip install git+https://github.com/me/ops@v1#egg=ops"),
-            (&[], "TORCH_CUDA_ARCH_LIST=8.0 pip install git+https://github.com/me/ops"),
-        ] {
-            let said = of_source(variables, script).unwrap_or_default();
-            assert!(said.contains("github.com/me/ops"), "{script}: {said}");
-        }
-        for (variables, script) in [
-            (&[][..], "git clone x; python setup.py install"),
-            (&[], "pip install --no-build-isolation git+https://github.com/me/ops"),
-            (&[(LIST, "")], "git clone x; python setup.py install"),
-            (&[(FORCE, "0")], "git clone x; python setup.py install"),
-            // pip builds it apart from the image.
-            (list, "pip install git+https://github.com/me/ops"),
-            (list, "git clone x; pip install ."),
-            (force, "git clone x; pip install -e ."),
-            (force, "pip install git+https://github.com/me/ops"),
-            // Nothing is built, or nothing of a repository.
-            (list, "git clone x; python setup.py --version"),
-            (list, "git clone x; python main.py install"),
-            (list, "pip install --no-build-isolation ops"),
-            (list, "echo git+https://github.com/me/ops --no-build-isolation"),
-            // What the tables know, with GPU code and without.
-            (list, "pip install --no-build-isolation git+https://github.com/nerfstudio-project/gsplat"),
-            (list, "pip install --no-build-isolation git+https://github.com/huggingface/accelerate.git@main"),
-            (force, "pip install --no-build-isolation git+https://github.com/pallets/flask@3.1.0"),
-        ] {
-            assert_eq!(of_source(variables, script), None, "{script}");
-        }
     }
 
     #[test]

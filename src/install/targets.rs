@@ -282,11 +282,15 @@ pub(super) fn row_of<'a, 'w>(
     let here = |repository: &str| folder.rsplit('/').take(3).any(|part| part.eq_ignore_ascii_case(repository));
     let of_folder = words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
     // A repository that lies in another: `pip install ./submodules/simple-knn`.
-    let inside = |word: &&'w str| {
+    // Of what follows an option it is not known whether it is the option's value.
+    let inside = |pair: &[&'w str]| {
+        let [before, word] = pair else { return None };
+        let free = !before.starts_with('-') || matches!(*before, "-e" | "--editable" | "--no-build-isolation");
         let path = word.split('[').next().unwrap_or(word).trim_end_matches('/');
-        path.rsplit_once('/').filter(|_| !word.contains("://")).map(|(_, last)| last)
+        let (above, last) = path.rsplit_once('/').filter(|_| free)?;
+        (!above.is_empty() && !above.starts_with(['/', '-']) && !word.contains("://")).then_some(last)
     };
-    let insides: Vec<&str> = words.iter().skip(1).filter_map(inside).collect();
+    let insides: Vec<&str> = words.windows(2).filter_map(inside).collect();
     let repository = |word: &&'w str| {
         let path = word.split(['@', '#']).find(|part| part.contains("://")).unwrap_or("");
         path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next()
