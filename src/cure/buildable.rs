@@ -23,9 +23,13 @@ use crate::source::Span;
 /// Nothing that can be edited line by line holds it.
 pub(super) const BY_HAND: &str = "by hand where it is asked for";
 const HASHED: &str = "by hand: the hashes beside it are those of other wheels";
+const UNHASHED: &str = "by hand: what it depends on needs hashes of its own";
 const BOUNDED: &str = "by hand: another list bounds it to another release";
 const UNTOLD: &str = "by hand: the tables do not say that what goes with it is built for that CUDA";
 const NOWHERE: &str = "by hand: no index that the command asks is known to have it";
+
+/// What asks for wheels by their hashes.
+const HASHES: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_REQUIRE_HASHES"];
 
 /// What a wish wants of one package.
 struct Wanted<'a> {
@@ -63,6 +67,10 @@ pub(super) fn hindrance(
     edits: &[TextEdit],
     after: &Observations,
 ) -> Option<&'static str> {
+    if matches!(wish, Wish::Whole { .. }) {
+        let beside = edits.iter().any(|edit| has_hashes(case, edit.source, edit.span));
+        return (beside || asks_for_hashes(case)).then_some(UNHASHED);
+    }
     let wanted = wanted(wish);
     if wanted.is_empty() && !matches!(wish, Wish::Extra { .. } | Wish::Name { .. }) {
         return None;
@@ -113,8 +121,21 @@ fn has_hashes(case: &Case<'_>, source: SourceId, place: Span) -> bool {
         }
         _ => text,
     };
-    let mut lines = own.lines().filter(|line| !line.trim_start().starts_with('#'));
-    lines.any(|line| line.contains("--hash=") || line.contains("--hash ") || line.contains("--require-hashes"))
+    holds_hashes(own)
+}
+
+/// Whether a text names wheels by their hashes, or asks for those of all.
+fn holds_hashes(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    lines.any(|line| HASHES.iter().any(|words| line.contains(words)))
+}
+
+/// Whether anything that the build reads has hashes: with one of them, pip wants those of all that it installs.
+fn asks_for_hashes(case: &Case<'_>) -> bool {
+    let Content::Dockerfile { source, files, .. } = &case.subject.content else { return false };
+    let read = files.asked().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
+    let mut texts = read.chain([*source]).map(|source| case.settings.sources.get(source).text());
+    texts.any(holds_hashes)
 }
 
 /// Whether a list that bounds versions does not admit what is wanted.

@@ -11,6 +11,7 @@ use crate::cure::Wish;
 use crate::cure::capabilities::capabilities;
 use crate::cure::case::Case;
 use crate::fact::Origin;
+use crate::judge::Content;
 use crate::start::DRIVER_DIRECTORY;
 
 const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
@@ -64,14 +65,15 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     }
     // Without a requirement of its own, an image asks for this CUDA; what else reads the variable is not known.
     if case.ends("refused") && own(case, VERSION) && value(REQUIREMENT).is_none_or(|value| value.is_empty()) {
+        let safety = if named_later(case, VERSION) { Safety::Manual } else { Safety::Unsafe };
         if let Some(cuda) = value(VERSION).and_then(|value| value.parse::<CudaVersion>().ok()) {
-            set(&[(VERSION, &format!("{}.0", cuda.major()))], Safety::Unsafe);
+            set(&[(VERSION, &format!("{}.0", cuda.major()))], safety);
         } else {
             // What is no version is refused by every driver.
             for cuda in case.core().filter_map(|component| component.cuda.known()) {
-                set(&[(VERSION, &format!("{}.{}", cuda.major(), cuda.minor()))], Safety::Unsafe);
+                set(&[(VERSION, &format!("{}.{}", cuda.major(), cuda.minor()))], safety);
             }
-            set(&[(VERSION, "")], Safety::Unsafe);
+            set(&[(VERSION, "")], safety);
         }
     }
     // Somebody meant these: conditions of other names, and what only privileged containers may ask for.
@@ -162,6 +164,32 @@ fn host_first(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
 fn own(case: &Case<'_>, name: &str) -> bool {
     let fact = case.seen.env.get(name).map(|(_, fact)| *fact);
     fact.is_some_and(|fact| case.seen.facts.origins(fact).iter().any(|origin| matches!(origin, Origin::File { .. })))
+}
+
+/// Whether an instruction behind the one that sets a variable names it: another value changes what that does.
+fn named_later(case: &Case<'_>, name: &str) -> bool {
+    let Content::Dockerfile { source, dockerfile, .. } = &case.subject.content else { return false };
+    let fact = case.seen.env.get(name).map(|(_, fact)| *fact);
+    let places = fact.map(|fact| case.seen.facts.origins(fact)).unwrap_or_default().into_iter();
+    let starts = places.filter_map(|origin| match origin {
+        Origin::File { source: own, span } if own == *source => Some(span.end),
+        _ => None,
+    });
+    let from = starts.min().unwrap_or(0);
+    let text = case.settings.sources.get(*source).text();
+    let later = dockerfile.instructions.iter().map(|one| one.span).filter(|span| span.start >= from);
+    let mut texts = later.filter_map(|span| text.get(span.start..span.end));
+    texts.any(|text| names(text, name))
+}
+
+/// Whether a text names a variable: `$NAME`, `${NAME}` or `${NAME:-x}`.
+fn names(text: &str, name: &str) -> bool {
+    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    text.split('$').skip(1).any(|one| {
+        // `${!NAME}` and `${#NAME}` take its value too.
+        let one = one.strip_prefix('{').map_or(one, |inner| inner.trim_start_matches(['!', '#']));
+        one.strip_prefix(name).is_some_and(|rest| !goes_on(rest))
+    })
 }
 
 /// GPUs of the pools, in lists of what extensions are compiled for.

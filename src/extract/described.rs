@@ -123,6 +123,7 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     let ordered = commands.len() > 1
         || seen.gone.iter().any(|gone| is_chosen(&gone.name, knowledge))
         || !seen.bounds.is_empty()
+        || !seen.of_base.unknown_wheels.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
     let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildAskSeen::BY_DRIVER);
     let mut found = Packages {

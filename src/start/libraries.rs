@@ -6,6 +6,7 @@ use crate::fact::FactId;
 use crate::fact::Needs;
 use crate::fact::Presence;
 use crate::fact::Soname;
+use crate::fact::State;
 use crate::fleet::Launch;
 use crate::fleet::Mode;
 use crate::fleet::Options;
@@ -100,11 +101,12 @@ pub(super) fn opened_later(replay: Replay<'_>) -> StepRecord {
 }
 
 /// Whether it goes on without a GPU wherever it runs, as far as was seen: libraries that the image has to bring are not
-/// there, or nothing brings them.
+/// there, or nothing brings them, on a base without CUDA.
 pub(super) fn lacks_its_own(replay: Replay<'_>) -> bool {
+    let bare = matches!(replay.image.base_cuda.state, State::Absent { .. });
     let later = of_component(replay).and_then(|needs| needs.later.known());
     let lacks = |library: &Soname| matches!(library.presence, Presence::Absent | Presence::Unfound);
-    falls_back(replay) && later.is_some_and(|list| list.iter().any(lacks))
+    bare && falls_back(replay) && later.is_some_and(|list| list.iter().any(lacks))
 }
 
 /// Whether nothing that was seen brings its libraries, and none is certainly missing but those of the driver.

@@ -133,6 +133,27 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
     let told = found(&place);
     assert!(titles(&told)[0].ends_with("without --no-deps, by hand where it is asked for"), "{told:?}");
     assert_eq!((&told[0]["safety"], list(&told[0]["edits"]).len()), (&Value::from("manual"), 0));
+    // Beside hashes what it depends on needs its own.
+    let hash = format!("--hash=sha256:{}", "0".repeat(64));
+    for (line, hashes) in [
+        ("RUN pip install --no-deps --require-hashes torch==2.5.1", ""),
+        ("ENV PIP_REQUIRE_HASHES=1\nRUN pip install --no-deps torch==2.5.1", ""),
+        ("COPY r.txt /\nRUN pip install --no-deps torch==2.5.1 -r /r.txt", hash.as_str()),
+        ("COPY r.txt /\nRUN pip install --no-deps -r /r.txt", hash.as_str()),
+    ] {
+        let dockerfile = format!("{slim}{line}\n");
+        let place = one(A100, &dockerfile);
+        place.file("r.txt", &format!("torch==2.5.1 {hashes}\n"));
+        let found = found(&place);
+        let whole = found.iter().filter(|fix| fix["title"].as_str().is_some_and(|title| title.contains("depends on")));
+        let whole: Vec<&Value> = whole.collect();
+        assert!(!whole.is_empty(), "{line}: {found:?}");
+        assert!(
+            whole.iter().all(|fix| fix["safety"] == "manual" && list(&fix["edits"]).is_empty()),
+            "{line}: {whole:?}"
+        );
+        assert_eq!(written(&place).0, dockerfile, "{line}");
+    }
     // Wheels that hold their libraries, and what fails for another reason.
     for (driver, command) in [
         ("535.161.08", format!("pip install --no-deps torch==2.1.2+cu121 --index-url {INDEX}/cu121")),

@@ -85,6 +85,25 @@ fn a_variable_that_the_image_sets_and_the_node_refuses_is_emptied_where_it_stand
     let place = one(&pool, torch);
     assert_eq!(first(&place), ("set CUDA_VERSION=12.1".to_owned(), "unsafe".to_owned()));
     assert_eq!(written(&place), (torch.replace("cu121", "12.1"), true));
+    // What else takes its value is not written over.
+    for line in [
+        "RUN pip install torch==2.4.1 --extra-index-url https://download.pytorch.org/whl/${CUDA_VERSION}",
+        "RUN pip install torch==2.4.1 && echo $CUDA_VERSION",
+        "RUN pip install torch==2.4.1\nENV TAG=x-${CUDA_VERSION:-cu118}",
+    ] {
+        let place = one(&pool, &format!("FROM python:3.11-slim\nENV CUDA_VERSION=cu121\n{line}\n"));
+        let of_it = |fix: &Value| fix["title"].as_str().is_some_and(|title| title.starts_with("set CUDA_VERSION"));
+        let told: Vec<Value> = found(&place).into_iter().filter(of_it).collect();
+        assert!(!told.is_empty(), "{line}");
+        assert!(told.iter().all(|fix| fix["safety"] == "manual" && list(&fix["edits"]).is_empty()), "{told:?}");
+        assert!(written(&place).0.contains("ENV CUDA_VERSION=cu121\n"), "{line}");
+    }
+    for (before, line) in [("ARG CUDA_VERSION\nRUN echo $CUDA_VERSION\n", ""), ("", "RUN echo $CUDA_VERSION_OURS\n")] {
+        let of = |value: &str| {
+            format!("FROM python:3.11-slim\n{before}ENV CUDA_VERSION={value}\nRUN pip install torch==2.4.1\n{line}")
+        };
+        assert_eq!(written(&one(&pool, &of("cu121"))), (of("12.1"), true), "{before}{line}");
+    }
     // What is met stays, and what is refused for another reason is not emptied.
     for line in [
         "ENV NVIDIA_REQUIRE_DRIVER=\"driver>=525\"",

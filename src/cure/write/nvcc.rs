@@ -3,9 +3,13 @@
 use crate::cure::case::Case;
 use crate::cure::write::Texts;
 use crate::cure::write::places;
+use crate::dockerfile::Instruction;
 use crate::edit::TextEdit;
 use crate::fact::ArchListSeen;
 use crate::source::Span;
+
+/// Options with which nvcc makes code for one architecture alone.
+const OF_ONE: [&str; 4] = ["-cubin", "--cubin", "-ptx", "--ptx"];
 
 /// An option of nvcc as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +46,34 @@ pub(super) fn with_more(case: &Case<'_>, texts: &Texts<'_>, name: &str, add: &[S
         let (source, _) = *places.first()?;
         let text = texts.sources.get(source).text();
         let own = places.iter().filter(|(other, _)| *other == source);
+        let instructions = texts.dockerfile.instructions.iter().filter(|_| source == texts.source);
+        let instructions: Vec<&Instruction> = instructions
+            .filter(|one| own.clone().any(|(_, span)| one.span.start <= span.start && span.end <= one.span.end))
+            .collect();
+        let listed = instructions.iter().any(|one| one.json.is_some());
+        if listed && own.clone().any(|(_, span)| begins_string(text, *span)) {
+            return None;
+        }
+        let mut commands = instructions.iter().filter_map(|one| text.get(one.span.start..one.span.end));
+        if commands.any(is_of_one) || (source != texts.source && is_of_one(text)) {
+            return None;
+        }
         let options: Vec<Said> = own.map(|(_, span)| read(text, *span)).collect::<Option<_>>()?;
         let (span, replacement) = longer(text, &options, &new)?;
         edits.push(TextEdit { source, span, replacement });
     }
     Some(edits)
+}
+
+/// Whether a word is the first of a string, as each word of a list of them is: one more in it is none of its own.
+fn begins_string(text: &str, word: Span) -> bool {
+    text.get(..word.start).is_some_and(|before| before.ends_with('"'))
+}
+
+/// Whether a command, or one of a text, makes code for one architecture alone.
+fn is_of_one(text: &str) -> bool {
+    let parts = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '&' | '|' | ')');
+    text.split(parts).any(|word| OF_ONE.contains(&word))
 }
 
 /// Whether a list has machine code for a GPU: `90`.
