@@ -75,7 +75,8 @@ pub(super) fn may_bring_more(command: &Command, found: &Installs) -> bool {
     let by_hand = program.starts_with("python")
         && words.iter().any(|word| word.rsplit('/').next() == Some("setup.py"))
         && words.iter().any(|word| matches!(*word, "install" | "develop"));
-    let project = |word: &&str| word.contains("git+") || word.starts_with(['.', '/']) && !word.ends_with(".txt");
+    let list = |word: &str| word.rsplit('.').next() == Some("txt");
+    let project = |word: &&str| word.contains("git+") || (word.starts_with(['.', '/']) && !list(word));
     let projects = words.iter().skip(1).filter(|word| project(word)).count();
     // Of what is built from sources, no command tells the version.
     let told = found.packages.iter().filter(|one| one.untold.is_some() || one.source.is_some()).count();
