@@ -50,8 +50,19 @@ const KEYS: &[&str] = &[
     "gpu_code",
 ];
 
-const PACKAGE_KEYS: &[&str] =
-    &["pip", "conda", "apt", "bounds", "gone", "other_python", "by_driver", "unread", "unknown_wheels"];
+const PACKAGE_KEYS: &[&str] = &[
+    "pip",
+    "conda",
+    "apt",
+    "bounds",
+    "gone",
+    "other_python",
+    "by_driver",
+    "unread",
+    "unknown_wheels",
+    "untold",
+    "keeping",
+];
 
 const CODE_KEYS: &[&str] =
     &["file", "component", "untold", "sass", "ptx", "linkable", "ptx_isa", "containers", "needs", "opens"];
@@ -200,6 +211,8 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
             "by_driver" => description.packages.by_driver = text_of(reader, key, value),
             "unread" => description.packages.unread = text_of(reader, key, value),
             "unknown_wheels" => description.packages.unknown_wheels = numbers(reader, key, value),
+            "untold" => description.packages.untold = numbers(reader, key, value),
+            "keeping" => description.packages.keeping = numbers(reader, key, value),
             _ => reader.unknown_key(key, key_span, PACKAGE_KEYS),
         }
     }

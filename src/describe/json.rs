@@ -98,8 +98,9 @@ fn packages(packages: &Packages) -> serde_json::Map<String, Value> {
     map.extend(packages.other_python.then(|| ("other_python".to_owned(), Value::Bool(true))));
     map.extend(packages.by_driver.as_ref().map(|command| ("by_driver".to_owned(), json!(command.value))));
     map.extend(packages.unread.as_ref().map(|reason| ("unread".to_owned(), json!(reason.value))));
-    let wheels: Vec<u32> = packages.unknown_wheels.iter().map(|number| number.value).collect();
-    map.extend((!wheels.is_empty()).then(|| ("unknown_wheels".to_owned(), json!(wheels))));
+    for (name, list) in packages.commands().into_iter().filter(|(_, list)| !list.is_empty()) {
+        map.insert(name.to_owned(), list.iter().map(|number| json!(number.value)).collect());
+    }
     map.extend(gone_written(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
     for (name, list) in packages.sections() {
         let entries: serde_json::Map<String, Value> =

@@ -109,9 +109,18 @@ pub struct Packages {
     pub unread: Option<Spanned<String>>,
     /// The numbers of commands that install wheels of which nobody knows which they are.
     pub unknown_wheels: Vec<Spanned<u32>>,
+    /// The numbers of commands that may install more than is listed.
+    pub untold: Vec<Spanned<u32>>,
+    /// The numbers of commands that keep, of what they name, what is there already.
+    pub keeping: Vec<Spanned<u32>>,
 }
 
 impl Packages {
+    /// The lists of commands by their names.
+    fn commands(&self) -> [(&'static str, &[Spanned<u32>]); 3] {
+        [("unknown_wheels", &self.unknown_wheels), ("untold", &self.untold), ("keeping", &self.keeping)]
+    }
+
     /// The sections by their names.
     fn sections(&self) -> [(&'static str, &[Named<Spanned<Package>>]); 4] {
         [("pip", &self.pip), ("conda", &self.conda), ("apt", &self.apt), ("bounds", &self.bounds)]

@@ -70,14 +70,18 @@ impl Description {
 
     fn packages(&self, out: &mut String) {
         let packages = &self.packages;
-        let wheels: Vec<String> = packages.unknown_wheels.iter().map(|number| number.value.to_string()).collect();
+        let commands = packages.commands().into_iter().filter(|(_, list)| !list.is_empty());
+        let commands: Vec<(&str, Vec<String>)> =
+            commands.map(|(name, list)| (name, list.iter().map(|number| number.value.to_string()).collect())).collect();
         let told = packages.other_python || packages.by_driver.is_some() || packages.unread.is_some();
-        if told || !wheels.is_empty() || !packages.gone.is_empty() {
+        if told || !commands.is_empty() || !packages.gone.is_empty() {
             header(out, "[packages]");
             line(out, "other_python", packages.other_python.then(|| "true".to_owned()));
             line(out, "by_driver", packages.by_driver.as_ref().map(|command| quoted(&command.value)));
             line(out, "unread", packages.unread.as_ref().map(|reason| quoted(&reason.value)));
-            line(out, "unknown_wheels", (!wheels.is_empty()).then(|| listed(wheels.into_iter())));
+            for (name, list) in commands {
+                line(out, name, Some(listed(list.into_iter())));
+            }
             line(out, "gone", gone_written(&packages.gone).map(|gone| gone.to_toml()));
         }
         for (name, list) in packages.sections() {

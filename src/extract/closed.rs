@@ -63,6 +63,33 @@ pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge)
     found.packages.iter().all(plain) && !words.any(own)
 }
 
+/// Whether a command may install packages that it was not found to install: out of a list, a project or a repository that
+/// was not read.
+pub(super) fn may_bring_more(command: &Command, found: &Installs) -> bool {
+    if !found.unresolved.is_empty() || found.files.iter().any(|file| !file.constraint) {
+        return true;
+    }
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let program = command.program().unwrap_or_default();
+    let of_pip = (program.starts_with("pip") || words.contains(&"pip")) && words.contains(&"install");
+    let by_hand = program.starts_with("python")
+        && words.iter().any(|word| word.rsplit('/').next() == Some("setup.py"))
+        && words.iter().any(|word| matches!(*word, "install" | "develop"));
+    let list = |word: &str| word.rsplit('.').next() == Some("txt");
+    let project = |word: &&str| word.contains("git+") || (word.starts_with(['.', '/']) && !list(word));
+    let projects = words.iter().skip(1).filter(|word| project(word)).count();
+    // Of what is built from sources, no command tells the version.
+    let told = found.packages.iter().filter(|one| one.untold.is_some() || one.source.is_some()).count();
+    (by_hand && found.packages.is_empty()) || (of_pip && projects > told)
+}
+
+/// Whether a command is one of an installer that keeps what is there of the packages that it is given, and takes of others
+/// those that go with them.
+pub(super) fn keeps_named(command: &Command) -> bool {
+    let known = |at: usize| command.words.get(at).and_then(Word::known);
+    command.program() == Some("uv") && known(1) == Some("pip") && known(2) == Some("install")
+}
+
 /// Whether it is one build of a package, and comes without what it depends on.
 fn of_build(install: &Install) -> bool {
     install.manager == Manager::Pip && install.alone && install.variant.is_some()

@@ -240,6 +240,12 @@ impl<'a> Stages<'a> {
     fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let Some((image, span)) = self.bottom(copy) else { return };
         let knowledge = self.options.knowledge;
+        let python = |source: &str| source.contains("-packages") || source.contains("/python");
+        let name = image.familiar();
+        let plain = knowledge.plain_image(&name).is_some() || knowledge.is_cuda_repository(&name);
+        if !plain && sources(copy).any(python) {
+            reader.seen.of_base.untold.push(reader.seen.commands);
+        }
         let row = knowledge.framework_image(&image.familiar(), image.tag().unwrap_or_default());
         let framework = knowledge.built_framework().filter(|_| row.is_some_and(|row| row.torch.is_some()));
         // A command of the stage may have put another in its place, and one of the target may remove that of conda.

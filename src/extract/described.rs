@@ -120,10 +120,18 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     let told = |name: &str| knowledge.framework(name).is_some() || is_chosen(name, knowledge) || library(name);
     let gone = seen.gone.iter().filter(|gone| told(&gone.name));
     let simple = |package: &PackageSeen| is_simple(package, seen.depth);
+    // What goes with one release of torch, and has none of its own: what came before it has a say.
+    let goes_with = |package: &PackageSeen| {
+        knowledge.is_built_with_torch(&package.name) && matches!(package.version, PackageVersion::Open(_))
+    };
+    let open = seen.packages.iter().any(goes_with);
+    let around = open && !(seen.of_base.untold.is_empty() && seen.of_base.keeping.is_empty());
+    let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::nowhere).collect();
     let ordered = commands.len() > 1
         || seen.gone.iter().any(|gone| is_chosen(&gone.name, knowledge))
         || !seen.bounds.is_empty()
         || !seen.of_base.unknown_wheels.is_empty()
+        || around
         || !seen.packages.iter().filter(chosen).all(simple);
     let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildAskSeen::BY_DRIVER);
     let mut found = Packages {
@@ -133,6 +141,8 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
             (FactKey::Requirements, State::Unknown(why)) => Some(text(&why.reason)),
             _ => None,
         }),
+        untold: numbers(&seen.of_base.untold),
+        keeping: numbers(&seen.of_base.keeping),
         unknown_wheels: seen.of_base.unknown_wheels.iter().map(|(number, _)| Spanned::nowhere(*number)).collect(),
         ..Packages::default()
     };

@@ -198,6 +198,9 @@ impl Reader {
             let fact = self.fact(FactKey::Requirements, Some("wheels"), State::Unknown(why), number.span);
             self.seen.of_base.unknown_wheels.push((number.value, fact));
         }
+        let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
+        self.seen.of_base.untold = numbers(&description.packages.untold);
+        self.seen.of_base.keeping = numbers(&description.packages.keeping);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildAskSeen::BY_DRIVER.to_owned();
             let fact = self.text(FactKey::BuildAsk, Some(&what), &command.value, command.span);

@@ -66,6 +66,9 @@ fn after(commands: u32, seen: &mut Observations) {
     for (command, _) in &mut seen.of_base.unknown_wheels {
         *command = command.saturating_add(commands);
     }
+    for command in seen.of_base.untold.iter_mut().chain(&mut seen.of_base.keeping) {
+        *command = command.saturating_add(commands);
+    }
     for gone in &mut seen.gone {
         gone.command = gone.command.saturating_add(commands);
     }
@@ -116,6 +119,8 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
     let wheels = base.of_base.unknown_wheels.iter().map(|(command, fact)| (*command, shift(*fact)));
     seen.of_base.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
     seen.of_base.builds_for_gpus |= base.of_base.builds_for_gpus;
+    seen.of_base.untold.splice(0..0, base.of_base.untold.iter().copied());
+    seen.of_base.keeping.splice(0..0, base.of_base.keeping.iter().copied());
     for (path, (reason, fact)) in &base.of_base.perhaps {
         seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
     }

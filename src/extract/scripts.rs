@@ -57,6 +57,7 @@ impl Reader<'_> {
             Ok(opened) => opened,
             Err(why) => {
                 if is_script(path) {
+                    self.seen.of_base.untold.push(self.seen.commands);
                     self.unseen(path, &why, command.span);
                     self.note(format!("{path} was not read: {why}"));
                 }
@@ -248,6 +249,7 @@ impl Reader<'_> {
         let below = (!front.is_empty()).then(|| absolute(&self.folder, folder));
         if self.tree.may_bring(run, below.as_deref(), name) {
             self.note(format!("{written} was not read: {reason}"));
+            self.seen.of_base.untold.push(self.seen.commands);
             self.unseen(written, reason, span);
         }
     }

@@ -90,11 +90,12 @@ impl Reader<'_> {
         self.missing(path, Why { reason, supply }, span);
     }
 
-    /// A shell that goes through what another command fetches: on a base for CUDA that is missing evidence.
+    /// A shell that goes through what another command fetches: it may install what it likes, and on a base for CUDA that is
+    /// missing evidence.
     pub(super) fn fetched_script(&mut self, command: &Command) {
         let shell = matches!(command.program(), Some("sh" | "bash" | "dash" | "zsh"));
         let Input::Pipe(before) = &command.input else { return };
-        if !shell || !matches!(before.program(), Some("curl" | "wget")) || !self.builds_for_cuda() {
+        if !shell || !matches!(before.program(), Some("curl" | "wget")) {
             return;
         }
         let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
@@ -103,6 +104,10 @@ impl Reader<'_> {
         let below = place.split_once('.').map_or("", |(_, rest)| rest);
         let is_of = |address: &str| place.starts_with(address) || below.starts_with(address);
         if self.knowledge.tool_scripts().iter().any(|row| is_of(row.address)) {
+            return;
+        }
+        self.seen.of_base.untold.push(self.seen.commands);
+        if !self.builds_for_cuda() {
             return;
         }
         let reason = format!("{address} is fetched while the image is built, so what it installs is not known");

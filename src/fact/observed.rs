@@ -151,6 +151,12 @@ pub struct OfBase {
     /// Whether commands compile for GPUs, or what nobody read is copied there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub builds_for_gpus: bool,
+    /// Commands that may install packages of which nobody knows which they are: the number of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<u32>,
+    /// Commands of an installer that keeps, of what they name, what is there already: the number of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keeping: Vec<u32>,
     /// What of its layers was not read, where the image itself was.
     #[serde(default, skip_serializing_if = "Unread::is_nothing")]
     pub unread: Unread,

@@ -6,12 +6,17 @@
 
 use std::cmp::Ordering;
 
+use crate::cuda::CudaVersion;
+use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
+use crate::infer::libraries::release_of;
+use crate::infer::libraries::version_of;
 use crate::infer::torch::Torch;
 use crate::infer::torch_pins::Ask;
 use crate::infer::torch_release::Day;
@@ -22,6 +27,7 @@ use crate::infer::torch_release::runs_on;
 use crate::install::admits;
 use crate::install::order;
 use crate::install::public;
+use crate::knowledge::BEYOND;
 use crate::knowledge::TorchPinRow;
 use crate::knowledge::TorchRow;
 
@@ -41,12 +47,12 @@ pub(super) struct Place<'a> {
 }
 
 /// Whether a companion is there before its command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum There {
     No,
     Yes,
-    /// The base was not read.
-    Perhaps,
+    /// What may have brought it, in words.
+    Perhaps(String),
 }
 
 /// What the release that an installer takes asks for.
@@ -60,19 +66,33 @@ pub(super) enum Asked {
 /// What a companion without an exact version asks of torch beside ranges of it that others ask for; `None` where it is no
 /// companion, or the tables do not tell which release it is.
 pub(super) fn asked_of(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> Option<Asked> {
-    let PackageVersion::Open(own) = &package.version else { return None };
-    // Of early versions the tables know none.
-    if !place.day.knowledge.is_built_with_torch(&package.name) || package.early.is_some() {
+    let Place { now, day, .. } = place;
+    if !day.knowledge.is_built_with_torch(&package.name) || package.early.is_some() {
         return None;
     }
+    let own = match &package.version {
+        PackageVersion::Open(own) => own,
+        // What is built here from its sources is built for the torch that is there.
+        PackageVersion::Unresolved(why) if package.offered == Offered::Unknown(why.clone()) => {
+            return Some(Asked::Torch(Ok(Ask::ANY)));
+        }
+        // Of early versions the tables know none.
+        PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return None,
+    };
     let there = if package.upgrade { There::No } else { there(package, own, place) };
-    let nothing_there = matches!(place.now, Torch::None);
-    match there {
-        There::Yes => return Some(Asked::Torch(Ok(Ask::ANY))),
-        There::Perhaps if !nothing_there => return Some(Asked::Torch(Err(unread(package)))),
-        There::Perhaps | There::No => {}
+    let nothing_there = matches!(now, Torch::None);
+    if there == There::Yes || stays_named(package, ranges, place) {
+        return Some(Asked::Torch(Ok(Ask::ANY)));
     }
-    let row = newest(package, own, ranges, place)?;
+    let row = newest(package, own, ranges, place);
+    if let There::Perhaps(who) = there
+        && !nothing_there
+        && !row
+            .is_some_and(|row| row.unasked || version_there(now).is_some_and(|it| admits(row.torch, it) == Some(true)))
+    {
+        return Some(Asked::Torch(Err(unread(package, &who))));
+    }
+    let row = row?;
     Some(match (row.unasked, place.python) {
         (true, _) => Asked::Nothing,
         (false, Some(_)) => Asked::Torch(Ok(Ask::of(row.torch))),
@@ -80,6 +100,23 @@ pub(super) fn asked_of(package: &PackageSeen, ranges: &[String], place: Place<'_
         (false, None) if nothing_there => Asked::Torch(Ok(Ask::ANY)),
         (false, None) => Asked::Torch(Ok(Ask { range: row.torch, least: "" })),
     })
+}
+
+/// The version of torch that is there, where it is told.
+fn version_there<'t>(now: &'t Torch<'_>) -> Option<&'t str> {
+    match now {
+        Torch::Brought(brought) => brought.version.as_deref().ok(),
+        Torch::None | Torch::Base => None,
+    }
+}
+
+/// Whether the command names torch as well, by an installer that keeps the one that is there then.
+fn stays_named(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> bool {
+    let Place { now, seen, day, .. } = place;
+    let torch = |one: &&PackageSeen| one.command == package.command && day.knowledge.is_built_framework(&one.name);
+    let fits = version_there(now).is_some_and(|it| fits(ranges, it) == Some(true));
+    let stays = |one: &PackageSeen| !one.upgrade && matches!(one.version, PackageVersion::Open(_));
+    fits && seen.of_base.keeping.contains(&package.command) && seen.packages.iter().rfind(torch).is_some_and(stays)
 }
 
 /// Whether an earlier command or the base brings the package, in a version that will do.
@@ -96,14 +133,61 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
     if earlier.any(|one| one.apart == package.apart && stays(one.command) && will_do(&one.version)) {
         return There::Yes;
     }
-    // An environment of its own does not see what the base has.
-    if package.apart || taken.is_some() {
-        return There::No;
-    }
-    if build.torch.is_some() || !build.torch_about.is_empty() || build.of_others.is_some() {
+    let before = || seen.packages.iter().filter(|one| one.command < package.command && one.apart == package.apart);
+    let after = |one: &&PackageSeen| one.manager == Manager::Pip && !one.alone && stays(one.command);
+    let brings: Vec<(&PackageSeen, Brings)> =
+        before().filter(after).map(|one| (one, brings(one, &package.name, place))).collect();
+    if brings.iter().any(|(_, brings)| *brings == Brings::Yes) {
         return There::Yes;
     }
-    if matches!(build.family, Family::Plain | Family::Cuda) { There::No } else { There::Perhaps }
+    // An environment of its own does not see what the base has.
+    if !package.apart && taken.is_none() {
+        let of_base = |(name, version): &(&str, &str)| {
+            let reaches = |from| release_of(version).is_some_and(|version| from <= version);
+            let brought = place.day.knowledge.companions_of(name, reaches);
+            *name == package.name || brought.is_some_and(|brought| brought.contains(&package.name.as_str()))
+        };
+        let told = build.torch.is_some() || !build.torch_about.is_empty() || build.of_others.is_some();
+        if told || build.brings.iter().any(of_base) {
+            return There::Yes;
+        }
+        if !matches!(build.family, Family::Plain | Family::Cuda) {
+            return There::Perhaps("the base image".to_owned());
+        }
+    }
+    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings == Brings::Perhaps) {
+        return There::Perhaps(one.name.clone());
+    }
+    if seen.of_base.untold.iter().any(|command| *command < package.command && stays(*command)) {
+        return There::Perhaps("an earlier command".to_owned());
+    }
+    There::No
+}
+
+/// Whether a package brings another along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Brings {
+    No,
+    Yes,
+    Perhaps,
+}
+
+fn brings(one: &PackageSeen, companion: &str, place: Place<'_>) -> Brings {
+    let knowledge = place.day.knowledge;
+    let reaches = |from: CudaVersion| match &one.version {
+        PackageVersion::Exact(_) => version_of(one).is_some_and(|version| from <= version),
+        // An installer takes the newest that it may.
+        PackageVersion::Open(range) => range.is_empty() || admits(range, BEYOND) == Some(true),
+        PackageVersion::Unresolved(_) => false,
+    };
+    if let Some(all) = knowledge.companions_of(&one.name, reaches) {
+        return if all.contains(&companion) { Brings::Yes } else { Brings::No };
+    }
+    let known = knowledge.is_built_framework(&one.name)
+        || knowledge.is_built_with_torch(&one.name)
+        || knowledge.is_library_free(&one.name, reaches)
+        || knowledge.library_packages().iter().any(|row| row.name == one.name);
+    if known { Brings::No } else { Brings::Perhaps }
 }
 
 /// The newest release of those that are asked for whose torch the indexes of the command have, on that day and for that
@@ -123,11 +207,11 @@ fn newest(package: &PackageSeen, own: &str, ranges: &[String], place: Place<'_>)
     admitted.filter(served).max_by(|one, other| order(one.version, other.version).unwrap_or(Ordering::Equal))
 }
 
-fn unread(package: &PackageSeen) -> Why {
+fn unread(package: &PackageSeen, who: &str) -> Why {
     let name = &package.name;
     Why {
         reason: format!(
-            "the base image may bring {name} already, and it was not read: where it does not, {name} brings the torch of its newest release"
+            "{who} may bring {name} already, which nobody has read: where it does not, {name} brings the torch of its newest release"
         ),
         supply: format!("install {name} and torch by one command, describe the base image, or scan the built image"),
     }

@@ -290,7 +290,8 @@ impl Indexes {
         let torch = knowledge.is_built_framework(name);
         let silent = |place: &&Place| place.tag.is_none() && place.early.is_none();
         let page = |place: &&Place| place.folder.is_none() && place.untold.is_none() && !place.every && !place.usual;
-        let mut pages = self.links.iter().filter(page);
+        let of_others = |place: &&Place| torch && silent(place) && knowledge.is_own_page(&place.url);
+        let mut pages = self.links.iter().filter(page).filter(|place| !of_others(place));
         let page = pages.find(|place| silent(place) || (torch && is_against_torch(&place.url)))?;
         Some(&page.url)
     }

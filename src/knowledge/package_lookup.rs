@@ -88,6 +88,23 @@ impl Knowledge {
         self.build_indexes().iter().any(|row| row.distribution == distribution && row.with_torch)
     }
 
+    /// What of the packages that go with one torch each comes along with a version of a distribution, where that is known.
+    pub fn companions_of(
+        self,
+        distribution: &str,
+        reaches: impl Fn(CudaVersion) -> bool,
+    ) -> Option<&'static [&'static str]> {
+        let mut rows = self.companion_packages().iter().filter(|row| row.distribution == distribution);
+        rows.find(|row| row.from.is_none_or(&reaches)).map(|row| row.brings)
+    }
+
+    /// Whether a page of wheels is known to list those of its own project alone, which is not torch.
+    pub fn is_own_page(self, address: &str) -> bool {
+        let place = address.split_once("://").map_or(address, |(_, place)| place);
+        let below = |page: &str| place.strip_prefix(page).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.own_pages().iter().any(|row| below(row.page))
+    }
+
     /// Whether a conda package chooses a build: without CUDA, or the one that its version names.
     pub fn conda_variant(self, name: &str) -> Option<&'static CondaVariantRow> {
         self.conda_variants().iter().find(|row| row.name == name)
@@ -173,7 +190,9 @@ impl Knowledge {
         let last = whole.rsplit('/').next().unwrap_or(&whole);
         let told = self.frameworks().iter().find(|row| row.repositories.contains(&whole.as_str()));
         let compiled = || self.cuda_extensions().iter().find(|row| row.repository.eq_ignore_ascii_case(last));
-        let told = told.map(|row| row.distribution).or_else(|| compiled().map(|row| row.distribution));
+        let companion = || self.build_indexes().iter().find(|row| row.repository == Some(whole.as_str()));
+        let told = told.map(|row| row.distribution).or_else(|| companion().map(|row| row.distribution));
+        let told = told.or_else(|| compiled().map(|row| row.distribution));
         let own = || {
             let name = last.replace(['_', '.'], "-");
             // What another framework is called by conda alone is no distribution of pip.

@@ -137,6 +137,10 @@ whole_tables! {
     library_carriers: LibraryCarrierRow = library_carriers;
     /// Every distribution that brings no CUDA library.
     library_free: LibraryFreeRow = library_free;
+    /// Which of the packages that go with one torch each others bring.
+    companion_packages: CompanionPackageRow = companion_packages;
+    /// Pages of wheels that list no torch.
+    own_pages: OwnPageRow = own_pages;
     /// Every distribution for processors alone.
     processor_packages: ProcessorPackageRow = processor_packages;
     /// Every distribution that asks for libraries from outside.

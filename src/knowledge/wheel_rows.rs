@@ -115,9 +115,33 @@ pub struct BuildIndexRow {
     pub arm64_from: Option<&'static str>,
     /// Whether each release is built for every CUDA that the torch it asks for is built for.
     pub with_torch: bool,
+    /// Where its sources lie, where that is not told by its name: `pytorch/vision`.
+    pub repository: Option<&'static str>,
     /// Paths of its own indexes above the folders of the builds, `packages/stable`; empty where its builds lie beside those
     /// of torch.
     pub folders: &'static [&'static str],
+}
+
+/// Which packages of those that go with one torch each come along with a distribution.
+#[derive(Clone, Copy, Debug)]
+pub struct CompanionPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub distribution: &'static str,
+    /// The first version of which that is known; none = every one.
+    pub from: Option<CudaVersion>,
+    /// Normalised names; empty where none comes along.
+    pub brings: &'static [&'static str],
+}
+
+/// A page of wheels that lists those of its own project alone.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnPageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// How its address begins, without the scheme: `data.pyg.org/whl`.
+    pub page: &'static str,
 }
 
 /// Where the builds of a distribution for each CUDA version lie.

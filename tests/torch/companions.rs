@@ -69,6 +69,98 @@ fn what_a_base_with_torch_has_beside_it_stays() {
     );
 }
 
+#[test]
+fn what_came_along_before_is_there() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    let timm = "RUN pip install timm";
+    let image = "FROM vllm/vllm-openai";
+    check(
+        &[
+            (format!("{PY311}RUN pip install vllm==0.6.3\n{timm}"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install vllm==0.6.3\nRUN pip install torchvision"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install vllm==0.6.3\nRUN pip install open_clip_torch"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install torch==2.3.1 fastai\n{timm}"), "2.3.1 12.1"),
+            (format!("{PY311}RUN pip install torch==2.3.1 segmentation-models-pytorch\n{timm}"), "2.3.1 12.1"),
+            (format!("{PY311}RUN pip install facenet-pytorch==2.6.0\n{timm}"), "2.2.2 12.1"),
+            (format!("{image}:v0.5.4\n{timm}"), "2.4.0 12.1"),
+            (format!("{image}:v0.6.3\n{timm}"), "2.4.0 12.1"),
+            // It does not come along, or did not stay.
+            (format!("{image}:v0.4.0\n{timm}"), "? ?"),
+            (format!("{PY311}RUN pip install vllm==0.5.0\n{timm}"), "? ?"),
+            (format!("{first}RUN pip install flask accelerate transformers\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install --no-deps fastai\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install fastai && pip uninstall -y torchvision\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN apt-get update && apt-get install -y $MORE\n{timm}"), "2.15.0 13.2"),
+            // Nobody knows what comes along, and what is asked for then goes with the torch that is there or not.
+            (format!("{first}RUN pip install no-such-thing\n{timm}"), "? ?"),
+            (format!("{first}RUN pip install no-such-thing\nRUN pip install 'torchvision==0.18.*'"), "2.3.1 12.1"),
+            (format!("{first}{timm}\nRUN pip install no-such-thing"), "2.15.0 13.2"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn what_nobody_read_may_have_brought_a_companion() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    let timm = "RUN pip install timm";
+    let vision = "https://github.com/pytorch/vision";
+    let packages = "/usr/local/lib/python3.11/site-packages";
+    check(
+        &[
+            (format!("{first}RUN pip install --no-build-isolation git+{vision}@v0.18.1\n{timm}"), "2.3.1 12.1"),
+            (format!("{first}RUN git clone {vision} && cd vision && python setup.py install\n{timm}"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install git+https://github.com/acme/vision\n{timm}"), "? ?"),
+            (format!("{first}RUN pip install -r missing.txt\n{timm}"), "? ?"),
+            (format!("{first}RUN pip install -r https://mirror.example/r.txt\n{timm}"), "? ?"),
+            (format!("{first}COPY app /app\nRUN pip install -e /app\n{timm}"), "? ?"),
+            (format!("{first}RUN curl https://mirror.example/x.sh | bash\n{timm}"), "? ?"),
+            (format!("{first}COPY setup.sh /setup.sh\nRUN /setup.sh\n{timm}"), "? ?"),
+            (format!("{first}COPY --from=mirror.example/x:1 {packages} {packages}\n{timm}"), "? ?"),
+            // Those bring no package of Python, or come later.
+            (format!("{first}RUN curl -LsSf https://astral.sh/uv/install.sh | sh\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}COPY --from=mirror.example/x:1 /tool /usr/bin/tool\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}{timm}\nRUN curl https://mirror.example/x.sh | bash"), "2.15.0 13.2"),
+            (format!("{first}RUN curl -o x.json https://mirror.example/x.json\n{timm}"), "2.15.0 13.2"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn uv_keeps_the_torch_that_its_command_names() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    check(
+        &[
+            (format!("{first}RUN uv pip install --system torch timm"), "2.3.1 12.1"),
+            (format!("{first}RUN uv pip install --system 'torch>=2' torchvision"), "2.3.1 12.1"),
+            (format!("{first}RUN uv pip install --system timm"), "2.15.0 13.2"),
+            (format!("{first}RUN uv pip install --system -U torch timm"), "2.15.0 13.2"),
+            (format!("{first}RUN uv pip install --system 'torch>=2.4' timm"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install torch timm"), "2.15.0 13.2"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn a_page_of_another_project_leaves_torch_to_the_default_index() {
+    let pages = [
+        ("https://storage.googleapis.com/jax-releases/jax_cuda_releases.html", "2.15.0 13.2"),
+        ("https://data.dgl.ai/wheels/repo.html", "2.15.0 13.2"),
+        ("https://data.pyg.org/whl/torch-2.4.0.html", "2.15.0 13.2"),
+        ("https://dl.fbaipublicfiles.com/detectron2/wheels/index.html", "2.15.0 13.2"),
+        ("https://storage.googleapis.com/jax-releases-of-others/x.html", "? ?"),
+        ("https://mirror.example/jax-releases/x.html", "? ?"),
+        ("https://data.pyg.org/other.html", "? ?"),
+        ("https://data.pyg.org/whl/torch-2.4.0+cu118.html", "? ?"),
+    ];
+    for (page, expected) in pages {
+        let got = torch(&format!("{PY311}RUN pip install torch -f {page}"), "linux/amd64", None);
+        assert_eq!(got, expected, "{page}");
+    }
+}
+
 /// 2.11 of torchaudio asks for no torch, which the releases before it do.
 #[test]
 fn torchaudio_alone_brings_the_torch_that_its_release_asks_for() {

@@ -181,7 +181,9 @@ fn a_page_of_links_that_nobody_saw_leaves_the_build_open() {
             (format!("{PY311}RUN uv pip install --system torch==2.4.0 -f {page}"), "2.4.0 ?"),
             // Pages of extensions name the torch that these are built against.
             (torch("-f https://data.pyg.org/whl/torch-2.4.0+cu118.html"), "2.4.0 ?"),
-            (torch("-f https://data.dgl.ai/wheels/torch-2.4/cu118/repo.html"), "2.4.0 ?"),
+            (torch("-f https://mirror.example/wheels/torch-2.4/cu118/repo.html"), "2.4.0 ?"),
+            // One that is known to list no torch leaves it to the default index.
+            (torch("-f https://data.dgl.ai/wheels/torch-2.4/cu118/repo.html"), "2.4.0 12.1"),
             // The build is told by the version, the address, or the index alone; the page is of no concern to others.
             (format!("{PY311}RUN pip install torch==2.4.0+cu118 -f {page}"), "2.4.0 11.8"),
             (torch(&format!("-f {WHL}/cu118/torch_stable.html")), "2.4.0 11.8"),

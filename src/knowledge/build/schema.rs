@@ -200,6 +200,8 @@ macro_rules! every_table {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
     }
     library_carriers: LibraryCarrierRow by [word] { word: Str }
+    companion_packages: CompanionPackageRow by [distribution] { distribution: Str, from: OptCuda, brings: Strs }
+    own_pages: OwnPageRow by [page] { page: Str }
     library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda }
     processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
@@ -237,7 +239,7 @@ macro_rules! every_table {
         from: OptStr, before: OptStr,
     }
     build_indexes: BuildIndexRow by [distribution] {
-        distribution: Str, arm64_from: OptStr, with_torch: Flag, folders: Strs,
+        distribution: Str, arm64_from: OptStr, with_torch: Flag, repository: OptStr, folders: Strs,
     }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
     conda_builds: CondaBuildRow by [channel, variant, first] {
