@@ -43,13 +43,6 @@ impl Cloned {
 
     /// What a command builds and installs in the folder of a repository.
     pub(super) fn built(&self, command: &Command, folder: &str, knowledge: Knowledge) -> Option<Install> {
-        let address = self.address(command, folder)?;
-        install::requirement(&format!("git+{address}"), command.span, knowledge)
-            .map(|one| Install { conditional: command.conditional, ..one })
-    }
-
-    /// The address of the repository in whose folder a command builds and installs.
-    fn address(&self, command: &Command, folder: &str) -> Option<&str> {
         if self.0.is_empty() {
             return None;
         }
@@ -65,7 +58,9 @@ impl Cloned {
             return None;
         };
         let place = place.split('[').next().unwrap_or(place);
-        self.0.get(&absolute(folder, place)).map(String::as_str)
+        let address = self.0.get(&absolute(folder, place))?;
+        install::requirement(&format!("git+{address}"), command.span, knowledge)
+            .map(|one| Install { conditional: command.conditional, ..one })
     }
 }
 

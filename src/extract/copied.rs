@@ -213,7 +213,8 @@ impl<'a> Stages<'a> {
         reader.seen.packages.push(PackageSeen::new(Manager::Apt, package.name, version, fact));
     }
 
-    /// Notes the CUDA of what a COPY brings from a CUDA image to one that has none.
+    /// Notes the CUDA of what a COPY brings from a CUDA image to one that has none, and that what comes from an image
+    /// that nobody read may be compiled for GPUs.
     fn bring_toolkit(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let knowledge = self.options.knowledge;
         if let (None, Some(from)) = (copy.from_stage, &copy.from) {
@@ -299,7 +300,7 @@ impl<'a> Stages<'a> {
         let knowledge = self.options.knowledge;
         let compiler = self.bottom(copy).filter(|_| !done.other_toolkit);
         let compiler = compiler.and_then(|(image, span)| Some((toolkit_copied::release(&image, knowledge)?, span)));
-        let isa = compiler.and_then(|(cuda, _)| self.options.knowledge.target_set(cuda)).map(|row| row.ptx_isa);
+        let isa = compiler.and_then(|(cuda, _)| knowledge.target_set(cuda)).map(|row| row.ptx_isa);
         for code in code {
             let (packages, places) = (done.lands.package(code.fact), done.lands.program(code.fact));
             let along = sources(copy).any(|source| match &code.component {

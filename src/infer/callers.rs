@@ -11,8 +11,9 @@ use crate::fact::PackageSeen;
 use crate::fact::State;
 use crate::knowledge::Knowledge;
 
-/// What was seen that calls CUDA: a package or a program of it, GPU code, a list of GPUs that something is compiled for,
-/// libraries of CUDA that a command put there, or the word of who describes the image.
+/// What was seen that calls CUDA: a package or a program of it, GPU code, a list of GPUs that something is compiled for, a
+/// command that compiles for GPUs, what is copied from an image that nobody read, libraries of CUDA that a command put
+/// there, or the word of who describes the image.
 pub(super) fn callers(seen: &Observations, components: &[Component], knowledge: Knowledge) -> Callers {
     let stands_for_any = |one: &Component| one.anonymous && !one.program;
     let said = seen.of_base.builds_for_gpus
