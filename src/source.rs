@@ -1,6 +1,7 @@
 //! Text that a person wrote, byte spans into it, and the lines and columns they print as.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A half-open range of bytes in one source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,17 +58,17 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug)]
 pub struct SourceText {
     name: String,
-    text: String,
-    line_starts: Vec<usize>,
+    text: Arc<str>,
+    line_starts: Box<[u32]>,
 }
 
 impl SourceText {
     /// Takes over a text.
-    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
-        let line_starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
-            .collect();
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        // Of a text beyond four gigabytes the rest counts as one line.
+        let line_starts = std::iter::once(0).chain(ends.map_while(|(at, _)| u32::try_from(at + 1).ok())).collect();
         Self { name: name.into(), text, line_starts }
     }
 
@@ -81,6 +82,11 @@ impl SourceText {
         &self.text
     }
 
+    /// The whole text, for somebody who keeps it.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
     /// The text under a span; empty where the span does not fit.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or("")
@@ -89,8 +95,8 @@ impl SourceText {
     /// Line and column of a byte offset; an offset past the end is the end.
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
-        let line = self.line_starts.partition_point(|start| *start <= offset);
-        Position { line, column: offset - self.line_starts[line - 1] + 1 }
+        let line = self.line_starts.partition_point(|start| *start as usize <= offset);
+        Position { line, column: offset - self.line_starts[line - 1] as usize + 1 }
     }
 }
 

@@ -244,7 +244,7 @@ impl Shelf for Gathering<'_> {
             return Err(Missing::TooLarge);
         }
         let file = self.context.read(path).map(|text| {
-            let content = Arc::from(text.text());
+            let content = text.shared();
             ContextFile::new(self.sources.borrow_mut().add(text), content)
         });
         files.0.insert(path.to_owned(), file.clone());
