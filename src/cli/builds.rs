@@ -17,8 +17,8 @@ use crate::cli::spliced::splice;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::read_named;
 use crate::cli::texts::read_text;
-use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::OnDemand;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -101,7 +101,7 @@ impl Inputs {
 
     fn described(&mut self, described: &[Described], written: &Written<'_>, build: &Build<'_>, sources: &mut Sources) {
         let Written { name, text, .. } = *written;
-        let mut read: BTreeMap<PathBuf, (SourceId, Dockerfile)> = BTreeMap::new();
+        let mut read: BTreeMap<PathBuf, (SourceId, OnDemand)> = BTreeMap::new();
         let first = self.referred.len();
         for one in described {
             let title = format!("{name}:{}", one.name);
@@ -178,14 +178,15 @@ fn options(described: &Described, build: &Build<'_>) -> EvaluateOptions {
 fn recipe(
     described: &Described,
     folder: &Path,
-    read: &mut BTreeMap<PathBuf, (SourceId, Dockerfile)>,
+    read: &mut BTreeMap<PathBuf, (SourceId, OnDemand)>,
     title: &str,
     sources: &mut Sources,
-) -> Result<(String, SourceId, Dockerfile), String> {
+) -> Result<(String, SourceId, OnDemand), String> {
     let written = match &described.recipe {
         Recipe::Inline(text) => {
-            let source = sources.add(SourceText::new(title, text.clone()));
-            return Ok((title.to_owned(), source, Dockerfile::parse(text)));
+            let text = SourceText::new(title, text.as_str());
+            let dockerfile = OnDemand::new(text.shared());
+            return Ok((title.to_owned(), sources.add(text), dockerfile));
         }
         Recipe::Unknown(why) => return Err(why.clone()),
         Recipe::Path(_) if !described.is_local() => {
@@ -199,8 +200,9 @@ fn recipe(
         return Ok((shown, *source, dockerfile.clone()));
     }
     let text = read_text(&path, MAX_TEXT).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    let dockerfile = Dockerfile::parse(&text);
-    let source = sources.add(SourceText::new(shown.clone(), text));
+    let text = SourceText::new(shown.clone(), text);
+    let dockerfile = OnDemand::new(text.shared());
+    let source = sources.add(text);
     read.insert(path, (source, dockerfile.clone()));
     Ok((shown, source, dockerfile))
 }

@@ -12,6 +12,7 @@ use crate::cli::progress::Progress;
 use crate::cli::scan;
 use crate::cli::scan::Look;
 use crate::cli::streams;
+use crate::dockerfile::Dockerfile;
 use crate::extract;
 use crate::extract::Recipe;
 use crate::judge::Content;
@@ -111,7 +112,8 @@ fn subject_of(
         let extract::Target { seen, stage, stages, notes, .. } = target;
         found.push(OnPlatform { platform, stage, stages, notes, seen });
     }
-    let content = Content::Saved(Saved { dockerfile: Some((*source, dockerfile.clone())), platforms: found });
+    let content =
+        Content::Saved(Saved { dockerfile: Some((*source, Dockerfile::clone(dockerfile))), platforms: found });
     let notes = told.into_iter().chain(subject.notes.iter().cloned()).collect();
     let images = scan::images(opened.images.iter());
     Ok((Subject { digest: scan::digest(&opened), images, notes, content, ..subject }, faults))

@@ -38,6 +38,7 @@ use crate::describe::DescriptionErrors;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::OnDemand;
 use crate::dockerfile::no_text;
 use crate::extract;
 use crate::extract::Bases;
@@ -146,7 +147,7 @@ impl Inputs {
             match (file, text) {
                 // Named on the command line, it is a file that no Dockerfile reads.
                 (Found::File(path), Some(Ok(Text::Dockerfile(parsed, text))))
-                    if parsed.is_another_thing(&path.to_string_lossy(), text.text()) =>
+                    if parsed.is_another_thing(&path.to_string_lossy()) =>
                 {
                     let given = paths.iter().any(|given| given.as_ref() == path);
                     let name = path.display().to_string();
@@ -194,7 +195,8 @@ impl Inputs {
         match read_limited(input, limit) {
             Ok(text) if is_object(&text) => self.file(&name, Text::Report(reports::of_text(&text)), build, sources),
             Ok(text) => {
-                self.dockerfile(&name, Dockerfile::parse(&text), SourceText::new(name.as_str(), text), build, sources);
+                let text = SourceText::new(name.as_str(), text);
+                self.dockerfile(&name, OnDemand::new(text.shared()), text, build, sources);
             }
             Err(error) => self.error(&name, format!("cannot read standard input: {error}")),
         }
@@ -226,7 +228,7 @@ impl Inputs {
     fn dockerfile(
         &mut self,
         name: &str,
-        dockerfile: Dockerfile,
+        dockerfile: OnDemand,
         text: SourceText,
         build: &Build<'_>,
         sources: &mut Sources,
@@ -252,19 +254,11 @@ impl Inputs {
         name: &str,
         path: &str,
         source: SourceId,
-        dockerfile: Dockerfile,
+        dockerfile: OnDemand,
         options: EvaluateOptions,
     ) {
-        // A file without any stage is told of by its problems.
-        if let Some(target) = &options.target
-            && !dockerfile.stages.is_empty()
-            && dockerfile.stage(target).is_none()
-        {
-            let unknown = EvaluateError::UnknownTarget(target.clone());
-            let names: Vec<&str> = dockerfile.stages.iter().filter_map(|stage| stage.name.as_deref()).collect();
-            let has =
-                if names.is_empty() { "none has a name".to_owned() } else { format!("it has {}", names.join(", ")) };
-            return self.error(name, format!("{unknown}; {has}"));
+        if let Some(error) = options.target.as_deref().and_then(|target| unknown(target, &dockerfile.once())) {
+            return self.error(name, error);
         }
         if dockerfile.is_too_long() {
             return self.error(name, EvaluateError::TooLong.to_string());
@@ -342,6 +336,8 @@ impl Inputs {
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
             let known = spliced.get(&subject.name).unwrap_or(known);
             let Content::Dockerfile { source, dockerfile, options, .. } = &subject.content else { return None };
+            // Whoever judges it reads it again: all of them at once would be the most of what a run holds.
+            let dockerfile = &*dockerfile.once();
             let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
             let above = (said.is_none() && subject.path != "-").then(|| above(Path::new(&subject.path), dockerfile));
             let above = above.flatten();
@@ -379,6 +375,17 @@ impl Inputs {
     pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
+}
+
+/// That a Dockerfile has no such stage; a file without any stage is told of by its problems.
+fn unknown(target: &str, dockerfile: &Dockerfile) -> Option<String> {
+    if dockerfile.stages.is_empty() || dockerfile.stage(target).is_some() {
+        return None;
+    }
+    let unknown = EvaluateError::UnknownTarget(target.to_owned());
+    let names: Vec<&str> = dockerfile.stages.iter().filter_map(|stage| stage.name.as_deref()).collect();
+    let has = if names.is_empty() { "none has a name".to_owned() } else { format!("it has {}", names.join(", ")) };
+    Some(format!("{unknown}; {has}"))
 }
 
 /// Whether a file that was meant to describe an image declares pools.

@@ -36,6 +36,7 @@ pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
     });
     let referred = inputs.referred.iter().flatten().map(|one| (&one.dockerfile, &one.options));
     for (dockerfile, options) in subjects.chain(referred) {
+        let dockerfile = &*dockerfile.once();
         for platform in platforms {
             let Some((reference, platform)) = extract::base_of(dockerfile, &options.on(platform)) else { continue };
             if reference.is_made_here() {

@@ -9,8 +9,8 @@ use crate::builds::Build as Described;
 use crate::cli::gather::ITSELF;
 use crate::cli::gather::gather;
 use crate::cli::inputs::Inputs;
-use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::OnDemand;
 use crate::extract;
 use crate::extract::Bases;
 use crate::extract::KnownBase;
@@ -35,7 +35,7 @@ pub(super) type On = Vec<(ImageReference, usize)>;
 pub(super) struct Referred {
     pub(super) path: String,
     pub(super) source: SourceId,
-    pub(super) dockerfile: Dockerfile,
+    pub(super) dockerfile: OnDemand,
     pub(super) options: EvaluateOptions,
     pub(super) context: PathBuf,
     pub(super) on: On,

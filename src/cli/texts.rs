@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::cli::reports;
 use crate::cli::walk::is_description;
 use crate::cli::walk::is_dockerfile;
-use crate::dockerfile::Dockerfile;
+use crate::dockerfile::OnDemand;
 use crate::nearest::nearest;
 use crate::report::again::Again;
 use crate::source::SourceText;
@@ -18,7 +18,7 @@ pub(super) const MAX_TEXT: u64 = 4 << 20;
 
 /// The text of a file, read as what its name says.
 pub(super) enum Text {
-    Dockerfile(Dockerfile, SourceText),
+    Dockerfile(OnDemand, SourceText),
     Description(SourceText),
     Report(Result<Again, String>),
 }
@@ -43,7 +43,8 @@ pub(super) fn text_of(path: &Path, text: String) -> Text {
     } else if reports::is_report(path) {
         Text::Report(reports::of_text(&text))
     } else {
-        Text::Dockerfile(Dockerfile::parse(&text), SourceText::new(name, text))
+        let text = SourceText::new(name, text);
+        Text::Dockerfile(OnDemand::new(text.shared()), text)
     }
 }
 

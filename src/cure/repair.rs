@@ -11,7 +11,7 @@ use crate::cure::offer::fix;
 use crate::cure::search::search;
 use crate::cure::trial::content;
 use crate::cure::trial::keeping;
-use crate::dockerfile::Dockerfile;
+use crate::dockerfile::OnDemand;
 use crate::edit;
 use crate::edit::TextEdit;
 use crate::judge;
@@ -77,7 +77,7 @@ fn safest(tried: Vec<Tried>) -> Option<Tried> {
 /// longer one of its files.
 pub fn follow(subject: &Subject, sources: &Sources, texts: &BTreeMap<SourceId, String>) -> Option<(Subject, Sources)> {
     let Content::Dockerfile { source, dockerfile, files, .. } = &subject.content else { return None };
-    let dockerfile = texts.get(source).map_or_else(|| dockerfile.clone(), |text| Dockerfile::parse(text));
+    let dockerfile = texts.get(source).map_or_else(|| dockerfile.clone(), |text| OnDemand::new(text.as_str()));
     let mut files = files.clone();
     for (id, text) in texts.iter().filter(|(id, _)| *id != source) {
         // What another subject reads alone is none of its files.

@@ -15,6 +15,7 @@ use crate::cure::pretend::pretend;
 use crate::cure::search::PoolFate;
 use crate::cure::write;
 use crate::cure::write::Way;
+use crate::dockerfile::OnDemand;
 use crate::edit::TextEdit;
 use crate::fact::Observations;
 use crate::fleet;
@@ -334,11 +335,7 @@ pub(super) fn keeping(subject: &Subject) -> Subject {
 }
 
 /// The content of a Dockerfile with another text.
-pub(super) fn content(
-    subject: &Subject,
-    dockerfile: crate::dockerfile::Dockerfile,
-    files: crate::context::Files,
-) -> Option<Subject> {
+pub(super) fn content(subject: &Subject, dockerfile: OnDemand, files: crate::context::Files) -> Option<Subject> {
     let Content::Dockerfile { source, options, bases, .. } = &subject.content else { return None };
     let (source, options, bases, early) = (*source, options.clone(), Arc::clone(bases), Early::default());
     let content = Content::Dockerfile { source, dockerfile, options, files, bases, early };

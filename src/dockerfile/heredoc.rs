@@ -26,6 +26,9 @@ pub(crate) struct Opening {
 /// The opening words in a text.
 pub(crate) fn openings(text: &str, escape: char) -> Vec<Opening> {
     let mut found = Vec::new();
+    if !text.contains("<<") {
+        return found;
+    }
     let mut words = quoted_words(text, escape).into_iter().peekable();
     while let Some(word) = words.next() {
         let Some(raw) = text.get(word.clone()) else { continue };

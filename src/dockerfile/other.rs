@@ -24,17 +24,15 @@ pub fn no_text(text: &str) -> Option<&'static str> {
     }
 }
 
-impl Dockerfile {
-    /// Whether this text, of a file of that name, is another thing by its ending or its bytes, and no FROM that a
-    /// builder takes says otherwise.
-    pub fn is_another_thing(&self, name: &str, text: &str) -> bool {
-        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
-        let by_name = ENDINGS.contains(&ending.as_str());
-        (by_name || no_text(text).is_some()) && !self.is_like_one()
-    }
+/// Whether this text, of a file of that name, is another thing by its ending or its bytes, unless its FROMs say otherwise.
+pub(super) fn may_be_another_thing(name: &str, text: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    ENDINGS.contains(&ending.as_str()) || no_text(text).is_some()
+}
 
+impl Dockerfile {
     /// Whether there is a FROM that a builder takes, and no more lines that are none than instructions.
-    fn is_like_one(&self) -> bool {
+    pub(super) fn is_like_one(&self) -> bool {
         let takes = |number: &usize| {
             let text = self.instructions.get(*number).map_or("", |from| from.arguments.text());
             let words: Vec<&str> = split_whitespace(text).into_iter().filter_map(|range| text.get(range)).collect();
@@ -52,6 +50,7 @@ impl Dockerfile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dockerfile::OnDemand;
 
     #[test]
     fn what_is_no_text_is_told_apart() {
@@ -89,7 +88,7 @@ mod tests {
             ("Dockerfile.txt", "RUN x\n", false),
             ("gpu.Dockerfile", "LABEL a=b\n", false),
         ] {
-            assert_eq!(Dockerfile::parse(text).is_another_thing(name, text), expected, "{name}: {text}");
+            assert_eq!(OnDemand::new(text).is_another_thing(name), expected, "{name}: {text}");
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::cluster::Start;
 use crate::context::Files;
 use crate::describe::Description;
-use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::OnDemand;
 use crate::extract;
 use crate::fleet;
 use crate::fleet::Fleet;
@@ -73,8 +73,8 @@ fn read_fleet(example: &Example, knowledge: Knowledge, sources: &mut Sources) ->
 fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) -> Result<Subject, String> {
     let (name, kind, content) = match &example.input {
         ExampleInput::Dockerfile(text) => {
-            let dockerfile = Dockerfile::parse(text);
-            let source = sources.add(SourceText::new("Dockerfile", text.clone()));
+            let dockerfile = OnDemand::new(text.as_str());
+            let source = sources.add(SourceText::new("Dockerfile", text.as_str()));
             let (options, early) = (EvaluateOptions::new(knowledge), Early::default());
             let (files, bases) = (Files::default(), Arc::default());
             ("Dockerfile", "dockerfile", Content::Dockerfile { source, dockerfile, options, files, bases, early })

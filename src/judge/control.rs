@@ -52,7 +52,7 @@ pub(super) struct Orders<'a> {
 /// Whether where a subject runs hangs on the names or the labels of all pools.
 pub fn looks_for_pools(subject: &Subject) -> bool {
     let dockerfile = match &subject.content {
-        Content::Dockerfile { dockerfile, .. } => Some(dockerfile),
+        Content::Dockerfile { dockerfile, .. } => Some(&**dockerfile),
         Content::Saved(saved) => saved.dockerfile.as_ref().map(|(_, dockerfile)| dockerfile),
         Content::Fixed(_) | Content::ByPlatform(_) => None,
     };
@@ -65,7 +65,9 @@ impl<'a> Orders<'a> {
     /// Those of a subject; none of what is no Dockerfile.
     pub(super) fn of(subject: &'a Subject, settings: Settings<'a>) -> Self {
         let file = match &subject.content {
-            Content::Dockerfile { source, dockerfile, .. } => Some((*source, dockerfile)),
+            // Where something was seen early no text beside it was read, and nobody has to look into it again.
+            Content::Dockerfile { dockerfile, early, .. } if early.is_there() && dockerfile.is_silent() => None,
+            Content::Dockerfile { source, dockerfile, .. } => Some((*source, &**dockerfile)),
             Content::Saved(saved) => saved.dockerfile.as_ref().map(|(source, dockerfile)| (*source, dockerfile)),
             Content::Fixed(_) | Content::ByPlatform(_) => None,
         };

@@ -17,6 +17,11 @@ impl Early {
         Self(Mutex::new(target.filter(|target| !target.of_platform).map(Box::new)))
     }
 
+    /// Whether something is kept.
+    pub(super) fn is_there(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     pub(super) fn take(&self) -> Option<Target> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map(|target| *target)
     }
@@ -44,9 +49,9 @@ mod tests {
             of_platform,
         };
         let early = Early::new(Some(target(false)));
-        assert!(early.clone().take().is_none());
+        assert!(early.is_there() && !early.clone().is_there() && early.clone().take().is_none());
         assert_eq!(early.take().and_then(|target| target.stage).as_deref(), Some("a"));
-        assert!(early.take().is_none());
+        assert!(!early.is_there() && early.take().is_none());
         assert!(Early::new(Some(target(true))).take().is_none() && Early::new(None).take().is_none());
     }
 }

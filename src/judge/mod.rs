@@ -28,8 +28,8 @@ use crate::cluster::Nodes;
 use crate::cluster::Start;
 use crate::context::Files;
 use crate::describe::Description;
-use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::OnDemand;
 use crate::extract;
 use crate::extract::Bases;
 use crate::fact::Depth;
@@ -75,7 +75,7 @@ pub enum Content {
         /// Its text.
         source: SourceId,
         /// Its stages.
-        dockerfile: Dockerfile,
+        dockerfile: OnDemand,
         /// Build arguments and target; the platform is the pool's.
         options: EvaluateOptions,
         /// The files of its build context that it asks for.

@@ -173,7 +173,7 @@ mod tests {
             let text = format!("FROM python:3.11\n{lines}\n");
             let content = Content::Dockerfile {
                 source: crate::source::SourceId(0),
-                dockerfile: crate::dockerfile::Dockerfile::parse(&text),
+                dockerfile: crate::dockerfile::OnDemand::new(text.as_str()),
                 options: crate::dockerfile::EvaluateOptions::new(crate::knowledge::Knowledge::built_in()),
                 files: crate::context::Files::default(),
                 bases: std::sync::Arc::default(),

@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use crate::cluster::Start;
 use crate::context::Files;
 use crate::cuda::DriverVersion;
-use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::OnDemand;
 use crate::fact::Role;
 use crate::fleet::Host;
 use crate::fleet::Pool;
@@ -144,7 +144,7 @@ impl<'a> Place<'a> {
 
 /// A Dockerfile of this text alone.
 pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Subject {
-    let dockerfile = Dockerfile::parse(text);
+    let dockerfile = OnDemand::new(text);
     let (options, early) = (EvaluateOptions::new(knowledge), Early::default());
     let (files, bases) = (Files::default(), Arc::default());
     Subject {

@@ -21,6 +21,7 @@ use crate::cure::write::word::requoted;
 use crate::cure::write::word::without;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Evaluated;
+use crate::dockerfile::OnDemand;
 use crate::edit;
 use crate::edit::TextEdit;
 use crate::fact::FactId;
@@ -222,11 +223,11 @@ pub(super) fn written(subject: &Subject, sources: &Sources, edits: &[TextEdit]) 
         of_text.entry(edit.source).or_default().push(edit.clone());
     }
     let own = of_text.remove(source).unwrap_or_default();
-    let (_, dockerfile) = edit::dockerfile(sources.get(*source).text(), dockerfile, &own).ok()?;
+    let (text, dockerfile) = edit::dockerfile(sources.get(*source).text(), dockerfile, &own).ok()?;
     let mut files = files.clone();
     for (source, edits) in of_text {
         let new = edit::apply(sources.get(source).text(), &edits).ok()?;
         files = files.with(source, &Arc::from(new))?;
     }
-    content(subject, dockerfile, files)
+    content(subject, OnDemand::known(text, dockerfile), files)
 }
