@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use imagelint::report::human::HumanOptions;
 use imagelint::report::human::human;
+use imagelint::report::human::needed;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
 use imagelint::report::model::Finding;
@@ -17,8 +18,20 @@ use crate::sample::sample;
 #[path = "report/sample.rs"]
 mod sample;
 
-fn texts() -> BTreeMap<String, String> {
-    [("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)].map(|(path, text)| (path.to_owned(), text.to_owned())).into()
+fn texts() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)])
+}
+
+#[test]
+fn a_person_is_told_the_same_of_what_is_needed_of_a_subject() {
+    let (whole, mut thin) = (sample(), sample());
+    let size = |report: &Report| serde_json::to_string(report).expect("JSON").len();
+    thin.subjects = thin.subjects.into_iter().map(needed).collect();
+    assert!(size(&thin) < size(&whole), "something of it is left out");
+    for verbose in [false, true] {
+        let options = HumanOptions { verbose, ..options(100) };
+        assert_eq!(told(&thin, &options), told(&whole, &options));
+    }
 }
 
 fn options(width: usize) -> HumanOptions {
@@ -190,7 +203,8 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     }
     let report = read(&text).expect("still a report");
     let source = format!("FROM {evil}\n");
-    let texts = BTreeMap::from([(evil.to_owned(), source), ("fleet.toml".to_owned(), format!("# {evil}\n{FLEET}"))]);
+    let fleet = format!("# {evil}\n{FLEET}");
+    let texts = BTreeMap::from([(evil, source.as_str()), ("fleet.toml", &fleet)]);
     let mut out = Vec::new();
     human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
@@ -231,7 +245,7 @@ fn no_pair_of_regions_panics() {
     report.errors.clear();
     report.subjects.truncate(1);
     report.subjects[0].findings[0].locations.truncate(2);
-    let texts = BTreeMap::from([("Dockerfile".to_owned(), text.to_owned())]);
+    let texts = BTreeMap::from([("Dockerfile", text)]);
     let ends = text.len() + 2;
     for number in 0..ends * ends {
         let (start, end) = (number / ends, number % ends);
@@ -261,7 +275,7 @@ fn a_long_line_is_cut_and_keeps_its_line_and_column() {
     let region = places[0].region.as_mut().expect("a region");
     (region.start_byte, region.end_byte) = (start, start + 3);
     let mut out = Vec::new();
-    let texts = BTreeMap::from([("Dockerfile".to_owned(), text)]);
+    let texts = BTreeMap::from([("Dockerfile", text.as_str())]);
     human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(out.contains("[Dockerfile:2:50006]") && out.contains(" 2 │ …xxx") && out.contains("yyy…\n"), "{out}");

@@ -80,10 +80,10 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         fix::tell_textless(&read.inputs.subjects)?;
     }
     if options.fixing.prints() {
-        return fix::print(read.run(knowledge), options);
+        return fix::print(read.run(knowledge), &read.inputs.subjects, options);
     }
     for _ in 0..fix::ROUNDS {
-        if !options.fixing.writes() || !fix::write(read.run(knowledge), options)? {
+        if !options.fixing.writes() || !fix::write(read.run(knowledge), &read.inputs.subjects, options)? {
             break;
         }
         read = self::read(options, knowledge)?;
@@ -102,8 +102,8 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     nothing(options, &read.inputs)?;
     let nowhere = runs_nowhere(&read.inputs.subjects, &read.fleet)?;
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
-    let errors = std::mem::take(&mut read.inputs.errors);
-    let exit = tell(read.run(knowledge), errors)?;
+    let (subjects, errors) = (std::mem::take(&mut read.inputs.subjects), std::mem::take(&mut read.inputs.errors));
+    let exit = tell(read.run(knowledge), subjects, errors)?;
     // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
     let unread = &read.inputs.unread;
     let lists = !unread.is_empty() && unread.iter().all(|name| is_named_list(name));
@@ -116,9 +116,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
 
 impl Read {
     fn run(&self, knowledge: Knowledge) -> Run<'_> {
-        let (subjects, fleet, sources) = (&self.inputs.subjects, &self.fleet, &self.sources);
+        let (fleet, sources) = (&self.fleet, &self.sources);
         let settings = Some(Held { loaded: &self.loaded, whole: &self.whole });
-        Run { subjects, fleet, options: &self.judging, knowledge, sources, settings, command: "check" }
+        Run { fleet, options: &self.judging, knowledge, sources, settings, command: "check" }
     }
 }
 

@@ -44,17 +44,22 @@ struct Round {
 
 /// The changes of all subjects; where several change one text, each after those before it. Changes that need a text
 /// that may not be written are left out whole.
-fn round(run: Run<'_>, options: &CheckArgs, writable: impl Fn(&Path) -> Result<(), String>) -> Result<Round, Failure> {
+fn round(
+    run: Run<'_>,
+    subjects: &[Subject],
+    options: &CheckArgs,
+    writable: impl Fn(&Path) -> Result<(), String>,
+) -> Result<Round, Failure> {
     let own = output::own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
+    let judge = Judge::new(run, subjects, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
     let least = options.fixing.least();
-    let repairs: Vec<Repair> = parallel::map(run.options.jobs(), run.subjects, |subject| {
+    let repairs: Vec<Repair> = parallel::map(run.options.jobs(), subjects, |subject| {
         judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, least))
     });
     let mut told = Vec::new();
     let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
     let mut refused = BTreeMap::new();
-    for (subject, mut repair) in run.subjects.iter().zip(repairs) {
+    for (subject, mut repair) in subjects.iter().zip(repairs) {
         if repair.texts.keys().any(|id| texts.contains_key(id)) {
             // What is still to be changed after the changes of the others.
             let Some((after, sources)) = cure::follow(subject, run.sources, &texts) else { continue };
@@ -105,8 +110,8 @@ pub(crate) fn tell_textless(subjects: &[Subject]) -> io::Result<()> {
 }
 
 /// Prints what would be written as one patch.
-pub(crate) fn print(run: Run<'_>, options: &CheckArgs) -> Result<Exit, Failure> {
-    let round = round(run, options, |_| Ok(()))?;
+pub(crate) fn print(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> Result<Exit, Failure> {
+    let round = round(run, subjects, options, |_| Ok(()))?;
     let mut out = streams::out();
     for (path, (before, after)) in &round.texts {
         out.write_all(edit::patch(path, before, after).as_bytes())?;
@@ -134,9 +139,9 @@ const fn unchanged(least: Safety) -> &'static str {
 }
 
 /// Writes one round; whether anything was written.
-pub(crate) fn write(run: Run<'_>, options: &CheckArgs) -> Result<bool, Failure> {
+pub(crate) fn write(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> Result<bool, Failure> {
     let roots = roots(options);
-    let round = round(run, options, |path| place(path, &roots).map(|_| ()))?;
+    let round = round(run, subjects, options, |path| place(path, &roots).map(|_| ()))?;
     for (path, why) in &round.refused {
         writeln!(streams::err(), "{path} is not changed: {why}")?;
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::io::Write as _;
+use std::iter;
 use std::path::Path;
 
 use jiff::civil::Date;
@@ -40,10 +41,9 @@ use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
-/// What was read, and what it is judged by.
+/// What something is judged by.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
-    pub(crate) subjects: &'a [Subject],
     pub(crate) fleet: &'a Fleet,
     pub(crate) options: &'a JudgingArgs,
     pub(crate) knowledge: Knowledge,
@@ -53,24 +53,24 @@ pub(crate) struct Run<'a> {
     pub(crate) command: &'a str,
 }
 
-/// So many subjects are judged before the first of them is written.
+/// So many subjects are judged before the first of them is written, and dropped together when they are judged.
 const AT_ONCE: usize = 64;
 
-/// Judges everything and prints the report.
-pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
+/// Judges everything and prints the report; of what was read nothing is held any longer than it is judged.
+pub(crate) fn judge_and_print(run: Run<'_>, subjects: Vec<Subject>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
     let book = own.as_ref().unwrap_or(RuleBook::built_in());
-    let judge = Judge::new(run, book, outputs::detail(run.options));
+    let judge = Judge::new(run, &subjects, book, outputs::detail(run.options));
     let mut report = judge.head(errors);
     let mut tally = Tally::default();
     let mut sieve = Sieve::new(run.options, run.sources)?;
     if sieve.writes() {
-        judge.subjects().for_each(|subject| tally.add(&sieve.pass(subject), FailOn::Never));
+        judge.each(subjects).for_each(|subject| tally.add(&sieve.pass(subject), FailOn::Never));
         sieve.write()?;
         tell_unread(&report.errors, run.options)?;
         return Ok(tally.exit(&report.errors, run.options.exit.allow_incomplete));
     }
-    let all = judge.subjects().map(|subject| sieve.pass(subject)).chain(judge.idle());
+    let all = judge.each(subjects).map(|subject| sieve.pass(subject)).chain(judge.idle());
     let all = all.inspect(|subject| tally.add(subject, run.options.fail_on()));
     outputs::write(run, book, &mut report, all)?;
     sieve.tell(run.options, run.settings.map_or(&[], |held| held.whole), book)?;
@@ -79,16 +79,15 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
 }
 
 /// Judges everything and lists what was looked at.
-pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
+pub(crate) fn judge_and_list(run: Run<'_>, subjects: Vec<Subject>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
-    let mut judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
+    let book = own.as_ref().unwrap_or(RuleBook::built_in());
+    let mut judge = Judge::new(run, &subjects, book, Detail::Everything);
     // A line that cannot be read is told here of every file.
     judge.settings.persona = judge.settings.persona.max(Persona::Pedantic);
-    let mut report = judge.head(errors);
-    report.subjects = judge.subjects().collect();
-    files::files(&report, &mut streams::out())?;
-    tell_unread(&report.errors, run.options)?;
-    Ok(if report.errors.is_empty() || run.options.exit.allow_incomplete { Exit::Clean } else { Exit::Broken })
+    files::files(judge.each(subjects), &errors, &mut streams::out())?;
+    tell_unread(&errors, run.options)?;
+    Ok(if errors.is_empty() || run.options.exit.allow_incomplete { Exit::Clean } else { Exit::Broken })
 }
 
 /// So many inputs are named that the exit code leaves out; the report has all of them.
@@ -112,18 +111,20 @@ pub(crate) struct Judge<'a> {
     run: Run<'a>,
     settings: Settings<'a>,
     hosts: BTreeMap<Option<Date>, Hosts>,
+    /// Whether there is anything to judge.
+    any: bool,
 }
 
 impl<'a> Judge<'a> {
     /// For some subjects, or for others of the same days.
-    pub(crate) fn new(run: Run<'a>, book: &'a RuleBook, detail: Detail) -> Self {
+    pub(crate) fn new(run: Run<'a>, subjects: &[Subject], book: &'a RuleBook, detail: Detail) -> Self {
         let Run { fleet, options, knowledge, sources, .. } = run;
         let (pools, as_of, persona) = (&options.pools, options.as_of, options.persona());
         let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources, detail, own: None };
-        let days = run.subjects.iter().map(|subject| as_of.or(subject.as_of));
-        let days: BTreeSet<Option<Date>> = days.chain(run.subjects.is_empty().then_some(as_of)).collect();
+        let days = subjects.iter().map(|subject| as_of.or(subject.as_of));
+        let days: BTreeSet<Option<Date>> = days.chain(subjects.is_empty().then_some(as_of)).collect();
         let hosts = days.into_iter().map(|as_of| (as_of, Hosts::of(Settings { as_of, ..settings }))).collect();
-        Self { run, settings, hosts }
+        Self { run, settings, hosts, any: !subjects.is_empty() }
     }
 
     /// The report without its subjects.
@@ -144,15 +145,19 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Every subject in its order, judged some at a time.
-    fn subjects(&self) -> impl Iterator<Item = model::Subject> {
-        let jobs = self.run.options.jobs();
-        self.run.subjects.chunks(AT_ONCE).flat_map(move |some| parallel::map(jobs, some, |subject| self.judge(subject)))
+    /// Every subject in its order, judged some at a time; those are dropped before the next.
+    fn each(&self, subjects: Vec<Subject>) -> impl Iterator<Item = model::Subject> {
+        let (jobs, mut left) = (self.run.options.jobs(), subjects.into_iter());
+        let judged = move || {
+            let some: Vec<Subject> = left.by_ref().take(AT_ONCE).collect();
+            (!some.is_empty()).then(|| parallel::map(jobs, &some, |subject| self.judge(subject)))
+        };
+        iter::from_fn(judged).flatten()
     }
 
     /// The settings files in which something has no effect, known when all is judged: each as a subject.
     pub(crate) fn idle(&self) -> impl Iterator<Item = model::Subject> {
-        let held = self.run.settings.filter(|_| !self.run.subjects.is_empty());
+        let held = self.run.settings.filter(|_| self.any);
         held.into_iter().flat_map(move |held| held.idle(self.settings))
     }
 

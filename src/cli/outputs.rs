@@ -145,9 +145,10 @@ pub(crate) fn write(
         subject
     });
     if !whole.is_empty() {
-        report.subjects = subjects.collect();
-        for subject in &report.subjects {
-            streams.subject(subject)?;
+        let thin = json.0.is_empty() && whole.iter().all(|(format, _)| is_thin(*format, run.options));
+        for subject in subjects {
+            streams.subject(&subject)?;
+            report.subjects.push(if thin { human::needed(subject) } else { subject });
         }
         if !json.0.is_empty() {
             let mut used = Used::default();
@@ -181,6 +182,11 @@ pub(crate) fn write(
         target.done()?;
     }
     Ok(())
+}
+
+/// Whether a report reads no more of a subject than [`human::needed`] leaves.
+fn is_thin(format: ReportFormat, options: &JudgingArgs) -> bool {
+    format == ReportFormat::Human && options.why.is_none()
 }
 
 /// The reports that grow with the subjects.
@@ -258,13 +264,13 @@ fn render(
 }
 
 /// The texts that places of the report lie in, by path.
-fn named(report: &Report, sources: &Sources) -> BTreeMap<String, String> {
+fn named<'a>(report: &Report, sources: &'a Sources) -> BTreeMap<&'a str, &'a str> {
     let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
     let places = findings.flat_map(|finding| &finding.locations);
     let places = places.chain(report.errors.iter().filter_map(|error| error.location.as_ref()));
     let paths: BTreeSet<&str> = places.map(|place| place.path.as_str()).collect();
     let texts = sources.iter().filter(|text| paths.contains(text.name()));
-    texts.map(|text| (text.name().to_owned(), text.text().to_owned())).collect()
+    texts.map(|text| (text.name(), text.text())).collect()
 }
 
 /// Colour by flag, else by the environment, else on a terminal.

@@ -119,10 +119,10 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
     let (options, sources) = (&judging, &sources);
     let settings = Some(Held { loaded: &loaded, whole: &[] });
-    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources, settings, command: "scan" };
+    let run = Run { fleet: &fleet, options, knowledge, sources, settings, command: "scan" };
     let exit = if outputs::are_lines(options) {
         let each = Each { items: &list, jobs, look: &look, progress: &progress };
-        each::judge_and_print(run(&[]), errors, &each)
+        each::judge_and_print(run, errors, &each)
     } else {
         let mut subjects = Vec::new();
         for looked in parallel::map(jobs, &list, look).into_iter().flatten() {
@@ -132,7 +132,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
             }
         }
         progress.finish();
-        output::judge_and_print(run(&subjects), errors)
+        output::judge_and_print(run, subjects, errors)
     };
     if let Some(why) = layers.complaint() {
         let _ = writeln!(streams::err(), "note: {why}; later runs read all layers again");

@@ -183,17 +183,16 @@ impl Side {
         let Reading { judging, fleet, knowledge, .. } = reading;
         let settings = Some(Held { loaded: &self.loaded, whole: &[] });
         let subjects = &self.subjects;
-        let run = Run { subjects, fleet, options: judging, knowledge, sources, settings, command: "check" };
-        let judge = Judge::new(run, book, detail);
+        let run = Run { fleet, options: judging, knowledge, sources, settings, command: "check" };
+        let judge = Judge::new(run, subjects, book, detail);
         parallel::map(judging.jobs(), subjects, |subject| self.told(judge.judge(subject)))
     }
 
     /// The report of all of it without its subjects.
     pub(crate) fn head(&self, reading: Reading<'_>, book: &RuleBook, sources: &Sources) -> model::Report {
         let Reading { judging, fleet, knowledge, .. } = reading;
-        let subjects = &self.subjects;
-        let run = Run { subjects, fleet, options: judging, knowledge, sources, settings: None, command: "check" };
-        Judge::new(run, book, Detail::Fates).head(Vec::new())
+        let run = Run { fleet, options: judging, knowledge, sources, settings: None, command: "check" };
+        Judge::new(run, &self.subjects, book, Detail::Fates).head(Vec::new())
     }
 }
 

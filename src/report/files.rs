@@ -4,7 +4,7 @@ use std::io;
 
 use crate::report::escape::clean;
 use crate::report::model::Fact;
-use crate::report::model::Report;
+use crate::report::model::InputError;
 use crate::report::model::Subject;
 use crate::report::words::count;
 use crate::report::words::title;
@@ -14,12 +14,16 @@ const MORE_THAN_TOLD: &str = "a command installs more than can be told";
 /// So many lists are named that were not read.
 const MOST_NAMED: usize = 4;
 
-/// Writes one line per subject and per input that cannot be read.
-pub fn files(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
-    for subject in &report.subjects {
-        writeln!(out, "{}: {}: {}", title(subject), clean(&subject.kind), clean(&reason(subject)))?;
+/// Writes one line per subject, as they come, and per input that cannot be read.
+pub fn files(
+    subjects: impl Iterator<Item = Subject>,
+    errors: &[InputError],
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    for subject in subjects {
+        writeln!(out, "{}: {}: {}", title(&subject), clean(&subject.kind), clean(&reason(&subject)))?;
     }
-    for error in &report.errors {
+    for error in errors {
         writeln!(out, "{}: cannot be read: {}", clean(&error.input), clean(&error.message))?;
     }
     Ok(())

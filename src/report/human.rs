@@ -52,7 +52,7 @@ pub struct HumanOptions {
 /// `texts` are the sources by path, as far as they are at hand; places in others are named in words.
 pub fn human(
     report: &Report,
-    texts: &BTreeMap<String, String>,
+    texts: &BTreeMap<&str, &str>,
     options: &HumanOptions,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
@@ -66,6 +66,18 @@ pub fn human(
         write_telling(&of_error(error, texts, options), options, out)?;
     }
     summary(report, options, out)
+}
+
+/// A subject with no more than [`human`] reads of it, for those who hold many until it is written: neither the verdicts
+/// on components nor what would settle a verdict, which findings tell.
+#[must_use]
+pub fn needed(mut subject: Subject) -> Subject {
+    subject.verdicts.retain(|verdict| verdict.component.is_none());
+    subject.verdicts.shrink_to_fit();
+    for verdict in &mut subject.verdicts {
+        (verdict.missing, verdict.scenarios) = (Vec::new(), Vec::new());
+    }
+    subject
 }
 
 /// Narrower than this, miette has no room for words beside its lines.
@@ -96,12 +108,7 @@ fn write_telling(telling: &Telling, options: &HumanOptions, out: &mut impl io::W
     writeln!(out)
 }
 
-fn of_finding(
-    finding: &Finding,
-    subject: &Subject,
-    texts: &BTreeMap<String, String>,
-    options: &HumanOptions,
-) -> Telling {
+fn of_finding(finding: &Finding, subject: &Subject, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
     let mut telling = located(&finding.locations, texts, options);
     // Neither the fleet file nor a list says which image it is about.
     if subject.kind == "image"
@@ -136,7 +143,7 @@ pub(super) fn fix_line(fix: &Fix) -> String {
     format!("{what}: {}", fix.told())
 }
 
-fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {
+fn of_error(error: &InputError, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
     let mut telling = located(error.location.as_slice(), texts, options);
     telling.head = String::from("error: cannot read");
     telling.severity = Severity::Error;
@@ -148,13 +155,13 @@ fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &Huma
 const MOST_RELATED: usize = 3;
 
 /// Snippets for those places whose text is at hand, notes for the others.
-fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {
+fn located(locations: &[Location], texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
     let mut files: Vec<(&Location, Vec<Region>, Vec<String>)> = Vec::new();
     let mut notes = Vec::new();
     let mut more = 0;
     for location in locations {
         let label = clean(&location.label).into_owned();
-        match location.region.filter(|_| texts.contains_key(&location.path)) {
+        match location.region.filter(|_| texts.contains_key(location.path.as_str())) {
             None => notes.push(format!("{}: {label}", place(location))),
             Some(region) => match files.iter_mut().find(|(first, ..)| first.path == location.path) {
                 Some((_, regions, _)) if MOST_RELATED <= regions.len() && location.kind == "fleet" => more += 1,
@@ -171,7 +178,7 @@ fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &H
     }
     let mut telling = Telling { notes, ..Telling::default() };
     for (first, regions, labels) in files {
-        let text = texts.get(&first.path).map_or("", String::as_str);
+        let text = texts.get(first.path.as_str()).copied().unwrap_or_default();
         let Some(shown) = snippet(text, &regions, if options.ascii { "..." } else { "…" }) else {
             telling.notes.push(format!("{}: {}", place(first), clean(&first.label)));
             continue;

@@ -191,7 +191,6 @@ impl Around<'_> {
         inputs.subjects.retain(|subject| !workloads::unplaced(subject, &fleet, self.knowledge));
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
         let run = Run {
-            subjects: &inputs.subjects,
             fleet: &fleet,
             options: &judging,
             knowledge: self.knowledge,
@@ -200,7 +199,7 @@ impl Around<'_> {
             command: "lsp",
         };
         let detail = if depth == Depth::Facts { Detail::Everything } else { Detail::Verdicts };
-        let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), detail);
+        let judge = Judge::new(run, &inputs.subjects, own.as_ref().unwrap_or(RuleBook::built_in()), detail);
         let mut sieve = Sieve::new(&judging, sources)?;
         let mut report = judge.head(inputs.errors);
         report.subjects = inputs.subjects.iter().map(|subject| sieve.pass(judge.judge(subject))).collect();
