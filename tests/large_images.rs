@@ -387,3 +387,22 @@ fn a_report_that_is_longer_than_the_memory_is_judged_again() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stdout).contains("longer than 1073741824 bytes"));
 }
+
+#[test]
+fn of_many_dockerfiles_no_more_than_the_texts_is_held() {
+    const FILES: usize = 300;
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let files = folder.path().join("files");
+    fs::create_dir(&files).expect("a folder");
+    // Short lines: what is made of them takes some thirty times their bytes.
+    let text = format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n{}", "EXPOSE 80\n".repeat(600));
+    for at in 0..FILES {
+        fs::write(files.join(format!("{at}.Dockerfile")), &text).expect("written");
+    }
+    let (output, peak) = limited(folder.path(), &["check", &files.display().to_string()]);
+    let _ = writeln!(io::stderr(), "{FILES} Dockerfiles: {} MB at most", peak >> 20);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(report["subjects"].as_array().map(Vec::len), Some(FILES));
+    assert!(peak > 1 << 20 && peak < MOST_MEMORY, "{peak} bytes");
+}

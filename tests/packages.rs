@@ -18,7 +18,7 @@ fn components(run: &str, platform: &str) -> String {
 fn components_on(base: &str, run: &str, platform: &str) -> String {
     let text = format!("FROM {base}\nRUN {run}\n");
     let dockerfile = Dockerfile::parse(&text);
-    let source = Sources::default().add(SourceText::new("Dockerfile", &text));
+    let source = Sources::default().add(SourceText::new("Dockerfile", text.as_str()));
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::new(Knowledge::built_in()) };
     let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
     let images = infer(&target.seen, platform, None, Knowledge::built_in());

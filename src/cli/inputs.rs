@@ -1,4 +1,8 @@
 //! Files and folders into subjects.
+//!
+//! Of however many Dockerfiles, the texts are held and little that is made of them. Each is looked into twice: here, for
+//! the files of its build context that it asks for ([`Inputs::build_on`]), and by whoever judges it, some at a time and
+//! each dropped when it is judged ([`output::judge_and_print`](crate::cli::output::judge_and_print)).
 
 use std::collections::BTreeMap;
 use std::io;

@@ -53,7 +53,7 @@ pub(crate) struct Run<'a> {
     pub(crate) command: &'a str,
 }
 
-/// So many subjects are judged before the first of them is written, and dropped together when they are judged.
+/// So many subjects are judged before the first of them is written.
 const AT_ONCE: usize = 64;
 
 /// Judges everything and prints the report; of what was read nothing is held any longer than it is judged.
@@ -145,12 +145,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Every subject in its order, judged some at a time; those are dropped before the next.
+    /// Every subject in its order, judged some at a time, and each dropped when it is judged.
     fn each(&self, subjects: Vec<Subject>) -> impl Iterator<Item = model::Subject> {
         let (jobs, mut left) = (self.run.options.jobs(), subjects.into_iter());
         let judged = move || {
             let some: Vec<Subject> = left.by_ref().take(AT_ONCE).collect();
-            (!some.is_empty()).then(|| parallel::map(jobs, &some, |subject| self.judge(subject)))
+            (!some.is_empty()).then(|| parallel::map_owned(jobs, some, |subject| self.judge(&subject)))
         };
         iter::from_fn(judged).flatten()
     }

@@ -46,6 +46,16 @@ pub(crate) fn map<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) 
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// The same, where each item is dropped by the work on it.
+pub(crate) fn map_owned<T: Send, R: Send>(jobs: usize, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    let results = map(jobs, &items, |item| {
+        let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
+        item.map(&work)
+    });
+    results.into_iter().flatten().collect()
+}
+
 /// Does something beside the rest, with a pause before each time, until it says that there is no more; nobody waits for it.
 pub(crate) fn every(pause: Duration, act: impl Fn() -> bool + Send + 'static) {
     let rounds = move || {
@@ -104,6 +114,30 @@ mod tests {
             assert_eq!(found.len(), items.len(), "{jobs}");
         }
         assert!(map(4, &[0_u8; 0], |item| *item).is_empty());
+    }
+
+    #[test]
+    fn no_more_items_are_held_than_are_worked_on() {
+        let held = AtomicUsize::new(0);
+        /// Counts down when it is dropped.
+        struct Item<'a>(usize, &'a AtomicUsize);
+        impl Drop for Item<'_> {
+            fn drop(&mut self) {
+                self.1.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        for jobs in [0, 1, 3] {
+            let items: Vec<Item<'_>> = (0..100).map(|at| Item(at, &held)).collect();
+            held.store(items.len(), Ordering::SeqCst);
+            let begun = AtomicUsize::new(0);
+            let found = map_owned(jobs, items, |item| {
+                let left = 100 - begun.fetch_add(1, Ordering::SeqCst);
+                assert!(held.load(Ordering::SeqCst) < left + jobs.max(1), "what was worked on is gone");
+                item.0
+            });
+            assert!(found.into_iter().eq(0..100), "{jobs}");
+            assert_eq!(held.load(Ordering::SeqCst), 0, "{jobs}");
+        }
     }
 
     #[test]
