@@ -316,3 +316,45 @@ fn a_script_that_nobody_read_is_told_of_beside_a_verdict_on_a_base_for_cuda() {
         ""
     );
 }
+
+#[test]
+fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
+    let judged = |from: &str| {
+        let place = Place::new();
+        place.file("Dockerfile", &format!("FROM {from}\nRUN pip install numpy\n"));
+        place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&verdict["fate"]), text(&verdict["message"]))
+    };
+    for (from, reason) in [
+        ("r.example/openmpi5.0-cuda13.1-ubuntu24.04:{{latest-image-tag}}", "a template marker stands here"),
+        ("r.example/stable-ubuntu2004-cu117-py38:{{tag:1\\.\\d+}}", "a template marker stands here"),
+        ("nvidia/cuda:@@CUDA@@-devel-ubuntu22.04", "a template marker stands here"),
+        ("nvidia/cuda:12.{{minor}}.1-devel-ubuntu22.04", "a template marker stands here"),
+        ("nvidia/cuda:<version>-devel", "a placeholder stands here"),
+        ("r.example/base-gpu:$TAG", "no default gives TAG a value"),
+    ] {
+        let (fate, message) = judged(from);
+        assert_eq!(fate, "undetermined", "{from}: {message}");
+        assert!(message.contains(reason), "{from}: {message}");
+    }
+    for from in [
+        "r.example/openmpi4.1.0-ubuntu20.04:{{latest-image-tag}}",
+        "python:@@VERSION@@-slim",
+        "python:<version>",
+        "nvcr.io/nvidia/k8s/dcgm-exporter:{{tag}}",
+        "r.example/barracuda:{{tag}}",
+        "r.example/app-no-cuda1:$TAG",
+        "{{base}}",
+        "$BASE",
+    ] {
+        assert_eq!(judged(from).0, "", "{from}");
+    }
+    // Of a base that nobody knows it is not said that there is none.
+    let place = Place::new();
+    place.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
+    let said = out(&place.run(&["check", "--show-files", "Dockerfile"]));
+    assert!(said.contains("no GPU content was seen: the base is not known (a template marker stands here"), "{said}");
+}

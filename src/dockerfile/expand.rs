@@ -78,6 +78,12 @@ pub(super) fn is_template(text: &str) -> bool {
     alone() || text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
 }
 
+/// What stands in front of the first variable or template marker of a text; none where it has neither.
+pub fn in_front_of_variables(text: &str) -> Option<&str> {
+    const MARKS: &[&str] = &["$", "{", "<", "@@"];
+    text.get(..MARKS.iter().filter_map(|mark| text.find(mark)).min()?)
+}
+
 /// An expansion on its way through a text.
 pub(super) struct Run<'a> {
     pub(super) chars: Vec<char>,

@@ -49,6 +49,7 @@ pub use evaluated::RunForm;
 pub use evaluated::RunInstruction;
 pub use expand::Dialect;
 pub use expand::expand;
+pub use expand::in_front_of_variables;
 pub use json::json_array;
 pub use line_control::LineControl;
 pub use line_control::line_controls;

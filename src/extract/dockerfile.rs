@@ -11,6 +11,7 @@ use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
+use crate::dockerfile::in_front_of_variables;
 use crate::extract::closed;
 use crate::extract::closed::Beyond;
 use crate::extract::copied::Stages;
@@ -98,11 +99,36 @@ pub fn of_dockerfile(
     Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes, of_platform })
 }
 
-/// The repository of a base as written, where only what follows it is behind a variable: `nvidia/cuda:$TAG`.
+/// The repository of a base as written, where only what follows it is behind a variable or a template marker:
+/// `nvidia/cuda:$TAG`, `nvidia/cuda:{{ tag }}`.
 fn repository(written: &str) -> Option<String> {
-    let (name, _) = written.trim_start_matches('"').split_once('$')?;
+    let name = in_front_of_variables(written.trim_start_matches('"'))?;
     let name = name.strip_suffix('@').or_else(|| Some(name.rsplit_once(':')?.0))?;
     ImageReference::parse(name).ok().map(|image| image.familiar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repository;
+
+    #[test]
+    fn a_repository_is_told_where_a_variable_or_marker_stands_behind_it() {
+        for (written, expected) in [
+            ("nvidia/cuda:$TAG", "nvidia/cuda"),
+            ("\"nvidia/cuda:${CUDA}-base\"", "nvidia/cuda"),
+            ("nvidia/cuda@$DIGEST", "nvidia/cuda"),
+            ("nvidia/cuda:12.{{ minor }}.1-base", "nvidia/cuda"),
+            ("r.example/x/openmpi-cuda13.1:{{tag:1\\.\\d+}}", "r.example/x/openmpi-cuda13.1"),
+            ("nvidia/cuda:@@CUDA@@-devel", "nvidia/cuda"),
+            ("nvidia/cuda:<version>-devel", "nvidia/cuda"),
+            ("r.example:5000/nvidia/cuda:{tag}", "r.example:5000/nvidia/cuda"),
+        ] {
+            assert_eq!(repository(written).as_deref(), Some(expected), "{written}");
+        }
+        for written in ["nvidia/cuda:12.4.1-base", "$BASE", "{{ base }}", "nvidia/$NAME:12.4.1", "cuda", ""] {
+            assert_eq!(repository(written), None, "{written}");
+        }
+    }
 }
 
 /// What was read so far.

@@ -86,8 +86,16 @@ pub(super) fn unread_in<'a>(subjects: impl IntoIterator<Item = &'a Subject>) -> 
 
 fn without_content(subject: &Subject) -> String {
     let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
-    let Some(base) = base else { return "no GPU content: there is no stage to judge".to_owned() };
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
+    let Some(base) = base else {
+        let told = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.why.as_ref());
+        let Some(why) = told else { return "no GPU content: there is no stage to judge".to_owned() };
+        return format!(
+            "no GPU content was seen: the base is not known ({}), none of {} needs a GPU, no variable NVIDIA_* is set",
+            why,
+            count(packages, "package")
+        );
+    };
     let lists = unread(subject);
     if !lists.is_empty() {
         return format!(

@@ -236,6 +236,7 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
             let repository = seen.base_repository.as_deref().unwrap_or_default();
             let mut build = BaseBuild::new(of_repository(repository, knowledge), Some(*fact), None, String::new());
             build.unresolved = Some(why.clone());
+            build.named = knowledge.gpu_image(repository, "").is_some();
             vec![build]
         }
         BaseSeen::Image(reference, fact) => {
