@@ -57,12 +57,14 @@ pub(super) struct Branch {
     arrays: BTreeMap<String, Option<Vec<Word>>>,
     /// Whether it is a part of a pipe and has a shell of its own.
     part: bool,
+    /// Whether the shell had ended before it began.
+    left: Chance,
     /// The variables after the arm that is surely taken.
     after: Option<BTreeMap<String, Resolved>>,
     /// What was set in arms that run or may run.
     set: Vec<String>,
     /// The list that the branch stands in.
-    list: List,
+    pub(super) list: List,
     /// The rounds that a loop has still to go.
     pub(super) rounds: Option<Rounds>,
     /// How a loop with a condition is gone through.
@@ -76,7 +78,7 @@ pub(super) struct Branch {
 impl Walk<'_> {
     /// Whether the commands at hand run.
     pub(super) fn chance(&self) -> Chance {
-        self.branches.iter().fold(self.list.gate, |chance, branch| chance.and(branch.now))
+        self.branches.iter().fold(self.list.gate.and(self.left.not()), |chance, branch| chance.and(branch.now))
     }
 
     /// Whether the commands at hand are the condition of a branch.
@@ -185,6 +187,7 @@ impl Walk<'_> {
             arguments,
             arrays,
             part,
+            left: self.left,
             after,
             set,
             list,
@@ -227,7 +230,8 @@ impl Walk<'_> {
     pub(super) fn close(&mut self, ends: &dyn Fn(&Kind) -> bool) {
         let inner = self.list.status;
         let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
-        let Branch { kind, now, asking, before, arguments, arrays, part, after, set, list, followed, .. } = branch;
+        let Branch { kind, now, asking, before, arguments, arrays, part, left, after, set, list, followed, .. } =
+            branch;
         // What rounds that were all gone through leave is known.
         let whole = kind == Kind::Loop && followed && !asking && now != Chance::Maybe && list.gate == Chance::Yes;
         let sure = if asking || now != Chance::Yes { None } else { Some(self.variables.clone()) };
@@ -236,7 +240,7 @@ impl Walk<'_> {
         self.list.settle(status, self.asking());
         match (after.or(sure), kind) {
             (_, kind) if kind == Kind::Subshell || part || self.part.ahead => {
-                (self.variables, self.arguments, self.arrays) = (before, arguments, arrays);
+                (self.variables, self.arguments, self.arrays, self.left) = (before, arguments, arrays, left);
             }
             (_, Kind::Loop) if whole => self.hand_out(set),
             (Some(after), Kind::If | Kind::Case(_) | Kind::Braces | Kind::Script) => {

@@ -125,6 +125,48 @@ impl Walk<'_> {
         }
     }
 
+    /// The value of an assignment.
+    pub(super) fn value(&self, raw: &str, span: Span) -> Resolved {
+        let mut value = self.expanded(raw);
+        if let Resolved::Known { origins, .. } = &mut value {
+            origins.push(span);
+        }
+        value
+    }
+
+    /// One word, or several where an unquoted variable holds several.
+    pub(super) fn word(&self, text: &Mapped, range: Range<usize>) -> Vec<Word> {
+        let raw = text.get(range.clone()).to_owned();
+        if let Some(words) = raw.contains('$').then(|| self.several(&raw, text.span(range.clone()))).flatten() {
+            return words;
+        }
+        let span = text.span(range.clone());
+        if let Some(inside) = substitution(&raw) {
+            let output = self.substituted(&text.slice(range.start + inside.start..range.start + inside.end));
+            let value = if raw.starts_with('<') {
+                let reason = "it is what another command writes".to_owned();
+                Resolved::Unresolved { names: Vec::new(), reason }
+            } else {
+                self.expanded(&raw)
+            };
+            return vec![Word { value, raw, span, output }];
+        }
+        let value = self.expanded(&raw);
+        match &value {
+            Resolved::Known { value, origins }
+                if raw.contains('$') && !raw.contains(['"', '\'', '\\']) && value.contains(char::is_whitespace) =>
+            {
+                let part = |part: &str| Resolved::Known { value: part.to_owned(), origins: origins.clone() };
+                value
+                    .split_whitespace()
+                    .map(|one| Word { value: part(one), raw: raw.clone(), span, output: None })
+                    .collect()
+            }
+            Resolved::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
+            _ => vec![Word { value, raw, span, output: None }],
+        }
+    }
+
     /// What goes through a substitution.
     pub(super) fn inside(&self) -> Self {
         let mut walk = Walk::new(self.scope, &[], self.files);

@@ -36,6 +36,16 @@ impl List {
         self.join == Join::First && !self.negated
     }
 
+    /// Whether nothing but questions that were answered decides whether the command at hand runs.
+    pub(super) fn is_told(self) -> bool {
+        self.join == Join::First || matches!(self.status, Status::Answer(_))
+    }
+
+    /// Whether `||` stands directly in front of the command at hand.
+    pub(super) fn is_behind_or(self) -> bool {
+        self.join == Join::Or
+    }
+
     /// Ends the list; how it ended is kept.
     pub(super) fn end(&mut self) {
         *self = Self { status: self.status, ..Self::default() };

@@ -7,6 +7,7 @@ mod chance;
 mod condition;
 mod filled;
 mod insisted;
+mod left;
 mod lists;
 mod places;
 mod redirects;
@@ -33,7 +34,6 @@ use crate::shell::nested::assignment;
 use crate::shell::nested::inner_script;
 use crate::shell::nested::is_other_user;
 use crate::shell::nested::is_shell;
-use crate::shell::nested::substitution;
 use crate::shell::nested::unquoted;
 use crate::shell::walk::arguments::Arguments;
 use crate::shell::walk::branches::Branch;
@@ -141,6 +141,8 @@ struct Walk<'a> {
     rounds: usize,
     /// The token to go on with, where it is not the next one.
     jump: Option<usize>,
+    /// Whether an `exit` without an error ended the shell at hand before this place.
+    left: Chance,
     /// The variables of the last command that was written down.
     handed: Arc<Vec<(String, Resolved)>>,
     out: Vec<Command>,
@@ -180,6 +182,7 @@ impl<'a> Walk<'a> {
             levels,
             rounds,
             jump,
+            left: Chance::No,
             handed,
             out,
         }
@@ -389,14 +392,15 @@ impl<'a> Walk<'a> {
         if self.calls(&words, depth) || self.leaves(&words) {
             return;
         }
+        let left = self.exits(&words);
         let shell = |program: &str| is_shell(program) || is_other_user(program);
         let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(shell));
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
-            let kept = (!words.is_empty()).then(|| (self.variables.clone(), self.arguments.clone()));
+            let kept = (!words.is_empty()).then(|| (self.variables.clone(), self.arguments.clone(), self.left));
             self.begin_reader(&words, heredoc.expand);
             self.script(&heredoc.body, depth + 1);
             if let Some(kept) = kept {
-                (self.variables, self.arguments) = kept;
+                (self.variables, self.arguments, self.left) = kept;
             }
         }
         if let Some((at, front)) = inner_script(&words)
@@ -405,11 +409,11 @@ impl<'a> Walk<'a> {
             && depth < DEEPEST
         {
             let script = unquoted(text, range.start + front..range.end);
-            let kept = (self.variables.clone(), self.arguments.clone());
+            let kept = (self.variables.clone(), self.arguments.clone(), self.left);
             self.variables.extend(own);
             self.begin_child(&words, at);
             self.script(&script, depth + 1);
-            (self.variables, self.arguments) = kept;
+            (self.variables, self.arguments, self.left) = kept;
             return;
         }
         if let (Some(start), false) = (start, words.is_empty()) {
@@ -420,6 +424,7 @@ impl<'a> Walk<'a> {
             self.emit(words, Some(text.span(start..start + 1).start), redirects);
             self.variables = saved;
         }
+        self.left = self.left.or(left);
     }
 
     /// The words of the program that runs in the end; what is set in front of it is set here.
@@ -449,47 +454,6 @@ impl<'a> Walk<'a> {
             let Redirects { writes, appends, input, .. } = redirects;
             let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
             self.out.push(Command { words, span, variables, writes, appends, input, conditional, cut: false });
-        }
-    }
-
-    fn value(&self, raw: &str, span: crate::source::Span) -> Resolved {
-        let mut value = self.expanded(raw);
-        if let Resolved::Known { origins, .. } = &mut value {
-            origins.push(span);
-        }
-        value
-    }
-
-    /// One word, or several where an unquoted variable holds several.
-    fn word(&self, text: &Mapped, range: Range<usize>) -> Vec<Word> {
-        let raw = text.get(range.clone()).to_owned();
-        if let Some(words) = raw.contains('$').then(|| self.several(&raw, text.span(range.clone()))).flatten() {
-            return words;
-        }
-        let span = text.span(range.clone());
-        if let Some(inside) = substitution(&raw) {
-            let output = self.substituted(&text.slice(range.start + inside.start..range.start + inside.end));
-            let value = if raw.starts_with('<') {
-                let reason = "it is what another command writes".to_owned();
-                Resolved::Unresolved { names: Vec::new(), reason }
-            } else {
-                self.expanded(&raw)
-            };
-            return vec![Word { value, raw, span, output }];
-        }
-        let value = self.expanded(&raw);
-        match &value {
-            Resolved::Known { value, origins }
-                if raw.contains('$') && !raw.contains(['"', '\'', '\\']) && value.contains(char::is_whitespace) =>
-            {
-                let part = |part: &str| Resolved::Known { value: part.to_owned(), origins: origins.clone() };
-                value
-                    .split_whitespace()
-                    .map(|one| Word { value: part(one), raw: raw.clone(), span, output: None })
-                    .collect()
-            }
-            Resolved::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
-            _ => vec![Word { value, raw, span, output: None }],
         }
     }
 }
