@@ -22,6 +22,7 @@ use crate::extract::landing;
 use crate::extract::landing::Place;
 use crate::extract::linked;
 use crate::extract::mounts::mounts;
+use crate::extract::nvcc;
 use crate::extract::toolkit_copied;
 use crate::extract::tree::absolute;
 use crate::extract::tree::below;
@@ -222,18 +223,23 @@ impl<'a> Stages<'a> {
             let plain = image.is_some_and(|image| knowledge.plain_image(&image.familiar()).is_some());
             reader.seen.of_base.builds_for_gpus |= !plain;
         }
-        if reader.seen.cuda_runtime.is_some() || !toolkit_copied::is_without(&reader.seen, knowledge) {
+        let bottom = if toolkit_copied::has_pattern(copy) { self.bottom(copy) } else { None };
+        for path in toolkit_copied::named(copy, bottom.as_ref().map(|(image, _)| image), knowledge) {
+            let here = Origin::File { source: reader.source, span: copy.span };
+            linked::put(&mut reader.seen, path, FileKind::Present, here);
+        }
+        let concerns = toolkit_copied::brings(copy, knowledge) && reader.seen.cuda_runtime.is_none();
+        if !concerns || !toolkit_copied::is_without(&reader.seen, knowledge) {
             return;
         }
         let Some((image, span)) = self.bottom(copy) else { return };
-        let Some(cuda) = toolkit_copied::release(&image, knowledge) else { return };
+        let release = toolkit_copied::release(&image, knowledge);
+        let Some(cuda) = release.filter(|cuda| toolkit_copied::is_of(copy, *cuda, knowledge)) else { return };
         let done = copy.from_stage.and_then(|stage| self.look(reader, stage)).map(|looked| looked.done);
         if done.as_ref().is_some_and(|done| done.other_toolkit) {
             return;
         }
-        if toolkit_copied::brings(copy, knowledge) {
-            put_cuda(reader, cuda, [span, copy.span]);
-        }
+        put_cuda(reader, cuda, [span, copy.span]);
     }
 
     /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied: its build is
@@ -317,12 +323,20 @@ impl<'a> Stages<'a> {
             reader.done.lands.put_program(fact, places);
             // A program of the image's own has the CUDA of its compiler, whatever it is copied to.
             if let (None, Some((cuda, span)), None) = (&code.component, compiler, reader.seen.cuda_runtime)
-                && toolkit_copied::is_without(&reader.seen, knowledge)
+                && toolkit_copied::tells_none(&reader.seen, cuda, knowledge)
             {
                 put_cuda(reader, cuda, [span, copy.span]);
             }
             let isa = code.isa.or(isa.filter(|_| code.component.is_none()));
             reader.seen.code.push(CodeSeen { isa, fact, ..code });
+        }
+        reader.done.lands.linked.extend(nvcc::carried(&done.lands.linked, copy));
+        if let Some((cuda, span)) = compiler
+            && let Some(made) = nvcc::bring(reader, copy, &done.lands.linked, cuda, knowledge)
+            && reader.seen.cuda_runtime.is_none()
+            && toolkit_copied::tells_none(&reader.seen, cuda, knowledge)
+        {
+            put_cuda(reader, cuda, [span, made]);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod along;
 mod archives;
+mod aside;
 mod asked;
 mod bases;
 mod brought;
@@ -34,12 +35,14 @@ mod makefile;
 mod merge;
 mod mounts;
 mod moves;
+mod nvcc;
 mod of_tests;
 mod packaged;
 mod pythons;
 mod removed;
 mod run_time;
 mod scripts;
+mod started;
 mod steps;
 mod tag_now;
 mod thin;

@@ -115,7 +115,10 @@ fn nvcc(command: &Command) -> Option<Compiled> {
         found.spans.push(span);
         if codes.is_empty() {
             found.cubin(&arch.replace("compute_", "sm_"))?;
-            found.intermediate(&arch)?;
+            // A file of machine code holds nothing else.
+            if !words().any(|word| matches!(word, "-cubin" | "--cubin")) {
+                found.intermediate(&arch)?;
+            }
         }
     }
     for (code, span) in codes {
