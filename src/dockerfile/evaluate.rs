@@ -93,8 +93,8 @@ impl Dockerfile {
                 walk.step(*at, &self.instructions[*at]);
             }
         }
-        let Walk { env, runs, copies, scope, .. } = walk;
-        Ok(Evaluated { chain, base, platform, env, runs, copies, scope })
+        let Walk { env, runs, copies, scope, folder, .. } = walk;
+        Ok(Evaluated { chain, base, platform, env, runs, copies, scope, folder })
     }
 
     /// Whether it has more instructions than are followed.

@@ -276,6 +276,8 @@ pub struct Evaluated {
     pub copies: Vec<CopyInstruction>,
     /// The variables that hold at the end.
     pub scope: Arc<Scope>,
+    /// The working directory at the end, as far as the file says it: from `/` where it does not.
+    pub folder: Arc<str>,
 }
 
 impl Evaluated {

@@ -31,7 +31,8 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
         return Vec::new();
     }
     let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
-    let there_already: BTreeSet<&str> = seen.packages.iter().map(|package| package.name.as_str()).collect();
+    let certain = seen.packages.iter().filter(|package| package.conditional.is_none());
+    let there_already: BTreeSet<&str> = certain.map(|package| package.name.as_str()).collect();
     let bounds = bounds(&command.constraints, knowledge);
     let mut found = Vec::new();
     for install in named.iter().filter(|install| install.manager == Manager::Pip && !install.alone) {

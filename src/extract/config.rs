@@ -1,6 +1,7 @@
 //! What the configuration of an image says, read from a registry or a layout.
 
 use crate::extract::history;
+use crate::extract::started;
 use crate::fact::Depth;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -32,6 +33,7 @@ pub(super) fn of_head(image: &PulledImage, depth: Depth) -> Observations {
     let words: Vec<String> = image.config.entrypoint.iter().chain(&image.config.cmd).cloned().collect();
     let state = State::Known(Value::from(&words));
     let fact = seen.facts.add(FactKey::Entrypoint, None, state, origin("config.Entrypoint".to_owned()));
+    seen.of_base.starts = Some((started::commands(&words), fact));
     seen.entrypoint = Some((words, fact));
     let mut platforms: Vec<String> = image.platforms.iter().map(ToString::to_string).collect();
     if platforms.is_empty() {

@@ -16,6 +16,7 @@ use crate::describe::UnknownBase;
 use crate::extract::along;
 use crate::extract::described;
 use crate::extract::inherited;
+use crate::extract::started;
 use crate::fact::BaseSeen;
 use crate::fact::BuildAskSeen;
 use crate::fact::CodeSeen;
@@ -110,6 +111,7 @@ impl Reader {
         }
         if let Some(words) = &description.entrypoint {
             let fact = self.fact(FactKey::Entrypoint, None, State::Known(Value::from(&words.value)), words.span);
+            self.seen.of_base.starts = Some((started::commands(&words.value), fact));
             self.seen.entrypoint = Some((words.value.clone(), fact));
         }
         if let Some(changes) = &description.tag_now {

@@ -7,11 +7,10 @@ use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::EvaluatedBase;
-use crate::dockerfile::Instruction;
-use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::in_front_of_variables;
+use crate::extract::aside;
 use crate::extract::closed;
 use crate::extract::closed::Beyond;
 use crate::extract::copied::Stages;
@@ -22,6 +21,8 @@ use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::of_tests;
 use crate::extract::removed;
+use crate::extract::started::Said;
+use crate::extract::started::Started;
 use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
@@ -92,6 +93,7 @@ pub fn of_dockerfile(
     }
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
+    aside::open(&mut reader, &evaluated);
     reader.other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
@@ -268,47 +270,21 @@ impl Reader<'_> {
         install::installs(inputs, &mut self.done, &mut self.seen, &mut self.notes);
     }
 
-    /// The last ENTRYPOINT of the chain, and the last CMD.
+    /// What the image starts: its ENTRYPOINT, and the commands that come of that and of CMD.
     fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
-        self.seen.entrypoint = self.started(dockerfile, evaluated, (&Kind::Entrypoint, FactKey::Entrypoint));
-        self.seen.of_base.command = self.started(dockerfile, evaluated, (&Kind::Cmd, FactKey::Command));
+        let started = Started::of(dockerfile, evaluated);
+        self.seen.entrypoint = started.entrypoint.map(|said| self.started(said, FactKey::Entrypoint));
+        let of_command = started.command.map(|said| self.started(said, FactKey::Command));
+        let fact = of_command.or_else(|| self.seen.entrypoint.clone()).map(|(_, fact)| fact);
+        self.seen.of_base.starts = fact.map(|fact| (started.commands(), fact));
     }
 
-    /// The words of the last instruction of a kind that says what is started.
-    fn started(
-        &mut self,
-        dockerfile: &Dockerfile,
-        evaluated: &Evaluated,
-        (kind, key): (&Kind, FactKey),
-    ) -> Option<(Vec<String>, FactId)> {
-        let stages = evaluated.chain.iter().filter_map(|index| dockerfile.stages.get(*index));
-        let instructions =
-            stages.flat_map(|stage| &stage.instructions).filter_map(|at| dockerfile.instructions.get(*at));
-        let mut shell: Option<&Instruction> = None;
-        let mut last = None;
-        for instruction in instructions {
-            match &instruction.kind {
-                Kind::Shell => shell = Some(instruction),
-                own if own == kind => last = Some((instruction, shell)),
-                _ => {}
-            }
-        }
-        let (last, shell) = last?;
-        let listed = |instruction: &Instruction| {
-            let words = instruction.json.iter().flatten();
-            words.map(|word| word.text().to_owned()).collect::<Vec<String>>()
-        };
-        // A text is run by the shell; by another than the usual one where SHELL says so.
-        let shell = shell.filter(|_| last.json.is_none());
-        let words: Vec<String> = if last.json.is_some() {
-            listed(last)
-        } else {
-            let text = last.arguments.text().split_whitespace().map(str::to_owned);
-            shell.map(listed).unwrap_or_default().into_iter().chain(text).collect()
-        };
-        let evidence = self.leaf(std::iter::once(last.span).chain(shell.map(|shell| shell.span)));
+    /// The words of an instruction that says what is started.
+    fn started(&mut self, said: Said<'_>, key: FactKey) -> (Vec<String>, FactId) {
+        let words = said.words();
+        let evidence = self.leaf(std::iter::once(said.instruction.span).chain(said.shell.map(|shell| shell.span)));
         let fact = self.seen.facts.add(key, None, State::Known(Value::from(&words)), evidence);
-        Some((words, fact))
+        (words, fact)
     }
 }
 

@@ -10,6 +10,8 @@ pub(super) enum Place {
     Prefix(String),
     /// In a directory of their own.
     Flat(String),
+    /// Under a root that pip was told, whether or not a Python looks there.
+    Aside(String),
     /// Under a directory of this name, wherever that is.
     Named(&'static str),
     /// In one of the environments of this directory, under a name that a tool makes up.
@@ -33,7 +35,7 @@ pub(super) fn brings(source: &str, manager: Manager, name: &str, places: &[Place
         Manager::Apt => matches!(source.as_str(), "/" | "/usr"),
         Manager::Pip | Manager::Conda => places.iter().any(|place| match place {
             Place::Flat(folder) => covers(&source, folder) || names(below(folder, &source), name),
-            Place::Prefix(root) => covers(&source, root) || library(below(root, &source), name),
+            Place::Prefix(root) | Place::Aside(root) => covers(&source, root) || library(below(root, &source), name),
             Place::Named(folder) => {
                 source == "/" || source.split('/').next_back().is_some_and(|last| last.starts_with(folder))
             }

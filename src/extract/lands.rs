@@ -195,12 +195,14 @@ impl Lands {
         }
         // Of uv, `-p` names a Python.
         let short = if program == "uv" { "" } else { "-p" };
+        let aside = |root| if CONDA.contains(&program) { Place::Prefix(root) } else { Place::Aside(root) };
         if let Some(root) = path("--prefix", short).or_else(|| at.variable("PIP_PREFIX")) {
-            return vec![Place::Prefix(root)];
+            return vec![aside(root)];
         }
-        if let Some(root) = path("--root", "") {
+        if let Some(root) = path("--root", "").or_else(|| at.variable("PIP_ROOT")) {
+            let root = root.trim_end_matches('/');
             let below = |place| match place {
-                Place::Prefix(usual) => Place::Prefix(format!("{root}{usual}")),
+                Place::Prefix(usual) => aside(format!("{root}{usual}")),
                 other => other,
             };
             return usual().into_iter().map(below).collect();
@@ -296,7 +298,7 @@ fn lies_in(places: &[Place], name: &str) -> bool {
     let own = |place: &Place| match place {
         Place::Env(own) => Some(own.clone()),
         Place::Prefix(root) => root.rsplit_once("/envs/").map(|(_, own)| own.to_owned()),
-        Place::Named(_) | Place::Flat(_) | Place::Within(_) => None,
+        Place::Named(_) | Place::Flat(_) | Place::Aside(_) | Place::Within(_) => None,
     };
     let mut own = places.iter().filter_map(own).peekable();
     if name != "base" {
@@ -305,7 +307,7 @@ fn lies_in(places: &[Place], name: &str) -> bool {
     let of_conda = |place: &Place| match place {
         Place::Named(folder) => CONDA.contains(folder),
         Place::Prefix(root) => CONDA.iter().any(|conda| root.rsplit('/').next() == Some(*conda)),
-        Place::Env(_) | Place::Flat(_) | Place::Within(_) => false,
+        Place::Env(_) | Place::Flat(_) | Place::Aside(_) | Place::Within(_) => false,
     };
     own.peek().is_none() && places.iter().any(of_conda)
 }

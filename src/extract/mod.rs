@@ -3,6 +3,7 @@
 
 mod along;
 mod archives;
+mod aside;
 mod asked;
 mod bases;
 mod brought;
@@ -41,6 +42,7 @@ mod pythons;
 mod removed;
 mod run_time;
 mod scripts;
+mod started;
 mod steps;
 mod tag_now;
 mod thin;

@@ -9,8 +9,10 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::cuda::ElfNote;
 use crate::cuda::LdConf;
+use crate::fact::Evidence;
 use crate::fact::Fact;
 use crate::fact::FactId;
+use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::State;
 use crate::fact::Value;
@@ -280,6 +282,21 @@ impl Component {
             may_be: Vec::new(),
             hollow: false,
         }
+    }
+
+    /// The variable of the image that decides whether it uses the processor alone, whatever its build; none where its CUDA
+    /// rests on no variable.
+    pub fn switch<'a>(&self, facts: &'a Facts) -> Option<&'a str> {
+        let of = |id: &FactId| Some(facts.get(*id)).filter(|entry| entry.key == FactKey::Env)?.of.as_deref();
+        match &facts.get(self.cuda.id).evidence {
+            Evidence::Derived { from, .. } => from.iter().find_map(of),
+            Evidence::Leaf(_) => None,
+        }
+    }
+
+    /// Whether a variable of the image keeps it on the processor.
+    pub fn is_switched_off(&self, facts: &Facts) -> bool {
+        matches!(self.cuda.state, State::Absent { .. }) && self.switch(facts).is_some()
     }
 }
 

@@ -142,9 +142,10 @@ pub struct OfBase {
     /// Lists of GPUs that commands compile for, in the stages that the image is made of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arch_lists: Vec<ArchListSeen>,
-    /// What it puts behind the entrypoint of the base by CMD; an image that was read has them behind its entrypoint.
+    /// The commands that ENTRYPOINT and CMD come to, each on one line with the program by its name; of an image or its
+    /// Dockerfile alone, and not of its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<(Vec<String>, FactId)>,
+    pub starts: Option<(Vec<String>, FactId)>,
     /// Commands that install wheels of which nobody knows which they are: the number of each, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_wheels: Vec<(u32, FactId)>,

@@ -41,7 +41,9 @@ pub(super) fn step_back(facts: &Facts, components: &mut [Component], knowledge: 
     };
     let chosen: Vec<String> = components
         .iter()
-        .filter(|one| one.role == Role::Core && without(one) && by_choice(facts, one.cuda.id))
+        .filter(|one| {
+            one.role == Role::Core && without(one) && (by_choice(facts, one.cuda.id) || one.is_switched_off(facts))
+        })
         .map(|one| one.name.clone())
         .collect();
     for name in chosen {

@@ -81,10 +81,15 @@ pub(super) fn asked_of(package: &PackageSeen, ranges: &[String], place: Place<'_
     };
     let there = if package.upgrade { There::No } else { there(package, own, place) };
     let nothing_there = matches!(now, Torch::None);
-    if there == There::Yes || stays_named(package, ranges, place) {
+    let stays = if there == There::Yes { There::Yes } else { stays_named(package, ranges, place) };
+    if stays == There::Yes {
         return Some(Asked::Torch(Ok(Ask::ANY)));
     }
     let row = newest(package, own, ranges, place);
+    let will_do = row.is_some_and(|row| version_there(now).is_some_and(|it| admits(row.torch, it) == Some(true)));
+    if let (There::Perhaps(who), false) = (stays, will_do) {
+        return Some(Asked::Torch(Err(in_doubt(&who))));
+    }
     if let There::Perhaps(who) = there
         && !nothing_there
         && !row
@@ -110,13 +115,39 @@ fn version_there<'t>(now: &'t Torch<'_>) -> Option<&'t str> {
     }
 }
 
-/// Whether the command names torch as well, by an installer that keeps the one that is there then.
-fn stays_named(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> bool {
+/// Whether the torch that is there stays since the command names it as well, by an installer that prefers what is there.
+///
+/// That one turns to newer releases where too many of a package that it was told do not go with it: it has to have taken
+/// torch first, and be told none of which each release goes with one torch alone.
+fn stays_named(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> There {
     let Place { now, seen, day, .. } = place;
-    let torch = |one: &&PackageSeen| one.command == package.command && day.knowledge.is_built_framework(&one.name);
+    let together = || seen.packages.iter().filter(|one| one.command == package.command);
+    let is_torch = |one: &PackageSeen| day.knowledge.is_built_framework(&one.name);
     let fits = version_there(now).is_some_and(|it| fits(ranges, it) == Some(true));
     let stays = |one: &PackageSeen| !one.upgrade && matches!(one.version, PackageVersion::Open(_));
-    fits && seen.of_base.keeping.contains(&package.command) && seen.packages.iter().rfind(torch).is_some_and(stays)
+    let kept = together().rfind(|one| is_torch(one)).is_some_and(stays);
+    if !fits || !kept || !seen.of_base.keeping.contains(&package.command) {
+        return There::No;
+    }
+    let exact = |one: &PackageSeen| day.knowledge.torch_pins_of(&one.name).any(|row| row.torch.starts_with("=="));
+    // What another one brings along stands in front of that one, and is written where that is.
+    let place = |one: &PackageSeen| seen.facts.origins(one.fact);
+    let brought = |one: &PackageSeen| together().any(|other| other.fact.0 > one.fact.0 && place(other) == place(one));
+    let named = || together().filter(|one| !brought(one));
+    let first = together()
+        .find(|one| is_torch(one) || day.knowledge.torch_pins_of(&one.name).next().is_some())
+        .is_some_and(is_torch);
+    if first && !named().any(exact) { There::Yes } else { There::Perhaps(package.name.clone()) }
+}
+
+/// Why it cannot be told whether an installer that prefers the torch that is there keeps it.
+fn in_doubt(name: &str) -> Why {
+    Why {
+        reason: format!(
+            "the installer prefers the torch that is there, and takes a newer one where too many releases of {name} do not go with that"
+        ),
+        supply: format!("pin torch and {name} to releases that go together"),
+    }
 }
 
 /// Whether an earlier command or the base brings the package, in a version that will do.
@@ -129,17 +160,21 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
         PackageVersion::Exact(version) => own.is_empty() || admits(own, public(version)) != Some(false),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => true,
     };
-    let mut earlier = seen.packages.iter().filter(|one| one.name == package.name && one.command < package.command);
-    if earlier.any(|one| one.apart == package.apart && stays(one.command) && will_do(&one.version)) {
+    let here = |one: &&PackageSeen| one.name == package.name && one.command < package.command;
+    let fits = |one: &&PackageSeen| one.apart == package.apart && stays(one.command) && will_do(&one.version);
+    let earlier = || seen.packages.iter().filter(here).filter(fits);
+    if earlier().any(|one| one.conditional.is_none()) {
         return There::Yes;
     }
     let before = || seen.packages.iter().filter(|one| one.command < package.command && one.apart == package.apart);
     let after = |one: &&PackageSeen| one.manager == Manager::Pip && !one.alone && stays(one.command);
     let brings: Vec<(&PackageSeen, Brings)> =
         before().filter(after).map(|one| (one, brings(one, &package.name, place))).collect();
-    if brings.iter().any(|(_, brings)| *brings == Brings::Yes) {
+    if brings.iter().any(|(one, brings)| *brings == Brings::Yes && one.conditional.is_none()) {
         return There::Yes;
     }
+    let perhaps = earlier().chain(brings.iter().filter(|(_, brings)| *brings == Brings::Yes).map(|(one, _)| *one));
+    let perhaps = perhaps.map(|one| one.name.clone()).next();
     // An environment of its own does not see what the base has.
     if !package.apart && taken.is_none() {
         let of_base = |(name, version): &(&str, &str)| {
@@ -157,6 +192,9 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
     }
     if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings == Brings::Perhaps) {
         return There::Perhaps(one.name.clone());
+    }
+    if let Some(name) = perhaps {
+        return There::Perhaps(format!("the command that installs {name} on one of several ways"));
     }
     if seen.of_base.untold.iter().any(|command| *command < package.command && stays(*command)) {
         return There::Perhaps("an earlier command".to_owned());

@@ -33,6 +33,7 @@ use crate::infer::framework::installed;
 use crate::infer::framework::riding;
 use crate::infer::framework::variant_cuda;
 use crate::infer::framework::wording;
+use crate::infer::overwritten;
 use crate::infer::per_cuda;
 use crate::infer::runtime_packages;
 use crate::infer::torch;
@@ -112,6 +113,7 @@ fn of_packages(facts: &mut Facts, image: Image<'_>) -> Vec<Component> {
             found.insert(framework.component, installed(facts, framework, package, image));
         }
     }
+    overwritten::by_processor_builds(facts, &mut found, image);
     ride(facts, &mut found, seen, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
     list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));

@@ -183,7 +183,7 @@ fn as_built(
 }
 
 /// A distribution that has no CUDA build for the platform, whatever its version.
-fn without_cuda(
+pub(super) fn without_cuda(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     package: &PackageSeen,

@@ -114,6 +114,12 @@ fn asked(
 ) -> Asked {
     let knowledge = place.knowledge;
     let mut asked = Asked::default();
+    // What a variable keeps on the processor asks for none; where its value cannot be told, for what is not known.
+    match (&component.cuda.state, component.switch(facts)) {
+        (State::Absent { .. }, Some(_)) => return asked,
+        (State::Unknown(why), Some(_)) => return Asked { open: Some(why.clone()), ..asked },
+        _ => {}
+    }
     let own = components.iter().find(|one| one.name == OWN_RUNTIME).or(components.first());
     let of = |file: &&NeedsSeen| {
         file.component.as_deref().or(own.map(|own| own.name.as_str())) == Some(component.name.as_str())

@@ -23,6 +23,7 @@ mod framework;
 mod held;
 mod libraries;
 mod no_cuda;
+mod overwritten;
 mod per_cuda;
 mod places;
 mod platform;
@@ -30,6 +31,7 @@ mod python;
 mod runtime_packages;
 mod settled;
 mod stubs;
+mod switched_off;
 mod torch;
 mod torch_build;
 mod torch_pins;
@@ -151,15 +153,19 @@ fn assemble(
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    switched_off::by_environment(&mut facts, &mut components, seen, &env, knowledge);
     no_cuda::taken_back(&mut facts, &mut components, knowledge);
     choice::step_back(&facts, &mut components, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components, knowledge);
     let needs = libraries::needs(&mut facts, seen, place, &components, &env, &ld_conf);
     let platforms = platform::platforms(&mut facts, seen, &build, arch);
     let named = seen.depth == Depth::Text && seen.base_env && build.named;
+    // A Dockerfile says nothing of the programs that would ask it for a GPU.
+    let plain = seen.depth == Depth::Text && matches!(base_cuda.state, State::Absent { .. });
+    let optional = |name: &str| plain && knowledge.frameworks().iter().any(|row| row.component == name && row.optional);
     let gpu_content = named
         || matches!(build.family, Family::Cuda | Family::Framework)
-        || components.iter().any(|component| concerns_gpu(component, seen, &facts))
+        || components.iter().any(|component| concerns_gpu(component, seen, &facts, optional))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some()
@@ -203,10 +209,11 @@ fn assemble(
 /// Whether a component is a reason to ask about GPUs: it has a CUDA build, or is one without that nobody chose.
 ///
 /// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
-fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bool {
+fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts, optional: impl Fn(&str) -> bool) -> bool {
     match &component.cuda.state {
         State::Known(_) => true,
         State::Absent { .. } => choice::by_default(facts, component.cuda.id),
+        State::Unknown(_) if optional(&component.name) => false,
         State::Unknown(_) => {
             component.name != component::OWN_RUNTIME || !component.anonymous || seen.depth != Depth::Text
         }

@@ -70,6 +70,8 @@ pub struct ProcessorPackageRow {
     pub distribution: &'static str,
     /// The one with GPU code.
     pub instead: &'static str,
+    /// Whether both lie in one folder, so that the one that is installed last writes over the other.
+    pub same_folder: bool,
 }
 
 /// A word in package names that speaks for CUDA libraries inside, whichever they are.

@@ -77,6 +77,8 @@ pub struct FrameworkRow {
     pub per_cuda: Option<&'static str>,
     /// The variable that names another one.
     pub per_cuda_unless: Option<&'static str>,
+    /// The variable with the value, `NAME=value`, by which it uses the processor alone and calls nothing of CUDA.
+    pub off_by: Option<&'static str>,
 }
 
 /// A package that another one brings along.

@@ -69,7 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.gpu_content", Type::Bool, "", "something in the image concerns a GPU", ANY),
     entry("image.platforms", Type::List, "os/arch", "platforms that the image is for; absent where it is built for whatever is asked", &["FROM --platform", "manifests", "description"]),
     entry("image.entrypoint", Type::List, "words", "the program that the image starts, with the arguments that belong to it", START),
-    entry("image.starts", Type::Text, "words with blanks", "what ENTRYPOINT and CMD of the image itself say, whatever the base starts: always seen whole", START),
+    entry("image.starts", Type::List, "words with blanks", "the commands that ENTRYPOINT and CMD of the image itself come to, each behind its shell or wrapper and with the program by its name, whatever the base starts: always seen whole", START),
     entry("image.env.*", Type::Text, "", "a variable of the image's environment", ENVIRONMENT),
     entry("image.env_set", Type::List, "names", "variables that the image sets itself, beside those of its base", ENVIRONMENT),
     entry("image.env_misspelt", Type::List, "name (meant name)", "variables of the image that are named nearly like one that the container toolkit reads", ENVIRONMENT),

@@ -27,6 +27,15 @@ use crate::start::loader;
 use crate::start::runtime;
 use crate::start::user_mode;
 
+/// What keeps a component from CUDA.
+fn without_cuda(replay: Replay<'_>) -> String {
+    let name = &replay.component.name;
+    match replay.component.switch(&replay.image.facts) {
+        Some(variable) => format!("{name} is kept on the processor by {variable}"),
+        None => format!("{name} is a build without CUDA"),
+    }
+}
+
 /// What a step found, in one sentence.
 pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
     if record.result == StepResult::Unknown {
@@ -42,7 +51,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         step => matches!(step, Step::Devices | Step::Loader | Step::UserMode | Step::GpuKnown),
     };
     if record.result == StepResult::NotApplicable && about_driver && runtime::is_without_cuda(replay) {
-        return format!("{} is a build without CUDA and asks for no driver", replay.component.name);
+        return format!("{} and asks for no driver", without_cuda(replay));
     }
     let behind = matches!(record.step, Step::Libraries | Step::OpenedLater | Step::Build | Step::Runtime | Step::Code);
     if record.result == StepResult::NotApplicable {
@@ -74,7 +83,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         Step::UserMode => user_mode(replay, record),
         Step::GpuKnown => gpu_known(replay, record),
         Step::Build => match record.result {
-            StepResult::Stops(_) => format!("{} is a build without CUDA", replay.component.name),
+            StepResult::Stops(_) => without_cuda(replay),
             _ => format!("{} is a CUDA build", replay.component.name),
         },
         Step::Runtime => runtime_text(replay, record),
@@ -371,7 +380,7 @@ fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
             };
             format!("{said}: CUDA{runtime} of {name} on {asked}")
         }
-        Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
+        Outcome::CpuOnly => format!("{}: no error, and no GPU is used", without_cuda(replay)),
         Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
             format!("{said} ({name} on {gpu}{})", code::switch(replay))
         }

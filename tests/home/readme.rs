@@ -82,3 +82,24 @@ fn a_line_that_is_not_printed_is_found() {
     assert_eq!(astray(&block, "a\nb: x, 1, 2 [z]\nc\n"), ["b: x, ... [y]", "c"]);
     assert_eq!(astray(&block, "b: x, 1 [y]\nc\na\n"), ["b: x, ... [y]", "c"]);
 }
+
+/// The name by which a page is scrolled to a heading.
+fn anchor(heading: &str) -> String {
+    let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '-');
+    heading.to_ascii_lowercase().chars().filter(plain).collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn the_list_of_contents_leads_to_every_heading_in_their_order() {
+    let readme = own("README.md");
+    let mut in_block = false;
+    let mut headings = Vec::new();
+    for line in readme.lines() {
+        in_block ^= line.starts_with("```");
+        headings.extend(line.strip_prefix("## ").filter(|_| !in_block).map(anchor));
+    }
+    let list = readme.split("\n\n").find(|part| part.starts_with("Contents: ")).expect("a list of contents");
+    let links: Vec<&str> = list.split("(#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert_eq!(links, headings);
+    assert!(links.len() > 10, "{links:?}");
+}

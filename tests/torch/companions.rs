@@ -133,7 +133,17 @@ fn uv_keeps_the_torch_that_its_command_names() {
     check(
         &[
             (format!("{first}RUN uv pip install --system torch timm"), "2.3.1 12.1"),
-            (format!("{first}RUN uv pip install --system 'torch>=2' torchvision"), "2.3.1 12.1"),
+            (format!("{first}RUN uv pip install --system torch timm ultralytics"), "2.3.1 12.1"),
+            // Where it is told what goes with one torch alone, or that first, it may turn to a newer one.
+            (format!("{first}RUN uv pip install --system 'torch>=2' torchvision"), "? ?"),
+            (format!("{first}RUN uv pip install --system torch torchvision"), "? ?"),
+            (format!("{first}RUN uv pip install --system torchvision torch"), "? ?"),
+            (format!("{first}RUN uv pip install --system torch timm torchaudio torchvision"), "? ?"),
+            (format!("{first}RUN uv pip install --system timm torch"), "? ?"),
+            (
+                format!("{PY311}RUN pip install torch==2.15.0\nRUN uv pip install --system torch torchvision"),
+                "2.15.0 13.2",
+            ),
             (format!("{first}RUN uv pip install --system timm"), "2.15.0 13.2"),
             (format!("{first}RUN uv pip install --system -U torch timm"), "2.15.0 13.2"),
             (format!("{first}RUN uv pip install --system 'torch>=2.4' timm"), "2.15.0 13.2"),

@@ -97,13 +97,12 @@ impl Subject<'_> {
         }
     }
 
-    /// The words of the entrypoint and those of CMD behind it.
+    /// The commands that the image's own ENTRYPOINT and CMD start.
     fn starts(&self) -> Said {
-        let said = self.seen.into_iter().flat_map(|all| [&all.entrypoint, &all.of_base.command]).flatten();
-        let said: Vec<&(Vec<String>, FactId)> = said.collect();
-        let words: Vec<&str> = said.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
-        let lookup = if words.is_empty() { Lookup::Absent } else { text(words.join(" ")) };
-        Said::plain(lookup).on(said.last().map(|(_, fact)| *fact))
+        let said = self.seen.and_then(|all| all.of_base.starts.as_ref());
+        let said = said.filter(|(commands, _)| !commands.is_empty());
+        let lookup = said.map_or(Lookup::Absent, |(commands, _)| list(commands.iter().cloned()));
+        Said::plain(lookup).on(said.map(|(_, fact)| *fact))
     }
 
     /// The variables that the input itself sets; an image does not tell them from those of its base.

@@ -142,7 +142,9 @@ impl Subject<'_> {
         let unread = |entry: &Entry| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_));
         // What the base image brings along is no reason to want a GPU.
         let installed = |one: &Component| one.role != Role::Container && !one.anonymous;
-        let has_code = |one: &Component| installed(one) && !matches!(one.cuda.state, State::Absent { .. });
+        let off = |one: &Component| one.is_switched_off(&self.image.facts);
+        let has_code =
+            |one: &Component| installed(one) && (!matches!(one.cuda.state, State::Absent { .. }) || off(one));
         let silent = !certain || all.facts.iter().any(|(_, entry)| unread(entry));
         if found.is_empty() || silent || self.image.components.iter().any(has_code) {
             return Said::plain(Lookup::Absent);
@@ -331,6 +333,11 @@ impl Subject<'_> {
         let named = |package: &&PackageSeen| package.name == framework && package.manager == Manager::Pip;
         let Some(last) = all.packages.iter().rev().find(named) else { return Said::plain(Lookup::Absent) };
         let Offered::Beside(builds) = &last.offered else { return Said::plain(Lookup::Absent) };
+        // What a later command brings along was not chosen here.
+        let version = find(self.image, FactKey::ComponentVersion, framework);
+        if version.is_some_and(|version| !rests_on(self.image, version, last.fact)) {
+            return Said::plain(Lookup::Absent);
+        }
         let chosen = self.image.components.iter().find(|component| component.name == framework);
         let cuda = chosen.map(|component| &component.cuda.state);
         let lookup = match (fact_text(self.image, FactKey::ComponentVariant, framework), cuda) {
@@ -393,6 +400,15 @@ fn newest(image: &ImageFacts, evidence: &Evidence) -> bool {
             of.key == FactKey::Package && matches!(of.evidence, Evidence::Derived { by: Derivation::Newest, .. })
         }),
         _ => false,
+    }
+}
+
+/// Whether a fact rests on another.
+fn rests_on(image: &ImageFacts, id: FactId, on: FactId) -> bool {
+    match &image.facts.get(id).evidence {
+        _ if id == on => true,
+        Evidence::Derived { from, .. } => from.iter().any(|from| from.0 < id.0 && rests_on(image, *from, on)),
+        Evidence::Leaf(_) => false,
     }
 }
 

@@ -179,7 +179,7 @@ macro_rules! every_table {
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
         optional: Flag, repositories: Strs, archives: Strs, compiles: Flag, per_cuda: OptStr,
-        per_cuda_unless: OptStr, ptx_doubted: OptStr, imports_code: OptStr,
+        per_cuda_unless: OptStr, off_by: OptStr, ptx_doubted: OptStr, imports_code: OptStr,
     }
     driver_packages: DriverPackageRow by [name] {
         name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag, through: Flag, releases: Strs,
@@ -203,7 +203,7 @@ macro_rules! every_table {
     companion_packages: CompanionPackageRow by [distribution] { distribution: Str, from: OptCuda, brings: Strs }
     own_pages: OwnPageRow by [page] { page: Str }
     library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda }
-    processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str }
+    processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str, same_folder: Flag }
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag,
         with: OptStr, builds: Strs, whole: Strs,

@@ -114,6 +114,24 @@ fn loops_are_gone_through_as_the_shell_would() {
         ("f() { a $2; }; f $(x) 1", vec!["a ?"]),
         ("f() { a $2; }; f \"$(x)\" 1", vec!["a 1"]),
         ("break; a", vec!["a"]),
+        // A script may end before its last command, and end well.
+        ("if ! x; then exit 0; fi; a", vec!["~x", "~exit 0", "~a"]),
+        ("x || exit 0; a", vec!["x", "~exit 0", "~a"]),
+        ("if x; then exit; fi; a; (b)", vec!["~x", "~exit", "~a", "~b"]),
+        ("if x; then a; exit $?; fi; b", vec!["~x", "~a", "~exit", "~b"]),
+        ("f() { if x; then exit 0; fi; }; f; a", vec!["~x", "~exit 0", "~a"]),
+        ("for v in 1 2; do x && exit 0; a $v; done; b", vec!["x", "exit 0", "~a 1", "~x", "~exit 0", "~a 2", "~b"]),
+        ("a; exit 0; b", vec!["a", "exit 0"]),
+        // With an error it ends the build; and a shell of its own ends alone.
+        ("if ! x; then exit 1; fi; a", vec!["x", "a"]),
+        ("x || exit; a", vec!["x", "~exit", "a"]),
+        ("x || exit $?; a", vec!["x", "~exit", "a"]),
+        ("x || { b; exit 2; }; a", vec!["x", "~b", "~exit 2", "a"]),
+        ("(x || exit 0; b); a", vec!["x", "~exit 0", "~b", "a"]),
+        ("sh -c 'x || exit 0; b'; a", vec!["x", "~exit 0", "~b", "a"]),
+        ("x | exit 0; a", vec!["x", "exit 0", "a"]),
+        ("if [ 1 = 2 ]; then exit 0; fi; a", vec!["a"]),
+        ("echo exit 0; a", vec!["echo exit 0", "a"]),
         ("while :", vec!["~:"]),
     ] {
         let said = taken(text);
