@@ -81,9 +81,8 @@ pub(super) fn named(copy: &CopyInstruction, image: Option<&ImageReference>, know
                 let held = image.map(|image| held(image, knowledge)).unwrap_or_default();
                 found.extend(held.iter().filter(|soname| soname.starts_with(start)).map(|soname| here(soname)));
             }
-            Some(_) => {}
             None if is_library(source, knowledge) => found.push(here(name)),
-            None => {}
+            Some(_) | None => {}
         }
     }
     found
