@@ -71,7 +71,9 @@ fn folders(seen: &Observations, evaluated: &Evaluated) -> Folders {
     let listed = |name: &str| texts(name).flat_map(|text| text.split(':')).filter(|one| !one.is_empty());
     // Python looks beside the script that it starts, and in the working directory.
     let started = seen.of_base.starts.iter().flat_map(|(commands, _)| commands);
-    let scripts = started.flat_map(|command| command.split(' ')).filter(|word| word.ends_with(".py"));
+    let scripts = started
+        .flat_map(|command| command.split(' '))
+        .filter(|word| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "py"));
     let script = |path: &str| absolute(&evaluated.folder, path).rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let own = Some(evaluated.folder.to_string()).filter(|folder| folder != "/");
     let named = listed(FOLDERS).map(|folder| absolute(&evaluated.folder, folder));

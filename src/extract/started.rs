@@ -44,7 +44,7 @@ impl Said<'_> {
         if self.instruction.json.is_some() {
             return listed(self.instruction);
         }
-        let own = self.shell.map(listed).unwrap_or_else(|| SHELL.map(str::to_owned).to_vec());
+        let own = self.shell.map_or_else(|| SHELL.map(str::to_owned).to_vec(), listed);
         own.into_iter().chain([self.instruction.arguments.text().to_owned()]).collect()
     }
 }

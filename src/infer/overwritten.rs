@@ -24,7 +24,9 @@ pub(super) fn by_processor_builds(facts: &mut Facts, found: &mut BTreeMap<&'stat
         let of = |name: &'static str| {
             seen.packages.iter().filter(move |one| one.manager == Manager::Pip && one.name == name)
         };
-        let (Some(gpu), Some(plain)) = (of(row.instead).last(), of(row.distribution).last()) else { continue };
+        let (Some(gpu), Some(plain)) = (of(row.instead).next_back(), of(row.distribution).next_back()) else {
+            continue;
+        };
         let Some(framework) = knowledge.framework(row.instead) else { continue };
         if plain.command < gpu.command || plain.apart != gpu.apart || !found.contains_key(framework.component) {
             continue;
