@@ -85,6 +85,7 @@ pub(crate) fn judge_and_list(run: Run<'_>, subjects: Vec<Subject>, errors: Vec<I
     let mut judge = Judge::new(run, &subjects, book, Detail::Everything);
     // A line that cannot be read is told here of every file.
     judge.settings.persona = judge.settings.persona.max(Persona::Pedantic);
+    let errors = judge.head(errors).errors;
     files::files(judge.each(subjects), &errors, &mut streams::out())?;
     tell_unread(&errors, run.options)?;
     Ok(if errors.is_empty() || run.options.exit.allow_incomplete { Exit::Clean } else { Exit::Broken })

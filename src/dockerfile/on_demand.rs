@@ -32,14 +32,12 @@ impl OnDemand {
 
     /// What it says, for one look: nothing of it is kept.
     pub fn once(&self) -> Cow<'_, Dockerfile> {
-        match self.read.get() {
-            Some(read) => Cow::Borrowed(read),
-            None => {
-                let read = Dockerfile::parse(&self.text);
-                self.silent.get_or_init(|| is_silent(&read));
-                Cow::Owned(read)
-            }
+        if let Some(read) = self.read.get() {
+            return Cow::Borrowed(read);
         }
+        let read = Dockerfile::parse(&self.text);
+        self.silent.get_or_init(|| is_silent(&read));
+        Cow::Owned(read)
     }
 
     /// Whether nothing is wrong with it and none of its comments, nor any in a here-document, can speak to imagelint;
