@@ -237,13 +237,11 @@ fn of_index(seen: &Observations, name: &str, knowledge: Knowledge) -> bool {
         && package.is_some_and(|package| {
             package.manager == Manager::Pip
                 && match &package.version {
-                    PackageVersion::Exact(version) => match version.split_once('+') {
-                        Some((_, local)) => variant_cuda(local).is_some(),
-                        None => {
-                            let alone = !knowledge.has_build_index(name) && knowledge.own_indexes(name).is_empty();
-                            (package.offered == Offered::Default || alone) && package.variant.is_none()
-                        }
-                    },
+                    PackageVersion::Exact(version) => {
+                        let alone = !knowledge.has_build_index(name) && knowledge.own_indexes(name).is_empty();
+                        let by_itself = || (package.offered == Offered::Default || alone) && package.variant.is_none();
+                        version.split_once('+').map_or_else(by_itself, |(_, local)| variant_cuda(local).is_some())
+                    }
                     PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
                 }
         })

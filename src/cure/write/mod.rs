@@ -171,18 +171,16 @@ fn variables(case: &Case<'_>, texts: &Texts<'_>, list: &[(String, String)]) -> V
     let mut others = Vec::new();
     let now = |name: &str| case.image.env.get(name).known().map_or("", String::as_str);
     for (name, value) in list {
-        match value_of(case, name).filter(|(source, _)| *source == texts.source) {
-            Some((_, span)) => {
-                let written = texts.text.get(span.start..span.end).unwrap_or_default();
-                let new = extended(written, now(name), value).unwrap_or_else(|| requoted(written, value));
-                edits.push(texts.edit(span, new));
-            }
+        let own = value_of(case, name).filter(|(source, _)| *source == texts.source);
+        if let Some((_, span)) = own {
+            let written = texts.text.get(span.start..span.end).unwrap_or_default();
+            let new = extended(written, now(name), value).unwrap_or_else(|| requoted(written, value));
+            edits.push(texts.edit(span, new));
+        } else {
             // What the base says stays what it says.
-            None => {
-                let own = format!("${{{name}}}");
-                let longer = if now(name).is_empty() { None } else { extended(&own, now(name), value) };
-                others.push(format!("{name}={}", longer.unwrap_or_else(|| quoted(value))));
-            }
+            let of_base = format!("${{{name}}}");
+            let longer = if now(name).is_empty() { None } else { extended(&of_base, now(name), value) };
+            others.push(format!("{name}={}", longer.unwrap_or_else(|| quoted(value))));
         }
     }
     if !others.is_empty() {

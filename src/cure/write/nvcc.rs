@@ -163,10 +163,11 @@ fn newest(list: &ArchListSeen) -> Option<String> {
 /// The edit that adds code for these GPUs to the options of one command.
 fn longer(text: &str, options: &[Said], new: &[New]) -> Option<(Span, String)> {
     let of_one = |one: &New| {
-        let number = one.number.clone();
-        one.kinds().map(move |kind| format!(" -gencode arch=compute_{number},code={kind}_{number}")).collect::<String>()
+        let number = &one.number;
+        let said = |kind: &str| format!(" -gencode arch=compute_{number},code={kind}_{number}");
+        one.kinds().map(said).collect::<Vec<String>>()
     };
-    let more: String = new.iter().map(of_one).collect();
+    let more: String = new.iter().flat_map(of_one).collect();
     let last = |of: Of| options.iter().rfind(|option| option.of == of);
     let value = |option: &Said| text.get(option.value.start..option.value.end);
     if let Some(gencode) = last(Of::Gencode) {
