@@ -23,7 +23,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli/progress.rs"]),
     ("ignore", &["cli/", "fleet/"]),
     ("jiff", &["*"]),
-    ("memchr", &["elf/"]),
+    ("memchr", &["elf/", "report/thin.rs"]),
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "toml_reader.rs"]),
     ("mimalloc", &["main.rs"]),
     ("pep440_rs", &["install/"]),

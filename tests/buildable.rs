@@ -292,3 +292,47 @@ fn a_cuda_that_an_image_asks_for_by_its_version_alone_is_lowered_where_it_is_wri
     let (texts, _) = fixed(T4, &[("Dockerfile", &file("13.1"))], &["--unsafe-fixes"]);
     assert_eq!(texts[0], file("13.1"), "another CUDA is another image");
 }
+
+/// Each of them ends where the other is built for another CUDA major.
+#[test]
+fn what_goes_with_the_framework_follows_it_from_another_command() {
+    let index = "--extra-index-url https://download.pytorch.org/whl/cu118";
+    let from = "FROM python:3.11-slim\n";
+    let of = |text: &str| {
+        let file = format!("{from}{text}\n");
+        place(("old", "Tesla T4", "470.223.02"), &[("Dockerfile", file.as_str())])
+    };
+    for (text, expected) in [
+        (
+            "RUN pip install torch==2.4.0\nRUN pip install torchvision==0.19.0 torchaudio==2.4.0",
+            format!(
+                "RUN pip install torch==2.4.0+cu118 {index}\nRUN pip install torchvision==0.19.0 {index} torchaudio==2.4.0"
+            ),
+        ),
+        (
+            "RUN pip install torch==2.4.0 && pip install torchvision==0.19.0",
+            format!("RUN pip install torch==2.4.0+cu118 {index} && pip install torchvision==0.19.0 {index}"),
+        ),
+        (
+            "RUN pip install torchvision==0.19.0\nRUN pip install torch==2.4.0",
+            format!("RUN pip install torchvision==0.19.0 {index}\nRUN pip install torch==2.4.0+cu118 {index}"),
+        ),
+    ] {
+        let place = of(text);
+        place.run(&["check", "--fix", "Dockerfile"]);
+        let told = self::text(&place, "Dockerfile");
+        assert_eq!(told, format!("{from}{expected}\n"), "{text}");
+        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0, "{text}");
+    }
+    // Where its command takes no index it stays what it is, and nothing is written.
+    for text in [
+        "RUN pip install torch==2.4.0\nRUN pip install --index-url https://download.pytorch.org/whl/cu121 torchvision==0.19.0",
+        "RUN pip install torch==2.4.0\nRUN pip install torchvision==0.19.0+cu121 -f https://download.pytorch.org/whl/torch_stable.html",
+    ] {
+        let place = of(text);
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let told = self::text(&place, "Dockerfile");
+        let mixed = told.contains("torch==2.4.0+cu118") && told.contains("cu121");
+        assert!(!mixed, "{told}");
+    }
+}

@@ -7,6 +7,8 @@ mod chains;
 mod images;
 #[path = "cure/libraries.rs"]
 mod libraries;
+#[path = "cure/lists.rs"]
+mod lists;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;

@@ -382,10 +382,10 @@ fn a_report_that_is_longer_than_the_memory_is_judged_again() {
     assert!(peak < MOST_MEMORY, "{peak} bytes");
     // And one that is longer than any is an error, told before it is read.
     let file = fs::File::options().write(true).open(&path).expect("a file");
-    file.set_len((1 << 30) + 1).expect("a hole");
+    file.set_len((4 << 30) + 1).expect("a hole");
     let (output, _) = limited(folder.path(), &["check", &path]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("longer than 1073741824 bytes"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("longer than 4294967296 bytes"));
 }
 
 #[test]

@@ -417,3 +417,128 @@ fn of_builds_that_start_alike_the_difference_is_told() {
     assert!(because.iter().any(|why| why.contains("is the build for CUDA 12.")), "{because:?}");
     assert!(because.iter().all(|why| !why.contains("installs more")), "{because:?}");
 }
+
+#[test]
+fn where_only_ptx_carries_an_image_the_images_that_need_none_are_told_as_well() {
+    let place = with(&[pool("t4", "T4", "450.80.02"), pool("b200", "B200", "580.95.05")]);
+    let report = recommend(&place, &["--torch", "--limit", "2"]);
+    let first = &combinations(&report)[0];
+    assert!(first["unseen"] == true && first["pools"].to_string().contains("jit"), "{report}");
+    let split = report["split"].as_array().expect("a split");
+    let on: Vec<String> = split.iter().map(|part| part["on"].to_string()).collect();
+    assert_eq!(on, [r#"["t4"]"#, r#"["b200"]"#], "{report}");
+    for part in split {
+        assert!(!part["combination"]["pools"].to_string().contains("jit"), "{part}");
+        let own = part["on"][0].as_str().expect("a pool");
+        let fates = checked(&place, part["combination"]["dockerfile"].as_str().expect("a text"));
+        assert!(fates.contains(&format!("{own} starts")), "{fates:?}");
+    }
+    let text = out(&place.run(&["recommend", "--torch", "--limit", "2"]));
+    assert!(text.contains("Without code that is compiled at start-up: an image each for t4 | b200"), "{text}");
+    // What starts everywhere with its own code is told alone.
+    for drivers in [["535.161.08", "580.95.05"], ["570.211.01", "570.211.01"]] {
+        let [old, new] = drivers;
+        let report =
+            recommend(&with(&[pool("t4", "T4", old), pool("b200", "B200", new)]), &["--torch", "--limit", "2"]);
+        assert!(!combinations(&report)[0]["pools"].to_string().contains("jit"), "{report}");
+        assert!(report["split"].as_array().is_some_and(Vec::is_empty), "{report}");
+    }
+}
+
+#[test]
+fn on_a_base_that_was_named_the_build_for_its_cuda_comes_first() {
+    let gke = "[[pool]]\nname = \"g\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"gke\"\n";
+    for (base, cuda) in [("12.4.1-runtime-ubuntu22.04", "12"), ("11.8.0-base-ubuntu22.04", "11")] {
+        for pools in [gke.to_owned(), pool("a", "A100", "535.161.08"), pool("h", "H100", "570.211.01")] {
+            let place = with(&[pools]);
+            let base = format!("nvidia/cuda:{base}");
+            let report = recommend(&place, &["--torch", "--base", &base, "--limit", "1"]);
+            let first = &combinations(&report)[0];
+            assert_eq!(first["cuda"].as_str().and_then(|own| own.split('.').next()), Some(cuda), "{base}: {report}");
+            place.file("Dockerfile", first["dockerfile"].as_str().expect("a text"));
+            let done = place.run(&["check", "--fail-on", "warning", "Dockerfile"]);
+            assert_eq!(code(&done), 0, "{}", out(&done));
+        }
+    }
+    // Where no build for its CUDA starts the others are told.
+    let place = with(&[pool("old", "T4", "470.182.03")]);
+    let base = "nvidia/cuda:11.8.0-base-ubuntu22.04";
+    let report = recommend(&place, &["--torch", ">=2.0", "--base", base, "--limit", "1"]);
+    assert!(combinations(&report).iter().all(|one| one["packages"][0]["build"] == "cu118"), "{report}");
+}
+
+#[test]
+fn behind_the_directory_of_the_driver_the_reason_is_the_driver() {
+    for (driver, wish) in [("535.161.08", ">=2.15"), ("450.80.02", ">=2.13")] {
+        let gke = format!("[[pool]]\nname = \"g\"\ngpu = \"A100\"\ndriver = \"{driver}\"\nlaunch = \"gke\"\n");
+        for base in [&["--base", "python"][..], &[]] {
+            let report = recommend(&with(std::slice::from_ref(&gke)), &[&["--torch", wish], base].concat());
+            for one in report["rejected"].as_array().expect("rejected") {
+                assert_eq!(one["pools"][0]["outcome"], "insufficient-driver", "{driver} {base:?}: {one}");
+            }
+            assert_ne!(report["undetermined"]["combinations"].as_u64(), None);
+        }
+    }
+}
+
+/// A wheel that no index of builds has is the one of the default index, whatever torch is beside it.
+#[test]
+fn a_wheel_of_one_cuda_is_carried_to_no_other_by_the_torch_beside_it() {
+    let place = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
+    let page = "https://download.pytorch.org/whl/cu118";
+    for (packages, option, starts) in [
+        ("torch==2.7.1+cu118 vllm==0.10.1.1", "--index-url", false),
+        ("torch==2.7.1+cu118 vllm==0.10.1.1", "--extra-index-url", false),
+        ("torch==2.7.1+cu118 xformers==0.0.31.post1", "--index-url", true),
+        ("torch==2.7.1+cu118", "--index-url", true),
+    ] {
+        let text = format!(
+            "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip install {packages} {option} {page}\n"
+        );
+        let fates = checked(&place, &text);
+        assert_eq!(fates.contains(&"a100 starts".to_owned()), starts, "{packages} {option}: {fates:?}");
+    }
+    let report = recommend(&place, &["--torch", ">=2.4", "--with", "vllm", "--limit", "3"]);
+    for one in combinations(&report) {
+        let text = one["dockerfile"].as_str().expect("a text");
+        assert!(
+            !text.contains("cu118") && checked(&place, text).iter().all(|fate| fate.ends_with(" starts")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn older_bases_are_tried_without_a_wish_for_them_where_nothing_else_starts() {
+    let place = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
+    for wish in [&["--jax"][..], &["--with", "jax[cuda12]"]] {
+        let report = recommend(&place, &[wish, &["--limit", "1"]].concat());
+        let first = combinations(&report).first().unwrap_or_else(|| panic!("{report}"));
+        assert_eq!(first["base"], "nvidia/cuda:12.0.1-base-ubuntu22.04", "{report}");
+        let fates = checked(&place, first["dockerfile"].as_str().expect("a text"));
+        assert!(fates.iter().all(|fate| fate.ends_with(" starts")), "{fates:?}");
+    }
+    // Where another starts they are not told.
+    let place = with(&[pool("a100", "A100", "535.161.08")]);
+    let report = recommend(&place, &["--jax", "--limit", "9"]);
+    assert!(combinations(&report).iter().all(|one| one["base"] != "nvidia/cuda:12.0.1-base-ubuntu22.04"), "{report}");
+}
+
+#[test]
+fn an_older_driver_that_does_as_well_is_told_as_such() {
+    let place = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
+    let wish = ["--torch", "2.4", "--base", "nvidia/cuda", "--limit", "1"];
+    let report = recommend(&place, &wish);
+    let of = |name: &str| {
+        let pools = combinations(&report)[0]["pools"].as_array().cloned().unwrap_or_default();
+        pools.into_iter().find(|one| one["pool"] == name).expect("a pool")
+    };
+    let smallest = of("t4")["smallest_driver"].as_str().expect("a driver").to_owned();
+    let older = smallest.split('.').next().and_then(|major| major.parse::<u32>().ok()) > Some(470);
+    assert_eq!(of("t4")["below"], older, "{report}");
+    assert_eq!(of("a100")["below"], false, "{report}");
+    let text = out(&place.run(&[&["recommend"], &wish[..]].concat()));
+    assert_eq!(text.contains(&format!("t4 from {smallest} (its own older one does as well)")), older, "{text}");
+    assert!(older, "a pool below a gap: {report}");
+}

@@ -370,3 +370,18 @@ fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
         assert!(pool["largest"].is_null(), "{pool}");
     }
 }
+
+/// What starts by another route starts.
+#[test]
+fn an_end_that_is_another_has_its_own_sign() {
+    let place = Place::bare();
+    let pool = "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nplatform = \"linux/amd64\"\n\
+                launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    place.file("fleet.toml", pool);
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.1+cu124\n");
+    for (change, sign) in [("a.driver=550.54.15", "✅ "), ("a.driver=390.157", "❌ ")] {
+        let text = out(&place.run(&["fleet", "what-if", "Dockerfile", "--set", change, "--format", "markdown"]));
+        let row = text.lines().find(|line| line.starts_with("| `Dockerfile` ")).unwrap_or_else(|| panic!("{text}"));
+        assert!(row.contains(sign) && !row.contains("❓"), "{row}");
+    }
+}

@@ -16,8 +16,8 @@ use crate::report::escape::clean;
 use crate::report::model;
 use crate::source::Sources;
 
-/// The longest report: that of some 3,000 images and 20 pools. Of it only what was seen is ever in memory.
-const LONGEST: u64 = 1 << 30;
+/// The longest report: that of some 4,000 images and 20 pools. Of it only what was seen is ever in memory.
+const LONGEST: u64 = 4 << 30;
 /// The longest that is taken from a pipe, and held in memory.
 pub(super) const LONGEST_PIPED: u64 = 64 << 20;
 /// What is read of it at a time.

@@ -53,10 +53,18 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
         let to_written = format!("{}:{to}", without.strip_suffix(&format!(":{tag}"))?);
         ImageReference::parse(&to_written).ok()?;
         let (instead, safety) = if digest.is_empty() { ("", safety) } else { (", and its digest", Safety::Manual) };
+        // Of most months nobody says which tags they have.
+        let (title, safety) = match supposed_month(case.knowledge(), &repository, &to) {
+            Some(month) => {
+                let like = tag.split_once('-').map_or(tag, |(_, rest)| rest);
+                (format!("take the month {month} of {name}, where it has a tag like {like}{instead}"), Safety::Manual)
+            }
+            None => (format!("take the tag {to} of {name}{instead}"), safety),
+        };
         Some(Candidate {
             kind: Kind::BaseTag,
             step,
-            title: format!("take the tag {to} of {name}{instead}"),
+            title,
             safety,
             wish: Wish::Base { from: written.clone(), to: to_written },
         })
@@ -80,6 +88,20 @@ pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
         wish: Wish::Base { from: written.to_string(), to },
     };
     libraries::bases(case).into_iter().enumerate().map(of_image).collect()
+}
+
+/// The CUDA of the base that a change takes, where its tag tells it.
+pub(super) fn cuda_of(wish: &Wish) -> Option<CudaVersion> {
+    match wish {
+        Wish::Base { to, .. } => cuda_of_tag(to),
+        _ => None,
+    }
+}
+
+/// The CUDA that the tag of a CUDA base image tells.
+pub(super) fn cuda_of_tag(image: &str) -> Option<CudaVersion> {
+    let (_, tag) = image.rsplit_once(':')?;
+    CudaTag::of(tag)?.version.parse().ok()
 }
 
 /// How far a tag is: its operating system, its word for cuDNN, its CUDA, older patches, and then its name.
@@ -221,6 +243,14 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool,
         (from, now) => (to, from.is_some() && now.is_some(), Safety::Manual),
     };
     ranked.into_iter().map(|(.., tag)| of_tag(tag)).collect()
+}
+
+/// The month of a tag of which the tables do not say that there is one like it.
+fn supposed_month(knowledge: Knowledge, repository: &str, tag: &str) -> Option<&'static str> {
+    let family = knowledge.base_family(repository).filter(|family| family.monthly)?;
+    let row = knowledge.ngc_release(family, tag)?;
+    let plain = family.month_tag.is_some_and(|own| row.torch.is_some() && own.replace("{month}", row.month) == tag);
+    (!plain && knowledge.framework_image(repository, tag).is_none()).then_some(row.month)
 }
 
 /// The release of what an image is there for: that of its month, else the number at the beginning of its tag.

@@ -1,6 +1,7 @@
 //! Whether an image whose packages are others still builds, as far as its texts and the tables tell: hashes are of one
 //! wheel, bounds are for one release, and a build lies in the indexes that have it and in no other.
 
+use crate::cuda::CudaVersion;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::wish::package_of;
@@ -12,6 +13,7 @@ use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::infer::variant_cuda;
 use crate::install::EVERY_BUILD;
 use crate::install::admits;
 use crate::install::public;
@@ -26,6 +28,7 @@ const HASHED: &str = "by hand: the hashes beside it are those of other wheels";
 const UNHASHED: &str = "by hand: what it depends on needs hashes of its own";
 const BOUNDED: &str = "by hand: another list bounds it to another release";
 const UNTOLD: &str = "by hand: the tables do not say that what goes with it is built for that CUDA";
+const BEHIND: &str = "by hand: what goes with it is asked for by another command, and stays a build for another CUDA";
 const NOWHERE: &str = "by hand: no index that the command asks is known to have it";
 
 /// What asks for wheels by their hashes.
@@ -67,12 +70,11 @@ pub(super) fn hindrance(
     edits: &[TextEdit],
     after: &Observations,
 ) -> Option<&'static str> {
-    if matches!(wish, Wish::Whole { .. }) {
-        let beside = edits.iter().any(|edit| has_hashes(case, edit.source, edit.span));
-        return (beside || asks_for_hashes(case)).then_some(UNHASHED);
+    if brings_more(wish) && asks_for_hashes(case) {
+        return Some(UNHASHED);
     }
     let wanted = wanted(wish);
-    if wanted.is_empty() && !matches!(wish, Wish::Extra { .. } | Wish::Name { .. }) {
+    if wanted.is_empty() && !renames(wish) {
         return None;
     }
     if edits.iter().any(|edit| has_hashes(case, edit.source, edit.span)) {
@@ -85,7 +87,26 @@ pub(super) fn hindrance(
     {
         return Some(UNTOLD);
     }
+    if wanted.iter().any(|one| one.build.is_some_and(|build| stays_behind(case, one, build, after))) {
+        return Some(BEHIND);
+    }
     (!are_offered(case, &wanted, edits, after)).then_some(NOWHERE)
+}
+
+/// Whether packages that nothing names come with a wish.
+fn brings_more(wish: &Wish) -> bool {
+    match wish {
+        Wish::All(list) => list.iter().any(brings_more),
+        one => matches!(one, Wish::Whole { .. } | Wish::Extra { .. }),
+    }
+}
+
+/// Whether a package is another one with a wish.
+fn renames(wish: &Wish) -> bool {
+    match wish {
+        Wish::All(list) => list.iter().any(renames),
+        one => matches!(one, Wish::Extra { .. } | Wish::Name { .. }),
+    }
 }
 
 /// Whether something with GPU code of its own goes to another build with what is wanted, and no table says that it is
@@ -107,6 +128,32 @@ fn goes_untold(case: &Case<'_>, wanted: &Wanted<'_>, build: &str, after: &Observ
     follows.any(|one| {
         let before = package_of(&case.seen, &one.name).and_then(chosen);
         chosen(one).as_deref() == Some(build) && before.as_deref() != Some(build)
+    })
+}
+
+/// Whether what goes with the framework, build by build, stays one for another CUDA major: each is loaded by the other.
+fn stays_behind(case: &Case<'_>, wanted: &Wanted<'_>, build: &str, after: &Observations) -> bool {
+    let knowledge = case.knowledge();
+    let major = |tag: &str| variant_cuda(tag).map(CudaVersion::major);
+    let arch = case.platform.split('/').nth(1).unwrap_or_default();
+    let of_index = || {
+        let row = knowledge.torch(wanted.version).filter(|_| knowledge.is_built_framework(wanted.name))?;
+        row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
+    };
+    let pinned = |one: &&PackageSeen| {
+        one.manager == Manager::Pip
+            && knowledge.is_built_with_torch(&one.name)
+            && matches!(one.version, PackageVersion::Exact(_))
+    };
+    after.packages.iter().filter(pinned).any(|one| {
+        let tag = match (local(case, one), &one.offered) {
+            (Some(local), _) => Some(local),
+            (None, Offered::Only(tag)) => Some(tag.as_str()),
+            (None, Offered::Beside(tags)) if tags.iter().any(|tag| tag == build) => Some(build),
+            (None, Offered::Default | Offered::Beside(_)) => of_index(),
+            (None, Offered::Unknown(_)) => None,
+        };
+        tag.is_some_and(|tag| major(tag).is_some_and(|own| Some(own) != major(build)))
     })
 }
 

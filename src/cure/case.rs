@@ -173,8 +173,9 @@ impl<'a> Case<'a> {
         walls && (starts_somewhere(verdict) || none_stops())
     }
 
-    /// Whether a step passes that could not be told or stopped it on some host, and no step ends worse than it did. Where
-    /// nothing could be told on any host, and it starts on some, what could not be told may stop it on others.
+    /// Whether a step passes that could not be told or stopped it on some host, and no step ends worse than it did or
+    /// cannot be told for what was known before. Where nothing could be told on any host, and it starts on some, what
+    /// could not be told may stop it on others.
     fn is_narrower(&self, was: &Ends, verdict: &model::Verdict, told: &model::Subject) -> bool {
         let before = |step: &str| was.get(step).copied().unwrap_or_default();
         let is = ends(verdict);
@@ -182,16 +183,21 @@ impl<'a> Case<'a> {
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let no_worse = |step: &model::Step| {
             let settled = told_apart && before(&step.step) == Worst::Unknown;
-            settled || worst(step) <= before(&step.step) || (step.result == "unknown" && self.was_open(step, told))
+            let as_before = worst(step) <= before(&step.step) && !self.is_newly_open(step, told);
+            settled || as_before || (step.result == "unknown" && self.was_open(step, told))
         };
         is.iter().any(|(step, end)| *end == Worst::Passes && before(step) != Worst::Passes) && steps.all(no_worse)
     }
 
     /// Whether a step cannot be told for what was not known before the change either.
     fn was_open(&self, step: &model::Step, told: &model::Subject) -> bool {
-        let unknown = |id: &&String| told.facts.iter().find(|fact| fact.id == **id && fact.state == "unknown");
-        let mut keys = step.facts.iter().filter_map(|id| unknown(&id)).map(|fact| &fact.key).peekable();
+        let mut keys = unknown(step, told).peekable();
         keys.peek().is_some() && keys.all(|key| self.open.contains(key))
+    }
+
+    /// Whether a step cannot be told for something that was known before the change.
+    fn is_newly_open(&self, step: &model::Step, told: &model::Subject) -> bool {
+        step.result == "unknown" && unknown(step, told).any(|key| !self.open.contains(key))
     }
 
     pub(super) fn knowledge(&self) -> Knowledge {
@@ -249,6 +255,12 @@ pub(super) fn platforms_of(judged: &model::Subject, settings: Settings<'_>) -> V
 fn aimed<'a>(aim: Aim, before: &'a model::Subject, fleet: &'a Fleet) -> impl Iterator<Item = &'a Pool> {
     let takes = move |pool: &&Pool| whole(before).any(|one| one.pool == pool.name.value && aim.takes(&one.fate));
     fleet.pools.iter().filter(takes)
+}
+
+/// The facts that a step asks for and that are not known.
+fn unknown<'a>(step: &'a model::Step, told: &'a model::Subject) -> impl Iterator<Item = &'a String> {
+    let of = |id: &'a String| told.facts.iter().find(|fact| fact.id == *id && fact.state == "unknown");
+    step.facts.iter().filter_map(of).map(|fact| &fact.key)
 }
 
 /// Whether it starts on some of the hosts that the pool may be, and not on all.

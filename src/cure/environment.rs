@@ -83,6 +83,8 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
         let conditions = |name: &&str| name.starts_with(REQUIRING) && *name != REQUIREMENT && *name != CSV_MOUNTS;
         let conditions: Vec<&str> = names.iter().copied().filter(conditions).filter(asks).collect();
         let privileged: Vec<&str> = names.into_iter().filter(|name| PRIVILEGED.contains(name)).filter(asks).collect();
+        let both = [conditions.as_slice(), &privileged].concat();
+        let mixed = !conditions.is_empty() && !privileged.is_empty();
         for list in [conditions, privileged] {
             for name in &list {
                 set(&[(name, "")], Safety::Unsafe);
@@ -90,6 +92,9 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
             if list.len() > 1 {
                 set(&list.iter().map(|name| (*name, "")).collect::<Vec<_>>(), Safety::Unsafe);
             }
+        }
+        if mixed {
+            set(&both.iter().map(|name| (*name, "")).collect::<Vec<_>>(), Safety::Unsafe);
         }
     }
     if own(case, SEARCH_PATH) {
@@ -190,50 +195,4 @@ fn names(text: &str, name: &str) -> bool {
         let one = one.strip_prefix('{').map_or(one, |inner| inner.trim_start_matches(['!', '#']));
         one.strip_prefix(name).is_some_and(|rest| !goes_on(rest))
     })
-}
-
-/// GPUs of the pools, in lists of what extensions are compiled for.
-pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
-    if !case.ends("no-kernel-image") {
-        return Vec::new();
-    }
-    let knowledge = case.knowledge();
-    let mut missing: Vec<String> = Vec::new();
-    for pool in case.aimed() {
-        let own = pool.compute_capability.as_ref().map(|one| one.value);
-        let of_gpus = pool.gpu.iter().filter_map(|gpu| {
-            gpu.value.compute_capability.or_else(|| knowledge.gpu(&gpu.value.name).map(|row| row.capability))
-        });
-        for capability in own.into_iter().chain(of_gpus) {
-            let text = capability.to_string();
-            if !missing.contains(&text) {
-                missing.push(text);
-            }
-        }
-    }
-    let mut variables: Vec<&str> =
-        knowledge.cuda_extensions().iter().filter(|row| !row.plain && !row.cmake).map(|row| row.variable).collect();
-    variables.extend(case.seen.of_base.arch_lists.iter().map(|list| list.name.as_str()));
-    variables.sort_unstable();
-    variables.dedup();
-    let mut found = Vec::new();
-    // A compiler that does not know them ends the build; where another may be there, or none is known, nobody can tell.
-    let sets = case.image.base_cuda.known().map(|cuda| knowledge.target_sets_of(*cuda)).unwrap_or_default();
-    let known = |text: &String| {
-        let mut targets = sets.iter().flat_map(|row| row.targets);
-        sets.is_empty() || targets.any(|target| target.capability.to_string() == *text)
-    };
-    if missing.is_empty() || !missing.iter().all(known) {
-        return found;
-    }
-    for variable in variables {
-        found.push(Candidate {
-            kind: Kind::ArchList,
-            step: found.len(),
-            title: format!("add {} to {variable}", missing.join(" and ")),
-            safety: Safety::Safe,
-            wish: Wish::ArchList { variable: variable.to_owned(), add: missing.clone() },
-        });
-    }
-    found
 }

@@ -269,7 +269,8 @@ fn step(from: &str, to: &str) -> Safety {
 fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usize) -> Vec<Release> {
     let knowledge = case.knowledge();
     let all: Vec<&str> = knowledge.torch_served().map(|row| row.version).collect();
-    let mut found = Vec::new();
+    // What goes with a release is known of all that is asked for beside it, before those of which it is not.
+    let (mut found, mut lacking) = (Vec::new(), Vec::new());
     for version in nearest(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
         let Some(row) = knowledge.torch(version) else { continue };
         let Some(python) = for_python(case, torch.package, torch.row.version, version) else { continue };
@@ -277,7 +278,8 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
             torch.said.is_none() && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(most);
-        found.extend(tags.filter_map(|tag| {
+        let list = if without_release(case, version, torch.open()).is_some() { &mut lacking } else { &mut found };
+        list.extend(tags.filter_map(|tag| {
             let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
             let title = format!("install {name}=={version}{local}{python}");
@@ -292,6 +294,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
             Some((!near(torch.row.version, version), title, safety, torch.wish(case, row, tag)?))
         }));
     }
+    found.append(&mut lacking);
     found
 }
 

@@ -40,6 +40,7 @@ mod framework;
 mod host;
 mod kind;
 mod libraries;
+mod lists;
 mod named;
 mod newer;
 mod offer;

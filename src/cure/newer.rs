@@ -9,7 +9,6 @@ use crate::cure::Kind;
 use crate::cure::Tried;
 use crate::cure::Wish;
 use crate::cure::base;
-use crate::cure::base::CudaTag;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::framework;
@@ -97,13 +96,9 @@ fn cuda(case: &Case<'_>, wish: &Wish) -> Option<CudaVersion> {
 
 /// Whether a change is one to a base of this CUDA, from an older one.
 fn newer_base(wish: &Wish, cuda: CudaVersion) -> bool {
-    let Wish::Base { from, to } = wish else { return false };
-    let of = |image: &str| {
-        let (_, tag) = image.rsplit_once(':')?;
-        CudaTag::of(tag)?.version.parse::<CudaVersion>().ok()
-    };
-    let older = of(from).is_some_and(|own| own.release() < cuda.release());
-    older && of(to).is_some_and(|own| own.release() == cuda.release())
+    let Wish::Base { from, .. } = wish else { return false };
+    let older = base::cuda_of_tag(from).is_some_and(|own| own.release() < cuda.release());
+    older && base::cuda_of(wish).is_some_and(|own| own.release() == cuda.release())
 }
 
 /// The drivers with which it starts, by pools on which the same ones do.

@@ -1,4 +1,5 @@
-//! Two changes of the image together: a base that gets further, and a build of the framework that starts on it.
+//! Two changes of the image together: a base that gets further, and a build of the framework that starts on it; without
+//! the compat library of that base where the two alone are not enough.
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
@@ -29,6 +30,7 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
     let mut found: Option<Tried> = None;
     let mut further = 0;
     let compat = compat::compat(case);
+    let dropped = compat.iter().find(|one| one.wish == Wish::DropCompat).cloned();
     let bases = base::candidates(case).into_iter().map(|base| (base, true));
     for (base, counts) in bases.chain(compat.into_iter().map(|one| (one, false))) {
         if counts && further == BASES {
@@ -39,7 +41,13 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
             continue;
         }
         for build in builds.iter().take(BUILDS) {
-            let Some(one) = attempt(case, both(&base, build), trials) else { continue };
+            let pair = both(&base, build);
+            let without = || dropped.as_ref().filter(|_| counts).map(|compat| both(&pair, compat));
+            let one = match attempt(case, pair.clone(), trials) {
+                Some(one) => Some(one),
+                None => without().and_then(|three| attempt(case, three, trials)),
+            };
+            let Some(one) = one else { continue };
             if one.breaks.is_empty() && one.helps(case.aim) == failing {
                 return Some(one);
             }
@@ -63,6 +71,13 @@ fn both(base: &Candidate, build: &Candidate) -> Candidate {
         step: 1_000 + base.step + build.step,
         title: format!("{}, and {}", base.title, build.title),
         safety: base.safety.max(build.safety),
-        wish: Wish::All(vec![base.wish.clone(), build.wish.clone()]),
+        wish: Wish::All([wishes(&base.wish), wishes(&build.wish)].concat()),
+    }
+}
+
+fn wishes(wish: &Wish) -> Vec<Wish> {
+    match wish {
+        Wish::All(list) => list.clone(),
+        one => vec![one.clone()],
     }
 }

@@ -15,6 +15,7 @@ use crate::cure::extra;
 use crate::cure::framework;
 use crate::cure::host;
 use crate::cure::kind::Cost;
+use crate::cure::lists;
 use crate::cure::named;
 use crate::cure::pair;
 use crate::cure::platform;
@@ -131,6 +132,9 @@ pub(super) fn search(
     if certain && !tried.iter().any(of_image) {
         tried.extend(pair::pair(&case, &mut trials));
     }
+    if certain && !tried.iter().any(|one| of_image(one) && !one.compiled) {
+        tried.extend(until_enough(lists::on_other_bases(&case), &case, &mut trials));
+    }
     if certain && !tried.iter().any(of_image) {
         tried = best(tried, &case);
         let more = chain::chains(&case, &tried, &mut trials);
@@ -209,7 +213,7 @@ pub(super) fn best(mut tried: Vec<Tried>, case: &Case<'_>) -> Vec<Tried> {
 fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     match kind {
         Kind::Environment => environment::environment(case),
-        Kind::ArchList => environment::arch_lists(case),
+        Kind::ArchList => lists::arch_lists(case),
         Kind::DriverLibraries => compat::driver_libraries(case),
         Kind::FrameworkVariant => [
             extra::whole(case),

@@ -2,6 +2,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::cuda::library_path;
 use crate::fact::BaseSeen;
 use crate::fact::Manager;
 use crate::fact::Observations;
@@ -155,7 +156,7 @@ impl Wish {
             }
             Self::Env(list) => list
                 .iter()
-                .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| now.as_deref() == Ok(value.as_str()))),
+                .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| is_value(now.as_deref(), value))),
             Self::DropPackage(name) => {
                 !seen.packages.iter().any(|one| one.manager == Manager::Apt && one.name == *name)
             }
@@ -170,6 +171,17 @@ impl Wish {
             | Self::Pools(_) => true,
         }
     }
+}
+
+/// Whether a variable is as it is wished for, as far as that was seen. A list with colons may have empty pieces more, and
+/// pieces that come to its front may stay where they were; where it names what nothing sets, the verdicts tell.
+fn is_value<E>(now: Result<&str, E>, wished: &str) -> bool {
+    let list = wished.contains(':');
+    let holds = |now: &str| {
+        let (pieces, wished): (Vec<&str>, Vec<&str>) = (library_path(now).collect(), library_path(wished).collect());
+        pieces.starts_with(&wished) && pieces.iter().all(|piece| wished.contains(piece))
+    };
+    now.map_or(list, |now| now == wished || (list && holds(now)))
 }
 
 /// Whether a package is the one of conda with a name.

@@ -226,23 +226,24 @@ fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, seen: 
     for row in knowledge.frameworks().iter().filter(|row| !is_newer(row.distribution)) {
         let Some(on) = row.rides.and_then(|on| found.get(on)).cloned() else { continue };
         if let Some(component) = found.get_mut(row.component) {
-            riding(facts, component, &on, of_index(seen, row.distribution));
+            riding(facts, component, &on, of_index(seen, row.distribution, knowledge));
         }
     }
 }
 
 /// Whether the CUDA that a package is built for is told by itself: it is the build that the default index has of it, or
-/// names its own.
-fn of_index(seen: &Observations, name: &str) -> bool {
+/// names its own. Of one that no index for each CUDA holds there is no other.
+fn of_index(seen: &Observations, name: &str, knowledge: Knowledge) -> bool {
     let package = seen.packages.iter().rfind(|package| package.name == name);
     !found_in_layers(seen)
         && package.is_some_and(|package| {
             package.manager == Manager::Pip
                 && match &package.version {
-                    PackageVersion::Exact(version) => match version.split_once('+') {
-                        Some((_, local)) => variant_cuda(local).is_some(),
-                        None => package.offered == Offered::Default && package.variant.is_none(),
-                    },
+                    PackageVersion::Exact(version) => {
+                        let alone = !knowledge.has_build_index(name) && knowledge.own_indexes(name).is_empty();
+                        let by_itself = || (package.offered == Offered::Default || alone) && package.variant.is_none();
+                        version.split_once('+').map_or_else(by_itself, |(_, local)| variant_cuda(local).is_some())
+                    }
                     PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
                 }
         })

@@ -239,10 +239,9 @@ impl Ground<'_> {
         kept.into_iter().filter_map(of_row).collect()
     }
 
-    /// The base image of the oldest CUDA of a major, where the repository is asked for: what is installed brings its own
-    /// libraries, and runs on it as well.
+    /// The base image of the oldest CUDA of a major: what is installed brings its own libraries, and runs on it as well.
     fn oldest(self, repository: &str, wished: CudaVersion, choices: &[&Choice]) -> Option<Base> {
-        if matches!(self.wanted, Wanted::Any) || self.untold(choices) {
+        if self.untold(choices) {
             return None;
         }
         let mut all = self.newest_patches(repository, |cuda| cuda.major() == wished.major());

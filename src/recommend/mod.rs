@@ -10,10 +10,14 @@
 //! |---|---|
 //! | 1 | all that decides was seen, before what starts as far as it was seen |
 //! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
-//! | 3 | the newer release, wish by wish; of a base alone, the newer CUDA, of a container of every month the later month |
-//! | 4 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
-//! | 5 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
-//! | 6 | a tag to run before one to build in, the shorter one, the name |
+//! | 3 | a build for the CUDA major that the base holds, where it holds one |
+//! | 4 | the newer release, wish by wish; of a base alone, the newer CUDA, of a container of every month the later month |
+//! | 5 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
+//! | 6 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
+//! | 7 | a tag to run before one to build in, the shorter one, the name |
+//!
+//! Where the best of them starts somewhere only with code that is compiled for the GPU at start-up, and what it calls
+//! was seen by nobody, the fewest images that need no such code are told as well.
 //!
 //! What fails on a pool, cannot be told there, or starts and uses no GPU is not recommended. Of bases that differ in
 //! their flavour alone the smallest is tried; a larger one where that has not enough.
@@ -33,6 +37,8 @@ mod wish;
 pub use self::print::human;
 pub use self::wish::Asked;
 pub use self::wish::named;
+
+use std::cmp::Reverse;
 
 use crate::fleet::Pool;
 use crate::judge;
@@ -87,8 +93,16 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     }
     let mut tried: Vec<Tried<'_>> = made
         .into_iter()
-        .map(|(choices, base)| tried(Candidate { choices, base, asks: Asks::Nothing }, &place))
+        .map(|(choices, base)| {
+            let candidate = Candidate { choices, base, asks: Asks::Nothing };
+            if asked.base.is_some() { tried(candidate, &place) } else { on_base(candidate, &place) }
+        })
         .collect();
+    // Where nobody names a base, older ones of CUDA are for what starts on no other.
+    if asked.base.is_none() && !tried.iter().any(Tried::everywhere) {
+        let older: Vec<Tried<'_>> = tried.iter().filter_map(|one| on_older(one, &place)).collect();
+        tried.extend(older);
+    }
     if let Some(base) = asked.base.filter(|_| wishes.is_empty())
         && tried.iter().all(|one| place.images(&one.text).is_empty())
     {
@@ -125,16 +139,17 @@ fn together<'a>(all: &'a [Vec<Choice>], knowledge: Knowledge) -> Vec<Vec<&'a Cho
 
 /// Tries a combination; where its base asks for too new a driver, on an older one as well.
 fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
-    let older = candidate.base.older.as_deref().cloned();
-    let choices = candidate.choices.clone();
     let first = on_base(candidate, place);
-    match older {
-        Some(base) if first.ends.iter().any(|end| wants_newer(*end)) => {
-            let second = on_base(Candidate { choices, base, asks: Asks::Nothing }, place);
-            if starts(&second) > starts(&first) { second } else { first }
-        }
-        Some(_) | None => first,
-    }
+    on_older(&first, place).unwrap_or(first)
+}
+
+/// A combination on an older base, where its own asks for too new a driver; none where that starts on no more pools.
+fn on_older<'a>(first: &Tried<'a>, place: &Place<'_>) -> Option<Tried<'a>> {
+    let base = first.candidate.base.older.as_deref()?.clone();
+    first.ends.iter().find(|end| wants_newer(**end))?;
+    let choices = first.candidate.choices.clone();
+    let second = on_base(Candidate { choices, base, asks: Asks::Nothing }, place);
+    (starts(&second) > starts(first)).then_some(second)
 }
 
 /// On how many pools it starts.
@@ -151,10 +166,12 @@ const fn wants_newer(end: End) -> bool {
 fn on_base<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
     let once = |candidate: Candidate<'a>| {
         let text = candidate.dockerfile(place.knowledge);
-        let ends = place.ends(&place.images(&text), candidate.choices.is_empty());
+        let images = place.images(&text);
+        let ends = place.ends(&images, candidate.choices.is_empty());
+        let apart = trial::apart(&images, place, &candidate);
         let libraries = candidate.choices.iter().map(|choice| choice.libraries(place.knowledge));
         let told = libraries.max().unwrap_or(Libraries::Told) == Libraries::Told;
-        Tried { candidate, text, ends, told, drivers: Vec::new() }
+        Tried { candidate, text, ends, told, apart, drivers: Vec::new() }
     };
     let first = once(candidate);
     if first.everywhere() {
@@ -169,9 +186,14 @@ fn on_base<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
             let asking = |asks| once(Candidate { asks, ..candidate.clone() });
             let second = asking(Asks::Gpus);
             let third = no_gpu(&second).then(|| asking(Asks::Driver));
-            match third.filter(|third| starts(third) > starts(&second)) {
-                Some(third) if starts(&third) > starts(&first) => third,
-                Some(_) | None if starts(&second) >= starts(&first) => second,
+            // Where none starts, the one that gets past the missing GPU says what is in the way behind it.
+            let good = |one: &Tried<'a>| {
+                let blind = one.ends.iter().filter(|end| **end == End::Fails(Outcome::NoGpu)).count();
+                (starts(one), Reverse(blind))
+            };
+            match third.filter(|third| good(third) > good(&second)) {
+                Some(third) if good(&third) > good(&first) => third,
+                Some(_) | None if good(&second) >= good(&first) => second,
                 Some(_) | None => first,
             }
         }

@@ -23,7 +23,8 @@ pub struct Recommendation {
     pub rejected: Vec<Rejected>,
     /// Of what it cannot be told.
     pub undetermined: Undetermined,
-    /// Where nothing starts on every pool: the smallest number of images that do together.
+    /// Where nothing starts on every pool: the smallest number of images that do together. Where the first one does only
+    /// with code that is compiled at start-up, as far as it was seen: of images that need no such code.
     pub split: Vec<Part>,
     /// Where nothing starts on every pool: the pools on which nothing that was tried does.
     pub never: Vec<String>,
@@ -104,6 +105,8 @@ pub struct OnPool {
     pub outcome: Option<&'static str>,
     /// The smallest driver with which it starts there, all else as declared.
     pub smallest_driver: Option<String>,
+    /// Whether its own driver is older than that and does as well, and releases in between do not.
+    pub below: bool,
 }
 
 /// A combination that would be better and does not start on every pool.

@@ -75,7 +75,10 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
         let drivers: Vec<String> = best
             .pools
             .iter()
-            .filter_map(|pool| Some(format!("{} from {}", pool.pool, pool.smallest_driver.as_ref()?)))
+            .filter_map(|pool| {
+                let below = if pool.below { " (its own older one does as well)" } else { "" };
+                Some(format!("{} from {}{below}", pool.pool, pool.smallest_driver.as_ref()?))
+            })
             .collect();
         if !drivers.is_empty() {
             writeln!(out, "\nstarts with these drivers: {}", clean(&drivers.join(", ")))?;
@@ -88,6 +91,12 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
         if let Some(why) = &one.lost_because {
             writeln!(out, "  {} {}", one.rank, clean(why))?;
         }
+    }
+    if !told.split.is_empty() {
+        let sides = told.split.iter().map(|part| names(&part.on)).collect::<Vec<_>>().join(" | ");
+        let line = format!("Without code that is compiled at start-up: an image each for {sides}");
+        writeln!(out, "\n{}", paint(&clean(&line), Tone::Strong, color))?;
+        parts(told, color, out)?;
     }
     Ok(())
 }
@@ -148,6 +157,11 @@ fn conflict(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::
         let line = format!("these pools want different images: {}", sides.join(" | "));
         writeln!(out, "{}", clean(&line))?;
     }
+    parts(told, color, out)
+}
+
+/// The images of a split, each to paste.
+fn parts(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     for part in &told.split {
         writeln!(out, "\n{}", paint(&clean(&format!("# for {}", names(&part.on))), Tone::Strong, color))?;
         writeln!(out, "{}", clean_lines(&part.combination.dockerfile).trim_end())?;

@@ -20,6 +20,8 @@ pub(super) struct Tried<'a> {
     pub(super) ends: Vec<End>,
     /// Whether the tables tell which libraries it looks for.
     pub(super) told: bool,
+    /// Whether it is built for another CUDA major than its base holds.
+    pub(super) apart: bool,
     /// The smallest driver of each pool; empty until somebody asks.
     pub(super) drivers: Vec<Option<DriverVersion>>,
 }
@@ -33,6 +35,20 @@ impl Tried<'_> {
     /// Whether it starts as far as it was seen.
     pub(super) fn unseen(&self) -> bool {
         !self.told || self.ends.iter().any(|end| matches!(end, End::Starts { unseen: true, .. }))
+    }
+
+    /// Whether code that is compiled at start-up carries it to some pool, and what it calls was not seen.
+    pub(super) fn is_carried(&self) -> bool {
+        self.ends.iter().any(|end| matches!(end, End::Starts { route: Route::Jit, unseen: true }))
+    }
+
+    /// The same where a start that takes code which is compiled at start-up is none.
+    pub(super) fn without_jit(&self) -> Self {
+        let of = |end: &End| match end {
+            End::Starts { route: Route::Jit, .. } => End::Open,
+            end => *end,
+        };
+        Self { ends: self.ends.iter().map(of).collect(), ..self.clone() }
     }
 
     fn routes(&self) -> impl Iterator<Item = Route> {
@@ -75,11 +91,12 @@ pub(super) fn versions(one: &Candidate<'_>, other: &Candidate<'_>) -> Ordering {
     if one.choices.is_empty() { of_bases() } else { found }
 }
 
-/// What counts before the drivers: what was seen, the route, the version.
+/// What counts before the drivers: what was seen, the route, the CUDA of the base, the version.
 pub(super) fn first(one: &Tried<'_>, other: &Tried<'_>) -> Ordering {
     let seen = one.unseen().cmp(&other.unseen()).then(other.told.cmp(&one.told));
     let way = seen.then_with(|| one.way().cmp(&other.way()));
-    way.then_with(|| versions(&one.candidate, &other.candidate))
+    let fits = way.then_with(|| one.apart.cmp(&other.apart));
+    fits.then_with(|| versions(&one.candidate, &other.candidate))
 }
 
 /// The whole order.
@@ -95,6 +112,9 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
     }
     if one.way() != best.way() {
         return worse_routes(best, one, pools);
+    }
+    if one.apart && !best.apart {
+        return "it is built for another CUDA than its base holds".to_owned();
     }
     let older = best.candidate.choices.iter().zip(&one.candidate.choices);
     let older: Vec<String> = older
@@ -182,6 +202,7 @@ mod tests {
             text: String::new(),
             ends: ends.to_vec(),
             told: true,
+            apart: false,
             drivers: ends.iter().map(|_| driver.parse().ok()).collect(),
         }
     }
@@ -198,6 +219,10 @@ mod tests {
             (tried(&new, &both, "550.54.14", Kind::Language, "a:1"), "less headroom: it wants driver 550.54.14 on `x`"),
             (tried(&new, &both, "none", Kind::Language, "a:1"), "less headroom"),
             (tried(&old, &both, "450.80.02", Kind::Language, "a:1"), "a 2.9 is older than 2.10"),
+            (
+                Tried { apart: true, ..tried(&new, &both, "450.80.02", Kind::Language, "a:1") },
+                "it is built for another CUDA than its base holds",
+            ),
             (tried(&new, &[NATIVE, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `y` instead of native"),
             (tried(&new, &[JIT, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `x` instead of native, jit on `y`"),
             (
@@ -211,6 +236,18 @@ mod tests {
             assert_eq!(order(next, one), Ordering::Greater, "{why}");
             let told = lost(best, next, &names);
             assert!(told.starts_with(why), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_compiled_at_start_up_is_no_start_of_its_own() {
+        let one = choice("1.0");
+        let carried = End::Starts { route: Route::Jit, unseen: true };
+        for (ends, expected) in [([NATIVE, carried], true), ([NATIVE, JIT], false), ([NATIVE, UNSEEN], false)] {
+            let one = tried(&one, &ends, "1.1", Kind::Given, "a:1");
+            assert_eq!(one.is_carried(), expected, "{ends:?}");
+            let compiled = ends.iter().any(|end| matches!(end, End::Starts { route: Route::Jit, .. }));
+            assert_eq!(one.without_jit().everywhere(), !compiled, "{ends:?}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! What was tried as it is told.
 
 use crate::fleet::Pool;
+use crate::least::is_below;
 use crate::recommend::base::Ground;
 use crate::recommend::base::Wanted;
 use crate::recommend::candidate::Candidate;
@@ -39,6 +40,11 @@ pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, l
     if winners.is_empty() {
         never = split::never(tried, names.len()).iter().filter_map(|at| names.get(*at).cloned()).collect();
         split = parts(tried, &names, place);
+    } else if winners.first().is_some_and(Tried::is_carried) {
+        let sound: Vec<Tried<'_>> = tried.iter().map(Tried::without_jit).collect();
+        if split::never(&sound, names.len()).is_empty() {
+            split = parts(&sound, &names, place);
+        }
     }
     Recommendation {
         schema_version: SCHEMA_VERSION,
@@ -50,7 +56,7 @@ pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, l
         rejected: if winners.is_empty() && never.is_empty() {
             Vec::new()
         } else {
-            rejected(tried, winners.first(), &names, limit)
+            rejected(tried, winners.first(), &names, place, limit)
         },
         undetermined: Undetermined { combinations: 0, because: None },
         notes: notes(tried, winners.first(), &split, place),
@@ -95,14 +101,15 @@ fn combination(rank: usize, one: &Tried<'_>, names: &[String], place: &Place<'_>
         cuda: cuda.map(|cuda| cuda.to_string()),
         pip: one.candidate.pip(place.knowledge),
         dockerfile: one.text.clone(),
-        pools: on_pools(one, names, |_| true),
+        pools: on_pools(one, names, place, |_| true),
         unseen: one.unseen(),
         lost_because: None,
     }
 }
 
 /// How it ends on some pools.
-fn on_pools(one: &Tried<'_>, names: &[String], wanted: impl Fn(End) -> bool) -> Vec<OnPool> {
+fn on_pools(one: &Tried<'_>, names: &[String], place: &Place<'_>, wanted: impl Fn(End) -> bool) -> Vec<OnPool> {
+    let pools = &place.declared;
     let drivers = one.drivers.iter().copied().chain(std::iter::repeat(None));
     let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| wanted(**end));
     let told = |((name, end), driver): ((&String, &End), Option<crate::cuda::DriverVersion>)| {
@@ -112,14 +119,22 @@ fn on_pools(one: &Tried<'_>, names: &[String], wanted: impl Fn(End) -> bool) -> 
             End::Fails(outcome) => ("fails", None, Some(outcome.name())),
             End::Open => ("undetermined", None, None),
         };
-        OnPool { pool: name.clone(), fate, route, outcome, smallest_driver: driver.map(|driver| driver.to_string()) }
+        let smallest_driver = driver.map(|driver| driver.to_string());
+        let below = driver.is_some() && end.starts() && pools.get(name).is_some_and(|pool| is_below(pool, driver));
+        OnPool { pool: name.clone(), fate, route, outcome, smallest_driver, below }
     };
     ends.map(told).collect()
 }
 
 /// What is newer than the best and fails somewhere, on the base on which it starts on most pools; all that fails where
 /// nothing is the best.
-fn rejected(tried: &[Tried<'_>], best: Option<&Tried<'_>>, names: &[String], limit: usize) -> Vec<Rejected> {
+fn rejected(
+    tried: &[Tried<'_>],
+    best: Option<&Tried<'_>>,
+    names: &[String],
+    place: &Place<'_>,
+    limit: usize,
+) -> Vec<Rejected> {
     let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
     let fails = |one: &&Tried<'_>| one.ends.iter().any(|end| matches!(end, End::Fails(_)));
     let better = |one: &&Tried<'_>| best.is_none_or(|best| rank::versions(&one.candidate, &best.candidate).is_le());
@@ -150,7 +165,7 @@ fn rejected(tried: &[Tried<'_>], best: Option<&Tried<'_>>, names: &[String], lim
     let told = |one: &&Tried<'_>| Rejected {
         base: one.candidate.base.reference.clone(),
         packages: one.candidate.told(),
-        pools: on_pools(one, names, |end| !end.starts()),
+        pools: on_pools(one, names, place, |end| !end.starts()),
     };
     found.iter().take(limit).map(told).collect()
 }

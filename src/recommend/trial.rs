@@ -1,6 +1,7 @@
 //! A trial: the text of a combination goes the whole road, and the replay says how it ends on each pool.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -21,6 +22,7 @@ use crate::least::Drivers;
 use crate::least::Images;
 use crate::least::Least;
 use crate::outcome::Outcome;
+use crate::recommend::candidate::Candidate;
 use crate::source::SourceId;
 use crate::start::Fate;
 use crate::start::HostFate;
@@ -88,6 +90,8 @@ pub(super) struct Place<'a> {
     kinds: Vec<Kind<'a>>,
     /// The kind of each pool.
     pools: Vec<usize>,
+    /// The pools by their names.
+    pub(super) declared: BTreeMap<String, &'a Pool>,
     pub(super) platforms: Vec<String>,
     pub(super) day: Option<Date>,
     pub(super) knowledge: Knowledge,
@@ -116,7 +120,8 @@ impl<'a> Place<'a> {
             of_pools.push(at);
         }
         let kinds = kinds.into_iter().map(|(_, kind)| kind).collect();
-        Self { kinds, pools: of_pools, platforms, day, knowledge }
+        let declared = pools.iter().map(|pool| (pool.name.value.clone(), *pool)).collect();
+        Self { kinds, pools: of_pools, declared, platforms, day, knowledge }
     }
 
     /// What is seen and inferred of a text.
@@ -160,6 +165,14 @@ pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Sub
         named_at: None,
         content: Content::Dockerfile { source, dockerfile, options, files, bases, early },
     }
+}
+
+/// Whether a build is for another CUDA major than its base holds.
+pub(super) fn apart(images: &Images, place: &Place<'_>, candidate: &Candidate<'_>) -> bool {
+    let of_bases = || place.platforms.iter().flat_map(|platform| images.builds(platform));
+    let held = || of_bases().filter_map(|image| image.base_cuda.known());
+    let builds = candidate.choices.iter().filter_map(|choice| choice.cuda);
+    builds.into_iter().any(|cuda| held().any(|held| held.major() != cuda.major()))
 }
 
 /// How all of it ends on the hosts of a pool; `bare` where nothing is chosen but a base.

@@ -73,7 +73,7 @@ pub fn read<R: io::Read>(open: impl Fn() -> io::Result<R>) -> Result<Again, Read
         Some(version) if version.as_u64() == Some(u64::from(SCHEMA_VERSION)) => {
             match serde_json::from_reader(io::BufReader::new(Thin::new(open()?))) {
                 Ok(again) => Ok(again),
-                // The whole text tells what is wrong, and where.
+                // The whole text tells what is wrong, and where; and it may be right, and written as no program does.
                 Err(_) => serde_json::from_reader(open()?).map_err(of_shape),
             }
         }

@@ -1,6 +1,15 @@
 //! The text of a report without what is made anew: most of a report, and passed over without a look into it.
+//!
+//! Where its lines are indented, the end of a value is the first line with its bracket as deep as the line that it begins
+//! in: no text of JSON holds the end of a line. Were they indented otherwise, brackets would be left over, and what comes
+//! out would be no JSON.
 
 use std::io;
+
+use memchr::memchr2;
+use memchr::memchr3;
+use memchr::memmem::Finder;
+use memchr::memrchr;
 
 /// Members of a subject that nobody reads again.
 const DROPPED: [&[u8]; 3] = [b"verdicts", b"findings", b"description"];
@@ -11,6 +20,8 @@ const OF_REPORT: usize = 1;
 const OF_SUBJECT: usize = 3;
 /// No name that is looked for is longer.
 const LONGEST: usize = 16;
+/// No line that is looked for is indented deeper.
+const DEEPEST: usize = 64;
 /// So much is read at a time.
 const ROOM: usize = 256 << 10;
 
@@ -37,6 +48,9 @@ struct Place {
     word: Vec<u8>,
     /// Whether that is the name of what comes next.
     named: bool,
+    /// The end of the last line with the blanks behind it; whether nothing else was behind it.
+    indent: Vec<u8>,
+    blank: bool,
 }
 
 /// A value that is passed over: how deep in brackets of its own kind, and whether in a text.
@@ -44,6 +58,13 @@ struct Passing {
     brackets: [u8; 2],
     depth: usize,
     quotes: Quotes,
+    lines: Option<Lines>,
+}
+
+/// The line that ends a value, as far as it is there already.
+struct Lines {
+    finder: Finder<'static>,
+    met: usize,
 }
 
 /// Whether the next byte is one of a text.
@@ -95,7 +116,9 @@ impl<R: io::Read> Thin<R> {
         for (byte, own) in left.iter().zip(out) {
             if self.place.drops(*byte) {
                 let close = if *byte == b'[' { b']' } else { b'}' };
-                self.passing = Some(Passing { brackets: [*byte, close], depth: 0, quotes: Quotes::Outside });
+                let goes_on = left.get(count + 1).is_some_and(|next| matches!(next, b'\r' | b'\n'));
+                let lines = goes_on.then(|| self.place.line(close)).flatten();
+                self.passing = Some(Passing { brackets: [*byte, close], depth: 0, quotes: Quotes::Outside, lines });
                 break;
             }
             *own = *byte;
@@ -116,6 +139,14 @@ impl Place {
                 self.word.push(byte);
             }
             return false;
+        }
+        if byte == b'\n' {
+            self.indent.clear();
+            self.blank = true;
+        }
+        self.blank &= byte.is_ascii_whitespace();
+        if self.blank && self.indent.len() < DEEPEST {
+            self.indent.push(byte);
         }
         match byte {
             b'"' => self.word.clear(),
@@ -142,15 +173,57 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The line that ends what begins here; none where lines are not indented.
+    fn line(&self, close: u8) -> Option<Lines> {
+        let indented = self.indent.first() == Some(&b'\n') && self.indent.len() < DEEPEST;
+        let line = [self.indent.as_slice(), &[close]].concat();
+        indented.then(|| Lines { finder: Finder::new(&line).into_owned(), met: 0 })
+    }
+}
+
+impl Lines {
+    /// The place behind the line; none where it is not there.
+    fn over(&mut self, bytes: &[u8]) -> Option<usize> {
+        let line = self.finder.needle();
+        let mut at = 0;
+        // It began in the bytes before these.
+        while let Some(byte) = bytes.get(at).filter(|_| self.met > 0) {
+            if line.get(self.met) != Some(byte) {
+                self.met = 0;
+                break;
+            }
+            (at, self.met) = (at + 1, self.met + 1);
+            if self.met == line.len() {
+                return Some(at);
+            }
+        }
+        let rest = bytes.get(at..).unwrap_or_default();
+        if self.met > 0 || rest.is_empty() {
+            return None;
+        }
+        if let Some(found) = self.finder.find(rest) {
+            return Some(at + found + line.len());
+        }
+        // There is one end of a line in it, at its beginning.
+        let begun = memrchr(b'\n', rest).and_then(|begun| rest.get(begun..));
+        self.met = begun.filter(|begun| line.starts_with(begun)).map_or(0, <[u8]>::len);
+        None
+    }
+}
+
 impl Passing {
     /// The place behind the value; none where it goes on.
     fn over(&mut self, bytes: &[u8]) -> Option<usize> {
+        if let Some(lines) = &mut self.lines {
+            return lines.over(bytes);
+        }
         let [open, close] = self.brackets;
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let found = match self.quotes {
-                Quotes::Outside => rest.iter().position(|byte| *byte == b'"' || *byte == open || *byte == close),
-                Quotes::Inside => rest.iter().position(|byte| matches!(byte, b'"' | b'\\')),
+                Quotes::Outside => memchr3(b'"', open, close, rest),
+                Quotes::Inside => memchr2(b'"', b'\\', rest),
                 Quotes::Escaped => Some(0),
             };
             let outside = self.quotes == Quotes::Outside;
@@ -236,6 +309,40 @@ mod tests {
                 for at_a_time in [1, 2, 3, 7, 1 << 20] {
                     assert_eq!(thin(&of(value), at_a_time), of("null"), "{value}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn indented_lines_end_a_value_where_they_are_as_deep_as_it() {
+        let of = |value: &str, end: &str| {
+            let text = format!(
+                "{{\n  \"subjects\": [\n    {{\n      \"name\": \"a\",\n      \"verdicts\": {value},\n      \
+                 \"observed\": {{\n        \"verdicts\": [\n          1\n        ]\n      }}\n    }}\n  ]\n}}\n"
+            );
+            text.replace('\n', end)
+        };
+        for value in [
+            "[\n        {\n          \"a\": \"]\",\n          \"b\": []\n        },\n        [\n          1\n        ]\n      ]",
+            "[\n        7\n      ]",
+            "[\n\n\n      \n      ]",
+            "{\n        \"x\": 1\n      }",
+            "[]",
+            "[ 1,\n 2 ]",
+        ] {
+            for end in ["\n", "\r\n"] {
+                for at_a_time in [1, 2, 3, 5, 8, 13, 1 << 20] {
+                    let told = thin(&of(value, end), at_a_time);
+                    assert_eq!(told, of("null", end), "{value:?} {at_a_time}");
+                    assert!(serde_json::from_str::<Value>(&told).is_ok(), "{told}");
+                }
+            }
+        }
+        // Lines that are indented as nobody does leave brackets over, or nothing at all.
+        for value in ["[\n        [\n      ]\n      ]", "[\n1\n]", "[\n    [1\n      ],\n      2\n      ]"] {
+            for at_a_time in [1, 4, 1 << 20] {
+                let told = thin(&of(value, "\n"), at_a_time);
+                assert!(told == of("null", "\n") || serde_json::from_str::<Value>(&told).is_err(), "{told}");
             }
         }
     }

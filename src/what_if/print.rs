@@ -111,6 +111,16 @@ fn driver(of: &Driver) -> String {
     line
 }
 
+/// What stands in front of an end.
+fn sign(end: Option<&End>) -> &'static str {
+    match end.map(|end| end.fate.as_str()) {
+        Some("starts") => "✅ ",
+        Some("fails") => "❌ ",
+        Some("not-applicable") => "",
+        _ => "❓ ",
+    }
+}
+
 /// Writes it as Markdown.
 pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
     let changes = prose(&told.changes.join(", "));
@@ -126,6 +136,8 @@ pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
         let sign = match pool.change {
             Change::Breaks => "❌ ",
             Change::Works => "✅ ",
+            // By another route, or with another outcome.
+            Change::Otherwise => sign(pool.after.as_ref()),
             _ => "❓ ",
         };
         let [name, on] = [&image.name, &pool.pool].map(|name| in_cell(&code(name)));

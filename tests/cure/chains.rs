@@ -220,3 +220,33 @@ fn several_changes_by_hand_stand_behind_one_that_can_be_written_and_helps_as_muc
     let found = fixes(&report, "l4");
     assert!(found[0]["title"].as_str().is_some_and(|title| title.contains(", and ")), "{found:?}");
 }
+
+/// The base of the build has a compat library, which a GPU of a desk refuses.
+#[test]
+fn another_base_and_build_are_told_without_the_compat_library_where_that_is_in_the_way() {
+    let place = on(
+        &[
+            ("h100", "H100", "535.161.08", "docker-gpus", "1.17.8"),
+            ("desk", "GeForce RTX 3090", "470.223.02", "docker-gpus", "1.14.3"),
+        ],
+        "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+         RUN pip3 install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu128\n",
+    );
+    let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "desk");
+    let of_three = |fix: &&Value| {
+        let title = fix["title"].as_str().unwrap_or_default();
+        ["-base-ubuntu22.04", "torch==2.7.1+cu118", "leave out the compat library"]
+            .iter()
+            .all(|word| title.contains(word))
+    };
+    let three = found.iter().find(of_three).unwrap_or_else(|| panic!("{found:?}"));
+    assert!(words(&three["cures"]).contains(&"desk".to_owned()) && words(&three["breaks"]).is_empty(), "{three}");
+    // Where nothing refuses the library it stays.
+    let place = on(
+        &[("t4", "T4", "470.223.02", "docker-gpus", "1.14.3")],
+        "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+         RUN pip3 install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu128\n",
+    );
+    let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "t4");
+    assert!(!found.iter().any(|fix| of_three(&fix)), "{found:?}");
+}

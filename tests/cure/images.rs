@@ -35,3 +35,30 @@ fn a_cuda_image_is_told_where_libraries_are_missing_and_the_base_is_a_system_alo
         }
     }
 }
+
+/// Of most months nobody says which tags they have.
+#[test]
+fn no_tag_of_a_month_is_named_that_the_tables_do_not_know() {
+    let t4 = || ("t4", "T4", "470.57.02", "docker-gpus", "1.13.5");
+    for (image, known) in [
+        ("nvcr.io/nvidia/pytorch:25.06-py3", true),
+        ("nvcr.io/nvidia/pytorch:25.06-py3-foo", false),
+        ("nvcr.io/nvidia/cuda-dl-base:25.06-cuda12.9-devel-ubuntu24.04", false),
+        ("nvcr.io/nvidia/tritonserver:24.05-py3-bogus", false),
+        ("nvcr.io/nvidia/tensorflow:23.02-tf1-py3", false),
+    ] {
+        let place = on(&[t4()], &format!("FROM {image}\n"));
+        let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "t4");
+        let of_tags: Vec<&Value> = found.iter().filter(|fix| fix["kind"] == "base-tag").collect();
+        for fix in &of_tags {
+            let title = fix["title"].as_str().unwrap_or_default();
+            let named = title.starts_with("take the tag ");
+            assert_eq!(named, known, "{image}: {title}");
+            assert!(known || (fix["safety"] == "manual" && list(&fix["edits"]).is_empty()), "{image}: {fix}");
+        }
+        let before = format!("FROM {image}\n");
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let after = std::fs::read_to_string(place.path("Dockerfile")).expect("a file");
+        assert!(known || after == before, "{after}");
+    }
+}

@@ -55,12 +55,12 @@ fn a_base_of_cuda_brings_the_libraries_that_a_program_opens_later() {
 fn an_extra_brings_them_where_there_is_one_and_is_written() {
     let slim = "FROM python:3.11-slim\n";
     for (from, asked, expected) in [
-        (slim, "tensorflow==2.16.1", "tensorflow[and-cuda]==2.16.1"),
+        (slim, "tensorflow==2.16.1", "'tensorflow[and-cuda]==2.16.1'"),
         (slim, "'tensorflow==2.16.1'", "'tensorflow[and-cuda]==2.16.1'"),
         (
             "FROM nvidia/cuda:12.2.2-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n",
             "tensorflow==2.15.1",
-            "tensorflow[and-cuda]==2.15.1",
+            "'tensorflow[and-cuda]==2.15.1'",
         ),
     ] {
         let place = one(A100, &format!("{from}RUN pip install {asked}\n"));
@@ -163,5 +163,94 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
     ] {
         let found = found(&one(&A100.replace("535.161.08", driver), &format!("{slim}RUN {command}\n")));
         assert!(titles(&found).iter().all(|title| !title.contains("depends on")), "{command}: {found:?}");
+    }
+}
+
+#[test]
+fn brackets_are_written_so_that_no_shell_takes_them_for_a_pattern() {
+    for (before, after) in [
+        ("RUN pip install tensorflow==2.16.1", "RUN pip install 'tensorflow[and-cuda]==2.16.1'"),
+        ("RUN pip install tensorflow==2.16.1 && ls", "RUN pip install 'tensorflow[and-cuda]==2.16.1' && ls"),
+        ("RUN pip install \"tensorflow==2.16.1\"", "RUN pip install \"tensorflow[and-cuda]==2.16.1\""),
+        (
+            "RUN bash -c \"pip install tensorflow==2.16.1\"",
+            "RUN bash -c \"pip install 'tensorflow[and-cuda]==2.16.1'\"",
+        ),
+        ("RUN bash -c 'pip install tensorflow==2.16.1'", "RUN bash -c 'pip install \"tensorflow[and-cuda]==2.16.1\"'"),
+        (
+            "ARG V=2.16.1\nRUN pip install tensorflow==${V}",
+            "ARG V=2.16.1\nRUN pip install \"tensorflow[and-cuda]==${V}\"",
+        ),
+        (
+            "RUN [\"pip\", \"install\", \"tensorflow==2.16.1\"]",
+            "RUN [\"pip\", \"install\", \"tensorflow[and-cuda]==2.16.1\"]",
+        ),
+        (
+            "RUN [\"sh\", \"-c\", \"pip install tensorflow==2.16.1\"]",
+            "RUN [\"sh\", \"-c\", \"pip install 'tensorflow[and-cuda]==2.16.1'\"]",
+        ),
+        (
+            "RUN <<E\n# don't\npip install tensorflow==2.16.1\nE",
+            "RUN <<E\n# don't\npip install 'tensorflow[and-cuda]==2.16.1'\nE",
+        ),
+    ] {
+        let place = one(A100, &format!("FROM python:3.11-slim\n{before}\n"));
+        assert_eq!(written(&place), (format!("FROM python:3.11-slim\n{after}\n"), true), "{before}");
+    }
+    // A list of requirements is read by no shell.
+    let place = one(A100, "FROM python:3.11-slim\nCOPY r.txt /r.txt\nRUN pip install -r /r.txt\n");
+    place.file("r.txt", "tensorflow==2.16.1\n");
+    written(&place);
+    assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), "tensorflow[and-cuda]==2.16.1\n");
+}
+
+#[test]
+fn what_brings_more_packages_is_written_beside_no_hashes() {
+    let hash = "--hash=sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    let from = "FROM python:3.11-slim\nCOPY r.txt h.txt /\n";
+    let of = |lines: &str, list: &str, other: &str| {
+        let place = one(A100, &format!("{from}{lines}\n"));
+        place.file("r.txt", list);
+        place.file("h.txt", other);
+        place
+    };
+    let named = |fix: &&Value| fix["title"].as_str().is_some_and(|title| title.contains("[and-cuda]"));
+    for (lines, text, other) in [
+        ("RUN pip install -r /r.txt", format!("tensorflow==2.16.1 {hash}\n"), String::new()),
+        ("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.1\n".to_owned(), format!("numpy==1.26.4 {hash}\n")),
+        ("ENV PIP_REQUIRE_HASHES=1\nRUN pip install -r /r.txt", "tensorflow==2.16.1\n".to_owned(), String::new()),
+        ("RUN pip install --require-hashes -r /r.txt", "tensorflow==2.16.1\n".to_owned(), String::new()),
+    ] {
+        let place = of(lines, &text, &other);
+        let found = found(&place);
+        let own: Vec<&Value> = found.iter().filter(named).collect();
+        assert!(!own.is_empty(), "{lines}: {found:?}");
+        for fix in own {
+            let title = fix["title"].as_str().unwrap_or_default();
+            assert!(title.ends_with("needs hashes of its own") && fix["safety"] == "manual", "{fix}");
+            assert!(list(&fix["edits"]).is_empty(), "{fix}");
+        }
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), text, "{lines}");
+    }
+    let place = of("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.1\n", "numpy==1.26.4 # no --hash\n");
+    assert!(found(&place).iter().any(|fix| named(&fix) && !list(&fix["edits"]).is_empty()), "nothing asks for hashes");
+}
+
+/// A build of which the tables do not say what it needs leaves more open than one of which they do.
+#[test]
+fn what_the_tables_do_not_tell_is_no_narrowing() {
+    let narrows = |dockerfile: &str| {
+        let found = found(&one(A100, dockerfile));
+        found.into_iter().filter(|fix| !list(&fix["narrows"]).is_empty()).collect::<Vec<Value>>()
+    };
+    for (from, asked) in [
+        ("FROM python:3.11-slim", "torch==2.7.1 other"),
+        ("FROM python:3.11-slim\nRUN ./setup.sh", "torch==2.7.1"),
+        ("FROM python:3.11-slim\nRUN ./setup.sh", "torch==2.6.0 other"),
+        ("FROM example.com/team/base:1", "torch==2.7.1"),
+    ] {
+        let found = narrows(&format!("{from}\nRUN pip install --no-deps {asked}\n"));
+        assert!(found.iter().all(|fix| !fix["title"].to_string().contains("+cu118")), "{from} {asked}: {found:?}");
     }
 }

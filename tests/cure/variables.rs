@@ -80,6 +80,12 @@ fn a_variable_that_the_image_sets_and_the_node_refuses_is_emptied_where_it_stand
         assert_eq!(out(&place.run(&["check", "--diff", "Dockerfile"])), "", "somebody meant it: {line}");
         assert_eq!(written(&place), (format!("{CUDA}{expected}\n"), true), "{line}");
     }
+    // Conditions and what only a privileged container may ask for.
+    let mixed = "NVIDIA_REQUIRE_ARCH=arch>=9.0 FOO=bar NVIDIA_MIG_CONFIG_DEVICES=all";
+    let place = one(&pool, &format!("{CUDA}ENV {mixed}\n"));
+    assert_eq!(out(&place.run(&["check", "--diff", "Dockerfile"])), "", "somebody meant it");
+    let emptied = "NVIDIA_REQUIRE_ARCH=\"\" FOO=bar NVIDIA_MIG_CONFIG_DEVICES=\"\"";
+    assert_eq!(written(&place), (format!("{CUDA}ENV {emptied}\n"), true));
     // A version that is none is written as the CUDA that is there.
     let torch = "FROM python:3.11-slim\nENV CUDA_VERSION=cu121\nRUN pip install torch==2.4.1\n";
     let place = one(&pool, torch);
@@ -124,6 +130,23 @@ fn the_directory_of_the_driver_is_added_to_the_search_path_where_a_node_needs_it
     for (line, expected) in [
         ("", "ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64\n"),
         ("ENV LD_LIBRARY_PATH=/opt/x\n", "ENV LD_LIBRARY_PATH=/opt/x:/usr/local/nvidia/lib64\n"),
+        // Variables stay what they are.
+        (
+            "ENV LD_LIBRARY_PATH=/opt/x:${LD_LIBRARY_PATH}\n",
+            "ENV LD_LIBRARY_PATH=/opt/x:${LD_LIBRARY_PATH}:/usr/local/nvidia/lib64\n",
+        ),
+        (
+            "ENV LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH:/opt/x\"\n",
+            "ENV LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH:/opt/x:/usr/local/nvidia/lib64\"\n",
+        ),
+        (
+            "ARG HOME_OF=/opt/x\nENV LD_LIBRARY_PATH=${HOME_OF}/lib:${HOME_OF}/lib64/\n",
+            "ARG HOME_OF=/opt/x\nENV LD_LIBRARY_PATH=${HOME_OF}/lib:${HOME_OF}/lib64/:/usr/local/nvidia/lib64\n",
+        ),
+        (
+            "ENV LD_LIBRARY_PATH /opt/x:$LD_LIBRARY_PATH\n",
+            "ENV LD_LIBRARY_PATH /opt/x:$LD_LIBRARY_PATH:/usr/local/nvidia/lib64\n",
+        ),
     ] {
         let place = one(gke, &format!("{slim}{line}{torch}"));
         let title = "add /usr/local/nvidia/lib64 to LD_LIBRARY_PATH".to_owned();

@@ -8,11 +8,16 @@ use crate::cure::wish::package_of;
 use crate::cure::write::Texts;
 use crate::cure::write::Way;
 use crate::cure::write::index;
+use crate::cure::write::index::Style;
+use crate::cure::write::index::instruction;
 use crate::cure::write::index::style;
 use crate::cure::write::places;
+use crate::cure::write::word::shell_word;
 use crate::edit;
 use crate::edit::TextEdit;
 use crate::fact::Manager;
+use crate::fact::Offered;
+use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::install::public;
 use crate::source::SourceId;
@@ -77,6 +82,7 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
                 Some(from) => literal(text, word, from).map(|span| (span, format!("{to}+{new}"))),
                 None => pinned(text, word, package, &format!("{to}+{new}")),
             };
+            let more = [more, followers(case, texts, own.command, page.as_deref())].concat();
             if let Some(local) = local {
                 add([vec![edit(local)], more.clone()].concat(), false);
             }
@@ -113,10 +119,10 @@ pub(super) fn of_conda(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to
 /// Another extra in the brackets of a package.
 pub(super) fn extra(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): (&str, &str)) -> Option<TextEdit> {
     let (source, word) = places(case, package_of(&case.seen, name)?.fact).into_iter().next()?;
-    style(texts, source, word)?;
+    let style = style(texts, source, word)?;
     let slice = written(texts, (source, word));
     if from.is_empty() {
-        let (span, replacement) = another(slice, word, name, to)?;
+        let (span, replacement) = bracketed(texts, (source, word), style, another(slice, word, name, to)?)?;
         return Some(TextEdit { source, span, replacement });
     }
     let open = slice.find('[')? + 1;
@@ -171,9 +177,35 @@ fn another(slice: &str, word: Span, name: &str, extra: &str) -> Option<(Span, St
     let put = |at: usize, text: String| (Span::new(word.start + at, word.start + at), text);
     match slice.get(behind..)?.strip_prefix('[') {
         Some(inside) => Some(put(behind + 1 + inside.find(']')?, format!(",{extra}"))),
-        // In a shell, brackets are a pattern of names of files, where one such file lies there.
         None => Some(put(behind, format!("[{extra}]"))),
     }
+}
+
+/// An insertion of brackets into a word, as the text around it takes them: for a shell they are a pattern of names of
+/// files. None where the quotes are such that nobody can tell.
+fn bracketed(
+    texts: &Texts<'_>,
+    (source, word): (SourceId, Span),
+    style: Style,
+    (at, more): (Span, String),
+) -> Option<(Span, String)> {
+    let text = texts.sources.get(source).text();
+    let slice = text.get(word.start..word.end)?;
+    if style == Style::List || slice.starts_with(['"', '\'']) {
+        return Some((at, more));
+    }
+    let begins = instruction(texts, word).filter(|_| source == texts.source).map_or(0, |one| one.span.start);
+    let before = text.get(begins..word.start)?;
+    let (front, behind) = (text.get(word.start..at.start)?, text.get(at.start..word.end)?);
+    let whole = format!("{front}{more}{behind}");
+    if style == Style::Words {
+        // A word of the list is no word of a shell; what is a command of one holds more than it.
+        let alone = before.ends_with('"') && text.get(word.end..)?.starts_with('"');
+        let quote = if whole.contains('$') { "\\\"" } else { "'" };
+        return Some((word, if alone { whole } else { format!("{quote}{whole}{quote}") }));
+    }
+    let plain = !whole.contains(['"', '\'', '\\', '`']);
+    plain.then(|| (word, shell_word(before, &whole)))
 }
 
 /// Where a version stands in its word as it is.
@@ -241,6 +273,29 @@ fn is_private(case: &Case<'_>, address: &str) -> bool {
 /// What is written at a place.
 fn written<'a>(texts: &Texts<'a>, (source, span): (SourceId, Span)) -> &'a str {
     texts.sources.get(source).text().get(span.start..span.end).unwrap_or_default()
+}
+
+/// The index of a build in every other command that pins what goes with it: its builds are for one CUDA.
+fn followers(case: &Case<'_>, texts: &Texts<'_>, command: u32, page: Option<&str>) -> Vec<TextEdit> {
+    let mut done = vec![command];
+    let mut edits = Vec::new();
+    for package in case.seen.packages.iter().filter(|one| follows(case, one)) {
+        let place = places(case, package.fact).into_iter().next().filter(|_| !done.contains(&package.command));
+        let (Some((source, word)), Some(page)) = (place, page) else { continue };
+        let more = style(texts, source, word).and_then(|style| index::one_more(texts, (source, word), style, page));
+        done.push(package.command);
+        edits.extend(more.into_iter().flatten().map(|(span, replacement)| TextEdit { source, span, replacement }));
+    }
+    edits
+}
+
+/// Whether a package is pinned to a release that goes with one of the framework, in the build of the default index.
+fn follows(case: &Case<'_>, package: &PackageSeen) -> bool {
+    package.manager == Manager::Pip
+        && package.offered == Offered::Default
+        && package.variant.is_none()
+        && case.knowledge().is_built_with_torch(&package.name)
+        && matches!(&package.version, PackageVersion::Exact(text) if !text.contains('+'))
 }
 
 /// The version in the lists that bound it, where one is pinned there.

@@ -23,7 +23,7 @@ pub(super) enum Style {
 }
 
 /// The instruction that holds a place, and the one below its ONBUILD.
-fn instruction<'a>(texts: &Texts<'a>, place: Span) -> Option<&'a Instruction> {
+pub(super) fn instruction<'a>(texts: &Texts<'a>, place: Span) -> Option<&'a Instruction> {
     let holds = |one: &&Instruction| one.span.start <= place.start && place.end <= one.span.end;
     let one = texts.dockerfile.instructions.iter().find(holds)?;
     Some(one.child.as_deref().unwrap_or(one))

@@ -16,6 +16,7 @@ use crate::cure::compat::is_compat;
 use crate::cure::trial::content;
 use crate::cure::write::word::arch_list;
 use crate::cure::write::word::dropped;
+use crate::cure::write::word::extended;
 use crate::cure::write::word::quoted;
 use crate::cure::write::word::requoted;
 use crate::cure::write::word::without;
@@ -169,13 +170,18 @@ fn together(some: &[Way], others: &[Way]) -> Vec<Way> {
 fn variables(case: &Case<'_>, texts: &Texts<'_>, list: &[(String, String)]) -> Vec<TextEdit> {
     let mut edits = Vec::new();
     let mut others = Vec::new();
+    let now = |name: &str| case.image.env.get(name).known().map_or("", String::as_str);
     for (name, value) in list {
-        match value_of(case, name).filter(|(source, _)| *source == texts.source) {
-            Some((_, span)) => {
-                let written = texts.text.get(span.start..span.end).unwrap_or_default();
-                edits.push(texts.edit(span, requoted(written, value)));
-            }
-            None => others.push(format!("{name}={}", quoted(value))),
+        let own = value_of(case, name).filter(|(source, _)| *source == texts.source);
+        if let Some((_, span)) = own {
+            let written = texts.text.get(span.start..span.end).unwrap_or_default();
+            let new = extended(written, now(name), value).unwrap_or_else(|| requoted(written, value));
+            edits.push(texts.edit(span, new));
+        } else {
+            // What the base says stays what it says.
+            let of_base = format!("${{{name}}}");
+            let longer = if now(name).is_empty() { None } else { extended(&of_base, now(name), value) };
+            others.push(format!("{name}={}", longer.unwrap_or_else(|| quoted(value))));
         }
     }
     if !others.is_empty() {

@@ -1,13 +1,17 @@
 //! The GPUs that a command of nvcc compiles for, and more.
 
 use crate::cure::case::Case;
+use crate::cure::lists::WITH_PTX;
 use crate::cure::write::Texts;
 use crate::cure::write::places;
 use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
 use crate::edit::TextEdit;
 use crate::fact::ArchListSeen;
 use crate::source::Span;
 
+/// The option that says one kind of code.
+const GENCODE: &str = "-gencode";
 /// Options with which nvcc makes code for one architecture alone.
 const OF_ONE: [&str; 4] = ["-cubin", "--cubin", "-ptx", "--ptx"];
 
@@ -37,7 +41,7 @@ enum Of {
 pub(super) fn with_more(case: &Case<'_>, texts: &Texts<'_>, name: &str, add: &[String]) -> Option<Vec<TextEdit>> {
     let mut edits = Vec::new();
     for list in case.seen.of_base.arch_lists.iter().filter(|list| list.name == name) {
-        let new: Vec<String> = add.iter().map(|one| one.replace('.', "")).filter(|one| !has(list, one)).collect();
+        let new: Vec<New> = add.iter().filter_map(|one| New::of(one, list)).collect();
         if new.is_empty() {
             continue;
         }
@@ -58,11 +62,55 @@ pub(super) fn with_more(case: &Case<'_>, texts: &Texts<'_>, name: &str, add: &[S
         if commands.any(is_of_one) || (source != texts.source && is_of_one(text)) {
             return None;
         }
-        let options: Vec<Said> = own.map(|(_, span)| read(text, *span)).collect::<Option<_>>()?;
+        let Some(options) = own.map(|(_, span)| read(text, *span)).collect::<Option<Vec<Said>>>() else {
+            // Options that stand in the value of a variable.
+            let values = in_values(texts, &new);
+            edits.extend((source == texts.source && !values.is_empty()).then_some(values)?);
+            continue;
+        };
         let (span, replacement) = longer(text, &options, &new)?;
         edits.push(TextEdit { source, span, replacement });
     }
+    edits.sort();
+    edits.dedup();
     Some(edits)
+}
+
+/// More GPUs in every value in quotes that holds such an option and is that of a variable.
+fn in_values(texts: &Texts<'_>, new: &[New]) -> Vec<TextEdit> {
+    let mut edits = Vec::new();
+    let sets = |one: &&Instruction| matches!(one.kind, Kind::Arg | Kind::Env | Kind::Run) && one.json.is_none();
+    for instruction in texts.dockerfile.instructions.iter().filter(sets) {
+        let text = texts.text.get(..instruction.span.end).unwrap_or_default();
+        for (start, end) in values(text, instruction.span) {
+            let value = text.get(start..end).unwrap_or_default();
+            let last = value.rmatch_indices(GENCODE).next().map(|(at, _)| start + at);
+            let word = |at: usize| {
+                let length = value.get(at - start..)?.find(char::is_whitespace);
+                Some(Span::new(at, length.map_or(end, |length| at + length)))
+            };
+            let said = last.and_then(word).and_then(|word| read(text, word)).filter(|said| said.span.end <= end);
+            let more = said.and_then(|said| longer(text, &[said], new));
+            edits.extend(more.map(|(span, more)| texts.edit(span, more)));
+        }
+    }
+    edits
+}
+
+/// Where the values in quotes of variables stand in a part of a text.
+fn values(text: &str, part: Span) -> Vec<(usize, usize)> {
+    let slice = text.get(part.start..part.end).unwrap_or_default();
+    let mut found = Vec::new();
+    for quote in ['"', '\''] {
+        for (at, begins) in slice.match_indices(&format!("={quote}")) {
+            let named =
+                slice.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+            let start = part.start + at + begins.len();
+            let length = text.get(start..part.end).and_then(|rest| rest.find(quote)).filter(|_| named);
+            found.extend(length.map(|length| (start, start + length)));
+        }
+    }
+    found
 }
 
 /// Whether a word is the first of a string, as each word of a list of them is: one more in it is none of its own.
@@ -76,15 +124,50 @@ fn is_of_one(text: &str) -> bool {
     text.split(parts).any(|word| OF_ONE.contains(&word))
 }
 
-/// Whether a list has machine code for a GPU: `90`.
-fn has(list: &ArchListSeen, number: &str) -> bool {
-    list.entries.iter().any(|(entry, _)| entry.strip_prefix("sm_") == Some(number))
+/// What a list lacks for one GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct New {
+    /// `90`.
+    number: String,
+    /// Machine code.
+    code: bool,
+    /// PTX.
+    ptx: bool,
 }
 
-/// The edit that adds machine code for these GPUs to the options of one command.
-fn longer(text: &str, options: &[Said], new: &[String]) -> Option<(Span, String)> {
-    let one = |number: &str| format!(" -gencode arch=compute_{number},code=sm_{number}");
-    let more: String = new.iter().map(|number| one(number)).collect();
+impl New {
+    /// None where the list has it all.
+    fn of(wanted: &str, list: &ArchListSeen) -> Option<Self> {
+        let has = |number: &str| list.entries.iter().any(|(entry, _)| entry.strip_prefix("sm_") == Some(number));
+        let number = match wanted.trim_end_matches(WITH_PTX) {
+            "" => newest(list)?,
+            number => number.replace('.', ""),
+        };
+        let code = !has(&number);
+        let ptx = wanted.ends_with(WITH_PTX) && list.ptx != Some(true);
+        (code || ptx).then_some(Self { number, code, ptx })
+    }
+
+    /// The kinds of code.
+    fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        [self.code.then_some("sm"), self.ptx.then_some("compute")].into_iter().flatten()
+    }
+}
+
+/// The newest GPU that a list has machine code for, `90`; what is for one architecture alone is no beginning of another.
+fn newest(list: &ArchListSeen) -> Option<String> {
+    let numbers = list.entries.iter().filter_map(|(entry, _)| entry.strip_prefix("sm_")?.parse::<u32>().ok());
+    numbers.max().map(|number| number.to_string())
+}
+
+/// The edit that adds code for these GPUs to the options of one command.
+fn longer(text: &str, options: &[Said], new: &[New]) -> Option<(Span, String)> {
+    let of_one = |one: &New| {
+        let number = &one.number;
+        let said = |kind: &str| format!(" -gencode arch=compute_{number},code={kind}_{number}");
+        one.kinds().map(said).collect::<Vec<String>>()
+    };
+    let more: String = new.iter().flat_map(of_one).collect();
     let last = |of: Of| options.iter().rfind(|option| option.of == of);
     let value = |option: &Said| text.get(option.value.start..option.value.end);
     if let Some(gencode) = last(Of::Gencode) {
@@ -96,9 +179,11 @@ fn longer(text: &str, options: &[Said], new: &[String]) -> Option<(Span, String)
     if let Some(code) = last(Of::Code) {
         // Code is made from what is no newer than it.
         let own = number(from)?;
-        let all = new.iter().all(|one| number(one).is_some_and(|one| own <= one));
+        let made = |one: &New| number(&one.number).is_some_and(|new| own <= new && (!one.ptx || own == new));
+        let all = new.iter().all(made);
         let inside = value(code)?.strip_suffix(']').map_or(code.value.end, |value| code.value.start + value.len());
-        let words: Vec<String> = new.iter().map(|number| format!("sm_{number}")).collect();
+        let of_one = |one: &New| one.kinds().map(|kind| format!("{kind}_{}", one.number)).collect::<Vec<_>>();
+        let words: Vec<String> = new.iter().flat_map(of_one).collect();
         return all.then(|| (Span::new(inside, inside), format!(",{}", words.join(","))));
     }
     // `-arch=sm_80` alone stands for machine code and PTX of it.
@@ -112,7 +197,7 @@ fn read(text: &str, word: Span) -> Option<Said> {
     let written = text.get(word.start..word.end)?;
     let (name, inline) = written.split_once('=').map_or((written, false), |(name, _)| (name, true));
     let of = match name {
-        "-gencode" | "--generate-code" => Of::Gencode,
+        GENCODE | "--generate-code" => Of::Gencode,
         "-arch" | "--gpu-architecture" => Of::Arch,
         "-code" | "--gpu-code" => Of::Code,
         _ => return None,
@@ -163,11 +248,31 @@ mod tests {
             Span::new(at, at + word.len())
         };
         let options: Vec<Said> = words.map(|word| read(text, span(word))).collect::<Option<_>>()?;
-        let new: Vec<String> = new.iter().map(|one| (*one).to_owned()).collect();
+        let of = |one: &&str| New {
+            number: one.trim_end_matches(WITH_PTX).to_owned(),
+            code: true,
+            ptx: one.ends_with(WITH_PTX),
+        };
+        let new: Vec<New> = new.iter().map(of).collect();
         let (span, more) = longer(text, &options, &new)?;
         let mut text = text.to_owned();
         text.replace_range(span.start..span.end, &more);
         Some(text)
+    }
+
+    #[test]
+    fn values_of_variables_stand_in_quotes() {
+        for (text, expected) in [
+            ("RUN A=\"-x y\" && B='z' nvcc $A", &["-x y", "z"][..]),
+            ("ENV A=\"\"", &[""]),
+            ("RUN echo =\"a\" -DX-=\"b\"", &[]),
+            ("RUN A=\"open", &[]),
+            ("RUN A=b", &[]),
+        ] {
+            let found = values(text, Span::new(0, text.len()));
+            let told: Vec<&str> = found.into_iter().map(|(start, end)| &text[start..end]).collect();
+            assert_eq!(told, expected, "{text}");
+        }
     }
 
     #[test]
@@ -206,6 +311,25 @@ mod tests {
             ("nvcc -code=sm_80 a.cu", None),
         ] {
             assert_eq!(written(text, &["90"]).as_deref(), expected, "{text}");
+        }
+        for (text, new, expected) in [
+            (
+                "nvcc -gencode arch=compute_80,code=sm_80 a.cu",
+                "90+PTX",
+                Some(
+                    "nvcc -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+                     -gencode arch=compute_90,code=compute_90 a.cu",
+                ),
+            ),
+            (
+                "nvcc -arch=compute_90 -code=sm_90a a.cu",
+                "90+PTX",
+                Some("nvcc -arch=compute_90 -code=sm_90a,sm_90,compute_90 a.cu"),
+            ),
+            // PTX is that of what code is made from.
+            ("nvcc -arch=compute_80 -code=sm_80 a.cu", "90+PTX", None),
+        ] {
+            assert_eq!(written(text, &[new]).as_deref(), expected, "{text}");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Words and values as they are written: quoted, extended, left out.
 
+use crate::cuda::CudaVersion;
+use crate::cuda::library_path;
+use crate::cure::lists::WITH_PTX;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Kind;
 use crate::edit;
@@ -9,6 +12,68 @@ use crate::source::Span;
 pub(super) fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ',' | '=' | '+' | '>');
     if !value.is_empty() && value.chars().all(plain) { value.to_owned() } else { format!("\"{value}\"") }
+}
+
+/// A written list with colons that names variables, and the pieces that a longer value has in front of it or behind it;
+/// none where the longer one is otherwise than `now` with more pieces.
+pub(super) fn extended(written: &str, now: &str, value: &str) -> Option<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (library_path(now).collect(), library_path(value).collect());
+    if !written.contains('$') || written.contains('\\') || old.len() >= new.len() {
+        return None;
+    }
+    let quote =
+        written.chars().next().filter(|c| matches!(c, '"' | '\'') && 1 < written.len() && written.ends_with(*c));
+    let inner = match quote {
+        Some(_) => written.get(1..written.len() - 1)?,
+        None => written,
+    };
+    let list = if let Some(more) = new.strip_prefix(old.as_slice()) {
+        format!("{}:{}", inner.trim_end_matches(':'), more.join(":"))
+    } else {
+        // Pieces that come to the front may stay where they were as well.
+        let front = (1..=new.len()).find_map(|length| {
+            let (front, rest) = new.split_at_checked(length)?;
+            let left = old.iter().filter(|piece| !front.contains(piece));
+            left.eq(rest).then_some(front)
+        })?;
+        format!("{}:{}", front.join(":"), inner.trim_start_matches(':'))
+    };
+    let plain = quote.is_some() || !list.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '#'));
+    plain.then(|| quote.map_or_else(|| list.clone(), |quote| format!("{quote}{list}{quote}")))
+}
+
+/// A word that is put where a shell reads it, so that what stands in its brackets is no pattern; the quotes that it is in
+/// are those of `before`, the text of the command in front of it.
+pub(super) fn shell_word(before: &str, word: &str) -> String {
+    let expands = word.contains('$');
+    match open_quote(before) {
+        Some('"') => format!("'{word}'"),
+        None if !expands => format!("'{word}'"),
+        None | Some(_) => format!("\"{word}\""),
+    }
+}
+
+/// The quote that a text of a shell leaves open.
+fn open_quote(text: &str) -> Option<char> {
+    let mut open = None;
+    let mut begins = true;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match (open, c) {
+            (None | Some('"'), '\\') => {
+                rest.next();
+            }
+            (None, '"' | '\'') => open = Some(c),
+            (Some(quote), c) if quote == c => open = None,
+            // What follows on the line is said to nobody.
+            (None, '#') if begins => {
+                rest.by_ref().find(|c| *c == '\n');
+            }
+            _ => {}
+        }
+        begins = c.is_whitespace();
+    }
+    open
 }
 
 /// A written list with colons without the pieces that hold something; its quotes stay.
@@ -150,7 +215,13 @@ fn lists(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) ->
             let separator = [" ", ","].into_iter().find(|one| inner.contains(one)).unwrap_or(";");
             // Some lists write 8.6, others 86.
             let dotted = inner.contains('.');
-            let entries = add.iter().map(|one| if dotted { one.clone() } else { one.replace('.', "") });
+            // A number without a dot stands for PTX as well.
+            let plain = |one: &String| one.trim_end_matches(WITH_PTX).replace('.', "");
+            let entries = add.iter().filter_map(|one| match (one.as_str(), dotted) {
+                (WITH_PTX, _) => ptx_of_newest(inner, dotted),
+                (_, true) => Some(one.clone()),
+                (_, false) => Some(plain(one)),
+            });
             let more: Vec<String> = entries.filter(|one| !holds(inner, one)).collect();
             if more.is_empty() {
                 continue;
@@ -167,6 +238,13 @@ fn lists(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) ->
         }
     }
     (found, others)
+}
+
+/// PTX of the newest GPU of a list, as it is written there.
+fn ptx_of_newest(list: &str, dotted: bool) -> Option<String> {
+    let words = list.split([' ', ';', ',']).map(|word| word.split(['-', '+']).next().unwrap_or(word));
+    let newest = words.filter_map(|word| word.parse::<CudaVersion>().ok()).max()?;
+    Some(if dotted { format!("{newest}{WITH_PTX}") } else { format!("{newest}-virtual") })
 }
 
 /// The variable that a value is as a whole: `$ARCHS`, `${ARCHS}`.
@@ -196,6 +274,43 @@ mod tests {
             ("\"", "\""),
         ] {
             assert_eq!(without(written, &["/compat"]), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn lists_that_name_variables_keep_them_where_pieces_are_added() {
+        for (written, now, value, expected) in [
+            ("/a:${X}", "/a:/b", "/a:/b:/d", Some("/a:${X}:/d")),
+            ("\"/a:$X\"", "/a:/b", "/a:/b:/d", Some("\"/a:$X:/d\"")),
+            ("/a:${X}", "/a:", "/a:/d", Some("/a:${X}:/d")),
+            ("${X}:/a/", "/b:/a/", "/b:/a:/d", Some("${X}:/a/:/d")),
+            ("${X}", "/b", "/d:/e:/b", Some("/d:/e:${X}")),
+            ("/a:$X", "/a:/b", "/b:/d:/a", Some("/b:/d:/a:$X")),
+            ("${X:-/a b}", "/a b", "/a b:/d", None),
+            ("/a:/b", "/a:/b", "/a:/b:/d", None),
+            ("/a:$X", "/a:/b", "/a", None),
+            ("/a:$X", "/a:/b", "/a:/c:/d", None),
+            ("$X", "all", "compute,utility", None),
+            ("\\$X", "/b", "/b:/d", None),
+            ("$X", "", "", None),
+        ] {
+            assert_eq!(extended(written, now, value).as_deref(), expected, "{written} {now} {value}");
+        }
+    }
+
+    #[test]
+    fn brackets_are_quoted_as_the_command_around_them_takes_it() {
+        for (before, word, expected) in [
+            ("RUN pip install ", "a[b]==1", "'a[b]==1'"),
+            ("RUN pip install ", "a[b]==$V", "\"a[b]==$V\""),
+            ("RUN bash -c \"pip install ", "a[b]==$V", "'a[b]==$V'"),
+            ("RUN bash -c 'pip install ", "a[b]", "\"a[b]\""),
+            ("RUN echo \"it's\" && pip install ", "a[b]", "'a[b]'"),
+            ("RUN echo it\\'s && pip install ", "a[b]", "'a[b]'"),
+            ("RUN a && \\\n  # don't\n  pip install ", "a[b]", "'a[b]'"),
+            ("", "a[b]", "'a[b]'"),
+        ] {
+            assert_eq!(shell_word(before, word), expected, "{before}{word}");
         }
     }
 
