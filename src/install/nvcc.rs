@@ -59,7 +59,8 @@ fn options(parts: &[Part], by: &str) -> Option<Compiled> {
             "-code" | "--gpu-code" => codes.push(value()?),
             _ => continue,
         }
-        if *inside { found.spans.push(*span) } else { found.outside.push(*span) }
+        let written = if *inside { &mut found.spans } else { &mut found.outside };
+        written.push(*span);
     }
     if let Some(arch) = arch.filter(|_| codes.is_empty()) {
         found.cubin(&arch.replace("compute_", "sm_"))?;

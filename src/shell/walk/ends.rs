@@ -31,8 +31,10 @@ impl Goes {
     /// How it goes on behind a branch, where `self` held in front of it: a shell of its own ends by itself alone, and a
     /// function returns to where it was called.
     pub(super) fn behind(self, inner: Self, kind: &Kind, apart: bool) -> Self {
+        if apart {
+            return self;
+        }
         match kind {
-            _ if apart => self,
             Kind::Subshell | Kind::Script => self,
             Kind::Called => Self { shell: inner.shell, ..self },
             Kind::If | Kind::Loop | Kind::Case(_) | Kind::Braces => inner,
