@@ -57,3 +57,28 @@ fn what_a_stage_leaves_behind_onbuild_runs_where_another_builds_on_it() {
         "linux/amd64",
     );
 }
+
+#[test]
+fn what_stands_behind_a_possible_end_of_a_script_is_not_certain() {
+    let run = |script: &str| format!("{PY311}RUN pip install torch==2.4.1\nRUN {script}\n");
+    let several = |script: &str| (run(script), "? ?");
+    check(
+        &[
+            several("if ! which nvcc; then exit 0; fi; pip install torch==1.13.1"),
+            several("if ! nvidia-smi; then exit; fi; pip install torch==1.13.1"),
+            several("which nvcc || exit 0; pip install torch==1.13.1"),
+            several("command -v conda && exit 0; pip install torch==1.13.1"),
+            several("if ! which nvcc; then pip install torch==2.5.1; exit 0; fi; pip install torch==1.13.1"),
+            // It fails, ends a shell of its own, stands behind everything, or does not run.
+            (run("if ! which nvcc; then exit 1; fi; pip install torch==1.13.1"), "1.13.1 11.7"),
+            (run("which nvcc || exit; pip install torch==1.13.1"), "1.13.1 11.7"),
+            (run("(which nvcc || exit 0); pip install torch==1.13.1"), "1.13.1 11.7"),
+            (run("sh -c 'which nvcc || exit 0'; pip install torch==1.13.1"), "1.13.1 11.7"),
+            (run("pip install torch==1.13.1; exit 0"), "1.13.1 11.7"),
+            (run("if [ 1 = 2 ]; then exit 0; fi; pip install torch==1.13.1"), "1.13.1 11.7"),
+            (run("for i in 1 2 3; do pip install torch==1.13.1 && exit 0 || sleep 5; done; exit 1"), "1.13.1 11.7"),
+            (run("exit 0; pip install torch==1.13.1"), "2.4.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}

@@ -103,6 +103,14 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether the arguments are known, and the first one is no option.
+    pub(super) fn has_no_options(&self) -> bool {
+        let plain = |word: &Word| word.known().is_some_and(|word| !word.starts_with('-'));
+        let none =
+            !self.arguments.open && self.arguments.words.is_none() && self.called == 0 && self.substitutions == 0;
+        none || self.arguments.all().is_some_and(|words| words.first().is_none_or(plain))
+    }
+
     /// Whether there surely is no argument of a number.
     pub(super) fn lacks(&self, name: &str) -> bool {
         let all = self.arguments.all();

@@ -15,6 +15,7 @@ use crate::shell::walk::Walk;
 use crate::shell::walk::arguments::Arguments;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
+use crate::shell::walk::ends::Goes;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
 use crate::shell::walk::rounds::Rounds;
@@ -39,6 +40,8 @@ pub(super) enum Kind {
     Subshell,
     /// A script of its own, such as that of `sh -c`.
     Script,
+    /// A function.
+    Called,
 }
 
 /// What stands between two keywords.
@@ -63,6 +66,8 @@ pub(super) struct Branch {
     set: Vec<String>,
     /// The list that the branch stands in.
     list: List,
+    /// Whether it was reached.
+    goes: Goes,
     /// The rounds that a loop has still to go.
     pub(super) rounds: Option<Rounds>,
     /// How a loop with a condition is gone through.
@@ -76,7 +81,7 @@ pub(super) struct Branch {
 impl Walk<'_> {
     /// Whether the commands at hand run.
     pub(super) fn chance(&self) -> Chance {
-        self.branches.iter().fold(self.list.gate, |chance, branch| chance.and(branch.now))
+        self.branches.iter().fold(self.list.gate.and(self.goes.on()), |chance, branch| chance.and(branch.now))
     }
 
     /// Whether the commands at hand are the condition of a branch.
@@ -152,7 +157,9 @@ impl Walk<'_> {
             "elif" => self.next_arm(),
             "done" if self.another_round() => {}
             "done" if self.another_turn() => {}
-            "fi" | "done" | "esac" => self.close(&|kind| !matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script)),
+            "fi" | "done" | "esac" => {
+                self.close(&|kind| matches!(kind, Kind::If | Kind::Loop | Kind::Case(_)));
+            }
             "}" => self.close(&|kind| *kind == Kind::Braces),
             "!" => self.list.negated = !self.list.negated,
             "time" => {}
@@ -174,7 +181,7 @@ impl Walk<'_> {
         let (before, now) = (self.variables.clone(), list.gate);
         let (after, set) = (None, Vec::new());
         let (taken, rounds, reading, turns, followed) = (Chance::No, None, None, None, false);
-        let (arguments, part) = (self.arguments.clone(), std::mem::take(&mut self.part.behind));
+        let (arguments, part, goes) = (self.arguments.clone(), std::mem::take(&mut self.part.behind), self.goes);
         let arrays = self.arrays.clone();
         self.branches.push(Branch {
             kind,
@@ -188,6 +195,7 @@ impl Walk<'_> {
             after,
             set,
             list,
+            goes,
             rounds,
             turns,
             followed,
@@ -227,19 +235,25 @@ impl Walk<'_> {
     pub(super) fn close(&mut self, ends: &dyn Fn(&Kind) -> bool) {
         let inner = self.list.status;
         let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
-        let Branch { kind, now, asking, before, arguments, arrays, part, after, set, list, followed, .. } = branch;
+        let Branch { kind, now, asking, before, arguments, arrays, part, after, set, list, goes, followed, .. } =
+            branch;
         // What rounds that were all gone through leave is known.
         let whole = kind == Kind::Loop && followed && !asking && now != Chance::Maybe && list.gate == Chance::Yes;
         let sure = if asking || now != Chance::Yes { None } else { Some(self.variables.clone()) };
         self.list = list;
-        let status = if matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script) { inner } else { Status::Fine };
+        let apart = part || self.part.ahead;
+        self.goes = goes.behind(self.goes, &kind, apart);
+        let status = match kind {
+            Kind::Braces | Kind::Subshell | Kind::Script | Kind::Called => inner,
+            Kind::If | Kind::Loop | Kind::Case(_) => Status::Fine,
+        };
         self.list.settle(status, self.asking());
         match (after.or(sure), kind) {
-            (_, kind) if kind == Kind::Subshell || part || self.part.ahead => {
+            (_, kind) if kind == Kind::Subshell || apart => {
                 (self.variables, self.arguments, self.arrays) = (before, arguments, arrays);
             }
             (_, Kind::Loop) if whole => self.hand_out(set),
-            (Some(after), Kind::If | Kind::Case(_) | Kind::Braces | Kind::Script) => {
+            (Some(after), Kind::If | Kind::Case(_) | Kind::Braces | Kind::Script | Kind::Called) => {
                 self.variables = after;
                 self.hand_out(set);
             }

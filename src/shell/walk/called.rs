@@ -209,7 +209,7 @@ impl Walk<'_> {
             script.push(" ", text.offset(range.start));
             script.append(&unquoted(text, range.clone()));
         }
-        self.script(&script, depth + 1);
+        self.script(&script, depth + 1, &Kind::Called);
         true
     }
 
@@ -227,7 +227,7 @@ impl Walk<'_> {
             Body::Elsewhere(text) => at_one_place(&text, first.span.start),
         };
         let outer = std::mem::replace(&mut self.arguments, Arguments::split(arguments));
-        self.script(&body, depth + 1);
+        self.script(&body, depth + 1, &Kind::Called);
         self.arguments = outer;
         true
     }

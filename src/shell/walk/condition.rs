@@ -79,6 +79,7 @@ impl Walk<'_> {
             "test" => rest,
             "true" | ":" => return Some(Chance::Yes),
             "false" => return Some(Chance::No),
+            "getopts" if self.has_no_options() => return Some(Chance::No),
             _ => return None,
         };
         let holds = if redirected { None } else { self.test(expression, double) };

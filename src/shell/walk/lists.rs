@@ -36,6 +36,16 @@ impl List {
         self.join == Join::First && !self.negated
     }
 
+    /// Whether what stands in front of the command at hand, and lets it run, has failed.
+    pub(super) fn is_behind_failure(self) -> bool {
+        self.join == Join::Or
+    }
+
+    /// Whether it has ended well, and nothing says that the build needs that.
+    pub(super) fn is_behind_success(self) -> bool {
+        self.join == Join::And && self.status == Status::Fine
+    }
+
     /// Ends the list; how it ended is kept.
     pub(super) fn end(&mut self) {
         *self = Self { status: self.status, ..Self::default() };

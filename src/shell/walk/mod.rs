@@ -5,6 +5,7 @@ mod branches;
 mod called;
 mod chance;
 mod condition;
+mod ends;
 mod filled;
 mod insisted;
 mod lists;
@@ -42,6 +43,7 @@ use crate::shell::walk::called::Body;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
+use crate::shell::walk::ends::Goes;
 use crate::shell::walk::filled::sets_unseen;
 use crate::shell::walk::insisted::Insisted;
 use crate::shell::walk::lists::List;
@@ -106,6 +108,7 @@ struct Walk<'a> {
     files: Files<'a>,
     variables: BTreeMap<String, Resolved>,
     branches: Vec<Branch>,
+    goes: Goes,
     /// How many branches were opened.
     opened: usize,
     /// Whether so many were that the rest is not read.
@@ -150,7 +153,7 @@ impl<'a> Walk<'a> {
     fn new(scope: &'a Scope, heredocs: &'a [Heredoc], files: Files<'a>) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
-        let (list, brackets, insisted) = (List::default(), Brackets::default(), None);
+        let (list, brackets, insisted, goes) = (List::default(), Brackets::default(), None, Goes::default());
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arrays) = (BTreeMap::new(), 0, BTreeMap::new());
         let (read_in, arguments, part) = (0, Arguments::default(), Part::default());
@@ -161,6 +164,7 @@ impl<'a> Walk<'a> {
             files,
             variables,
             branches,
+            goes,
             opened,
             over,
             spread,
@@ -394,7 +398,7 @@ impl<'a> Walk<'a> {
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
             let kept = (!words.is_empty()).then(|| (self.variables.clone(), self.arguments.clone()));
             self.begin_reader(&words, heredoc.expand);
-            self.script(&heredoc.body, depth + 1);
+            self.script(&heredoc.body, depth + 1, &Kind::Script);
             if let Some(kept) = kept {
                 (self.variables, self.arguments) = kept;
             }
@@ -408,7 +412,7 @@ impl<'a> Walk<'a> {
             let kept = (self.variables.clone(), self.arguments.clone());
             self.variables.extend(own);
             self.begin_child(&words, at);
-            self.script(&script, depth + 1);
+            self.script(&script, depth + 1, &Kind::Script);
             (self.variables, self.arguments) = kept;
             return;
         }
@@ -417,25 +421,19 @@ impl<'a> Walk<'a> {
             for (name, value) in own {
                 self.variables.insert(name, value);
             }
+            let goes = self.behind(&words);
             self.emit(words, Some(text.span(start..start + 1).start), redirects);
-            self.variables = saved;
+            (self.variables, self.goes) = (saved, goes);
         }
     }
 
-    /// The words of the program that runs in the end; what is set in front of it is set here.
-    fn within(&mut self, words: Vec<Word>) -> Vec<Word> {
-        let skip = wrapper::inner(&words);
-        self.variables.extend(words.iter().take(skip).filter_map(wrapper::set));
-        words.into_iter().skip(skip).collect()
-    }
-
-    /// A script inside of the text, which ends what it begins.
-    fn script(&mut self, text: &Mapped, depth: usize) {
-        self.open(Kind::Script);
+    /// A script inside of the text, or a function, which ends what it begins.
+    fn script(&mut self, text: &Mapped, depth: usize, kind: &Kind) {
+        self.open(kind.clone());
         let before = self.branches.len();
         self.text(text, depth);
         self.branches.truncate(before);
-        self.close(&|kind| *kind == Kind::Script);
+        self.close(&|own| own == kind);
     }
 
     fn emit(&mut self, words: Vec<Word>, start: Option<usize>, redirects: Redirects<'_>) {

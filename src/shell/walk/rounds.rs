@@ -272,7 +272,7 @@ impl Walk<'_> {
         let chance = self.chance();
         let Some(at) = self.branches.iter().rposition(|branch| branch.kind == Kind::Loop) else { return true };
         // A shell of its own cannot end the loop that it stands in.
-        let own = |branch: &Branch| matches!(branch.kind, Kind::Subshell | Kind::Script);
+        let own = |branch: &Branch| matches!(branch.kind, Kind::Subshell | Kind::Script | Kind::Called);
         let apart = self.branches.iter().skip(at).any(own) || self.part.is_any();
         let Some(branch) = self.branches.get_mut(at) else { return true };
         if apart || chance != Chance::Yes {

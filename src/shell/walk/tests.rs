@@ -379,3 +379,60 @@ fn a_command_that_a_condition_insists_on_is_certain() {
         assert!(run(text).iter().all(|line| line.starts_with('~')), "{text}: {:?}", run(text));
     }
 }
+
+#[test]
+fn what_stands_behind_a_possible_end_may_not_run() {
+    let mut wrong = Vec::new();
+    for (text, expected) in [
+        ("if ! a; then exit 0; fi; b", vec!["~a", "~exit 0", "~b"]),
+        ("if ! a; then exit; fi; b", vec!["~a", "~exit", "~b"]),
+        ("if ! a; then exit $?; fi; b && c", vec!["~a", "~exit", "~b", "~c"]),
+        ("if a; then b; exit 0; fi; c", vec!["~a", "~b", "~exit 0", "~c"]),
+        ("a || exit 0; b", vec!["a", "~exit 0", "~b"]),
+        ("a && exit 0; b", vec!["a", "exit 0", "~b"]),
+        ("V=$(x); a || exit $V; b", vec![":", "a", "~exit ?", "~b"]),
+        ("a || { b; exit; }; c", vec!["a", "~b", "~exit", "~c"]),
+        ("f() { a || exit 0; }; f; b", vec!["a", "~exit 0", "~b"]),
+        ("f() { a || return 0; b; }; f; c", vec!["a", "~return 0", "~b", "c"]),
+        ("sh -c 'a || exit 0; b'; c", vec!["a", "~exit 0", "~b", "c"]),
+        ("(a || exit 0; b); c", vec!["a", "~exit 0", "~b", "c"]),
+        ("{ a || exit 0; b; } | c; d", vec!["a", "~exit 0", "~b", "c", "d"]),
+        ("while getopts h o; do exit 0; done <$x; a", vec!["~getopts h o", "a"]),
+        ("set -- -h; while getopts h o; do exit 0; done; a", vec!["set -- -h", "~getopts h o", "~exit 0", "~a"]),
+        ("a; exit 0; b", vec!["a", "exit 0"]),
+        ("if true; then exit; fi; b", vec!["~true", "exit"]),
+        ("for v in 1 2; do a && exit 0; done; exit 1", vec!["a", "exit 0"]),
+    ] {
+        if run(text) != expected {
+            wrong.push(format!("{text}\n  expected {expected:?}\n  said     {:?}", run(text)));
+        }
+    }
+    // One that fails ends the build, one that stands elsewhere ends that alone, and one that does not run ends nothing.
+    for text in [
+        "a || exit 1; b",
+        "a || exit; b",
+        "a || exit $?; b",
+        "if ! a; then exit 1; fi; b",
+        "if [ -f x ]; then exit 2; fi; b",
+        "[ -f x ] || exit -1; b",
+        "(exit 0); b",
+        "a | exit 0; b",
+        "exit 0 & b",
+        "sh -c 'exit 0'; b",
+        "bash <<E\nexit 0\nE\nb",
+        "f() { exit 0; }; b",
+        "f() { return; }; f; b",
+        "f() { a || return 1; b; }; f",
+        "return 0; b",
+        "echo exit 0; b",
+        "V=exit; b",
+        "if false; then exit 0; fi; b",
+        "a $(exit 0); b",
+        "eval a; b",
+    ] {
+        if run(text).last().map(String::as_str) != Some("b") {
+            wrong.push(format!("{text}\n  said     {:?}", run(text)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
