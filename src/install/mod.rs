@@ -16,6 +16,7 @@ mod invocation;
 mod lists;
 mod lock;
 mod marker;
+mod nvcc;
 mod options;
 mod package_name;
 mod pattern;

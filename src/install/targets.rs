@@ -6,6 +6,7 @@ use crate::dockerfile::Resolved;
 use crate::install::Around;
 use crate::install::lists::OFF;
 use crate::install::lists::definitions;
+use crate::install::nvcc;
 use crate::install::requirement::normalised;
 use crate::install::torch_list;
 use crate::knowledge::CudaExtensionRow;
@@ -41,7 +42,7 @@ impl Compiled {
         }
     }
 
-    fn cubin(&mut self, text: &str) -> Option<()> {
+    pub(super) fn cubin(&mut self, text: &str) -> Option<()> {
         let target = text.parse().ok()?;
         if !self.sass.contains(&target) {
             self.sass.push(target);
@@ -61,7 +62,7 @@ impl Compiled {
         }
     }
 
-    fn intermediate(&mut self, text: &str) -> Option<()> {
+    pub(super) fn intermediate(&mut self, text: &str) -> Option<()> {
         let target = text.parse().ok()?;
         if !self.ptx.contains(&target) {
             self.ptx.push(target);
@@ -77,63 +78,14 @@ pub(super) type Torch<'a> = &'a dyn Fn() -> Option<String>;
 /// which GPUs.
 pub fn compiled(command: &Command, folder: &str, around: &Around<'_>, torch: Torch<'_>) -> Option<Compiled> {
     match command.program()? {
-        "nvcc" => nvcc(command),
+        "nvcc" => nvcc::nvcc(command, around.lookup),
+        "make" => nvcc::through_make(command, folder, around),
         "cmake" => cmake(command, around.lookup),
         program if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
             extension(command, folder, around, torch)
         }
         _ => None,
     }
-}
-
-fn nvcc(command: &Command) -> Option<Compiled> {
-    let words = || command.words.iter().filter_map(Word::known);
-    let source = |word: &str| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "cu");
-    if !words().any(source) || words().any(|word| matches!(word, "-E" | "-ptx" | "--ptx" | "-M" | "-MM")) {
-        return None;
-    }
-    let mut found = Compiled { by: "nvcc".to_owned(), ..Compiled::default() };
-    let mut arch: Option<(String, Span)> = None;
-    let mut codes: Vec<(String, Span)> = Vec::new();
-    let mut rest = command.words.iter();
-    while let Some(word) = rest.next() {
-        let text = word.known()?;
-        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
-        let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
-        match name {
-            "-gencode" | "--generate-code" => {
-                let value = value()?;
-                gencode(&value, &mut found)?;
-                found.spans.push(word.span);
-            }
-            "-arch" | "--gpu-architecture" => arch = Some((value()?, word.span)),
-            "-code" | "--gpu-code" => codes.push((value()?, word.span)),
-            _ => {}
-        }
-    }
-    if let Some((arch, span)) = arch {
-        found.spans.push(span);
-        if codes.is_empty() {
-            found.cubin(&arch.replace("compute_", "sm_"))?;
-            found.intermediate(&arch)?;
-        }
-    }
-    for (code, span) in codes {
-        found.spans.push(span);
-        code.split(',').try_for_each(|code| one_code(code, &mut found))?;
-    }
-    (!found.spans.is_empty()).then_some(found)
-}
-
-/// `arch=compute_80,code=[sm_80,compute_80]`.
-fn gencode(text: &str, found: &mut Compiled) -> Option<()> {
-    let (_, codes) = text.trim_matches(['"', '\'']).split_once("code=")?;
-    codes.trim_matches(['[', ']', '"', '\'']).split(',').try_for_each(|code| one_code(code, found))
-}
-
-fn one_code(code: &str, found: &mut Compiled) -> Option<()> {
-    let code = code.trim();
-    if code.starts_with("compute_") { found.intermediate(code) } else { found.cubin(code) }
 }
 
 /// How the definitions by which projects are told to build for GPUs end: `GGML_CUDA`, `USE_GPU`.
