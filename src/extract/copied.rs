@@ -22,7 +22,9 @@ use crate::extract::landing;
 use crate::extract::landing::Place;
 use crate::extract::linked;
 use crate::extract::mounts::mounts;
+use crate::extract::programs;
 use crate::extract::toolkit_copied;
+use crate::extract::toolkit_copied::Told;
 use crate::extract::tree::absolute;
 use crate::extract::tree::below;
 use crate::extract::tree::carried;
@@ -92,7 +94,10 @@ impl<'a> Stages<'a> {
         let flattened = evaluated.base.kind == BaseKind::Scratch;
         let brings =
             |copy: &CopyInstruction| !driver_files::named(copy).is_empty() || driver_files::unnamed(copy).is_some();
-        let concerns = |copy: &CopyInstruction| copy.from.is_some() || brings(copy);
+        let knowledge = self.options.knowledge;
+        let concerns = |copy: &CopyInstruction| {
+            copy.from.is_some() || brings(copy) || toolkit_copied::told(copy, None, knowledge).is_some()
+        };
         self.walk(reader, evaluated, &concerns, &mut |stages, reader, copy| {
             // What an image from nothing holds is its base already.
             if concerns(copy) && !(flattened && sources(copy).any(landing::whole)) {
@@ -101,6 +106,7 @@ impl<'a> Stages<'a> {
                 stages.bring_toolkit(reader, copy);
             }
         });
+        programs::judge(reader, evaluated, knowledge);
     }
 
     /// Goes through the instructions of a target; `further` is told of each COPY that concerns it or brings an archive.
@@ -225,14 +231,35 @@ impl<'a> Stages<'a> {
         if reader.seen.cuda_runtime.is_some() || !toolkit_copied::is_without(&reader.seen, knowledge) {
             return;
         }
-        let Some((image, span)) = self.bottom(copy) else { return };
-        let Some(cuda) = toolkit_copied::release(&image, knowledge) else { return };
+        let bottom = self.bottom(copy);
+        let own = bottom.as_ref().and_then(|(image, _)| toolkit_copied::release(image, knowledge));
+        let Some(told) = toolkit_copied::told(copy, own, knowledge) else { return };
         let done = copy.from_stage.and_then(|stage| self.look(reader, stage)).map(|looked| looked.done);
-        if done.as_ref().is_some_and(|done| done.other_toolkit) {
-            return;
-        }
-        if toolkit_copied::brings(copy, knowledge) {
-            put_cuda(reader, cuda, [span, copy.span]);
+        let told = match done.filter(|done| done.other_toolkit) {
+            Some(_) => toolkit_copied::told(copy, None, knowledge).unwrap_or(told),
+            None => told,
+        };
+        let span = bottom.map_or(copy.span, |(_, span)| span);
+        match told {
+            Told::Release(cuda) => {
+                put_cuda(reader, cuda, [span, copy.span]);
+                for path in toolkit_copied::landing(copy, cuda, knowledge) {
+                    linked::put(
+                        &mut reader.seen,
+                        path,
+                        FileKind::Present,
+                        Origin::File { source: reader.source, span: copy.span },
+                    );
+                }
+            }
+            Told::Untold => {
+                let why = Why {
+                    reason: "which CUDA the libraries need that are copied there is not known".to_owned(),
+                    supply: "say it as `cuda_runtime` in an image description".to_owned(),
+                };
+                let evidence = Evidence::Leaf(vec![Origin::File { source: reader.source, span: copy.span }]);
+                reader.seen.facts.add(FactKey::Requirements, Some("libraries of CUDA"), State::Unknown(why), evidence);
+            }
         }
     }
 
@@ -316,14 +343,15 @@ impl<'a> Stages<'a> {
             reader.done.lands.put(fact, packages);
             reader.done.lands.put_program(fact, places);
             // A program of the image's own has the CUDA of its compiler, whatever it is copied to.
-            if let (None, Some((cuda, span)), None) = (&code.component, compiler, reader.seen.cuda_runtime)
-                && toolkit_copied::is_without(&reader.seen, knowledge)
+            if let (None, Some((cuda, span))) = (&code.component, compiler)
+                && programs::takes(reader, cuda, knowledge)
             {
                 put_cuda(reader, cuda, [span, copy.span]);
             }
             let isa = code.isa.or(isa.filter(|_| code.component.is_none()));
             reader.seen.code.push(CodeSeen { isa, fact, ..code });
         }
+        programs::bring(reader, done.programs, copy, compiler);
     }
 }
 
@@ -335,7 +363,7 @@ struct Looked {
 }
 
 /// Notes the CUDA that an image without one has by a COPY.
-fn put_cuda(reader: &mut Reader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
+pub(super) fn put_cuda(reader: &mut Reader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
     let origins = spans.map(|span| Origin::File { source: reader.source, span });
     let state = State::Known(Value::Text(cuda.to_string()));
     let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));
@@ -375,7 +403,7 @@ fn carry_files(reader: &mut Reader<'_>, other: &Done, copy: &CopyInstruction) {
     }
 }
 
-fn sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
+pub(super) fn sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
     copy.sources.iter().filter_map(|(path, _)| path.known())
 }
 

@@ -25,6 +25,8 @@ use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
+use crate::extract::programs;
+use crate::extract::programs::Program;
 use crate::extract::pythons;
 use crate::extract::pythons::Told;
 use crate::extract::scripts::is_pattern;
@@ -124,6 +126,8 @@ pub(super) struct State {
     pub(super) beyond: Beyond,
     /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
     pub(super) on_path: (usize, Vec<String>),
+    /// Programs that commands linked, and those that were copied.
+    pub(super) programs: Vec<Program>,
     /// Whether the installer of a toolkit ran.
     pub(super) other_toolkit: bool,
 }
@@ -342,6 +346,8 @@ impl Reader<'_> {
             self.done.other_python || (pythons::brings_another(command) && !pythons::takes_own(self, command, run));
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
+        let here = Origin::File { source: self.source, span: command.span };
+        self.done.programs.extend(programs::of_command(command, &self.folder, here));
     }
 
     /// Writes down what a command installs: what it takes away goes first.

@@ -36,6 +36,7 @@ mod mounts;
 mod moves;
 mod of_tests;
 mod packaged;
+mod programs;
 mod pythons;
 mod removed;
 mod run_time;
