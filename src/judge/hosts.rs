@@ -77,19 +77,6 @@ impl Hosts {
         doubts.is_hopeless(&pool.name.value, &pairs(hosts, builds), shared, knowledge)
     }
 
-    /// Whether these builds certainly depend on the node of a pool, as far as its hosts are kept.
-    pub(super) fn depends(
-        &self,
-        (at, pool): (usize, &Pool),
-        builds: &[Build],
-        knowledge: Knowledge,
-        doubts: &mut Doubts,
-        shared: &mut Shared,
-    ) -> bool {
-        let Some(hosts) = self.kept(at) else { return false };
-        doubts.depends(&pool.name.value, &pairs(hosts, builds), shared, knowledge)
-    }
-
     /// The hosts of a pool for these builds.
     pub(super) fn tried(
         &self,

@@ -312,20 +312,9 @@ fn judge_inferred(
         past.keep(&pools, shared, same_hosts);
         return report;
     }
-    let depend = match settings.detail {
-        Detail::Fates => past.depend(hosts, &pools, &builds, knowledge, &mut shared),
-        Detail::Steps | Detail::Verdicts | Detail::Everything => vec![false; pools.len()],
-    };
-    let of = |((at, pool), depends): (&(usize, &Pool), &bool)| {
-        (!depends).then(|| hosts.tried(*at, pool, &builds, settings, day))
-    };
-    let tried: Vec<Option<Tried<'_>>> = pools.iter().zip(&depend).map(of).collect();
+    let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();
     let (mut judged, mut hostless) = (Vec::new(), Vec::new());
     for (((_, pool), tried), shared) in pools.iter().zip(&tried).zip(&mut shared) {
-        let Some(tried) = tried else {
-            report.verdicts.push(verdict::depends(&pool.name.value));
-            continue;
-        };
         match tried.verdicts(&builds, knowledge, shared) {
             Outlook::NoHost => {
                 let verdict = verdict::no_host(&pool.name.value, day);

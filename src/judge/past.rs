@@ -42,21 +42,6 @@ impl Past<'_> {
         }
     }
 
-    /// Whether it is certain, of each pool and without asking all of its hosts, that what becomes of it depends on the
-    /// node; of none where nobody kept what its hosts have in common.
-    pub(super) fn depend(
-        &mut self,
-        hosts: &Hosts,
-        pools: &[(usize, &Pool)],
-        builds: &[Build],
-        knowledge: Knowledge,
-        shared: &mut [Shared],
-    ) -> Vec<bool> {
-        let Self::Kept(doubts) = self else { return vec![false; pools.len()] };
-        let all = pools.iter().zip(shared);
-        all.map(|((at, pool), shared)| hosts.depends((*at, pool), builds, knowledge, doubts, shared)).collect()
-    }
-
     /// Whether it is certain that nothing of what is sought is there on any pool.
     pub(super) fn is_hopeless(
         &mut self,

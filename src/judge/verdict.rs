@@ -44,11 +44,6 @@ pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
     plain(pool, "not-applicable", message, files)
 }
 
-/// A pool of which nothing is asked but that it depends on the node.
-pub(super) fn depends(pool: &str) -> model::Verdict {
-    plain(pool, fate_name(None), String::new(), Vec::new())
-}
-
 /// A pool that nothing in the tables answers to.
 pub(super) fn no_host(pool: &str, day: Option<Date>) -> model::Verdict {
     let until = day.map_or_else(String::new, |day| format!(" until {day}"));

@@ -273,8 +273,12 @@ impl<'a> Asking<'_, 'a> {
                 if releases.is_empty() && hosts.is_empty() {
                     met.meet(end.fate);
                 }
-                releases.iter().for_each(|(_, end)| met.meet(end.fate));
-                hosts.iter().for_each(|(_, end)| met.meet(end.fate));
+                for (_, end) in &releases {
+                    met.meet(end.fate);
+                }
+                for (_, end) in &hosts {
+                    met.meet(end.fate);
+                }
             }
             if met != before {
                 remember(first, at);
