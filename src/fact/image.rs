@@ -312,17 +312,45 @@ pub struct CodeWording {
 /// The environment of an image.
 #[derive(Clone, Debug)]
 pub struct EnvFacts {
-    /// Variables that are set, and those that the start-up asks for.
-    pub set: BTreeMap<String, Fact<String>>,
+    /// Variables that are set, and those that the start-up asks for, by name.
+    set: Vec<(String, Fact<String>)>,
+    /// Of each the end of its name, by which it is told apart from most others.
+    ends: Vec<u64>,
     /// What holds for all others: absent, or unknown because the base was not seen.
     pub others: Fact<String>,
 }
 
 impl EnvFacts {
+    /// These variables, and what holds for all others.
+    pub fn of(set: BTreeMap<String, Fact<String>>, others: Fact<String>) -> Self {
+        let set: Vec<(String, Fact<String>)> = set.into_iter().collect();
+        Self { ends: set.iter().map(|(name, _)| end(name)).collect(), set, others }
+    }
+
     /// The fact about one variable.
     pub fn get(&self, name: &str) -> &Fact<String> {
-        self.set.get(name).unwrap_or(&self.others)
+        self.own(name).unwrap_or(&self.others)
     }
+
+    /// The same, where it has one by name.
+    pub fn own(&self, name: &str) -> Option<&Fact<String>> {
+        let end = end(name);
+        let mut alike = self.ends.iter().zip(&self.set).filter(|(own, _)| **own == end);
+        alike.find(|(_, (own, _))| own == name).map(|(_, (_, fact))| fact)
+    }
+
+    /// Every variable with a fact by name of which the name begins so, by name.
+    pub fn beginning<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s Fact<String>)> {
+        let first = self.set.partition_point(|(name, _)| name.as_str() < prefix);
+        let rest = self.set.iter().skip(first).map(|(name, fact)| (name.as_str(), fact));
+        rest.take_while(move |(name, _)| name.starts_with(prefix))
+    }
+}
+
+/// The last eight bytes of a name; of a shorter one all of them.
+fn end(name: &str) -> u64 {
+    let last = name.as_bytes().last_chunk::<8>().copied();
+    last.map_or_else(|| name.bytes().fold(0, |end, byte| end << 8 | u64::from(byte)), u64::from_be_bytes)
 }
 
 /// What was seen in an image that calls CUDA.
@@ -397,5 +425,37 @@ impl ImageFacts {
             State::Unknown(why) => Some(why),
             State::Known(_) | State::Absent { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fact::FactId;
+
+    fn fact(value: &str) -> Fact<String> {
+        Fact { id: FactId(0), state: State::Known(value.to_owned()) }
+    }
+
+    /// Names that end alike, that begin alike, and that are shorter than what they are told apart by.
+    #[test]
+    fn a_variable_is_found_by_its_whole_name() {
+        let names =
+            ["A", "AA", "CUDA_VERSION", "NV_CUDA_VERSION", "NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_X", "VERSION", ""];
+        let set = names.iter().map(|name| ((*name).to_owned(), fact(name))).collect();
+        let env = EnvFacts::of(set, fact("others"));
+        for name in names {
+            assert_eq!(env.get(name).known().map(String::as_str), Some(name));
+        }
+        for name in
+            ["B", "A_VERSION", "CUDA_VERSIO", "UDA_VERSION", "ERSION", "NVIDIA_REQUIRE_", "\0A", "a", "cuda_version"]
+        {
+            assert!(env.own(name).is_none(), "{name}");
+            assert_eq!(env.get(name).known().map(String::as_str), Some("others"), "{name}");
+        }
+        let beginning = |prefix: &str| env.beginning(prefix).map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(beginning("NVIDIA_REQUIRE_"), ["NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_X"]);
+        assert_eq!(beginning("A"), ["A", "AA"]);
+        assert!(beginning("NVIDIA_REQUIRE_Z").is_empty() && beginning("Z").is_empty());
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
             set.insert((*name).to_owned(), facts.add_typed(FactKey::Env, Some(name), state.clone(), evidence.clone()));
         }
     }
-    EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
+    EnvFacts::of(set, facts.add_typed(FactKey::Env, Some("*"), state, evidence))
 }
 
 /// The same reason with the variable that it is about.

@@ -166,7 +166,7 @@ fn assemble(
     let gpu_content = named
         || matches!(build.family, Family::Cuda | Family::Framework)
         || components.iter().any(|component| concerns_gpu(component, seen, &facts, optional))
-        || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
+        || env.beginning("NVIDIA_").any(|(_, fact)| fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some()
         || seen.build_asks.iter().any(|ask| ask.what == BuildAskSeen::BY_DRIVER);

@@ -18,7 +18,7 @@ use crate::install::tree::text_at;
 pub(super) fn unasked(project: &Opened, tool: &str) -> BTreeMap<String, bool> {
     let mut groups = BTreeMap::new();
     let root = tree::root(project);
-    let Some(root) = &*root else { return groups };
+    let Some(root) = &**root else { return groups };
     let names = |path: &[&str]| -> Vec<String> {
         table_at(root, path).into_iter().flat_map(Table::iter).map(|(name, _)| normalised(name.get_ref())).collect()
     };

@@ -41,7 +41,7 @@ pub(super) fn pep621(
     found: &mut Installs,
 ) {
     let root = tree::root(opened);
-    let Some(root) = &*root else { return };
+    let Some(root) = &**root else { return };
     let from = found.packages.len();
     for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| parts.main()) {
         found.packages.extend(value.get_ref().as_str().and_then(|text| one(text, value, opened, around)));
@@ -127,7 +127,7 @@ pub(super) fn unasked_groups(opened: &Opened) -> Option<Vec<String>> {
 /// optional, unless it says otherwise.
 fn groups(opened: &Opened, poetry_s: bool, parts: &Parts, around: &Around<'_>, found: &mut Installs) {
     let root = tree::root(opened);
-    let Some(root) = &*root else { return };
+    let Some(root) = &**root else { return };
     let wanted = |name: &str, optional: bool| parts.group(name).unwrap_or(!optional && !parts.no_dev);
     for (name, list) in table_at(root, OPTIONAL[1]).into_iter().flat_map(Table::iter) {
         // Those that the command names are read with the extras.
@@ -214,7 +214,7 @@ fn in_extra(root: &Table, names: &BTreeSet<String>, distribution: &str) -> bool 
 /// Whether a project says in this file what it requires.
 pub(super) fn requires(opened: &Opened) -> bool {
     let root = tree::root(opened);
-    let Some(root) = &*root else { return true };
+    let Some(root) = &**root else { return true };
     let dynamic =
         list_at(root, &["project", "dynamic"]).iter().any(|one| one.get_ref().as_str() == Some("dependencies"));
     let told = at(root, &["project"]).is_some() && !dynamic;

@@ -17,7 +17,27 @@ pub fn admits(range: &str, version: &str) -> Option<bool> {
 
 /// Which of two versions is newer; `None` where one cannot be read.
 pub fn order(one: &str, other: &str) -> Option<Ordering> {
+    // Most are numbers and dots alone, and compared by these.
+    if is_plain(one) && is_plain(other) {
+        return Some(by_parts(one, other));
+    }
     Some(Version::from_str(one).ok()?.cmp(&Version::from_str(other).ok()?))
+}
+
+/// Which of two plain versions is newer: part by part, and a part that is not there is 0.
+fn by_parts(one: &str, other: &str) -> Ordering {
+    let number = |part: &str| part.bytes().fold(0_u64, |all, digit| all * 10 + u64::from(digit - b'0'));
+    let (mut one, mut other) = (one.split('.').map(number), other.split('.').map(number));
+    loop {
+        let (left, right) = (one.next(), other.next());
+        if left.is_none() && right.is_none() {
+            return Ordering::Equal;
+        }
+        let order = left.unwrap_or(0).cmp(&right.unwrap_or(0));
+        if order.is_ne() {
+            return order;
+        }
+    }
 }
 
 /// Whether a version lies between two, the second left out; one that cannot be read counts as the newest.
@@ -97,5 +117,45 @@ mod tests {
         assert_eq!(order("2.10.0", "2.9.1"), Some(Ordering::Greater));
         assert_eq!(order("2.1", "2.1.0"), Some(Ordering::Equal));
         assert_eq!(order("x", "2.1.0"), None);
+    }
+
+    /// What is compared by its parts is ordered as PEP 440 orders it, and nothing that is not plain is compared so.
+    #[test]
+    fn versions_are_ordered_as_pep_440_orders_them() {
+        let all = [
+            "0",
+            "0.0",
+            "1",
+            "1.0",
+            "1.0.0",
+            "1.0.1",
+            "1.2",
+            "1.2.0.0.1",
+            "1.10",
+            "2.9.1",
+            "2.10.0",
+            "2024.1",
+            "999999999",
+            "1.0rc1",
+            "1.0.post1",
+            "1.0.dev3",
+            "1.0+cu118",
+            "1.0+cu124",
+            "1!0.1",
+            "v1.0",
+            "01.0",
+            " 1.0",
+            "1.0a1",
+            "99999999999",
+        ];
+        for one in all {
+            for other in all {
+                let read = |text: &str| Version::from_str(text).expect("one of PEP 440");
+                assert_eq!(order(one, other), Some(read(one).cmp(&read(other))), "{one} {other}");
+            }
+            for none in ["", "1.", ".1", "1..2", "x", "1.*", "-1"] {
+                assert_eq!((order(one, none), order(none, one)), (None, None), "{one} {none}");
+            }
+        }
     }
 }

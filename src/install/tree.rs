@@ -1,11 +1,15 @@
 //! TOML as other tools write it: what is not as expected is passed over.
 
+use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use toml::Spanned;
 use toml::de::DeTable;
 use toml::de::DeValue;
 
+use crate::install::Install;
 use crate::install::Opened;
 use crate::source::Span;
 
@@ -70,9 +74,45 @@ fn value(value: Spanned<DeValue<'_>>) -> Value {
     Spanned::new(span, node)
 }
 
+/// So many lists are kept of one file: it is installed in few ways.
+const MOST: usize = 8;
+
+/// A file: its table where it is TOML, and what it installs, by all that this hangs on.
+#[derive(Debug)]
+pub(super) struct Tree {
+    table: Option<Table>,
+    installs: Mutex<BTreeMap<String, Vec<Install>>>,
+}
+
+impl Deref for Tree {
+    type Target = Option<Table>;
+
+    fn deref(&self) -> &Option<Table> {
+        &self.table
+    }
+}
+
+impl Tree {
+    /// What is installed by it, read where nobody asked for that before.
+    pub(super) fn installs(&self, hangs_on: String, read: impl FnOnce() -> Vec<Install>) -> Vec<Install> {
+        let known = |tree: &Self| tree.installs.lock().ok()?.get(&hangs_on).cloned();
+        if let Some(known) = known(self) {
+            return known;
+        }
+        let made = read();
+        if let Ok(mut all) = self.installs.lock()
+            && all.len() < MOST
+        {
+            all.insert(hangs_on, made.clone());
+        }
+        made
+    }
+}
+
 /// The table that a file is; none where it is no TOML.
-pub(super) fn root(opened: &Opened) -> Arc<Option<Table>> {
-    opened.kept.get(|| Some(table(DeTable::parse(opened.text.text()).ok()?.into_inner())))
+pub(super) fn root(opened: &Opened) -> Arc<Tree> {
+    let read = || Some(table(DeTable::parse(opened.text.text()).ok()?.into_inner()));
+    opened.kept.get(|| Tree { table: read(), installs: Mutex::default() })
 }
 
 /// The value at a path of keys.
@@ -105,4 +145,33 @@ pub(super) fn tables_at<'t>(table: &'t Table, path: &[&str]) -> Vec<&'t Table> {
 /// Where a value is written in its file.
 pub(super) fn span_of(value: &Value, opened: &Opened) -> Span {
     opened.text.span(value.span())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_is_installed_is_asked_once_for_all_that_it_hangs_on() {
+        let tree = Tree { table: None, installs: Mutex::default() };
+        let times = Cell::new(0);
+        let ask = |hangs_on: &str| {
+            let read = || {
+                times.set(times.get() + 1);
+                Vec::new()
+            };
+            tree.installs(hangs_on.to_owned(), read).len()
+        };
+        for (hangs_on, expected) in [("a", 1), ("a", 1), ("b", 2), ("a", 2), ("", 3), ("b", 3)] {
+            assert_eq!((ask(hangs_on), times.get()), (0, expected), "{hangs_on}");
+        }
+        // What does not fit any more is read each time.
+        let others: Vec<String> = (0..2 * MOST).map(|other| other.to_string()).collect();
+        for other in others.iter().chain(&others) {
+            assert_eq!(ask(other), 0);
+        }
+        assert_eq!(times.get(), 3 + (MOST - 3) + 2 * (MOST + 3));
+    }
 }

@@ -13,6 +13,7 @@ use crate::install::index::is_there;
 use crate::install::index::setting;
 use crate::install::tree;
 use crate::install::tree::Table;
+use crate::install::tree::Tree;
 use crate::install::tree::Value;
 use crate::install::tree::at;
 use crate::install::tree::list_at;
@@ -31,7 +32,7 @@ const OTHERS: &[&str] = &["/root/.config/uv/uv.toml", "/etc/uv/uv.toml"];
 /// A file of settings, and where in it they begin.
 struct Settings {
     opened: Opened,
-    root: Arc<Option<Table>>,
+    root: Arc<Tree>,
     within: &'static [&'static str],
 }
 

@@ -48,8 +48,8 @@ impl Asked<'_> {
 
 /// The packages of a `uv.lock` that the project reaches.
 pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
-    let root = tree::root(opened);
-    let root = (*root).as_ref()?;
+    let tree = tree::root(opened);
+    let root = (*tree).as_ref()?;
     let requires = text_at(root, &["requires-python"]);
     // A Python that the project does not admit is not the one that uv takes.
     let admitted = |python: &&str| {
@@ -58,12 +58,18 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
     };
     let environment = Environment { python: around.environment.python.filter(admitted), ..around.environment };
     let asking = Asked { parts, environment, requires, knowledge: around.knowledge };
+    let hangs_on = format!("{parts:?} {environment:?} {:?} {}", opened.source, opened.path);
+    Some(tree.installs(hangs_on, || installed(root, &asking, opened)))
+}
+
+fn installed(root: &Table, asking: &Asked<'_>, opened: &Opened) -> Vec<Install> {
+    let parts = asking.parts;
     let packages = tables_at(root, &["package"]);
     let members: Vec<&Table> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
     let mut open: Vec<Need<'_>> = roots(&members, parts)
         .into_iter()
         .flat_map(|package| asked(package, parts))
-        .filter_map(|one| need(one, &asking))
+        .filter_map(|one| need(one, asking))
         .collect();
     let whole = members.is_empty();
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -81,17 +87,17 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
                     let path: &[&str] =
                         if extra.is_empty() { &["dependencies"] } else { &["optional-dependencies", extra] };
                     let further = tables_at(package, path);
-                    open.extend(further.into_iter().filter_map(|one| self::need(one, &asking)));
+                    open.extend(further.into_iter().filter_map(|one| self::need(one, asking)));
                 }
             }
         }
     }
     let used =
-        |(number, package): &(usize, &&Table)| (whole || reached.contains(&(*number, ""))) && fits(package, &asking);
+        |(number, package): &(usize, &&Table)| (whole || reached.contains(&(*number, ""))) && fits(package, asking);
     let used = packages.iter().enumerate().filter(used);
     let mut found = once(used.filter_map(|(_, package)| entry(package, opened)).collect());
     found.retain(|install| !parts.passed_over.iter().any(|name| normalised(name) == install.name));
-    Some(found)
+    found
 }
 
 /// Where a package of the project itself lies.

@@ -137,6 +137,11 @@ impl Images {
         self.builds.get(platform).map_or(&[], Vec::as_slice)
     }
 
+    /// The builds for all platforms that concern a GPU.
+    pub fn all(&self) -> impl Iterator<Item = &ImageFacts> {
+        self.builds.values().flatten()
+    }
+
     /// What two subjects have in common that end alike on every host: all but where it was seen.
     pub fn likeness(&self) -> String {
         let mut told = String::new();
@@ -198,7 +203,7 @@ fn thresholds(image: &ImageFacts, knowledge: Knowledge) -> Vec<DriverVersion> {
         found.extend(versions(&format!("{:?}", library.note)));
     }
     found.extend(image.driver_libraries.known().into_iter().flatten().filter_map(|library| library.version));
-    for (_, value) in image.env.set.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS)) {
+    for (_, value) in image.env.beginning(REQUIREMENTS) {
         found.extend(value.known().into_iter().flat_map(|value| versions(value)));
     }
     found.extend(image.firmware.known().into_iter().flatten().flat_map(|path| versions(path)));

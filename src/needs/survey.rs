@@ -213,7 +213,7 @@ impl<'a> Search<'a> {
     where
         'a: 'h,
     {
-        Replay { image: self.image, component: self.component, host, knowledge: self.knowledge }
+        Replay::of(self.image, self.component, host, self.knowledge)
     }
 
     /// The runs of all drivers. Those that the start-up can tell apart are asked, and what lies between two of them that

@@ -289,9 +289,11 @@ pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bo
 /// Which release of the framework of several builds a distribution wants, where the tables say it.
 pub(super) fn pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
     let rows = || knowledge.torch_pins_of(name);
+    // As it is written, which most are, before it is read: no table has one release in two ways.
+    let written = || rows().find(|row| row.version == version);
     let own = || rows().find(|row| newer(row.version, version).is_eq());
     let any = || rows().find(|row| row.version == "*");
-    own().or_else(any).map(|row| row.torch)
+    written().or_else(own).or_else(any).map(|row| row.torch)
 }
 
 fn unknown(name: &str, knowledge: Knowledge) -> String {

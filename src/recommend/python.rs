@@ -78,6 +78,23 @@ mod tests {
         }
     }
 
+    /// A release is found as it is written before any is read, which is the same where none is there twice.
+    #[test]
+    fn no_release_is_pinned_in_two_ways() {
+        let rows = Knowledge::built_in().torch_pins();
+        for (at, one) in rows.iter().enumerate().filter(|(_, row)| row.version != "*") {
+            let mut others = rows.iter().skip(at + 1).filter(|row| row.distribution == one.distribution);
+            let twice = others.find(|row| newer(row.version, one.version).is_eq());
+            assert!(twice.is_none(), "{} {}", one.distribution, one.version);
+        }
+        assert_eq!(pin("vllm", "no version", Knowledge::built_in()), None);
+        assert!(pin("torchvision", "0.21.0", Knowledge::built_in()).is_some_and(|pin| pin.contains("2.6.0")));
+        assert_eq!(
+            pin("torchvision", "0.21", Knowledge::built_in()),
+            pin("torchvision", "0.21.0", Knowledge::built_in())
+        );
+    }
+
     #[test]
     fn the_middle_one_is_taken() {
         assert_eq!(middle(vec!["3.10", "3.9", "3.11"]), Some("3.10"));

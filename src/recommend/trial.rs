@@ -31,6 +31,7 @@ use crate::start::Shared;
 use crate::start::Step;
 use crate::start::StepResult;
 use crate::start::Verdict;
+use crate::start::is_open;
 use crate::start::verdicts_of;
 use crate::start::words;
 
@@ -81,6 +82,8 @@ struct Kind<'a> {
     hosts: Vec<Host>,
     /// What these have in common.
     shared: RefCell<Shared>,
+    /// The places of those that told first that it is open.
+    first: RefCell<Vec<usize>>,
     /// The same with every driver that they can have.
     drivers: Drivers<'a>,
 }
@@ -113,7 +116,12 @@ impl<'a> Place<'a> {
             let at = kinds.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
                 kinds.push((
                     key,
-                    Kind { hosts, shared: RefCell::default(), drivers: Drivers::of(pool, day, knowledge) },
+                    Kind {
+                        hosts,
+                        shared: RefCell::default(),
+                        first: RefCell::default(),
+                        drivers: Drivers::of(pool, day, knowledge),
+                    },
                 ));
                 kinds.len() - 1
             });
@@ -181,17 +189,35 @@ fn end(images: &Images, kind: &Kind<'_>, bare: bool, knowledge: Knowledge) -> En
     let pairs: Vec<_> =
         hosts.flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host))).collect();
     let mut shared = kind.shared.take();
+    // A runtime that is there as well and that nothing is known to use decides nothing.
+    let counts = |name: &str| knowledge.frameworks().iter().any(|row| row.component == name);
+    if is_open(&pairs, &counting(images, counts), &mut shared, &mut kind.first.borrow_mut(), knowledge) {
+        kind.shared.replace(shared.for_others());
+        return End::Open;
+    }
     let list = verdicts_of(&pairs, &mut shared, knowledge);
     kind.shared.replace(shared.for_others());
     // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
     let mut worst = End::Starts { route: Route::Native, unseen: false };
-    // A runtime that is there as well and that nothing is known to use decides nothing.
-    let counts = |name: &str| knowledge.frameworks().iter().any(|row| row.component == name);
     let extension = |verdict: &Verdict<'_>| verdict.hosts.iter().any(|host| host.component.role == Role::Extension);
     for verdict in list.iter().filter(|one| !extension(one) || one.component.is_some_and(counts)) {
         worst = worst.and(of_verdict(verdict, bare, knowledge));
     }
     if list.is_empty() { End::Open } else { worst }
+}
+
+/// The names of the components that decide; none where one is an extension in one build and not in another.
+fn counting(images: &Images, counts: impl Fn(&str) -> bool) -> Vec<&str> {
+    let mut names: Vec<(&str, bool)> = Vec::new();
+    for component in images.all().flat_map(|image| &image.components) {
+        let extension = component.role == Role::Extension;
+        match names.iter().find(|(name, _)| *name == component.name) {
+            Some((_, other)) if *other != extension => return Vec::new(),
+            Some(_) => {}
+            None => names.push((&component.name, extension)),
+        }
+    }
+    names.into_iter().filter(|(name, extension)| !extension || counts(name)).map(|(name, _)| name).collect()
 }
 
 fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {

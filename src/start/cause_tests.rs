@@ -16,7 +16,7 @@ fn found(fields: &str, description: &str) -> (String, Option<Cause>, String) {
     let hosts = hosts(fields);
     let [host] = hosts.as_slice() else { panic!("{fields}: {} hosts", hosts.len()) };
     let component = image.components.first().expect("a component");
-    let here = Replay { image: &image, component, host: host_for(&image, host), knowledge: Knowledge::built_in() };
+    let here = Replay::of(&image, component, host_for(&image, host), Knowledge::built_in());
     match replay(here, &mut NoRecord) {
         Fate::Fails(wall) => (wall.outcome().name().to_owned(), cause(here, wall), message(here, wall)),
         Fate::Starts(_) => ("starts".to_owned(), None, String::new()),

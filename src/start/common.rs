@@ -23,6 +23,7 @@ use crate::start::StepResult;
 use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::fate::field_value;
+use crate::start::loader;
 use crate::start::shared::End;
 use crate::start::shared::turn;
 
@@ -82,7 +83,7 @@ pub fn starts_everywhere(
         let host = shared.host_for(image, host);
         for component in image.components.iter().filter(|component| component.role != Role::Extension) {
             judged = true;
-            if !matches!(shared.end(Replay { image, component, host, knowledge }).fate, Fate::Starts(_)) {
+            if !matches!(shared.end(Replay::of(image, component, host, knowledge)).fate, Fate::Starts(_)) {
                 *doubt = at;
                 return Some(false);
             }
@@ -123,7 +124,7 @@ fn of_component<'a>(
     for (image, host) in pairs.iter().copied() {
         let host = shared.host_for(image, host);
         for component in image.components.iter().filter(|component| component.name == name) {
-            let one = Replay { image, component, host, knowledge };
+            let one = Replay::of(image, component, host, knowledge);
             let end = shared.end(one);
             let undetermined = end.fate == Fate::Undetermined;
             let releases = if undetermined { alike(&component.may_be, one, shared) } else { Vec::new() };
@@ -132,7 +133,7 @@ fn of_component<'a>(
                 meet(one, &end, shared);
             }
             for (host, end) in &variants {
-                meet(Replay { host, ..one }, end, shared);
+                meet(one.on(host), end, shared);
             }
             for (component, end) in &releases {
                 meet(Replay { component, ..one }, end, shared);
@@ -176,7 +177,7 @@ pub(super) fn settled<'a>(replay_of: Replay<'a>, end: &End, shared: &mut Shared)
         Basis::Pool(field) => Some(field),
         _ => None,
     });
-    let mut with = |host| (host, shared.end(Replay { host, ..replay_of }));
+    let mut with = |host| (host, shared.end(replay_of.on(host)));
     for field in fields {
         let each: Vec<_> = replay_of.host.with_each(field, replay_of.knowledge).iter().map(&mut with).collect();
         if each.iter().any(|(_, end)| end.fate != Fate::Undetermined) {
@@ -184,7 +185,8 @@ pub(super) fn settled<'a>(replay_of: Replay<'a>, end: &End, shared: &mut Shared)
         }
     }
     let which = |step: &StepRecord| step.step == Step::Loader && step.result == StepResult::Unknown;
-    if !end.steps().any(which) {
+    // Where nothing asks whether it is taken, both ways end as this does.
+    if !end.steps().any(which) || !loader::hangs_on_a_note(replay_of) {
         return Vec::new();
     }
     let each: Vec<_> = replay_of.host.with_either_library().iter().map(with).collect();
@@ -199,10 +201,10 @@ pub(super) fn same_way(other: &HostFate<'_>, image: &ImageFacts, component: &Com
         Fate::Fails(wall) => Some(wall.codes()),
         Fate::Starts(_) | Fate::Undetermined => None,
     };
-    other.fate.same(end.fate)
-        && codes(other.fate) == codes(end.fate)
+    std::ptr::eq(other.component, component)
         && std::ptr::eq(other.image, image)
-        && std::ptr::eq(other.component, component)
+        && other.fate.same(end.fate)
+        && codes(other.fate) == codes(end.fate)
         && turn(other.steps.iter()) == end.turn()
 }
 
@@ -210,7 +212,7 @@ pub(super) fn same_way(other: &HostFate<'_>, image: &ImageFacts, component: &Com
 fn everywhere<'a>(tried: &[Tried<'a>], shared: &mut Shared, knowledge: Knowledge) -> Vec<Wall> {
     let mut own = |one: &Tried<'a>| {
         let Tried { host, image, component, .. } = *one;
-        let end = shared.whole(Replay { image, component, host, knowledge });
+        let end = shared.whole(Replay::of(image, component, host, knowledge));
         let walls = end.steps().filter_map(|step| match step.result {
             StepResult::Stops(wall) => Some(wall),
             _ => None,

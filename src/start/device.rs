@@ -74,7 +74,7 @@ pub(super) const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
     let host = replay.host;
     let env = Env::of(replay);
-    let Request { asked, facts } = request(env, host);
+    let Request { asked, facts } = requested(replay);
     let cite = match asked {
         Asked::Forbidden => FORBIDDEN,
         _ if host.devices == DeviceSource::Enroot => ENROOT,
@@ -288,16 +288,34 @@ pub(super) fn reading(host: &Host) -> CapabilityReading {
     }
 }
 
+/// What is handed to a container: its devices, and the driver's libraries for computing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handed {
+    request: Request,
+    given: Given,
+}
+
+impl Handed {
+    pub(super) fn of(replay: Replay<'_>) -> Self {
+        Self { request: requested(replay), given: given(replay) }
+    }
+}
+
+/// Which devices a container gets.
+pub(super) fn requested(replay: Replay<'_>) -> Request {
+    replay.handed.map_or_else(|| request(Env::of(replay), replay.host), |handed| handed.request)
+}
+
 /// The driver capabilities of a container. Only legacy mode asks the variable.
 pub(super) fn given(replay: Replay<'_>) -> Given {
-    given_as_to(replay, "compute")
+    replay.handed.map_or_else(|| given_as_to(replay, "compute"), |handed| handed.given)
 }
 
 /// The same, untold only where that makes a difference to one capability.
 pub(super) fn given_as_to(replay: Replay<'_>, capability: &str) -> Given {
     let host = replay.host;
     let env = Env::of(replay);
-    if host.mode != Mode::Legacy || !at_work(request(env, host).asked) {
+    if host.mode != Mode::Legacy || !at_work(requested(replay).asked) {
         return Given::NotAsked;
     }
     if let Some(missing) = env.untold(WANTED) {

@@ -299,8 +299,7 @@ fn swarm_resources_stand_in_for_the_variable() {
 fn missing(fields: &str, variables: &str) -> Vec<(String, String)> {
     let image = with_env(variables);
     let hosts = hosts(fields);
-    let replay =
-        Replay { image: &image, component: &image.components[0], host: &hosts[0], knowledge: Knowledge::built_in() };
+    let replay = Replay::of(&image, &image.components[0], &hosts[0], Knowledge::built_in());
     let found = words::missing(replay, &devices(replay));
     found.into_iter().map(|one| (one.key, one.reason)).collect()
 }

@@ -47,6 +47,8 @@ struct Doubt {
 pub struct Doubts {
     sought: BTreeMap<String, Doubt>,
     shared: BTreeMap<String, Shared>,
+    /// The places of the hosts of each pool that told first that it depends.
+    differing: BTreeMap<String, Vec<usize>>,
 }
 
 impl Doubts {
@@ -58,7 +60,7 @@ impl Doubts {
     /// The same for hosts of the pools that are others than they were.
     #[must_use]
     pub fn on_other_hosts(&self) -> Self {
-        Self { sought: self.sought.clone(), shared: BTreeMap::new() }
+        Self { sought: self.sought.clone(), shared: BTreeMap::new(), differing: BTreeMap::new() }
     }
 
     /// Takes what the hosts of a pool are known to have in common.
@@ -69,6 +71,18 @@ impl Doubts {
     /// Keeps it for the next image on the same hosts.
     pub fn keep(&mut self, pool: &str, shared: Shared) {
         self.shared.insert(pool.to_owned(), shared.for_others());
+    }
+
+    /// Whether it certainly depends on the node of a pool; not where that takes more than asking its hosts until two of
+    /// them differ. Pairs are those of [`verdicts`](crate::start::verdicts).
+    pub fn depends(
+        &mut self,
+        pool: &str,
+        pairs: &[(&ImageFacts, &Host)],
+        shared: &mut Shared,
+        knowledge: Knowledge,
+    ) -> bool {
+        depends(pairs, shared, self.differing.entry(pool.to_owned()).or_default(), knowledge)
     }
 
     /// Whether nothing of what is sought on a pool can come of this; not where that takes more than asking its hosts.
@@ -106,6 +120,74 @@ impl Doubts {
 pub fn fails_everywhere(pairs: &[(&ImageFacts, &Host)], shared: &mut Shared, knowledge: Knowledge) -> bool {
     shared.wide = pairs.len() > FEW;
     names(pairs).into_iter().any(|name| Asking { pairs, name, knowledge }.fails_everywhere(&mut Vec::new(), shared))
+}
+
+/// Whether one of these components cannot be told or depends on the host, and none fails on every host; of a pool with
+/// few hosts nothing is said. The places of the hosts that tell it are put into `first`, and asked first the next time.
+pub fn is_open<'a>(
+    pairs: &[(&'a ImageFacts, &'a Host)],
+    names: &[&str],
+    shared: &mut Shared,
+    first: &mut Vec<usize>,
+    knowledge: Knowledge,
+) -> bool {
+    let wide = pairs.len() > FEW;
+    shared.wide = wide;
+    let enough = |met: Met| met.open || (met.starts && met.fails);
+    let mut open = false;
+    for name in names.iter().filter(|_| wide) {
+        let met = Asking { pairs, name, knowledge }.met(enough, first, shared);
+        if met.is_failure() {
+            return false;
+        }
+        open |= met.open || met.starts == met.fails;
+    }
+    open
+}
+
+/// Whether one of the components that count ends otherwise on one host than on another, and none fails on every host; of a
+/// pool with few hosts nothing is said. The places of the hosts that tell it are put into `first`, and asked first the
+/// next time.
+fn depends(pairs: &[(&ImageFacts, &Host)], shared: &mut Shared, first: &mut Vec<usize>, knowledge: Knowledge) -> bool {
+    let wide = pairs.len() > FEW;
+    shared.wide = wide;
+    let mut found = false;
+    for name in names(pairs).into_iter().filter(|_| wide) {
+        let met = Asking { pairs, name, knowledge }.met(Met::differ, first, shared);
+        if met.is_failure() {
+            return false;
+        }
+        found |= met.differ();
+    }
+    found
+}
+
+/// Which fates have been met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Met {
+    starts: bool,
+    fails: bool,
+    open: bool,
+}
+
+impl Met {
+    fn meet(&mut self, fate: Fate) {
+        match fate {
+            Fate::Starts(_) => self.starts = true,
+            Fate::Fails(_) => self.fails = true,
+            Fate::Undetermined => self.open = true,
+        }
+    }
+
+    /// Whether more than one.
+    const fn differ(self) -> bool {
+        (self.starts && self.fails) || (self.open && (self.starts || self.fails))
+    }
+
+    /// Whether all of them are failures.
+    const fn is_failure(self) -> bool {
+        self.fails && !self.starts && !self.open
+    }
 }
 
 /// The components that count, by name.
@@ -158,7 +240,7 @@ impl<'a> Asking<'_, 'a> {
         let pair = pairs.get(at).map(|(image, host)| (*image, shared.host_for(image, host)));
         let of = move |(image, host): (&'a ImageFacts, &'a Host)| {
             let own = image.components.iter().filter(|component| component.name == name);
-            own.map(|component| Replay { image, component, host, knowledge }).collect::<Vec<_>>()
+            own.map(|component| Replay::of(image, component, host, knowledge)).collect::<Vec<_>>()
         };
         pair.map_or_else(Vec::new, of).into_iter()
     }
@@ -175,6 +257,37 @@ impl<'a> Asking<'_, 'a> {
             }
         }
         any
+    }
+
+    /// The fates on all hosts, as [`verdicts_of`](crate::start::verdicts_of) has them; no more hosts are asked than are
+    /// enough.
+    fn met(self, enough: impl Fn(Met) -> bool, first: &mut Vec<usize>, shared: &mut Shared) -> Met {
+        let mut met = Met::default();
+        for at in self.places(first) {
+            let before = met;
+            for one in self.replays(at, shared) {
+                let end = shared.end(one);
+                let undetermined = end.fate == Fate::Undetermined;
+                let releases = if undetermined { alike(&one.component.may_be, one, shared) } else { Vec::new() };
+                let hosts = if undetermined && releases.is_empty() { settled(one, &end, shared) } else { Vec::new() };
+                if releases.is_empty() && hosts.is_empty() {
+                    met.meet(end.fate);
+                }
+                for (_, end) in &releases {
+                    met.meet(end.fate);
+                }
+                for (_, end) in &hosts {
+                    met.meet(end.fate);
+                }
+            }
+            if met != before {
+                remember(first, at);
+            }
+            if enough(met) {
+                break;
+            }
+        }
+        met
     }
 
     /// Whether one of these steps may pass everywhere, and no other stops it.
@@ -211,7 +324,7 @@ fn ask<'a>(one: Replay<'a>, in_order: bool, sought: &BTreeSet<Step>, ends: &mut 
         // What it is taken for on hosts of which more is known is not asked here in another order than there.
         if !releases.is_empty() || !variants.is_empty() {
             let of = releases.iter().map(|(component, end)| (Replay { component, ..one }, end));
-            let of_hosts = variants.iter().map(|(host, end)| (Replay { host, ..one }, end));
+            let of_hosts = variants.iter().map(|(host, end)| (one.on(host), end));
             return of.chain(of_hosts).fold(false, |hopeless, (one, end)| {
                 ends.turns(end, sought) || (in_order && ends.meet(one, end, sought, shared)) || hopeless
             });

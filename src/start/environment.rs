@@ -40,7 +40,7 @@ impl<'a> Env<'a> {
 
     /// A variable that is set, to a value that cannot be told.
     pub(super) fn set_untold(self, name: &str) -> Option<Basis> {
-        let set = self.image.set.contains_key(name);
+        let set = self.image.own(name).is_some();
         self.untold(name).filter(|_| set)
     }
 
@@ -60,8 +60,8 @@ impl<'a> Env<'a> {
 
     /// The first fact that stands between us and a complete list of the variables that begin so.
     pub(super) fn untold_among(self, prefix: &'a str) -> Option<Basis> {
-        let unknown = entries_from(&self.image.set, prefix)
-            .find(|(name, fact)| fact.is_unknown() && !self.host.env.contains_key(*name));
+        let unknown =
+            self.image.beginning(prefix).find(|(name, fact)| fact.is_unknown() && !self.host.env.contains_key(*name));
         let others = &self.image.others;
         unknown.map(|(_, fact)| Basis::Image(fact.id)).or(others.is_unknown().then_some(Basis::Image(others.id)))
     }
@@ -83,7 +83,9 @@ impl Environment for Env<'_> {
 
     fn beginning<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
         let own = entries_from(&self.host.env, prefix).map(|(name, value)| (name, value.as_str()));
-        let image = entries_from(&self.image.set, prefix)
+        let image = self
+            .image
+            .beginning(prefix)
             .filter(|(name, _)| !self.host.env.contains_key(*name))
             .filter_map(|(name, fact)| Some((name, fact.known()?.as_str())));
         own.chain(image)

@@ -171,7 +171,7 @@ impl<'a> Verdict<'a> {
 impl<'a> HostFate<'a> {
     /// What was replayed, to ask it again.
     pub fn replay(&self, knowledge: Knowledge) -> Replay<'a> {
-        Replay { image: self.image, component: self.component, host: self.host, knowledge }
+        Replay::of(self.image, self.component, self.host, knowledge)
     }
 
     /// The step that decided: the first certain stop.

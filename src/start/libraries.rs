@@ -26,12 +26,12 @@ use crate::start::Wall;
 use crate::start::cause::why_no_gpu;
 use crate::start::device::Given;
 use crate::start::device::given_as_to;
+use crate::start::device::requested;
 use crate::start::environment::Env;
 use crate::start::loader;
 use crate::start::loader::Alone;
 use crate::start::request::Asked;
 use crate::start::request::at_work;
-use crate::start::request::request;
 
 const AT_START: Cite = Cite("ld.so(8): what a program needs is resolved before its first instruction");
 const LATER: Cite = Cite(
@@ -143,7 +143,7 @@ fn record(
 /// What says which libraries of the driver come into the container.
 fn kept_by(replay: Replay<'_>, stops: bool) -> BasisList {
     let (env, host) = (Env::of(replay), replay.host);
-    let request = request(env, host);
+    let request = requested(replay);
     if stops && !at_work(request.asked) {
         return BasisList::of(request.facts.into_iter().flatten());
     }
@@ -173,7 +173,7 @@ fn there(replay: Replay<'_>, library: &Soname) -> There {
 /// and none comes where nothing is asked for.
 fn brought(replay: Replay<'_>, name: &str, capability: &str) -> There {
     let host = replay.host;
-    let asked = request(Env::of(replay), host).asked;
+    let asked = requested(replay).asked;
     let outside = match given_as_to(replay, capability) {
         Given::NotAsked => !at_work(asked),
         Given::Set(set) => !brings(set, capability),

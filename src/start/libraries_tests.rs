@@ -30,7 +30,7 @@ fn on(env: &str, asks: &str, pool: &str) -> (StepResult, StepResult, String) {
     let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
     let hosts = fleet.pools[0].hosts(knowledge, None);
     let (image, host) = (&images[0], &hosts[0]);
-    let replay = Replay { image, component: &image.components[0], host, knowledge };
+    let replay = Replay::of(image, &image.components[0], host, knowledge);
     (needed(replay).result, opened_later(replay).result, message(replay))
 }
 
@@ -49,7 +49,7 @@ fn missed_by(version: &str, files: &str) -> Option<String> {
     let hosts = fleet.pools[0].hosts(knowledge, None);
     let image = &images[0];
     let component = image.components.iter().find(|component| component.name == "tensorflow").expect("a component");
-    let replay = Replay { image, component, host: &hosts[0], knowledge };
+    let replay = Replay::of(image, component, &hosts[0], knowledge);
     assert_eq!(note(replay), None, "nothing is open here");
     match opened_later(replay).result {
         StepResult::Stops(wall) => {
@@ -88,7 +88,7 @@ fn told_of(base: &str, wheel: &str) -> Option<String> {
     let hosts = fleet.pools[0].hosts(knowledge, None);
     let image = &images[0];
     let component = image.components.iter().find(|component| component.name == "tensorflow").expect("a component");
-    let replay = Replay { image, component, host: &hosts[0], knowledge };
+    let replay = Replay::of(image, component, &hosts[0], knowledge);
     if goes_without(replay) { Some(message(replay)) } else { note(replay) }
 }
 
@@ -207,12 +207,7 @@ fn only_what_is_missing_decides_and_says_what_was_searched() {
              [[gpu_code]]\nsass = [\"sm_80\"]\n{asks}\n"
         ));
         let hosts = crate::start::step_tests::hosts("launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"");
-        let replay = Replay {
-            image: &image,
-            component: &image.components[0],
-            host: &hosts[0],
-            knowledge: Knowledge::built_in(),
-        };
+        let replay = Replay::of(&image, &image.components[0], &hosts[0], Knowledge::built_in());
         let record = needed(replay);
         assert!(matches!(record.result, StepResult::Stops(_)), "{asks}");
         assert_eq!(record.facts.iter().count(), facts, "{env} {asks}");

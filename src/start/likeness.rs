@@ -26,19 +26,29 @@ pub(super) fn likeness(one: Replay<'_>) -> String {
         Evidence::Derived { from, .. } => from.iter().any(|id| image.facts.get(*id).key == FactKey::Entrypoint),
         Evidence::Leaf(_) => false,
     };
+    // Of its CUDA nobody asks there which it is.
+    let cuda_is = match cuda.state {
+        State::Known(_) => "known",
+        State::Absent { .. } => "absent",
+        State::Unknown(_) => "unknown",
+    };
     let flags = [
         stepped_back,
         of_cuda,
         code.known().is_some_and(GpuCode::holds_some),
         runtime::says_cuda(one),
         requirement::switch_set(one),
+        runtime::is_in_doubt(one),
+        runtime::is_idle(one),
+        matches!(image.base_cuda.state, State::Absent { .. }),
         image.base.is_none(),
         by_entrypoint(image.compat_probe.id),
     ];
     let files = (&image.driver_libraries, &image.library_directory, &image.ld_conf, &image.ld_cache, &image.firmware);
     let mut told = String::new();
     // Writing into a text cannot fail.
-    let _ = write!(told, "{name} {role:?} {cuda:?} {flags:?} {needs:?} {:?} {:?}", image.platforms, image.env);
+    let _ = write!(told, "{name} {role:?} {cuda_is} {:?} {flags:?} {needs:?}", cuda.id);
+    let _ = write!(told, "{:?} {:?} {:?}", image.platforms, image.callers, image.env);
     let _ = write!(told, "{:?} {:?} {files:?}", image.compat, image.compat_probe);
     told
 }

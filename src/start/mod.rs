@@ -46,6 +46,7 @@ pub use self::deciding::deciding;
 pub use self::doubt::Doubts;
 pub use self::doubt::Sought;
 pub use self::doubt::fails_everywhere;
+pub use self::doubt::is_open;
 pub(crate) use self::fate::field_value;
 pub use self::fate::{Fate, HostFate, Verdict};
 pub use self::loader::DRIVER_DIRECTORY;
@@ -60,6 +61,7 @@ use crate::fact::Component;
 use crate::fact::ImageFacts;
 use crate::fleet::Host;
 use crate::knowledge::Knowledge;
+use crate::start::device::Handed;
 use crate::start::fate::Unsettled;
 
 /// What every step may look at.
@@ -73,13 +75,32 @@ pub struct Replay<'a> {
     pub host: &'a Host,
     /// The tables.
     pub knowledge: Knowledge,
+    /// What is handed to a container of the image on the host, once that was told.
+    handed: Option<Handed>,
+}
+
+impl<'a> Replay<'a> {
+    /// That of a component of an image on a host.
+    pub fn of(image: &'a ImageFacts, component: &'a Component, host: &'a Host, knowledge: Knowledge) -> Self {
+        Self { image, component, host, knowledge, handed: None }
+    }
+
+    /// The same on another host.
+    fn on(self, host: &'a Host) -> Self {
+        Self { host, handed: None, ..self }
+    }
+
+    /// The same, with what is handed to the container told once for all steps.
+    fn handed(self) -> Self {
+        Self { handed: Some(Handed::of(self)), ..self }
+    }
 }
 
 /// Goes through the start-up of one component on one host.
 ///
 /// The first certain stop decides. The steps behind it are taken where somebody keeps them, and nowhere else.
 pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
-    let replay = Replay { host: platform::host_for(replay.image, replay.host), ..replay };
+    let replay = replay.on(platform::host_for(replay.image, replay.host));
     let mut fate = Fate::unsettled();
     if let Some(loaded) = before(replay, &mut fate, record) {
         behind(replay, &loaded, &mut fate, record);
@@ -101,6 +122,7 @@ fn take<R: Record>(replay: Replay<'_>, step: StepRecord, fate: &mut Unsettled, r
 /// Up to the libcuda that a program gets, on a host as it behaves for the image; none where all is decided before. Of the
 /// GPU nothing is looked at here but what [`Alike`](crate::fleet::Alike) counts.
 fn before<'a, R: Record>(replay: Replay<'a>, fate: &mut Unsettled, record: &mut R) -> Option<Loaded<'a>> {
+    let replay = replay.handed();
     let mut done = |step| take(replay, step, fate, record);
     let decided = done(platform::step(replay))
         || done(platform::by_toolkit(replay, platform::mode(replay)))

@@ -66,7 +66,7 @@ fn each_reading_names_its_release() {
         let hosts = hosts(&gpus(toolkit));
         let component = image.components.first().expect("a component");
         let knowledge = Knowledge::built_in();
-        let replay = crate::start::Replay { image: &image, component, host: &hosts[0], knowledge };
+        let replay = crate::start::Replay::of(&image, component, &hosts[0], knowledge);
         let cite = crate::start::device::capabilities(replay).cite;
         assert!(cite.0.contains(release), "{toolkit}: {}", cite.0);
     }
@@ -218,7 +218,7 @@ fn a_driver_that_is_declared_by_its_cuda_alone_has_no_number() {
         assert_eq!(result, "insufficient-driver 35", "{said}");
         let component = image.components.first().expect("a component");
         let knowledge = Knowledge::built_in();
-        let replay = crate::start::Replay { image: &image, component, host: &host, knowledge };
+        let replay = crate::start::Replay::of(&image, component, &host, knowledge);
         let mut steps = crate::start::Steps::default();
         let crate::start::Fate::Fails(wall) = crate::start::replay(replay, &mut steps) else { panic!("it fails") };
         let said = crate::start::words::message(replay, wall);

@@ -136,12 +136,20 @@ impl Reason {
 }
 
 /// The error codes that a program may get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
 pub struct Codes {
     /// This one.
     pub certain: Option<u16>,
     /// One of these.
     pub possible: &'static [u16],
+}
+
+impl PartialEq for Codes {
+    fn eq(&self, other: &Self) -> bool {
+        // Lists are written once each, and told apart by their place as a rule.
+        let same = || std::ptr::eq(self.possible, other.possible) || self.possible == other.possible;
+        self.certain == other.certain && same()
+    }
 }
 
 impl Codes {
@@ -335,8 +343,15 @@ impl Record for Steps {
 }
 
 /// Keeps all up to the one that decides, and asks for none behind it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct UpToStop(pub(super) Vec<StepRecord>);
+
+impl Default for UpToStop {
+    fn default() -> Self {
+        // As many as there are up to the libcuda that a program gets.
+        Self(Vec::with_capacity(8))
+    }
+}
 
 impl From<UpToStop> for Vec<StepRecord> {
     fn from(steps: UpToStop) -> Self {

@@ -33,11 +33,11 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::device::requested;
 use crate::start::environment::Env;
 use crate::start::loader::Loaded;
 use crate::start::request::Asked;
 use crate::start::request::Request;
-use crate::start::request::request;
 use crate::start::runtime::between;
 
 const LEGACY: Cite = Cite(
@@ -159,7 +159,7 @@ pub(super) fn off(replay: Replay<'_>) -> Option<Off> {
     let by_hook = host.mode == Mode::Legacy && host.devices != DeviceSource::Enroot;
     if !matches!(host.mode, Mode::Legacy | Mode::Csv) {
         Some(Off::Mode)
-    } else if request(env, host).asked == Asked::Nothing {
+    } else if requested(replay).asked == Asked::Nothing {
         Some(Off::NoDevices)
     } else if by_hook && host.options.disable_require {
         Some(Off::Option)
@@ -173,7 +173,7 @@ pub(super) fn off(replay: Replay<'_>) -> Option<Off> {
 /// The first fact that is missing to say which requirements there are.
 fn untold(replay: Replay<'_>) -> Option<Basis> {
     let env = Env::of(replay);
-    let Request { asked, facts } = request(env, replay.host);
+    let Request { asked, facts } = requested(replay);
     let devices = if asked == Asked::UntoldVariable { facts.into_iter().flatten().next() } else { None };
     let by_version = || env.untold_age().filter(|_| reader(replay) != RequirementsReader::Enroot);
     devices.or_else(|| env.untold_among(PREFIX)).or_else(|| env.untold(SWITCH)).or_else(by_version)
@@ -245,7 +245,7 @@ fn by_cudas(replay: Replay<'_>, host: &RequirementHost) -> Check {
 
 /// Whether the csv check evaluates, and whether it does so without a device.
 fn view(replay: Replay<'_>) -> (bool, bool) {
-    let asked = request(Env::of(replay), replay.host).asked;
+    let asked = requested(replay).asked;
     (replay.host.mode == Mode::Csv, asked == Asked::DriverOnly && replay.host.mode == Mode::Legacy)
 }
 

@@ -62,7 +62,7 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
 
 /// Whether nobody knows that the component calls CUDA: of what comes in builds with and without it, runs on such, or
 /// merely may be there, neither a CUDA nor GPU code is known.
-fn is_in_doubt(replay: Replay<'_>) -> bool {
+pub(super) fn is_in_doubt(replay: Replay<'_>) -> bool {
     let Component { name, cuda, code, may_be, .. } = replay.component;
     let untold = cuda.is_unknown() && !code.known().is_some_and(GpuCode::holds_some);
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
@@ -108,9 +108,13 @@ pub(super) fn says_cuda(replay: Replay<'_>) -> bool {
 /// computing out.
 pub(super) fn does_without(replay: Replay<'_>, record: &StepRecord) -> bool {
     let own = |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, State::Known(_)));
-    let idle = replay.component.anonymous && !replay.component.program && replay.image.callers != Callers::Seen;
-    (is_container(replay) || idle)
+    (is_container(replay) || is_idle(replay))
         && (record.facts.iter().next().is_some_and(own) || device::wants_no_libcuda(replay.image))
+}
+
+/// Whether it has no name, and nothing is known to call CUDA.
+pub(super) fn is_idle(replay: Replay<'_>) -> bool {
+    replay.component.anonymous && !replay.component.program && replay.image.callers != Callers::Seen
 }
 
 /// Whether it uses a GPU only where it is told to, nobody knows that its build can, and somebody chose a build without

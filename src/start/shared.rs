@@ -246,7 +246,7 @@ impl Shared {
             return *known;
         }
         let (image, host) = (one.image, one.host);
-        let of_image = entries_from(&image.env.set, REQUIREMENTS).filter_map(|(_, value)| value.known());
+        let of_image = image.env.beginning(REQUIREMENTS).filter_map(|(_, value)| value.known());
         let of_pool = entries_from(&host.env, REQUIREMENTS).map(|(_, value)| value);
         let capability = of_image.chain(of_pool).any(|value| value.contains(CAPABILITY));
         self.numbers = self.numbers.wrapping_add(1);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::knowledge::Knowledge;
+use crate::start::loader;
 use crate::start::step_tests::hosts;
 use crate::start::step_tests::image;
 
@@ -48,7 +49,7 @@ fn what_is_shared_is_what_each_host_says_by_itself() {
             for host in &hosts {
                 let host = shared.host_for(image, host);
                 for component in &image.components {
-                    let one = Replay { image, component, host, knowledge };
+                    let one = Replay::of(image, component, host, knowledge);
                     asked += 1;
                     for whole in [true, false] {
                         let (end, alone) = (shared.ended(one, whole), End::alone(one, whole));
@@ -70,7 +71,7 @@ fn images_are_alike_in_nothing_less_than_what_is_looked_at() {
     let told = |text: &str| {
         let image = image(text);
         let component = image.components.first().expect("a component");
-        likeness(Replay { image: &image, component, host: &hosts[0], knowledge })
+        likeness(Replay::of(&image, component, &hosts[0], knowledge))
     };
     let first = told(&own("12.4", "\"sm_75\"", "", ""));
     for (env, files) in [
@@ -86,6 +87,32 @@ fn images_are_alike_in_nothing_less_than_what_is_looked_at() {
         assert_ne!(told(&own("12.4", "\"sm_75\"", env, files)), first, "{env} {files}");
     }
     assert_eq!(told(&own("12.4", "\"sm_90\"", "", "")), first);
+    // Nor does the CUDA that they are built with, but whether there is one.
+    assert_eq!(told(&own("12.1", "\"sm_75\"", "", "")), first);
+}
+
+/// Where no note decides that nobody read, a host that takes the compat library ends as one that leaves it aside.
+#[test]
+fn which_library_is_taken_is_asked_only_where_a_note_decides() {
+    let knowledge = Knowledge::built_in();
+    let unread = "base = \"nvidia/cuda:12.8.1-base-ubuntu22.04\"\n[packages.pip]\ntorch = \"2.7.0\"\n";
+    let texts = texts().into_iter().chain([unread.to_owned()]);
+    let (mut asked, mut others) = (0, 0);
+    for image in texts.map(|text| image(&text)) {
+        for host in &hosts("gpu = [\"T4\", \"B200\"]\ndriver = [\"470.182.03\", \"535.161.08\", \"580.95.05\"]\n") {
+            for component in &image.components {
+                let one = Replay::of(&image, component, host, knowledge);
+                let end = End::alone(one, true);
+                let same = |other: &Host| End::alone(one.on(other), true).is(&end);
+                let alike = host.with_either_library().iter().all(same);
+                let hangs = loader::hangs_on_a_note(one);
+                asked += usize::from(hangs);
+                others += usize::from(!hangs);
+                assert!(alike || hangs, "{host:?}");
+            }
+        }
+    }
+    assert!(asked > 100 && others > asked, "{asked} and {others}");
 }
 
 #[test]

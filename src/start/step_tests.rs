@@ -49,7 +49,7 @@ pub(super) fn hosts(fields: &str) -> Vec<Host> {
 pub(super) fn step(image: &ImageFacts, host: &Host, step: Step) -> (String, String) {
     let component = image.components.first().expect("a component");
     let host = host_for(image, host);
-    let replayed = Replay { image, component, host, knowledge: Knowledge::built_in() };
+    let replayed = Replay::of(image, component, host, Knowledge::built_in());
     let mut steps = Steps::default();
     let _ = replay(replayed, &mut steps);
     let record: &StepRecord = steps.0.iter().find(|record| record.step == step).expect("the step was taken");

@@ -12,7 +12,7 @@ use crate::start::StepResult;
 use crate::start::device::Given;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
-use crate::start::environment::Env;
+use crate::start::device::requested;
 use crate::start::loader::Found;
 use crate::start::loader::LDCONFIG;
 use crate::start::loader::cache;
@@ -20,7 +20,6 @@ use crate::start::loader::nothing_to_find;
 use crate::start::loader::path::SearchPath;
 use crate::start::loader::told;
 use crate::start::request::at_work;
-use crate::start::request::request;
 
 /// The libcuda of the image that a program finds where the host brings none.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +41,7 @@ pub(super) fn is_alone(replay: Replay<'_>) -> bool {
         return false;
     }
     let libcuda = |given| matches!(given, Given::Set(set) if !brings_libcuda(set));
-    !at_work(request(Env::of(replay), replay.host).asked) || libcuda(given(replay))
+    !at_work(requested(replay).asked) || libcuda(given(replay))
 }
 
 /// What a program finds then.

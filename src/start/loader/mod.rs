@@ -145,6 +145,11 @@ pub(super) fn scattered(replay: Replay<'_>) -> bool {
     select::scattered(replay)
 }
 
+/// Whether it may hang on a note that nobody read which libcuda is taken.
+pub(super) fn hangs_on_a_note(replay: Replay<'_>) -> bool {
+    select::hangs_on_a_note(replay)
+}
+
 /// Whether a program on GKE looks where the node puts the driver; none where that cannot be told.
 pub(super) fn finds_driver_on_gke(replay: Replay<'_>) -> Option<bool> {
     let path = SearchPath::of(replay);

@@ -71,6 +71,13 @@ fn candidates<'a>(compat: &'a Compat, root: &'a str) -> impl Iterator<Item = &'a
     compat.libraries.iter().filter(move |library| library.root == Some(root))
 }
 
+/// Whether the toolkit may ask for a note that nobody read, in a library that it may take.
+pub(super) fn hangs_on_a_note(replay: Replay<'_>) -> bool {
+    let compat = replay.image.compat.known();
+    let unread = || compat.is_some_and(|compat| compat.libraries.iter().any(|library| library.unread));
+    replay.host.compat_selection == CompatSelection::HookNote && unread()
+}
+
 /// Libraries that libnvidia-container mounts beside the host's.
 pub(super) fn mounted(replay: Replay<'_>) -> impl Iterator<Item = &CompatLibrary> {
     let compat = replay.image.compat.known();

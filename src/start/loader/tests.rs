@@ -27,7 +27,7 @@ fn gets(image: &str, pool: &str) -> String {
     let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
     let hosts = fleet.pools[0].hosts(knowledge, None);
     let (image, host) = (&images[0], &hosts[0]);
-    let (loaded, record) = step(Replay { image, component: &image.components[0], host, knowledge });
+    let (loaded, record) = step(Replay::of(image, &image.components[0], host, knowledge));
     let stub = if matches!(record.result, StepResult::Stops(_)) { "stops: " } else { "" };
     let source = match loaded.source {
         None => "unknown".to_owned(),
@@ -408,8 +408,7 @@ fn a_compat_library_of_the_drivers_own_version_is_no_other_driver() {
         let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
         let knowledge = Knowledge::built_in();
         let hosts = fleet.pools[0].hosts(knowledge, None);
-        let (loaded, record) =
-            step(Replay { image: &images, component: &images.components[0], host: &hosts[0], knowledge });
+        let (loaded, record) = step(Replay::of(&images, &images.components[0], &hosts[0], knowledge));
         assert!(matches!(loaded.source, Some(Source::Compat(_))), "{driver}");
         assert_eq!(record.result, StepResult::Passes(expected), "{driver}");
     }
