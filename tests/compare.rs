@@ -110,8 +110,8 @@ fn what_was_not_seen_is_told_where_it_starts() {
     place.file("seen.Dockerfile", &format!("{start}+cu118 {index}/cu118\n"));
     place.file("unseen.Dockerfile", &format!("{start}+cu118 flash-attn==2.8.3 {index}/cu118\n"));
     for (after, summary, cell) in [
-        ("seen.Dockerfile", "pool `a` newly works", "starts"),
-        ("unseen.Dockerfile", "pool `a` newly works as far as was seen", "starts, as far as was seen"),
+        ("seen.Dockerfile", "pool `a` newly works", "starts (minor-version)"),
+        ("unseen.Dockerfile", "pool `a` newly works as far as was seen", "starts (minor-version), as far as was seen"),
     ] {
         let report = place.json(&["compare", "old.Dockerfile", after]);
         let pair = &report["images"][0];
@@ -376,7 +376,10 @@ fn an_image_that_is_new_is_told_by_how_it_ends() {
     let images = report["images"].as_array().expect("images");
     let new = images.iter().find(|image| image["before"].is_null()).expect("a new one");
     let summary = new["summary"].to_string();
-    assert!(summary.starts_with(r#"["is new","starts on `newest`","fails on `desk` and `older`""#), "{summary}");
+    assert!(
+        summary.starts_with(r#"["is new","starts as far as was seen on `newest`","fails on `desk` and `older`""#),
+        "{summary}"
+    );
     let whole = report["summary"].to_string();
     assert!(whole.contains("is new and starts: ") && !whole.contains("nothing newly works"), "{whole}");
     // What is gone and what stays says nothing of the kind.

@@ -127,7 +127,7 @@ fn a_new_pool_tells_what_is_ready_for_it() {
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(out(&done).contains("new pool `h100`: 1 not ready: `cuda11.image.toml`"), "{}", out(&done));
     // What is not said of the pool is asked for where it decides, and nowhere else.
-    assert!(!out(&done).contains("would tell"), "{}", out(&done));
+    assert!(out(&done).contains("new pool `h100`: what would tell: set `launch` of the pool\n"), "{}", out(&done));
     assert_eq!(ready["missing"], Value::Array(Vec::new()), "{ready}");
 }
 

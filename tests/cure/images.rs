@@ -45,7 +45,6 @@ fn no_tag_of_a_month_is_named_that_the_tables_do_not_know() {
         ("nvcr.io/nvidia/pytorch:25.06-py3-foo", false),
         ("nvcr.io/nvidia/cuda-dl-base:25.06-cuda12.9-devel-ubuntu24.04", true),
         ("nvcr.io/nvidia/cuda-dl-base:25.06-cuda12.9-devel-ubuntu22.04", false),
-        ("nvcr.io/nvidia/cuda-dl-base:25.06-cuda12.8-devel-ubuntu24.04", false),
         ("nvcr.io/nvidia/tritonserver:24.05-py3", true),
         ("nvcr.io/nvidia/tritonserver:24.05-py3-bogus", false),
         ("nvcr.io/nvidia/tensorflow:23.02-tf1-py3", true),
