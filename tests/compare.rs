@@ -99,6 +99,31 @@ fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
     }
 }
 
+/// What starts as far as was seen is told with that, as `check` does.
+#[test]
+fn what_was_not_seen_is_told_where_it_starts() {
+    let place = Place::bare();
+    place.file("fleet.toml", &fleet(&[("a", "470.182.03")]));
+    let start = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.7.1";
+    let index = "--extra-index-url https://download.pytorch.org/whl";
+    place.file("old.Dockerfile", &format!("{start}+cu128 {index}/cu128\n"));
+    place.file("seen.Dockerfile", &format!("{start}+cu118 {index}/cu118\n"));
+    place.file("unseen.Dockerfile", &format!("{start}+cu118 flash-attn==2.8.3 {index}/cu118\n"));
+    for (after, summary, cell) in [
+        ("seen.Dockerfile", "pool `a` newly works", "starts (minor-version)"),
+        ("unseen.Dockerfile", "pool `a` newly works as far as was seen", "starts (minor-version), as far as was seen"),
+    ] {
+        let report = place.json(&["compare", "old.Dockerfile", after]);
+        let pair = &report["images"][0];
+        assert!(pair["summary"].as_array().is_some_and(|all| all.contains(&json!(summary))), "{report}");
+        let not_seen = pair["pools"][0]["after"]["not_seen"].as_array().map_or(0, Vec::len);
+        assert_eq!(not_seen > 0, after == "unseen.Dockerfile", "{report}");
+        let text = out(&place.run(&["compare", "old.Dockerfile", after]));
+        assert!(text.lines().any(|line| line.trim_end().ends_with(cell)), "{text}");
+        assert_eq!(text.contains("as far as was seen"), after == "unseen.Dockerfile", "{text}");
+    }
+}
+
 /// The other way round, and what has no effect: only what is new counts.
 #[test]
 fn only_what_is_new_makes_the_exit_code() {
@@ -351,7 +376,10 @@ fn an_image_that_is_new_is_told_by_how_it_ends() {
     let images = report["images"].as_array().expect("images");
     let new = images.iter().find(|image| image["before"].is_null()).expect("a new one");
     let summary = new["summary"].to_string();
-    assert!(summary.starts_with(r#"["is new","starts on `newest`","fails on `desk` and `older`""#), "{summary}");
+    assert!(
+        summary.starts_with(r#"["is new","starts as far as was seen on `newest`","fails on `desk` and `older`""#),
+        "{summary}"
+    );
     let whole = report["summary"].to_string();
     assert!(whole.contains("is new and starts: ") && !whole.contains("nothing newly works"), "{whole}");
     // What is gone and what stays says nothing of the kind.

@@ -127,7 +127,7 @@ fn a_new_pool_tells_what_is_ready_for_it() {
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(out(&done).contains("new pool `h100`: 1 not ready: `cuda11.image.toml`"), "{}", out(&done));
     // What is not said of the pool is asked for where it decides, and nowhere else.
-    assert!(!out(&done).contains("would tell"), "{}", out(&done));
+    assert!(out(&done).contains("new pool `h100`: what would tell: set `launch` of the pool\n"), "{}", out(&done));
     assert_eq!(ready["missing"], Value::Array(Vec::new()), "{ready}");
 }
 
@@ -383,5 +383,92 @@ fn an_end_that_is_another_has_its_own_sign() {
         let text = out(&place.run(&["fleet", "what-if", "Dockerfile", "--set", change, "--format", "markdown"]));
         let row = text.lines().find(|line| line.starts_with("| `Dockerfile` ")).unwrap_or_else(|| panic!("{text}"));
         assert!(row.contains(sign) && !row.contains("❓"), "{row}");
+    }
+}
+
+/// What `check` says of a pool is said of it where it is new: why it cannot be told, and what was not seen.
+#[test]
+fn a_new_pool_tells_why_it_cannot_be_told_and_what_was_not_seen() {
+    let place = place();
+    let start = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.7.1+cu118";
+    let index = "--extra-index-url https://download.pytorch.org/whl/cu118\n";
+    place.file("open.Dockerfile", &format!("{start} vllm==0.10.1.1 {index}"));
+    place.file("open2.Dockerfile", &format!("{start} vllm==0.10.1.1 requests==2.32.3 {index}"));
+    place.file("unseen.Dockerfile", &format!("{start} flash-attn==2.8.3 {index}"));
+    place.file("seen.Dockerfile", &format!("{start} {index}"));
+    let files = ["open.Dockerfile", "open2.Dockerfile", "unseen.Dockerfile", "seen.Dockerfile"];
+    let fields = "gpu=A100-SXM4-80GB, driver=580.95.05, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
+    let added = format!("new: {fields}");
+    let asked = [&["fleet", "what-if"], &files[..], &["--add", &added]].concat();
+    let report = place.json(&asked);
+    let ready = &report["ready"][0];
+    assert_eq!(ready["unseen"], serde_json::json!(["unseen.Dockerfile"]), "{ready}");
+    assert_eq!(ready["ready"], serde_json::json!(["unseen.Dockerfile", "seen.Dockerfile"]), "{ready}");
+    assert_eq!(ready["open"], serde_json::json!(files[..2]), "{ready}");
+    let [reason] = ready["reasons"].as_array().expect("reasons").as_slice() else { panic!("{ready}") };
+    assert_eq!(reason["images"], ready["open"], "{ready}");
+    // The same words as where the pool is there already.
+    let mut fleet = FLEET.to_owned();
+    fleet.push_str(
+        "[[pool]]\nname = \"new\"\ngpu = \"A100-SXM4-80GB\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"\n",
+    );
+    fleet.push_str("launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
+    place.file("other.toml", &fleet);
+    let checked = place.json(&["check", "open.Dockerfile", "--fleet", "other.toml", "--pool", "new"]);
+    let verdicts = checked["subjects"][0]["verdicts"].as_array().expect("verdicts");
+    let whole = verdicts.iter().find(|verdict| verdict["component"].is_null()).expect("a verdict");
+    assert_eq!((&whole["message"], &whole["missing"]), (&reason["message"], &ready["missing"]), "{ready}");
+    let told = out(&place.run(&asked));
+    for line in [
+        "new pool `new`: 2 ready: `unseen.Dockerfile` and `seen.Dockerfile`\n",
+        "new pool `new`: 1 of these as far as was seen: `unseen.Dockerfile`\n",
+        "new pool `new`: 2 cannot be told: `open.Dockerfile` and `open2.Dockerfile`\n",
+        "new pool `new`: `open.Dockerfile` and `open2.Dockerfile`: cannot tell: vllm is built for CUDA 12.6",
+        "what would tell: ",
+    ] {
+        assert!(told.contains(line), "{line} is not in {told}");
+    }
+    // Of what is told for certain there is no reason, and of what was seen nothing that was not.
+    let asked = ["fleet", "what-if", "seen.Dockerfile", "--add", &added];
+    let ready = place.json(&asked)["ready"][0].clone();
+    for key in ["unseen", "open", "reasons", "missing", "fail"] {
+        assert_eq!(ready[key], Value::Array(Vec::new()), "{key}: {ready}");
+    }
+    let told = out(&place.run(&asked));
+    assert!(!told.contains("as far as") && !told.contains("would tell"), "{told}");
+}
+
+/// A compat library is for some older branches, and not for those in between.
+#[test]
+fn an_older_driver_that_does_is_told_beside_the_smallest() {
+    let place = Place::bare();
+    let torch = "RUN pip install torch==2.7.1+cu128 --index-url https://download.pytorch.org/whl/cu128\n";
+    place.file("new.Dockerfile", &format!("FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04\n{torch}"));
+    place.file("old.image.toml", &image("11.4", &["sm_75"], &[]));
+    let on = |driver: &str, file: &str| {
+        let fields = "gpu = \"T4\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+        place.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\ndriver = \"{driver}\"\n{fields}"));
+        let told = out(&place.run(&["fleet", "what-if", file]));
+        (place.json(&["fleet", "what-if", file])["drivers"][0].clone(), told)
+    };
+    let number = |text: &Value| -> Vec<u32> {
+        text.as_str().unwrap_or_default().split('.').filter_map(|part| part.parse().ok()).collect()
+    };
+    for (driver, below) in [("470.57.02", true), ("580.95.05", false), ("520.61.05", false)] {
+        let (told, text) = on(driver, "new.Dockerfile");
+        assert_eq!(told["below"], below, "{told}");
+        let (older, smallest) = (number(&told["older"]), number(&told["smallest"]));
+        assert!(!older.is_empty() && older < smallest, "{told}");
+        let words =
+            format!(", though some older ones from {} on start them, too", told["older"].as_str().unwrap_or_default());
+        assert!(text.contains(&words), "{text}");
+        // What is told starts.
+        let (there, _) = on(told["older"].as_str().unwrap_or_default(), "new.Dockerfile");
+        assert_eq!(there["enough"], true, "{there}");
+    }
+    for driver in ["470.57.02", "580.95.05"] {
+        let (told, text) = on(driver, "old.image.toml");
+        assert!(told["older"].is_null() && told["smallest"].is_string(), "{told}");
+        assert!(!text.contains("though some older"), "{text}");
     }
 }

@@ -68,8 +68,9 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let reading = Reading { build, set: platforms, access, pull: *pull, judging: &judging, fleet: &both, knowledge };
     let side = Side::of_inputs(&options.inputs, reading, &mut sources)?;
     let book = RuleBook::built_in();
-    let was = side.judged(Reading { fleet: &fleet, ..reading }, book, &sources, Detail::Fates);
-    let is = after(&side, &was, &changed, reading, |reading| side.judged(reading, book, &sources, Detail::Fates));
+    let judged = |reading: Reading<'_>, detail| side.judged(reading, book, &sources, detail);
+    let was = before(&side, &changed, Reading { fleet: &fleet, ..reading }, judged);
+    let is = after(&side, &was, &changed, Reading { fleet: &changed.fleet, ..reading }, judged);
     let head = side.head(Reading { fleet: &changed.fleet, ..reading }, book, &sources);
     let images: Vec<Image> =
         was.iter().zip(&is).filter_map(|(before, after)| what_if::image(before, after, &changed.added)).collect();
@@ -102,35 +103,72 @@ fn no_fleet(fleet: &Fleet) -> &'static str {
     if fleet.built_in { "\nhelp: there is no fleet file here: name one with --fleet fleet.toml" } else { "" }
 }
 
+/// Judges what was read, in some detail.
+trait Judges: Fn(Reading<'_>, Detail) -> Vec<model::Subject> {}
+
+impl<F: Fn(Reading<'_>, Detail) -> Vec<model::Subject>> Judges for F {}
+
+/// What is judged on the fleet as it is: of pools that are set with what was not seen, of others the fates alone.
+fn before(side: &Side, changed: &Changed, reading: Reading<'_>, judged: impl Judges) -> Vec<model::Subject> {
+    if side.subjects.iter().any(judge::looks_for_pools) {
+        return judged(reading, Detail::Verdicts);
+    }
+    let (set, others): (Vec<String>, Vec<String>) =
+        asked(reading).into_iter().partition(|name| changed.set.contains(name));
+    let parts = [(set, Detail::Verdicts), (others, Detail::Fates)].into_iter().filter(|(pools, _)| !pools.is_empty());
+    let parts: Vec<_> = parts.map(|(pools, detail)| (on(&pools, detail, reading, &judged), pools)).collect();
+    match parts.first() {
+        None => judged(reading, Detail::Fates),
+        Some(_) => together(reading.fleet, &parts),
+    }
+}
+
 /// What is judged on the changed fleet. A pool that is as it was ends as it did, unless images look for pools by name or
 /// by label, which is a matter of the whole fleet.
-fn after<'a>(
+fn after(
     side: &Side,
     was: &[model::Subject],
-    changed: &'a Changed,
-    reading: Reading<'a>,
-    judged: impl Fn(Reading<'_>) -> Vec<model::Subject>,
+    changed: &Changed,
+    reading: Reading<'_>,
+    judged: impl Judges,
 ) -> Vec<model::Subject> {
-    let reading = Reading { fleet: &changed.fleet, ..reading };
     if side.subjects.iter().any(judge::looks_for_pools) {
-        return judged(reading);
+        return judged(reading, Detail::Verdicts);
     }
-    let asked = |name: &String| reading.judging.pools.is_empty() || reading.judging.pools.contains(name);
-    let pools: Vec<String> = changed.set.iter().chain(&changed.added).filter(|name| asked(name)).cloned().collect();
-    let new = if pools.is_empty() {
-        Vec::new()
-    } else {
-        judged(Reading { judging: &JudgingArgs { pools: pools.clone(), ..reading.judging.clone() }, ..reading })
-    };
-    let together = |(at, before): (usize, &model::Subject)| {
-        let of_pool = |name: &String| {
-            let from = if pools.contains(name) { new.get(at) } else { Some(before) };
-            from.into_iter().flat_map(|subject| &subject.verdicts).filter(|one| one.pool == *name).cloned().collect()
+    let new = |name: &String| changed.set.contains(name) || changed.added.contains(name);
+    let (new, others): (Vec<String>, Vec<String>) = asked(reading).into_iter().partition(new);
+    let mut parts = vec![(was.to_vec(), others)];
+    if !new.is_empty() {
+        parts.push((on(&new, Detail::Verdicts, reading, &judged), new));
+    }
+    together(reading.fleet, &parts)
+}
+
+/// The pools of a fleet that are asked about.
+fn asked(reading: Reading<'_>) -> Vec<String> {
+    let wanted = &reading.judging.pools;
+    let names = reading.fleet.pools.iter().map(|pool| pool.name.value.clone());
+    names.filter(|name| wanted.is_empty() || wanted.contains(name)).collect()
+}
+
+/// What is judged on some pools alone.
+fn on(pools: &[String], detail: Detail, reading: Reading<'_>, judged: &impl Judges) -> Vec<model::Subject> {
+    let judging = JudgingArgs { pools: pools.to_vec(), ..reading.judging.clone() };
+    judged(Reading { judging: &judging, ..reading }, detail)
+}
+
+/// Subjects that were judged on several parts of a fleet, with the verdicts of all of its pools in their order.
+fn together(fleet: &Fleet, parts: &[(Vec<model::Subject>, Vec<String>)]) -> Vec<model::Subject> {
+    let whole = |(at, first): (usize, &model::Subject)| {
+        let of_pool = |name: &str| {
+            let part = parts.iter().find(|(_, pools)| pools.iter().any(|pool| pool == name));
+            let subject = part.and_then(|(subjects, _)| subjects.get(at)).into_iter();
+            subject.flat_map(|subject| &subject.verdicts).filter(|one| one.pool == name).cloned().collect::<Vec<_>>()
         };
-        let verdicts = changed.fleet.pools.iter().flat_map(|pool| -> Vec<model::Verdict> { of_pool(&pool.name.value) });
-        model::Subject { verdicts: verdicts.collect(), ..before.clone() }
+        let verdicts = fleet.pools.iter().flat_map(|pool| of_pool(&pool.name.value)).collect();
+        model::Subject { verdicts, ..first.clone() }
     };
-    was.iter().enumerate().map(together).collect()
+    parts.first().map_or_else(Vec::new, |(subjects, _)| subjects.iter().enumerate().map(whole).collect())
 }
 
 /// The fleet without places that no file has: those of values from the command line.
@@ -223,6 +261,7 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
             images: own.len(),
             smallest: smallest.driver.map(|driver| driver.to_string()),
             largest: smallest.last.map(|driver| driver.to_string()),
+            older: smallest.older.map(|driver| driver.to_string()),
             enough,
             below: enough && least::is_below(pool, smallest.driver),
             any_gpu: pool.gpu.is_empty() && pool.compute_capability.is_none(),

@@ -80,6 +80,8 @@ pub struct End {
     pub route: Option<String>,
     /// What a user would see, or a sentence why it cannot be told.
     pub message: String,
+    /// GPU code that nothing is known of: where it starts, it does as far as was seen.
+    pub not_seen: Vec<String>,
 }
 
 /// The smallest drivers on pools that share them.
@@ -159,14 +161,21 @@ impl End {
             outcome: verdict.outcome.clone(),
             route: verdict.route.clone(),
             message: verdict.message.clone(),
+            not_seen: verdict.not_seen.clone(),
         }
+    }
+
+    /// Whether it starts as far as was seen, and not all that decides was.
+    pub fn is_unseen(&self) -> bool {
+        self.fate == "starts" && !self.not_seen.is_empty()
     }
 
     /// In a word or two.
     pub fn cell(&self) -> String {
+        let unseen = if self.is_unseen() { ", as far as was seen" } else { "" };
         match (self.fate.as_str(), &self.outcome, self.route.as_deref()) {
-            ("starts", _, None | Some("native")) => "starts".to_owned(),
-            ("starts", _, Some(route)) => format!("starts ({route})"),
+            ("starts", _, None | Some("native")) => format!("starts{unseen}"),
+            ("starts", _, Some(route)) => format!("starts ({route}){unseen}"),
             ("fails", Some(outcome), _) => format!("fails {outcome}"),
             ("undetermined", ..) => "cannot tell".to_owned(),
             ("not-applicable", ..) => "-".to_owned(),

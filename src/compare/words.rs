@@ -2,6 +2,7 @@
 
 use crate::compare::model::Change;
 use crate::compare::model::Drivers;
+use crate::compare::model::End;
 use crate::compare::model::OnPool;
 use crate::compare::model::Pair;
 use crate::report::words::count;
@@ -18,7 +19,11 @@ pub fn list(names: &[&str]) -> String {
 
 /// The pools of a change, with their verb: ``pools `a` and `b` break``.
 fn of(pools: &[OnPool], change: Change, one: &str, many: &str) -> Option<String> {
-    let names: Vec<&str> = pools.iter().filter(|pool| pool.change == change).map(|pool| pool.pool.as_str()).collect();
+    of_those(pools, |pool| pool.change == change, one, many)
+}
+
+fn of_those(pools: &[OnPool], wanted: impl Fn(&OnPool) -> bool, one: &str, many: &str) -> Option<String> {
+    let names: Vec<&str> = pools.iter().filter(|pool| wanted(pool)).map(|pool| pool.pool.as_str()).collect();
     match names.len() {
         0 => None,
         1 => Some(format!("pool {} {one}", list(&names))),
@@ -29,11 +34,16 @@ fn of(pools: &[OnPool], change: Change, one: &str, many: &str) -> Option<String>
 /// What a change does to the verdicts on these pools.
 pub fn verdicts(pools: &[OnPool]) -> Vec<String> {
     let breaks = of(pools, Change::Breaks, "breaks", "break");
-    let works = of(pools, Change::Works, "newly works", "newly work");
-    let nothing = breaks.is_some() && works.is_none();
+    let unseen = |pool: &OnPool| pool.after.as_ref().is_some_and(End::is_unseen);
+    let works = |pool: &OnPool, seen: bool| pool.change == Change::Works && unseen(pool) != seen;
+    let seen = of_those(pools, |pool| works(pool, true), "newly works", "newly work");
+    let far = ("newly works as far as was seen", "newly work as far as was seen");
+    let far = of_those(pools, |pool| works(pool, false), far.0, far.1);
+    let nothing = breaks.is_some() && seen.is_none() && far.is_none();
     let others = [
         breaks,
-        works.or_else(|| nothing.then(|| "nothing newly works".to_owned())),
+        seen.or_else(|| nothing.then(|| "nothing newly works".to_owned())),
+        far,
         of(pools, Change::Unsure, "can no longer be told", "can no longer be told"),
         of(pools, Change::Lifted, "fails no longer for certain", "fail no longer for certain"),
         of(pools, Change::Otherwise, "ends otherwise than before", "end otherwise than before"),
@@ -44,13 +54,17 @@ pub fn verdicts(pools: &[OnPool]) -> Vec<String> {
 
 /// How an image ends that was not there before.
 pub(super) fn arrival(pools: &[OnPool]) -> Vec<String> {
-    let told = |fates: &[&str], verb: &str| {
-        let ends = |pool: &&OnPool| pool.after.as_ref().is_some_and(|end| fates.contains(&end.fate.as_str()));
+    let told = |wanted: &dyn Fn(&End) -> bool, verb: &str| {
+        let ends = |pool: &&OnPool| pool.after.as_ref().is_some_and(wanted);
         let names: Vec<&str> = pools.iter().filter(ends).map(|pool| pool.pool.as_str()).collect();
         (!names.is_empty()).then(|| format!("{verb} on {}", list(&names)))
     };
-    let all =
-        [told(&["starts"], "starts"), told(&["fails"], "fails"), told(&["depends", "undetermined"], "cannot be told")];
+    let all = [
+        told(&|end| end.fate == "starts" && !end.is_unseen(), "starts"),
+        told(&End::is_unseen, "starts as far as was seen"),
+        told(&|end| end.fate == "fails", "fails"),
+        told(&|end| matches!(end.fate.as_str(), "depends" | "undetermined"), "cannot be told"),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -146,11 +160,11 @@ fn raises(before: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::model::End;
     use crate::compare::model::Older;
 
     fn end(fate: &str, outcome: Option<&str>) -> End {
-        End { fate: fate.to_owned(), outcome: outcome.map(str::to_owned), route: None, message: String::new() }
+        let (fate, outcome) = (fate.to_owned(), outcome.map(str::to_owned));
+        End { fate, outcome, route: None, message: String::new(), not_seen: Vec::new() }
     }
 
     #[test]
@@ -173,6 +187,36 @@ mod tests {
         }
         let [one, other] = ["refused", "no-kernel-image"].map(|outcome| end("fails", Some(outcome)));
         assert_eq!(Change::of(Some(&one), Some(&other)), Change::Otherwise);
+    }
+
+    #[test]
+    fn what_was_not_seen_goes_with_a_start_and_with_nothing_else() {
+        let on = |pool: &str, fate: &str, unseen: bool| {
+            let not_seen = if unseen { vec!["GPU code of x".to_owned()] } else { Vec::new() };
+            let (before, after) = (Some(end("fails", None)), Some(End { not_seen, ..end(fate, None) }));
+            OnPool { pool: pool.to_owned(), change: Change::of(before.as_ref(), after.as_ref()), before, after }
+        };
+        for (pools, expected, new) in [
+            (vec![on("a", "starts", false)], "pool `a` newly works", "starts on `a`"),
+            (
+                vec![on("a", "starts", true)],
+                "pool `a` newly works as far as was seen",
+                "starts as far as was seen on `a`",
+            ),
+            (
+                vec![on("a", "starts", true), on("b", "starts", false), on("c", "starts", true)],
+                "pool `b` newly works; pools `a` and `c` newly work as far as was seen",
+                "starts on `b`; starts as far as was seen on `a` and `c`",
+            ),
+            (vec![on("a", "undetermined", true)], "pool `a` fails no longer for certain", "cannot be told on `a`"),
+            (vec![on("a", "fails", true)], "", "fails on `a`"),
+        ] {
+            assert_eq!(verdicts(&pools).join("; "), expected);
+            assert_eq!(arrival(&pools).join("; "), new);
+            for end in pools.iter().filter_map(|pool| pool.after.as_ref()) {
+                assert_eq!(end.cell().contains("as far as was seen"), end.fate == "starts" && !end.not_seen.is_empty());
+            }
+        }
     }
 
     #[test]

@@ -209,8 +209,12 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool,
         && let Some((_, rest)) = tag.split_once('-')
         && knowledge.ngc_release(family, tag).is_some()
     {
-        let months = knowledge.ngc_releases().iter().map(|row| format!("{}-{rest}", row.month));
-        tags.extend(months.filter(|tag| knowledge.ngc_release(family, tag).is_some()));
+        let known = knowledge.tags_of_months(family, tag);
+        // Of a tag that no month is known to have, each month may have its like.
+        let months = knowledge.ngc_releases().iter().filter(|_| known.is_empty());
+        let supposed = months.map(|row| format!("{}-{rest}", row.month));
+        let supposed: Vec<String> = supposed.filter(|tag| knowledge.ngc_release(family, tag).is_some()).collect();
+        tags.extend(known.into_iter().chain(supposed));
     }
     tags.sort_by(|one, other| by_number(one, other));
     tags.dedup();
@@ -249,8 +253,8 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool,
 fn supposed_month(knowledge: Knowledge, repository: &str, tag: &str) -> Option<&'static str> {
     let family = knowledge.base_family(repository).filter(|family| family.monthly)?;
     let row = knowledge.ngc_release(family, tag)?;
-    let plain = family.month_tag.is_some_and(|own| row.torch.is_some() && own.replace("{month}", row.month) == tag);
-    (!plain && knowledge.framework_image(repository, tag).is_none()).then_some(row.month)
+    let known = knowledge.tags_of_months(family, tag).iter().any(|own| own == tag);
+    (!known && knowledge.framework_image(repository, tag).is_none()).then_some(row.month)
 }
 
 /// The release of what an image is there for: that of its month, else the number at the beginning of its tag.

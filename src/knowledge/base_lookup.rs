@@ -65,6 +65,26 @@ impl Knowledge {
         self.ngc_releases().iter().find(|row| row.month == month)
     }
 
+    /// Tags of a family that are written as one of its tags is but for the month, of the months that are known to have
+    /// one. None where it is written as no tag of the tables.
+    pub fn tags_of_months(self, family: &BaseFamilyRow, tag: &str) -> Vec<String> {
+        let Some(own) = self.ngc_release(family, tag) else { return Vec::new() };
+        let of_month = |how: &str, row: &NgcReleaseRow| {
+            let (major, minor) = row.cuda.release();
+            how.replace("{month}", row.month).replace("{cuda}", &format!("{major}.{minor}"))
+        };
+        let mut found: Vec<String> = Vec::new();
+        if let Some(how) = family.month_tag.filter(|how| of_month(how, own) == tag) {
+            found.extend(self.ngc_releases().iter().filter(|row| row.torch.is_some()).map(|row| of_month(how, row)));
+        }
+        let rows = self.month_tags().iter().filter(|row| row.repository == family.repository);
+        for row in rows.filter(|row| of_month(row.tag, own) == tag) {
+            let months = self.ngc_releases().iter().filter(|release| row.months.contains(&release.month));
+            found.extend(months.map(|release| of_month(row.tag, release)));
+        }
+        found
+    }
+
     /// The torch that lies in a base image by the tables.
     pub fn torch_inside(self, repository: &str, tag: &str) -> Option<&'static str> {
         let of_month = || self.ngc_release(self.base_family(repository).filter(|family| family.torch)?, tag)?.torch;
@@ -185,6 +205,54 @@ mod tests {
         ] {
             let found = Knowledge::built_in().gpu_image(repository, tag).is_some();
             assert_eq!(found, expected, "{repository}:{tag}");
+        }
+    }
+
+    #[test]
+    fn only_the_month_of_a_tag_changes_and_only_to_one_that_has_it() {
+        let knowledge = Knowledge::built_in();
+        let tags = |image: &str, tag: &str| {
+            let family = knowledge.base_family(&format!("nvcr.io/nvidia/{image}")).expect("a family");
+            knowledge.tags_of_months(family, tag)
+        };
+        for (image, tag, there, not) in [
+            ("pytorch", "25.06-py3", "25.05-py3", "25.07-py3"),
+            ("tritonserver", "24.05-py3", "25.07-py3", "20.03-py3"),
+            ("tensorflow", "23.02-tf1-py3", "23.03-tf1-py3", "23.04-tf1-py3"),
+            ("tensorflow", "23.02-tf2-py3", "25.02-tf2-py3", "25.03-tf2-py3"),
+            (
+                "cuda-dl-base",
+                "25.06-cuda12.9-devel-ubuntu24.04",
+                "25.03-cuda12.8-devel-ubuntu24.04",
+                "25.03-cuda12.9-devel-ubuntu24.04",
+            ),
+            // A month that is known, of a tag that the month is not known to have.
+            (
+                "cuda-dl-base",
+                "25.04-cuda12.9-devel-ubuntu24.04",
+                "25.03-cuda12.8-devel-ubuntu24.04",
+                "25.04-cuda12.9-devel-ubuntu24.04",
+            ),
+        ] {
+            let found = tags(image, tag);
+            assert!(found.iter().any(|one| one == there), "{image}:{tag}: {found:?}");
+            assert!(!found.iter().any(|one| one == not), "{image}:{tag}: {found:?}");
+        }
+        for (image, tag) in [
+            ("pytorch", "25.06-py3-foo"),
+            ("pytorch", "25.06"),
+            ("pytorch", "25.06-py3-igpu"),
+            ("tritonserver", "24.05-py3-bogus"),
+            ("tritonserver", "24.05-py3-min"),
+            ("tensorflow", "23.02-py3"),
+            ("cuda-dl-base", "25.06-cuda12.8-devel-ubuntu24.04"),
+            ("cuda-dl-base", "25.06-cuda12.9-devel-ubuntu22.04"),
+            ("cuda-dl-base", "25.06-py3"),
+            ("jax", "25.06-py3"),
+            ("tritonserver", "18.13-py3"),
+            ("tritonserver", "latest"),
+        ] {
+            assert_eq!(tags(image, tag), Vec::<String>::new(), "{image}:{tag}");
         }
     }
 

@@ -288,3 +288,16 @@ pub struct CudnnTagRow {
     /// `cudnn8`, `cudnn`.
     pub words: &'static [&'static str],
 }
+
+/// How tags of a framework container are written, and the months that are known to have one.
+#[derive(Clone, Copy, Debug)]
+pub struct MonthTagRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened: `nvcr.io/nvidia/tritonserver`.
+    pub repository: &'static str,
+    /// `{month}-py3`; `{cuda}` stands for the CUDA release of the month, `12.8`.
+    pub tag: &'static str,
+    /// Months of [`NgcReleaseRow`].
+    pub months: &'static [&'static str],
+}

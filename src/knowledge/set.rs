@@ -173,6 +173,8 @@ whole_tables! {
     brands: BrandNumberRow = brands;
     /// Every Tegra capability.
     tegra_capabilities: TegraRow = tegra_capabilities;
+    /// Tags of framework containers and the months that have them.
+    month_tags: MonthTagRow = month_tags;
     /// Words for cuDNN in tags of CUDA base images.
     cudnn_tags: CudnnTagRow = cudnn_tags;
     /// Where builds for each CUDA version lie.

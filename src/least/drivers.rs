@@ -129,23 +129,38 @@ impl<'a> Drivers<'a> {
 
     /// The smallest with which all of some images start.
     pub fn least(&self, images: &[&Images]) -> Least {
-        let asked = images.iter().map(|images| self.asked(images)).collect();
-        self.row(asked).map_or_else(|none| none, |(first, _)| Least::From(first))
+        let mut asked: Vec<Asked<'_>> = images.iter().map(|images| self.asked(images)).collect();
+        self.row(&mut asked).map_or_else(|none| none, |(first, _)| Least::From(first))
+    }
+
+    /// Whether all of some images start with the release at a place.
+    fn all_start(&self, images: &mut [Asked<'_>], at: usize) -> bool {
+        let hosts = self.hosts(at);
+        let fails = images.iter_mut().position(|asked| !asked.starts(at, hosts, self.knowledge));
+        // What a driver was too old for is asked first of the next.
+        if let Some(one) = fails {
+            images.swap(0, one);
+        }
+        fails.is_none() && !images.is_empty()
+    }
+
+    /// The oldest release below one with which all of some images start; none where none does.
+    fn below(&self, images: &mut [Asked<'_>], least: DriverVersion) -> Option<DriverVersion> {
+        let end = self.releases.partition_point(|release| *release < least);
+        let told: BTreeSet<usize> = images.iter().flat_map(|asked| asked.telling().iter().copied()).collect();
+        let tried: Vec<usize> = told.into_iter().filter(|at| *at < end).collect();
+        let place = tried.iter().position(|at| self.all_start(images, *at))?;
+        // What lies between two that are told apart is tried one by one.
+        let first = place.checked_sub(1).and_then(|before| tried.get(before)).map_or(0, |at| at + 1);
+        let found = (first..=*tried.get(place)?).find(|at| self.all_start(images, *at))?;
+        self.releases.get(found).copied()
     }
 
     /// The first and the last of the last unbroken row of releases with which all of some images start; the last is none
     /// where it is the newest that is known.
-    fn row(&self, mut images: Vec<Asked<'_>>) -> Result<(DriverVersion, Option<DriverVersion>), Least> {
+    fn row(&self, images: &mut [Asked<'_>]) -> Result<(DriverVersion, Option<DriverVersion>), Least> {
         let tried = self.tried(images.iter().map(Asked::telling), images.len());
-        let mut start = |at: usize| {
-            let hosts = self.hosts(at);
-            let fails = images.iter_mut().position(|asked| !asked.starts(at, hosts, self.knowledge));
-            // What a driver was too old for is asked first of the next.
-            if let Some(one) = fails {
-                images.swap(0, one);
-            }
-            fails.is_none() && !images.is_empty()
-        };
+        let mut start = |at: usize| self.all_start(images, at);
         let place = |of: usize| tried.get(of).copied();
         let row = lasting(tried.len(), |of| place(of).is_some_and(&mut start));
         let Some(first) = place(row.start).filter(|_| !row.is_empty()) else {
@@ -251,6 +266,8 @@ pub struct OfAll {
     pub driver: Option<DriverVersion>,
     /// The newest with which they do, where newer releases are known with which some do not.
     pub last: Option<DriverVersion>,
+    /// The oldest below the smallest with which they do all the same, and with one in between they do not.
+    pub older: Option<DriverVersion>,
     /// Those that fail with every release.
     pub never: Vec<usize>,
     /// Those that start with no release for certain.
@@ -279,8 +296,9 @@ pub fn least_of_all(pool: &Pool, images: &[(&Images, usize)], knowledge: Knowled
             Able::Never => found.never.push(at),
         }
     }
-    if let Ok((driver, last)) = drivers.row(able) {
+    if let Ok((driver, last)) = drivers.row(&mut able) {
         (found.driver, found.last) = (Some(driver), last);
+        found.older = drivers.below(&mut able, driver);
     }
     found
 }

@@ -12,16 +12,14 @@
 
 mod asked;
 mod drivers;
+mod likeness;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use jiff::civil::Date;
 
 use crate::cuda::DriverVersion;
-use crate::fact::Evidence;
-use crate::fact::Facts;
 use crate::fact::ImageFacts;
 use crate::fleet::Host;
 use crate::fleet::Pool;
@@ -142,24 +140,12 @@ impl Images {
         self.builds.values().flatten()
     }
 
-    /// What two subjects have in common that end alike on every host: all but where it was seen.
+    /// What two subjects have in common that end alike on every host: all that a start-up looks at, with the facts that it
+    /// rests on. Where these lie does not count, nor does what else is in it.
     pub fn likeness(&self) -> String {
-        let mut told = String::new();
-        for (platform, image) in
-            self.builds.iter().flat_map(|(platform, all)| all.iter().map(move |one| (platform, one)))
-        {
-            // How a fact was come by counts, where it lies does not.
-            let by = |evidence: &Evidence| match evidence {
-                Evidence::Leaf(_) => None,
-                Evidence::Derived { by, .. } => Some(*by),
-            };
-            let facts = image.facts.iter().map(|(_, fact)| (fact.key, &fact.of, &fact.state, by(&fact.evidence)));
-            let states: Vec<_> = facts.collect();
-            let rest = ImageFacts { facts: Facts::default(), ..image.clone() };
-            // Writing into a text cannot fail.
-            let _ = write!(told, "{platform} {states:?} {rest:?}");
-        }
-        told
+        let all = self.builds.iter().flat_map(|(platform, all)| all.iter().map(move |one| (platform, one)));
+        let told: Vec<String> = all.map(|(platform, image)| format!("{platform} {}", likeness::of(image))).collect();
+        told.join("\n")
     }
 
     /// Every release that is named by the tables, by the images, or by the requirements of a pool.

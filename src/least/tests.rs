@@ -175,3 +175,37 @@ fn of_several_images_it_is_the_last_row_in_which_all_start() {
     assert_eq!(all(&[&never]), OfAll { never: vec![0], ..OfAll::default() });
     assert_eq!(all(&[]), OfAll::default());
 }
+
+/// What else is in an image makes no other of it; all that a start-up looks at does.
+#[test]
+fn images_are_alike_whatever_else_is_in_them() {
+    let of = |head: &str, packages: &str, files: &str| {
+        let complete = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
+        images(&format!("{complete}{head}[packages.pip]\n{packages}\n{files}")).likeness()
+    };
+    let torch = "torch = \"2.1.0+cu121\"";
+    let one = of("", torch, "");
+    for more in ["requests = \"2.0\"", "a = \"1\"\nb = \"2\"\nzope = \"3\""] {
+        assert_eq!(of("", &format!("{more}\n{torch}"), ""), one, "{more}");
+        assert_eq!(of("", &format!("{torch}\n{more}"), ""), one, "{more}");
+    }
+    let env = |name: &str, value: &str| of("", torch, &format!("[env]\n{name} = \"{value}\"\n"));
+    let others = [
+        of("", "torch = \"2.1.0+cu118\"", ""),
+        of("", "torch = \"2.2.0+cu121\"", ""),
+        of("", &format!("{torch}\nvllm = \"0.10.1.1\""), ""),
+        of("cuda_runtime = \"12.4\"\n", "", ""),
+        of("", torch, "[files]\n\"/usr/local/cuda/compat/libcuda.so.530.30.02\" = {}\n"),
+        of("", torch, "[[gpu_code]]\nfile = \"a.so\"\ncomponent = \"torch\"\nsass = [\"sm_80\"]\n"),
+        of("", torch, "[[gpu_code]]\nfile = \"a.so\"\ncomponent = \"torch\"\nsass = [\"sm_75\"]\n"),
+        env("NVIDIA_REQUIRE_CUDA", "cuda>=12.1"),
+        env("NVIDIA_REQUIRE_CUDA", "cuda>=12.2"),
+        env("NVIDIA_VISIBLE_DEVICES", "all"),
+        env("NVIDIA_DRIVER_CAPABILITIES", "FactId(0)"),
+        env("NVIDIA_DRIVER_CAPABILITIES", "FactId(1)"),
+    ];
+    for (at, other) in others.iter().enumerate() {
+        assert_ne!(*other, one, "{at}");
+        assert!(!others.iter().skip(at + 1).any(|another| another == other), "{at}: {other}");
+    }
+}

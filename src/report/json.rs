@@ -10,6 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::report::escape::is_unsafe;
+use crate::report::lines::Lines;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::observed::Text;
@@ -34,7 +35,8 @@ pub enum ReadError {
     Shape(#[source] serde_json::Error),
 }
 
-/// Writes the report, indented, with a newline at the end.
+/// Writes the report, indented, with a newline at the end. What lies as deep as the steps of a replay takes one line each:
+/// of a fleet of many pools those are most of a report, and their indentation would be half of it.
 pub fn json(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
     write(report, out)
 }
@@ -50,7 +52,8 @@ pub fn stream(
 }
 
 fn write(value: &impl Serialize, out: &mut impl io::Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(Escaping(&mut *out), value).map_err(io::Error::from)?;
+    let mut serializer = serde_json::Serializer::with_formatter(Escaping(&mut *out), Lines::default());
+    value.serialize(&mut serializer).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }
 

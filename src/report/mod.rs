@@ -15,6 +15,7 @@ pub mod html;
 pub mod human;
 pub mod json;
 pub mod junit;
+mod lines;
 pub mod markdown;
 pub mod matrix;
 pub mod model;

@@ -16,6 +16,7 @@ use crate::report::model::Missing;
 use crate::report::model::Subject;
 use crate::what_if::model::Image;
 use crate::what_if::model::Ready;
+use crate::what_if::model::Reason;
 
 /// What changes for one image on the pools that were there before; none where nothing does.
 pub fn image(before: &Subject, after: &Subject, added: &[String]) -> Option<Image> {
@@ -29,6 +30,10 @@ pub fn ready(pool: &str, images: &[Subject]) -> Ready {
     let mut told = Ready { pool: pool.to_owned(), ..Ready::default() };
     for image in images {
         let Some(verdict) = compare::on(image, pool) else { continue };
+        let name = crate::report::words::title(image);
+        if verdict.fate == "starts" && !verdict.not_seen.is_empty() {
+            told.unseen.push(name.clone());
+        }
         let list = match (verdict.fate.as_str(), verdict.route.as_deref()) {
             ("starts", Some("jit")) => &mut told.jit,
             ("starts", _) => &mut told.ready,
@@ -38,10 +43,17 @@ pub fn ready(pool: &str, images: &[Subject]) -> Ready {
                 let known = |gap: &&Missing| !told.missing.contains(gap);
                 let news: Vec<Missing> = verdict.missing.iter().filter(known).cloned().collect();
                 told.missing.extend(news);
+                let known = told.reasons.iter_mut().find(|reason| reason.message == verdict.message);
+                if let Some(reason) = known {
+                    reason.images.push(name.clone());
+                } else {
+                    let (message, images) = (verdict.message.clone(), vec![name.clone()]);
+                    told.reasons.push(Reason { message, images });
+                }
                 &mut told.open
             }
         };
-        list.push(crate::report::words::title(image));
+        list.push(name);
     }
     told.missing.sort_by_key(|gap| !gap.key.starts_with("pool."));
     told

@@ -50,10 +50,23 @@ pub struct Ready {
     pub jit: Vec<String>,
     /// Images that fail.
     pub fail: Vec<String>,
+    /// Those of both that start as far as was seen: of some of their GPU code nothing is known.
+    pub unseen: Vec<String>,
     /// Images of which it cannot be told.
     pub open: Vec<String>,
+    /// Why it cannot be told of these, each reason once.
+    pub reasons: Vec<Reason>,
     /// What would settle these, each once; fields of the pool first.
     pub missing: Vec<model::Missing>,
+}
+
+/// Why it cannot be told of some images.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// A sentence, as `check` has it.
+    pub message: String,
+    /// The images.
+    pub images: Vec<String>,
 }
 
 /// The smallest driver with which all images of a pool start.
@@ -70,6 +83,8 @@ pub struct Driver {
     pub smallest: Option<String>,
     /// The newest release with which they do, where newer ones are known with which some do not.
     pub largest: Option<String>,
+    /// The oldest known release below the smallest with which they do all the same, while some in between do not.
+    pub older: Option<String>,
     /// Whether all of them start with the driver that it has.
     pub enough: bool,
     /// Whether that is an older one with which they start all the same, and releases in between are none.

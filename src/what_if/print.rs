@@ -12,6 +12,7 @@ use crate::report::markdown::in_cell;
 use crate::report::markdown::prose;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
+use crate::report::words::count;
 use crate::what_if::model::Driver;
 use crate::what_if::model::WhatIf;
 
@@ -62,6 +63,20 @@ fn sentences(told: &WhatIf) -> Vec<String> {
                 lines.push(format!("new pool `{}`: {} {verb}: {}", pool.pool, images.len(), some(images)));
             }
         }
+        if !pool.unseen.is_empty() {
+            let unseen = some(&pool.unseen);
+            lines.push(format!(
+                "new pool `{}`: {} of these as far as was seen: {unseen}",
+                pool.pool,
+                pool.unseen.len()
+            ));
+        }
+        for reason in pool.reasons.iter().take(NAMED) {
+            lines.push(format!("new pool `{}`: {}: {}", pool.pool, some(&reason.images), reason.message));
+        }
+        if let more @ 1.. = pool.reasons.len().saturating_sub(NAMED) {
+            lines.push(format!("new pool `{}`: {} more; another format has them", pool.pool, count(more, "reason")));
+        }
         if !pool.missing.is_empty() {
             let mut told: Vec<&str> = pool.missing.iter().take(NAMED).map(|gap| gap.supply.as_str()).collect();
             told.dedup();
@@ -95,7 +110,11 @@ fn driver(of: &Driver) -> String {
                 Some(last) => format!(", and {last} the newest that is known to do"),
                 None => String::new(),
             };
-            format!("pool `{}`: smallest driver for its images is {driver}{until} ({has}{enough})", of.pool)
+            let older = of
+                .older
+                .as_ref()
+                .map_or_else(String::new, |older| format!(", though some older ones from {older} on start them, too"));
+            format!("pool `{}`: smallest driver for its images is {driver}{until} ({has}{enough}){older}", of.pool)
         }
         None if of.images == of.never.len() + of.open.len() => {
             format!("pool `{}`: none of its images is known to start with any driver ({has})", of.pool)

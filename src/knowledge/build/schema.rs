@@ -213,6 +213,7 @@ macro_rules! every_table {
         cuda_major: U32, flavour: Str, from: OptCuda, before: OptCuda, sonames: Strs,
     }
     stub_directories: StubDirectoryRow by [flavour, arch] { flavour: Str, arch: Str, directories: Strs }
+    month_tags: MonthTagRow by [repository, tag] { repository: Str, tag: Str, months: Strs }
     cudnn_tags: CudnnTagRow by [version] { version: Str, words: Strs }
     build_pages: BuildPageRow by [distribution] { distribution: Str, page: Str }
     package_asks: PackageAskRow by [distribution, package] {
