@@ -47,7 +47,7 @@ use population::ImageSpec;
 
 fn fates(image: &ImageFacts, host: &Host) -> Vec<Fate> {
     let knowledge = Knowledge::built_in();
-    let fate = |component| replay(Replay { image, component, host, knowledge }, &mut NoRecord);
+    let fate = |component| replay(Replay::of(image, component, host, knowledge), &mut NoRecord);
     image.components.iter().map(fate).collect()
 }
 
@@ -87,7 +87,7 @@ fn a_recorder_changes_no_fate_and_gets_every_step() {
         for host in &hosts {
             let recorded = image.components.iter().map(|component| {
                 let mut steps = Steps::default();
-                let fate = replay(Replay { image: &image, component, host, knowledge }, &mut steps);
+                let fate = replay(Replay::of(&image, component, host, knowledge), &mut steps);
                 lengths.insert(steps.0.len());
                 fate
             });
