@@ -21,6 +21,7 @@ use crate::extract::install::State as Done;
 use crate::extract::landing;
 use crate::extract::landing::Place;
 use crate::extract::linked;
+use crate::extract::loose;
 use crate::extract::mounts::mounts;
 use crate::extract::toolkit_copied;
 use crate::extract::tree::absolute;
@@ -31,6 +32,7 @@ use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::FileKind;
+use crate::fact::LooseSeen;
 use crate::fact::Manager;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
@@ -101,6 +103,18 @@ impl<'a> Stages<'a> {
                 stages.bring_toolkit(reader, copy);
             }
         });
+        self.bring_loose(reader, evaluated);
+    }
+
+    /// Notes what the copies of a target put there without a package.
+    fn bring_loose(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
+        for copy in &evaluated.copies {
+            let changed = |stage| self.evaluate(stage).is_none_or(|inner| !inner.runs.is_empty());
+            let image = if copy.from_stage.is_some_and(changed) { None } else { self.bottom(copy) };
+            if reader.seen.of_base.loose.len() < loose::MOST {
+                reader.seen.of_base.loose.extend(loose::of_copy(copy, image.as_ref().map(|(image, _)| image)));
+            }
+        }
     }
 
     /// Goes through the instructions of a target; `further` is told of each COPY that concerns it or brings an archive.
@@ -162,7 +176,10 @@ impl<'a> Stages<'a> {
         let mut own = reader.seen.clone();
         (own.packages, own.code) = (own_packages, own_code);
         reader.seen.facts = facts;
+        let before = std::mem::take(&mut reader.seen.of_base.loose);
         self.walk(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
+        self.bring_loose(reader, &inner);
+        let loose = std::mem::replace(&mut reader.seen.of_base.loose, before);
         let packages = std::mem::take(&mut reader.seen.packages);
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
@@ -171,7 +188,7 @@ impl<'a> Stages<'a> {
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
         reader.seen = own;
-        Some(Looked { packages, code, done: std::mem::replace(&mut reader.done, done) })
+        Some(Looked { packages, code, loose, done: std::mem::replace(&mut reader.done, done) })
     }
 
     /// The image at the bottom of what is copied from, and where it is named.
@@ -281,10 +298,12 @@ impl<'a> Stages<'a> {
 
     /// Adds the packages of another stage that lie in what is copied.
     fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
-        let Some(Looked { packages, code, done }) = copy.from_stage.and_then(|stage| self.look(reader, stage)) else {
-            return;
-        };
+        let Some(looked) = copy.from_stage.and_then(|stage| self.look(reader, stage)) else { return };
+        let Looked { packages, code, loose, done } = looked;
         carry_files(reader, &done, copy);
+        if reader.seen.of_base.loose.len() < loose::MOST {
+            reader.seen.of_base.loose.extend(loose::copied(&loose, copy));
+        }
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
         let to = || destination.map(|path| absolute(&copy.folder, path));
         for package in packages {
@@ -336,6 +355,7 @@ struct Looked {
 
 /// Notes the CUDA that an image without one has by a COPY.
 fn put_cuda(reader: &mut Reader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
+    loose: Vec<LooseSeen>,
     let origins = spans.map(|span| Origin::File { source: reader.source, span });
     let state = State::Known(Value::Text(cuda.to_string()));
     let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));

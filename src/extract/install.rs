@@ -25,6 +25,7 @@ use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
+use crate::extract::loose;
 use crate::extract::pythons;
 use crate::extract::pythons::Told;
 use crate::extract::scripts::is_pattern;
@@ -233,6 +234,9 @@ impl Reader<'_> {
         self.fetched_script(command);
         if self.configure(command) || self.script(command, run, depth) {
             return;
+        }
+        if self.seen.of_base.loose.len() < loose::MOST {
+            self.seen.of_base.loose.extend(loose::of_command(command, &self.folder));
         }
         self.trace(command, run);
         self.make(command, run, depth);

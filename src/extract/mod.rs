@@ -29,6 +29,7 @@ mod listed;
 mod listing;
 mod locked;
 mod make_conditions;
+mod loose;
 mod make_values;
 mod makefile;
 mod merge;

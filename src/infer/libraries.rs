@@ -34,12 +34,15 @@ use crate::infer::asks::Asks;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
+use crate::infer::loose;
+use crate::infer::loose::Hold;
 use crate::infer::settled::Place;
 use crate::install::admits;
 use crate::knowledge::BEYOND;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
+use crate::reference::ImageReference;
 
 /// Directories that the loader looks into on every system of its kind.
 const DEFAULT_DIRECTORIES: &[&str] = &[
@@ -84,11 +87,11 @@ pub(super) fn needs(
         if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
             continue;
         }
-        let mut fact = |key, names: &[String], open: Option<&Why>| {
+        let mut fact = |key, names: &[String], (open, least): (Option<&Why>, Hold)| {
             let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
-            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.finds)).collect();
+            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.finds, least)).collect();
             let searched = "what is known of the component";
             let state = match open {
                 Some(why) => State::Unknown(why.clone()),
@@ -97,8 +100,9 @@ pub(super) fn needs(
             };
             facts.add_typed(key, Some(&component.name), state, evidence)
         };
-        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, asked.open.as_ref());
-        let later = fact(FactKey::ComponentOpens, &asked.later, None);
+        // A folder that nobody read is no reason to take a program for one that starts.
+        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, (asked.open.as_ref(), Hold::Named));
+        let later = fact(FactKey::ComponentOpens, &asked.later, (None, Hold::Fills));
         found.push(Needs { component: component.name.clone(), at_start, later, falls_back: asked.falls_back });
     }
     found
@@ -226,11 +230,12 @@ pub(super) enum Says {
 }
 
 impl World<'_> {
-    fn soname(&self, name: &str, finds: bool) -> Soname {
+    /// Where a library is; `least`: what something put there has to say of itself to be one that may have it.
+    fn soname(&self, name: &str, finds: bool, least: Hold) -> Soname {
         let files = self.files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.whole_of(name);
-        let said = files.max(self.packages(whole, finds)).max(self.base(whole));
+        let said = files.max(self.packages(whole, finds)).max(self.base(whole)).max(self.loose(whole, least));
         let lacked = self.build.lacks.contains(&name);
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
@@ -349,6 +354,26 @@ impl World<'_> {
         }
         match (self.build.family, &self.seen.base, self.seen.cuda_runtime) {
             (Family::Plain, ..) => Says::No,
+    /// What was put there without a package.
+    fn loose(&self, soname: &str, least: Hold) -> Says {
+        let may = self.seen.of_base.loose.iter().any(|one| {
+            loose::holds(one, soname, &self.searched) >= least && self.out_of(one.image.as_deref(), soname) != Says::No
+        });
+        if may && !self.seen.complete.files { Says::Perhaps } else { Says::No }
+    }
+
+    /// What is known of an image out of which something is copied.
+    fn out_of(&self, image: Option<&str>, soname: &str) -> Says {
+        let Some(image) = image.and_then(|image| ImageReference::parse(image).ok()) else { return Says::Perhaps };
+        let (name, tag) = (image.familiar(), image.tag().unwrap_or_default());
+        if self.knowledge.plain_image(&name).is_some() {
+            return Says::No;
+        }
+        let cuda = tag.split('-').next().and_then(|release| release.parse().ok());
+        let cuda = cuda.filter(|_| self.knowledge.is_cuda_repository(&name));
+        cuda.map_or(Says::Perhaps, |cuda| self.toolkit(soname, cuda, Some(tag)))
+    }
+
             (Family::Cuda, BaseSeen::Image(reference, _), _) => {
                 let tag = reference.tag().unwrap_or_default();
                 self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda, Some(tag)))

@@ -22,6 +22,7 @@ mod floor;
 mod framework;
 mod held;
 mod libraries;
+mod loose;
 mod no_cuda;
 mod per_cuda;
 mod places;
