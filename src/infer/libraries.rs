@@ -241,7 +241,7 @@ impl World<'_> {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings() => Presence::Absent,
+            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings(whole) => Presence::Absent,
             (Says::No, None) if self.is_told() => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
@@ -255,7 +255,7 @@ impl World<'_> {
     }
 
     /// Whether every package is one of which it is known what it brings: what others depend on is not said.
-    fn nothing_brings(&self) -> bool {
+    fn nothing_brings(&self, soname: &str) -> bool {
         let knowledge = self.knowledge;
         self.seen.packages.iter().all(|package| match package.manager {
             Manager::Apt => !knowledge.carries_libraries(&package.name),
@@ -265,7 +265,14 @@ impl World<'_> {
                 let known = of_index && (asks::of(package, knowledge).is_some() || self.is_free(package));
                 // One without what it depends on brings what its row lists, or nothing.
                 let listed = || knowledge.package_libraries(&package.name, version_of(package)).is_some();
-                known || along::brings_nothing(package, knowledge) || (package.alone && listed())
+                // Nor does a wheel of a library bring another of itself along.
+                let another = || {
+                    knowledge
+                        .library_packages()
+                        .iter()
+                        .any(|row| row.name == package.name && row.sonames.contains(&soname))
+                };
+                known || along::brings_nothing(package, knowledge) || ((package.alone || another()) && listed())
             }
         })
     }
@@ -347,13 +354,6 @@ impl World<'_> {
         asks.is_some_and(|asks| (asks.along.is_none() || package.alone) && asks.names(soname))
     }
 
-    /// The base image. One that is not known may have anything, unless every file is listed.
-    fn base(&self, soname: &str) -> Says {
-        if self.seen.complete.files || self.build.lacks.contains(&soname) {
-            return Says::No;
-        }
-        match (self.build.family, &self.seen.base, self.seen.cuda_runtime) {
-            (Family::Plain, ..) => Says::No,
     /// What was put there without a package.
     fn loose(&self, soname: &str, least: Hold) -> Says {
         let may = self.seen.of_base.loose.iter().any(|one| {
@@ -374,6 +374,13 @@ impl World<'_> {
         cuda.map_or(Says::Perhaps, |cuda| self.toolkit(soname, cuda, Some(tag)))
     }
 
+    /// The base image. One that is not known may have anything, unless every file is listed.
+    fn base(&self, soname: &str) -> Says {
+        if self.seen.complete.files || self.build.lacks.contains(&soname) {
+            return Says::No;
+        }
+        match (self.build.family, &self.seen.base, self.seen.cuda_runtime) {
+            (Family::Plain, ..) => Says::No,
             (Family::Cuda, BaseSeen::Image(reference, _), _) => {
                 let tag = reference.tag().unwrap_or_default();
                 self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda, Some(tag)))

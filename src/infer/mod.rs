@@ -28,6 +28,7 @@ mod per_cuda;
 mod places;
 mod platform;
 mod python;
+mod replaced;
 mod runtime_packages;
 mod settled;
 mod stubs;
