@@ -331,6 +331,13 @@ impl Subject<'_> {
         let named = |package: &&PackageSeen| package.name == framework && package.manager == Manager::Pip;
         let Some(last) = all.packages.iter().rev().find(named) else { return Said::plain(Lookup::Absent) };
         let Offered::Beside(builds) = &last.offered else { return Said::plain(Lookup::Absent) };
+        // Another command may have put another in the place of what this one installs.
+        let of_last = all.facts.origins(last.fact);
+        let version = find(self.image, FactKey::ComponentVersion, framework);
+        let origins = version.map(|version| self.image.facts.origins(version)).unwrap_or_default();
+        if !origins.is_empty() && origins.iter().all(|origin| !of_last.contains(origin)) {
+            return Said::plain(Lookup::Absent);
+        }
         let chosen = self.image.components.iter().find(|component| component.name == framework);
         let cuda = chosen.map(|component| &component.cuda.state);
         let lookup = match (fact_text(self.image, FactKey::ComponentVariant, framework), cuda) {
