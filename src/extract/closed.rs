@@ -65,8 +65,17 @@ pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge)
 
 /// Whether a command may install packages that it was not found to install: out of a list, a project or a repository that
 /// was not read.
-pub(super) fn may_bring_more(command: &Command, found: &Installs) -> bool {
+pub(super) fn may_bring_more(command: &Command, found: &Installs, knowledge: Knowledge) -> bool {
     if !found.unresolved.is_empty() || found.files.iter().any(|file| !file.constraint) {
+        return true;
+    }
+    let of_extra = |install: &Install| {
+        let told = |extra: &String| {
+            is_listed(&install.name, extra, knowledge) || knowledge.is_free_extra(&install.name, &normalised(extra))
+        };
+        install.manager == Manager::Pip && !install.alone && !install.extras.iter().all(told)
+    };
+    if found.packages.iter().any(of_extra) {
         return true;
     }
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();

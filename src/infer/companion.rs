@@ -129,15 +129,17 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
         PackageVersion::Exact(version) => own.is_empty() || admits(own, public(version)) != Some(false),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => true,
     };
-    let mut earlier = seen.packages.iter().filter(|one| one.name == package.name && one.command < package.command);
-    if earlier.any(|one| one.apart == package.apart && stays(one.command) && will_do(&one.version)) {
+    let earlier = seen.packages.iter().filter(|one| one.name == package.name && one.command < package.command);
+    let earlier: Vec<&PackageSeen> =
+        earlier.filter(|one| one.apart == package.apart && stays(one.command) && will_do(&one.version)).collect();
+    if earlier.iter().any(|one| one.conditional.is_none()) {
         return There::Yes;
     }
     let before = || seen.packages.iter().filter(|one| one.command < package.command && one.apart == package.apart);
     let after = |one: &&PackageSeen| one.manager == Manager::Pip && !one.alone && stays(one.command);
     let brings: Vec<(&PackageSeen, Brings)> =
         before().filter(after).map(|one| (one, brings(one, &package.name, place))).collect();
-    if brings.iter().any(|(_, brings)| *brings == Brings::Yes) {
+    if brings.iter().any(|(one, brings)| *brings == Brings::Yes && one.conditional.is_none()) {
         return There::Yes;
     }
     // An environment of its own does not see what the base has.
@@ -155,7 +157,7 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
             return There::Perhaps("the base image".to_owned());
         }
     }
-    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings == Brings::Perhaps) {
+    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings != Brings::No) {
         return There::Perhaps(one.name.clone());
     }
     if seen.of_base.untold.iter().any(|command| *command < package.command && stays(*command)) {
@@ -179,6 +181,9 @@ fn brings(one: &PackageSeen, companion: &str, place: Place<'_>) -> Brings {
         // An installer takes the newest that it may.
         PackageVersion::Open(range) => range.is_empty() || admits(range, BEYOND) == Some(true),
         PackageVersion::Unresolved(_) => false,
+    if !earlier.is_empty() {
+        return There::Perhaps("an earlier command".to_owned());
+    }
     };
     if let Some(all) = knowledge.companions_of(&one.name, reaches) {
         return if all.contains(&companion) { Brings::Yes } else { Brings::No };

@@ -66,6 +66,11 @@ impl Knowledge {
         self.library_free_of(distribution).any(|row| row.from.is_none_or(&reaches))
     }
 
+    /// Whether what an extra of a distribution brings is known to bring no CUDA library.
+    pub fn is_free_extra(self, distribution: &str, extra: &str) -> bool {
+        self.library_free_of(distribution).any(|row| row.extras.contains(&extra))
+    }
+
     /// Whether a distribution was asked for without the extra with which alone its libraries come along.
     pub fn lacks_extra(self, distribution: &str, extras: &[String]) -> bool {
         let mut rows = self.library_needs().iter().filter(|row| row.distribution == distribution);

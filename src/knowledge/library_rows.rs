@@ -59,6 +59,8 @@ pub struct LibraryFreeRow {
     pub distribution: &'static str,
     /// The first version of which that is known; none = every one.
     pub from: Option<CudaVersion>,
+    /// Extras that bring none either.
+    pub extras: &'static [&'static str],
 }
 
 /// A distribution without GPU code whose project has another one with it.

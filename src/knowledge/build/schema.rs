@@ -202,7 +202,7 @@ macro_rules! every_table {
     library_carriers: LibraryCarrierRow by [word] { word: Str }
     companion_packages: CompanionPackageRow by [distribution] { distribution: Str, from: OptCuda, brings: Strs }
     own_pages: OwnPageRow by [page] { page: Str }
-    library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda }
+    library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda, extras: Strs }
     processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag,
