@@ -99,6 +99,25 @@ pub(super) fn keeps_named(command: &Command) -> bool {
     command.program() == Some("uv") && known(1) == Some("pip") && known(2) == Some("install")
 }
 
+/// Whether a command is one of an installer that takes the newest of all that it brings along, whatever is there.
+pub(super) fn renews(command: &Command) -> bool {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
+    let upgrades = has(&["-U", "--upgrade"]);
+    let eager =
+        has(&["--upgrade-strategy=eager"]) || words.windows(2).any(|pair| pair == ["--upgrade-strategy", "eager"]);
+    if !has(&["install"]) {
+        return false;
+    }
+    match command.program() {
+        Some("uv") => words.get(1) == Some(&"pip") && (upgrades || has(&["--reinstall"])),
+        Some(program) if program.starts_with("pip") || words.contains(&"pip") => {
+            has(&["-I", "--force-reinstall", "--ignore-installed"]) || (upgrades && eager)
+        }
+        _ => false,
+    }
+}
+
 /// Whether it is one build of a package, and comes without what it depends on.
 fn of_build(install: &Install) -> bool {
     install.manager == Manager::Pip && install.alone && install.variant.is_some()

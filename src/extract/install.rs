@@ -359,6 +359,7 @@ impl Reader<'_> {
         let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
         self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
         if !install::is_of_system(command) && closed::may_bring_more(command, &found, self.knowledge) {
+        self.seen.of_base.renewing.extend(closed::renews(command).then_some(self.seen.commands));
             self.seen.of_base.untold.push(self.seen.commands);
         }
         self.seen.of_base.keeping.extend(closed::keeps_named(command).then_some(self.seen.commands));
