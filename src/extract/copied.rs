@@ -314,6 +314,11 @@ impl<'a> Stages<'a> {
             let fact = with_copy(reader, package.fact, copy);
             let places = places.iter().cloned().chain(to().map(Place::Prefix)).collect();
             reader.done.lands.put(fact, places);
+            let home = done
+                .homes
+                .get(&package.fact)
+                .and_then(|home| home.moved(|path| sources(copy).find_map(|source| carried(path, source, copy))));
+            reader.done.homes.extend(home.map(|home| (fact, home)));
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
         let knowledge = self.options.knowledge;
@@ -350,12 +355,12 @@ impl<'a> Stages<'a> {
 struct Looked {
     packages: Vec<PackageSeen>,
     code: Vec<CodeSeen>,
+    loose: Vec<LooseSeen>,
     done: Done,
 }
 
 /// Notes the CUDA that an image without one has by a COPY.
 fn put_cuda(reader: &mut Reader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
-    loose: Vec<LooseSeen>,
     let origins = spans.map(|span| Origin::File { source: reader.source, span });
     let state = State::Known(Value::Text(cuda.to_string()));
     let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));

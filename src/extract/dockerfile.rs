@@ -17,12 +17,14 @@ use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
 use crate::extract::install::State as Done;
+use crate::extract::interpreter;
 use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::of_tests;
 use crate::extract::removed;
 use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
+use crate::extract::tree::absolute;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
@@ -91,6 +93,7 @@ pub fn of_dockerfile(
     }
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
+    reader.environments(&evaluated);
     reader.other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
@@ -246,6 +249,29 @@ impl Reader<'_> {
     fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
         self.seen.entrypoint = self.started(dockerfile, evaluated, (&Kind::Entrypoint, FactKey::Entrypoint));
         self.seen.of_base.command = self.started(dockerfile, evaluated, (&Kind::Cmd, FactKey::Command));
+    }
+
+    /// Leaves out what lies in environments of Python that the program does not use.
+    fn environments(&mut self, evaluated: &Evaluated) {
+        let knowledge = self.options.knowledge;
+        let instructions = evaluated.chain.iter().filter_map(|index| self.dockerfile.stages.get(*index));
+        let mut instructions = instructions.flat_map(|stage| &stage.instructions);
+        let workdir = instructions
+            .rfind(|at| self.dockerfile.instructions.get(**at).is_some_and(|one| one.kind == Kind::Workdir));
+        let workdir = workdir.and_then(|at| self.dockerfile.instructions.get(*at));
+        let last = evaluated.runs.last().map_or("", |run| run.folder.as_ref());
+        let folder = workdir.map(|one| absolute(last, one.arguments.text().trim().trim_matches(['"', '\''])));
+        let own_torch = match &evaluated.base.kind {
+            BaseKind::Image(image) => {
+                let (name, tag) = (image.familiar(), image.tag().unwrap_or_default());
+                let row = knowledge.framework_image(&name, tag).is_some_and(|row| row.torch.is_some());
+                row || knowledge.base_family(&name).is_some_and(|row| row.torch)
+            }
+            BaseKind::Scratch | BaseKind::Invalid(_) | BaseKind::Unresolved => false,
+        };
+        let folder = folder.unwrap_or_else(|| last.to_owned());
+        let notes = interpreter::choose(&mut self.seen, &self.done.homes, &folder, own_torch, knowledge);
+        self.notes.extend(notes);
     }
 
     /// The words of the last instruction of a kind that says what is started.

@@ -19,13 +19,15 @@ use crate::extract::closed;
 use crate::extract::closed::Beyond;
 use crate::extract::compiled;
 use crate::extract::fetched::Fetched;
+use crate::extract::interpreter::Home;
+use crate::extract::interpreter::Homes;
 use crate::extract::lands::At;
 use crate::extract::lands::Lands;
 use crate::extract::linked;
 use crate::extract::listed;
+use crate::extract::loose;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
-use crate::extract::loose;
 use crate::extract::pythons;
 use crate::extract::pythons::Told;
 use crate::extract::scripts::is_pattern;
@@ -104,7 +106,9 @@ pub(super) struct State {
     pub(super) traces: Vec<(usize, String, Trace)>,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
-    environments: Environments,
+    pub(super) environments: Environments,
+    /// Where packages of Python lie, other than where the Python of the image looks.
+    pub(super) homes: Homes,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
     /// The Python of the base, once that was asked for.
@@ -150,6 +154,8 @@ struct Read {
     python: Option<String>,
     /// Whether that is an environment apart from what the base brings.
     apart: bool,
+    /// Where it lies, other than where the Python of the image looks.
+    home: Option<Home>,
     /// Whether it installs wheels that may be any.
     any_wheels: bool,
     /// What is not judged, in words.
@@ -229,14 +235,14 @@ impl Reader<'_> {
             self.done.gone.extend(command.words.iter().skip(1).map(path));
         }
         self.seen.of_base.builds_for_gpus |= compiled::is_for_gpus(command);
+        if self.seen.of_base.loose.len() < loose::MOST {
+            self.seen.of_base.loose.extend(loose::of_command(command, &self.folder));
+        }
         self.done.lands.note(At { command, run, folder: &self.folder, knowledge: self.knowledge }, &self.seen.packages);
         self.packed_elsewhere(command);
         self.fetched_script(command);
         if self.configure(command) || self.script(command, run, depth) {
             return;
-        }
-        if self.seen.of_base.loose.len() < loose::MOST {
-            self.seen.of_base.loose.extend(loose::of_command(command, &self.folder));
         }
         self.trace(command, run);
         self.make(command, run, depth);
@@ -287,6 +293,7 @@ impl Reader<'_> {
         }
         let environments = &self.done.environments;
         let apart = tool || environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let home = self.home(command, run, &lookup);
         let of_pip = |package: &&mut Install| package.manager == install::Manager::Pip;
         if found.packages.iter().any(|package| package.manager == install::Manager::Pip)
             && let Told::Version(version) = pythons::chosen(self, command, run, &lookup)
@@ -307,17 +314,7 @@ impl Reader<'_> {
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
         let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
         let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
-        Read { found, compiled, named, python, apart, any_wheels, left_out }
-    }
-
-    /// The Python of the environment that a command installs into, where one was named for it.
-    pub(super) fn of_environment(
-        &self,
-        command: &Command,
-        run: &RunInstruction,
-        lookup: &dyn Fn(&str) -> Lookup,
-    ) -> Option<String> {
-        self.done.environments.python(command, &self.folder, run.path_head.as_deref(), lookup)
+        Read { found, compiled, named, python, apart, home, any_wheels, left_out }
     }
 
     /// What a command sets, writes, fetches and probes beside what it installs.
@@ -350,7 +347,7 @@ impl Reader<'_> {
 
     /// Writes down what a command installs: what it takes away goes first.
     fn record(&mut self, command: &Command, run: &RunInstruction, read: Read) {
-        let Read { mut found, compiled, named, apart, any_wheels, left_out, .. } = read;
+        let Read { mut found, compiled, named, apart, home, any_wheels, left_out, .. } = read;
         for note in left_out {
             self.note(note);
         }
@@ -359,10 +356,10 @@ impl Reader<'_> {
         let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
         self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
         if !install::is_of_system(command) && closed::may_bring_more(command, &found, self.knowledge) {
-        self.seen.of_base.renewing.extend(closed::renews(command).then_some(self.seen.commands));
             self.seen.of_base.untold.push(self.seen.commands);
         }
         self.seen.of_base.keeping.extend(closed::keeps_named(command).then_some(self.seen.commands));
+        self.seen.of_base.renewing.extend(closed::renews(command).then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.cut(&mut found, tag.as_deref(), command.span);
         let empty = found.packages.is_empty() && compiled.is_none();
@@ -380,11 +377,14 @@ impl Reader<'_> {
         for install in along(&found, self.seen, self.knowledge) {
             let package = self.package(&install);
             self.done.lands.put(package.fact, places.clone());
-            self.seen.packages.push(package);
+            self.done.homes.extend(home.clone().map(|home| (package.fact, home)));
+            let apart = apart && package.manager == Manager::Pip;
+            self.seen.packages.push(PackageSeen { apart, ..package });
         }
         for install in &found.packages {
             let package = self.package(install);
             self.done.lands.put(package.fact, places.clone());
+            self.done.homes.extend(home.clone().map(|home| (package.fact, home)));
             let apart = apart && package.manager == Manager::Pip;
             if apart && package.name == "pip" {
                 self.done.environments.with_pip();
