@@ -177,8 +177,9 @@ fn visible<'h>(
         }
     }
     // A script sees the folder that it lies in, and may be told of others.
-    let near = |own: &str| below(own, folder).is_some() || below(folder, own).is_some();
-    if flat.iter().any(|(_, own)| near(own) || words.iter().any(|word| word.contains(own))) || path.contains('?') {
+    if flat.iter().any(|(_, own)| below(folder, own).is_some() || words.iter().any(|word| word.contains(own)))
+        || path.contains('?')
+    {
         return None;
     }
     let own = match started {

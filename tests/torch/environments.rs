@@ -58,7 +58,9 @@ fn the_environment_of_the_program_decides() {
                 "2.4.0 12.1",
             ),
             (
-                format!("FROM python:3.11-slim AS b\n{VENV} && {NEW}\n{old}COPY --from=b /opt/v /opt/v\n{path}{python}"),
+                format!(
+                    "FROM python:3.11-slim AS b\n{VENV} && {NEW}\n{old}COPY --from=b /opt/v /opt/v\n{path}{python}"
+                ),
                 "2.15.0 13.2",
             ),
         ],
@@ -77,10 +79,16 @@ fn where_the_program_is_not_told_neither_is_the_environment() {
             (both.clone(), "? ?"),
             (format!("{both}RUN python -m venv /opt/w\nCMD /opt/v/bin/python a.py & python b.py"), "2.15.0 13.2"),
             // Each has the same, or one alone has any.
-            (format!("{PY311}RUN pip install torch==2.4.0\n{VENV} && /opt/v/bin/pip install torch==2.4.0"), "2.4.0 12.1"),
+            (
+                format!("{PY311}RUN pip install torch==2.4.0\n{VENV} && /opt/v/bin/pip install torch==2.4.0"),
+                "2.4.0 12.1",
+            ),
             (format!("{PY311}{VENV} && {NEW}\nRUN pip install flask\nCMD [\"bash\", \"run.sh\"]"), "2.15.0 13.2"),
             (format!("{PY311}{VENV} && {NEW}\nCMD [\"python\", \"a.py\"]"), "2.15.0 13.2"),
-            (format!("{PY311}RUN pip install torch==2.4.0\n{VENV} && /opt/v/bin/pip install flask\nCMD [\"x\"]"), "2.4.0 12.1"),
+            (
+                format!("{PY311}RUN pip install torch==2.4.0\n{VENV} && /opt/v/bin/pip install flask\nCMD [\"x\"]"),
+                "2.4.0 12.1",
+            ),
         ],
         "linux/amd64",
     );
@@ -100,7 +108,9 @@ fn what_lies_in_a_folder_beside_counts_where_the_program_looks_there() {
             // Nothing lies elsewhere, or where the Python looks by itself.
             (format!("{PY311}RUN pip install --target /opt/x torch==2.15.0\n{python}"), "2.15.0 13.2"),
             (
-                format!("{old}RUN pip install --target /usr/local/lib/python3.11/site-packages torch==2.15.0\n{python}"),
+                format!(
+                    "{old}RUN pip install --target /usr/local/lib/python3.11/site-packages torch==2.15.0\n{python}"
+                ),
                 "2.15.0 13.2",
             ),
         ],
