@@ -201,6 +201,7 @@ impl Reader {
         let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
         self.seen.of_base.untold = numbers(&description.packages.untold);
         self.seen.of_base.keeping = numbers(&description.packages.keeping);
+        self.seen.of_base.renewing = numbers(&description.packages.renewing);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildAskSeen::BY_DRIVER.to_owned();
             let fact = self.text(FactKey::BuildAsk, Some(&what), &command.value, command.span);

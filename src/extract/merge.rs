@@ -124,6 +124,7 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
     seen.of_base.untold.splice(0..0, base.of_base.untold.iter().copied());
     seen.of_base.keeping.splice(0..0, base.of_base.keeping.iter().copied());
     seen.of_base.renewing.splice(0..0, base.of_base.renewing.iter().copied());
+    seen.of_base.loose.extend(base.of_base.loose.iter().cloned());
     for (path, (reason, fact)) in &base.of_base.perhaps {
         seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
     }
