@@ -58,7 +58,7 @@ pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge)
             told && install.extras.iter().all(|extra| is_listed(&install.name, extra, knowledge))
         }
         Manager::Apt => true,
-        Manager::Conda => false,
+        Manager::Conda => knowledge.is_told_whole(&install.name),
     };
     found.packages.iter().all(plain) && !words.any(own)
 }

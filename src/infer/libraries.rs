@@ -34,8 +34,14 @@ use crate::infer::asks::Asks;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
+use crate::infer::looks::LIBRARY_PATH;
+use crate::infer::looks::Looks;
+use crate::infer::looks::unled;
 use crate::infer::loose;
 use crate::infer::loose::Hold;
+use crate::infer::of_base_gone::Left;
+use crate::infer::of_base_gone::left;
+use crate::infer::replaced::is_fixed;
 use crate::infer::settled::Place;
 use crate::install::admits;
 use crate::knowledge::BEYOND;
@@ -64,8 +70,8 @@ struct Asked {
     from: Vec<FactId>,
     row: Option<&'static RowInfo>,
     falls_back: bool,
-    /// Whether it looks into the folders of NVIDIA's wheels by itself.
-    finds: bool,
+    /// How it comes to what lies in the folders of NVIDIA's wheels.
+    looks: Looks,
     /// Why there may be more that it asks for at its start.
     open: Option<Why>,
 }
@@ -83,7 +89,7 @@ pub(super) fn needs(
     let world = World { seen, build, searched: searched(env, ld_conf), knowledge };
     let mut found = Vec::new();
     for component in components {
-        let asked = asked(facts, seen, components, component, place);
+        let asked = asked(facts, seen, components, (component, env), place);
         if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
             continue;
         }
@@ -91,7 +97,7 @@ pub(super) fn needs(
             let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
-            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.finds, least)).collect();
+            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.looks, least)).collect();
             let searched = "what is known of the component";
             let state = match open {
                 Some(why) => State::Unknown(why.clone()),
@@ -113,7 +119,7 @@ fn asked(
     facts: &Facts,
     seen: &Observations,
     components: &[Component],
-    component: &Component,
+    (component, env): (&Component, &EnvFacts),
     place: Place<'_>,
 ) -> Asked {
     let knowledge = place.knowledge;
@@ -147,7 +153,11 @@ fn asked(
         // Where its libraries come along as packages, nothing is asked for from outside of them.
         let bare = |asks: &Asks| asks.along.is_none_or(|row| along::is_bare(facts, seen, package, row, knowledge));
         if let Some(row) = row.filter(bare) {
-            asked.finds |= row.along.is_some();
+            if row.along.is_some() {
+                asked.looks = Looks::Itself;
+            } else if row.by_loader && asked.looks == Looks::Perhaps && unled(seen, env, knowledge) {
+                asked.looks = Looks::Never;
+            }
             asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
             asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
             asked.from.push(package.fact);
@@ -205,7 +215,7 @@ pub(super) fn release_of(version: &str) -> Option<CudaVersion> {
 
 /// Every directory in which the loader looks by itself.
 fn searched(env: &EnvFacts, ld_conf: &Fact<Vec<LdConf>>) -> Vec<String> {
-    let path = env.get("LD_LIBRARY_PATH").known().map(String::as_str).unwrap_or_default();
+    let path = env.get(LIBRARY_PATH).known().map(String::as_str).unwrap_or_default();
     let listed = ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories).map(String::as_str);
     library_path(path).chain(listed).chain(DEFAULT_DIRECTORIES.iter().copied()).map(str::to_owned).collect()
 }
@@ -231,17 +241,17 @@ pub(super) enum Says {
 
 impl World<'_> {
     /// Where a library is; `least`: what something put there has to say of itself to be one that may have it.
-    fn soname(&self, name: &str, finds: bool, least: Hold) -> Soname {
+    fn soname(&self, name: &str, looks: Looks, least: Hold) -> Soname {
         let files = self.files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.whole_of(name);
-        let said = files.max(self.packages(whole, finds)).max(self.base(whole)).max(self.loose(whole, least));
+        let said = files.max(self.packages(whole, looks)).max(self.base(whole)).max(self.loose(whole, least));
         let lacked = self.build.lacks.contains(&name);
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings(whole) => Presence::Absent,
+            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings(whole, looks) => Presence::Absent,
             (Says::No, None) if self.is_told() => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
@@ -255,11 +265,12 @@ impl World<'_> {
     }
 
     /// Whether every package is one of which it is known what it brings: what others depend on is not said.
-    fn nothing_brings(&self, soname: &str) -> bool {
+    fn nothing_brings(&self, soname: &str, looks: Looks) -> bool {
         let knowledge = self.knowledge;
+        let told = looks == Looks::Never || is_fixed(self.seen, soname, knowledge);
         self.seen.packages.iter().all(|package| match package.manager {
             Manager::Apt => !knowledge.carries_libraries(&package.name),
-            Manager::Conda => false,
+            Manager::Conda => knowledge.is_without(&package.name, soname),
             Manager::Pip => {
                 let of_index = package.variant.is_none() && package.conditional.is_none();
                 let known = of_index && (asks::of(package, knowledge).is_some() || self.is_free(package));
@@ -272,7 +283,10 @@ impl World<'_> {
                         .iter()
                         .any(|row| row.name == package.name && row.sonames.contains(&soname))
                 };
-                known || along::brings_nothing(package, knowledge) || ((package.alone || another()) && listed())
+                known
+                    || (told && self.is_library_wheel(package))
+                    || along::brings_nothing(package, knowledge)
+                    || ((package.alone || another()) && listed())
             }
         })
     }
@@ -314,18 +328,29 @@ impl World<'_> {
     /// some programs do.
     ///
     /// Where every file was read, what a package should have brought counts for nothing.
-    fn packages(&self, soname: &str, finds: bool) -> Says {
+    fn packages(&self, soname: &str, looks: Looks) -> Says {
         if self.seen.depth == Depth::Layers && self.seen.complete.files {
             return Says::No;
         }
+        let fixed = is_fixed(self.seen, soname, self.knowledge);
         let says = self.seen.packages.iter().map(|package| {
+            if fixed && (self.is_library_wheel(package) || along::row_of(package, self.knowledge).is_some()) {
+                return Says::No;
+            }
             match self.knowledge.package_libraries(&package.name, version_of(package)) {
                 Some(row) if !row.sonames.contains(&soname) => Says::No,
                 Some(_) if package.manager == Manager::Apt => Says::Yes,
-                Some(_) if finds && package.conditional.is_none() => Says::Yes,
+                Some(_) if looks == Looks::Itself && package.conditional.is_none() => Says::Yes,
+                // A wheel of a library has nothing beside itself, and where it lies nobody looks.
+                _ if looks == Looks::Never && self.is_library_wheel(package) => Says::No,
                 Some(_) => Says::Perhaps,
-                None if finds && let Some(said) = along::says(self.seen, package, soname, self.knowledge) => said,
+                None if looks == Looks::Itself
+                    && let Some(said) = along::says(self.seen, package, soname, self.knowledge) =>
+                {
+                    said
+                }
                 None if self.asks_outside(package, soname) || self.is_free(package) => Says::No,
+                None if self.knowledge.is_without(&package.name, soname) => Says::No,
                 None if self.knowledge.carries_libraries(&package.name) => Says::Perhaps,
                 None => Says::No,
             }
@@ -344,6 +369,11 @@ impl World<'_> {
             PackageVersion::Unresolved(_) => false,
         };
         of_index && !local && self.knowledge.is_library_free(&package.name, reaches)
+    }
+
+    /// Whether a package is a wheel of a library of CUDA.
+    fn is_library_wheel(&self, package: &PackageSeen) -> bool {
+        package.manager == Manager::Pip && self.knowledge.library_wheel(&package.name).is_some()
     }
 
     /// Whether a wheel is known to look for a library outside of itself.
@@ -383,7 +413,11 @@ impl World<'_> {
             (Family::Plain, ..) => Says::No,
             (Family::Cuda, BaseSeen::Image(reference, _), _) => {
                 let tag = reference.tag().unwrap_or_default();
-                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda, Some(tag)))
+                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| match left(self.seen, soname, cuda, self.knowledge) {
+                    Left::All => self.toolkit(soname, cuda, Some(tag)),
+                    Left::Perhaps => self.toolkit(soname, cuda, Some(tag)).min(Says::Perhaps),
+                    Left::Nothing => Says::No,
+                })
             }
             (_, BaseSeen::NotSaid, Some((cuda, _))) => self.toolkit(soname, cuda, None),
             _ => Says::Perhaps,

@@ -45,7 +45,7 @@ pub(super) fn holds(loose: &LooseSeen, soname: &str, searched: &[String]) -> Hol
 }
 
 /// Whether a pattern may mean the file of a library, or of a version of it.
-fn may_mean(pattern: &str, soname: &str) -> bool {
+pub(super) fn may_mean(pattern: &str, soname: &str) -> bool {
     let head = pattern.split(WILD).next().unwrap_or_default();
     let tail = pattern.rsplit(WILD).next().unwrap_or_default();
     (soname.starts_with(head) || is_file_of(head, soname)) && soname.ends_with(tail)
@@ -57,7 +57,7 @@ fn is_file_of(name: &str, soname: &str) -> bool {
 }
 
 /// The word that archives and folders of a library have in their names: `cudnn` of `libcudnn_ops_infer.so.8`.
-fn word(soname: &str) -> &str {
+pub(super) fn word(soname: &str) -> &str {
     let stem = soname.strip_prefix("lib").unwrap_or(soname);
     let end = stem.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(stem.len());
     stem.get(..end).unwrap_or(stem)

@@ -17,14 +17,22 @@ use crate::knowledge::Knowledge;
 /// Whether a later command replaces the wheel of a library that came along with a package by one that has it not, and no
 /// command behind that may bring it back.
 pub(super) fn is_replaced(seen: &Observations, package: &PackageSeen, soname: &str, knowledge: Knowledge) -> bool {
+    is_gone(seen, package, soname, false, knowledge)
+}
+
+/// Whether a library is not in the wheel that is there in the end; `gone`: whether it is not in the one that came with the
+/// package.
+fn is_gone(seen: &Observations, package: &PackageSeen, soname: &str, mut gone: bool, knowledge: Knowledge) -> bool {
     let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return false };
-    let wheels = wheels_of(package, soname, knowledge);
+    let wheels = match knowledge.library_wheel(&package.name) {
+        Some(own) => BTreeSet::from([own.distribution]),
+        None => wheels_of(package, soname, knowledge),
+    };
     if wheels.is_empty() {
         return false;
     }
     let ordered = seen.depth == Depth::Text;
     let later: Vec<&PackageSeen> = seen.packages.iter().skip(at + 1).filter(|one| one.apart == package.apart).collect();
-    let mut gone = false;
     // An installer looks at all that a command names together; what is listed is looked at one by one.
     for command in later.chunk_by(|one, other| ordered && one.command == other.command) {
         if command.iter().any(|one| ordered && one.command == package.command) {
@@ -39,6 +47,21 @@ pub(super) fn is_replaced(seen: &Observations, package: &PackageSeen, soname: &s
         }
     }
     gone
+}
+
+/// Whether the wheel of a library was there once, and a later command replaced it by one that has it not.
+pub(super) fn is_fixed(seen: &Observations, soname: &str, knowledge: Knowledge) -> bool {
+    let has = |name: &str| {
+        let mut rows = knowledge.library_packages().iter().filter(|row| row.name == name);
+        rows.any(|row| row.sonames.contains(&soname))
+    };
+    let of_wheel = |one: &&PackageSeen| one.manager == Manager::Pip && knowledge.library_wheel(&one.name).is_some();
+    let mut wheels = seen.packages.iter().filter(of_wheel).filter(|one| has(&one.name)).peekable();
+    let lacks = |one: &PackageSeen| {
+        let row = knowledge.package_libraries(&one.name, version_of(one));
+        one.conditional.is_none() && row.is_some_and(|row| !row.sonames.contains(&soname))
+    };
+    wheels.peek().is_some() && wheels.all(|one| is_gone(seen, one, soname, lacks(one), knowledge))
 }
 
 /// Whether a package puts a wheel there that has the library not; none where it leaves the wheel as it is, and false also
@@ -56,7 +79,7 @@ fn takes_its_place(
     if wheels.contains(one.name.as_str()) {
         let row = match &one.version {
             PackageVersion::Exact(_) => knowledge.package_libraries(&one.name, version_of(one))?,
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => return one.upgrade.then_some(false),
+            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => return Some(false),
         };
         return Some(one.conditional.is_none() && !row.sonames.contains(&soname));
     }
