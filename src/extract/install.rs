@@ -370,7 +370,6 @@ impl Reader<'_> {
             let fact = self.code(compiled);
             self.done.lands.put(fact, places.clone());
         }
-        // What may not run takes nothing away for certain.
         found.removed.retain(|(manager, ..)| !command.conditional || *manager != install::Manager::Apt);
         take_away(self.seen, &found);
         let gone = |code: &CodeSeen| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));
