@@ -4,6 +4,8 @@
 mod along;
 #[path = "support/ends.rs"]
 mod ends;
+#[path = "brought/loose.rs"]
+mod loose;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;

@@ -4,6 +4,8 @@
 mod bounds;
 #[path = "torch/companions.rs"]
 mod companions;
+#[path = "torch/environments.rs"]
+mod environments;
 #[path = "torch/indexes.rs"]
 mod indexes;
 #[path = "support/place.rs"]

@@ -62,6 +62,7 @@ const PACKAGE_KEYS: &[&str] = &[
     "unknown_wheels",
     "untold",
     "keeping",
+    "renewing",
 ];
 
 const CODE_KEYS: &[&str] =
@@ -213,6 +214,7 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
             "unknown_wheels" => description.packages.unknown_wheels = numbers(reader, key, value),
             "untold" => description.packages.untold = numbers(reader, key, value),
             "keeping" => description.packages.keeping = numbers(reader, key, value),
+            "renewing" => description.packages.renewing = numbers(reader, key, value),
             _ => reader.unknown_key(key, key_span, PACKAGE_KEYS),
         }
     }

@@ -113,12 +113,19 @@ pub struct Packages {
     pub untold: Vec<Spanned<u32>>,
     /// The numbers of commands that keep, of what they name, what is there already.
     pub keeping: Vec<Spanned<u32>>,
+    /// Commands that take the newest of all that they bring along as well: the number of each.
+    pub renewing: Vec<Spanned<u32>>,
 }
 
 impl Packages {
     /// The lists of commands by their names.
-    fn commands(&self) -> [(&'static str, &[Spanned<u32>]); 3] {
-        [("unknown_wheels", &self.unknown_wheels), ("untold", &self.untold), ("keeping", &self.keeping)]
+    fn commands(&self) -> [(&'static str, &[Spanned<u32>]); 4] {
+        [
+            ("unknown_wheels", &self.unknown_wheels),
+            ("untold", &self.untold),
+            ("keeping", &self.keeping),
+            ("renewing", &self.renewing),
+        ]
     }
 
     /// The sections by their names.

@@ -58,6 +58,8 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
             };
             let exact = matches!(version, VersionSpec::Exact(_));
             let there = !exact && there_already.contains(row.brings);
+            // What goes with one torch is brought all the same where it may not be there.
+            let there = there && !(knowledge.is_built_with_torch(row.brings) && perhaps(row.brings, seen));
             if there || own_names.contains(row.brings) {
                 continue;
             }
@@ -69,6 +71,11 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
         }
     }
     found
+}
+
+/// Whether nothing installs a package for certain.
+fn perhaps(name: &str, seen: &Observations) -> bool {
+    seen.packages.iter().filter(|package| package.name == name).all(|package| package.conditional.is_some())
 }
 
 /// The version of a build that goes with the one that is meant.

@@ -58,15 +58,24 @@ pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge)
             told && install.extras.iter().all(|extra| is_listed(&install.name, extra, knowledge))
         }
         Manager::Apt => true,
-        Manager::Conda => false,
+        Manager::Conda => knowledge.is_told_whole(&install.name),
     };
     found.packages.iter().all(plain) && !words.any(own)
 }
 
 /// Whether a command may install packages that it was not found to install: out of a list, a project or a repository that
 /// was not read.
-pub(super) fn may_bring_more(command: &Command, found: &Installs) -> bool {
+pub(super) fn may_bring_more(command: &Command, found: &Installs, knowledge: Knowledge) -> bool {
     if !found.unresolved.is_empty() || found.files.iter().any(|file| !file.constraint) {
+        return true;
+    }
+    let of_extra = |install: &Install| {
+        let told = |extra: &String| {
+            is_listed(&install.name, extra, knowledge) || knowledge.is_free_extra(&install.name, &normalised(extra))
+        };
+        install.manager == Manager::Pip && !install.alone && !install.extras.iter().all(told)
+    };
+    if found.packages.iter().any(of_extra) {
         return true;
     }
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
@@ -88,6 +97,25 @@ pub(super) fn may_bring_more(command: &Command, found: &Installs) -> bool {
 pub(super) fn keeps_named(command: &Command) -> bool {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
     command.program() == Some("uv") && known(1) == Some("pip") && known(2) == Some("install")
+}
+
+/// Whether a command is one of an installer that takes the newest of all that it brings along, whatever is there.
+pub(super) fn renews(command: &Command) -> bool {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
+    let upgrades = has(&["-U", "--upgrade"]);
+    let eager =
+        has(&["--upgrade-strategy=eager"]) || words.windows(2).any(|pair| pair == ["--upgrade-strategy", "eager"]);
+    if !has(&["install"]) {
+        return false;
+    }
+    match command.program() {
+        Some("uv") => words.get(1) == Some(&"pip") && (upgrades || has(&["--reinstall"])),
+        Some(program) if program.starts_with("pip") || words.contains(&"pip") => {
+            has(&["-I", "--force-reinstall", "--ignore-installed"]) || (upgrades && eager)
+        }
+        _ => false,
+    }
 }
 
 /// Whether it is one build of a package, and comes without what it depends on.

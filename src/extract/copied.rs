@@ -21,6 +21,7 @@ use crate::extract::install::State as Done;
 use crate::extract::landing;
 use crate::extract::landing::Place;
 use crate::extract::linked;
+use crate::extract::loose;
 use crate::extract::mounts::mounts;
 use crate::extract::programs;
 use crate::extract::toolkit_copied;
@@ -33,6 +34,7 @@ use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::FileKind;
+use crate::fact::LooseSeen;
 use crate::fact::Manager;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
@@ -107,6 +109,18 @@ impl<'a> Stages<'a> {
             }
         });
         programs::judge(reader, evaluated, knowledge);
+        self.bring_loose(reader, evaluated);
+    }
+
+    /// Notes what the copies of a target put there without a package.
+    fn bring_loose(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
+        for copy in &evaluated.copies {
+            let changed = |stage| self.evaluate(stage).is_none_or(|inner| !inner.runs.is_empty());
+            let image = if copy.from_stage.is_some_and(changed) { None } else { self.bottom(copy) };
+            if reader.seen.of_base.loose.len() < loose::MOST {
+                reader.seen.of_base.loose.extend(loose::of_copy(copy, image.as_ref().map(|(image, _)| image)));
+            }
+        }
     }
 
     /// Goes through the instructions of a target; `further` is told of each COPY that concerns it or brings an archive.
@@ -168,7 +182,10 @@ impl<'a> Stages<'a> {
         let mut own = reader.seen.clone();
         (own.packages, own.code) = (own_packages, own_code);
         reader.seen.facts = facts;
+        let before = std::mem::take(&mut reader.seen.of_base.loose);
         self.walk(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
+        self.bring_loose(reader, &inner);
+        let loose = std::mem::replace(&mut reader.seen.of_base.loose, before);
         let packages = std::mem::take(&mut reader.seen.packages);
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
@@ -177,7 +194,7 @@ impl<'a> Stages<'a> {
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
         reader.seen = own;
-        Some(Looked { packages, code, done: std::mem::replace(&mut reader.done, done) })
+        Some(Looked { packages, code, loose, done: std::mem::replace(&mut reader.done, done) })
     }
 
     /// The image at the bottom of what is copied from, and where it is named.
@@ -308,10 +325,12 @@ impl<'a> Stages<'a> {
 
     /// Adds the packages of another stage that lie in what is copied.
     fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
-        let Some(Looked { packages, code, done }) = copy.from_stage.and_then(|stage| self.look(reader, stage)) else {
-            return;
-        };
+        let Some(looked) = copy.from_stage.and_then(|stage| self.look(reader, stage)) else { return };
+        let Looked { packages, code, loose, done } = looked;
         carry_files(reader, &done, copy);
+        if reader.seen.of_base.loose.len() < loose::MOST {
+            reader.seen.of_base.loose.extend(loose::copied(&loose, copy));
+        }
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
         let to = || destination.map(|path| absolute(&copy.folder, path));
         for package in packages {
@@ -322,6 +341,11 @@ impl<'a> Stages<'a> {
             let fact = with_copy(reader, package.fact, copy);
             let places = places.iter().cloned().chain(to().map(Place::Prefix)).collect();
             reader.done.lands.put(fact, places);
+            let home = done
+                .homes
+                .get(&package.fact)
+                .and_then(|home| home.moved(|path| sources(copy).find_map(|source| carried(path, source, copy))));
+            reader.done.homes.extend(home.map(|home| (fact, home)));
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
         let knowledge = self.options.knowledge;
@@ -359,6 +383,7 @@ impl<'a> Stages<'a> {
 struct Looked {
     packages: Vec<PackageSeen>,
     code: Vec<CodeSeen>,
+    loose: Vec<LooseSeen>,
     done: Done,
 }
 

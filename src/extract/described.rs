@@ -132,6 +132,7 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         || !seen.bounds.is_empty()
         || !seen.of_base.unknown_wheels.is_empty()
         || around
+        || !seen.of_base.renewing.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
     let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildAskSeen::BY_DRIVER);
     let mut found = Packages {
@@ -143,6 +144,7 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         }),
         untold: numbers(&seen.of_base.untold),
         keeping: numbers(&seen.of_base.keeping),
+        renewing: seen.of_base.renewing.iter().copied().map(Spanned::nowhere).collect(),
         unknown_wheels: seen.of_base.unknown_wheels.iter().map(|(number, _)| Spanned::nowhere(*number)).collect(),
         ..Packages::default()
     };

@@ -111,6 +111,7 @@ impl Reader {
         }
         if let Some(words) = &description.entrypoint {
             let fact = self.fact(FactKey::Entrypoint, None, State::Known(Value::from(&words.value)), words.span);
+            self.seen.of_base.start_words.clone_from(&words.value);
             self.seen.of_base.starts = Some((started::commands(&words.value), fact));
             self.seen.entrypoint = Some((words.value.clone(), fact));
         }
@@ -203,6 +204,7 @@ impl Reader {
         let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
         self.seen.of_base.untold = numbers(&description.packages.untold);
         self.seen.of_base.keeping = numbers(&description.packages.keeping);
+        self.seen.of_base.renewing = numbers(&description.packages.renewing);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildAskSeen::BY_DRIVER.to_owned();
             let fact = self.text(FactKey::BuildAsk, Some(&what), &command.value, command.span);

@@ -17,6 +17,7 @@ use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
 use crate::extract::install::State as Done;
+use crate::extract::interpreter;
 use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::of_tests;
@@ -93,6 +94,7 @@ pub fn of_dockerfile(
     }
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
+    reader.environments(&evaluated);
     aside::open(&mut reader, &evaluated);
     reader.other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
@@ -277,6 +279,23 @@ impl Reader<'_> {
         let of_command = started.command.map(|said| self.started(said, FactKey::Command));
         let fact = of_command.or_else(|| self.seen.entrypoint.clone()).map(|(_, fact)| fact);
         self.seen.of_base.starts = fact.map(|fact| (started.commands(), fact));
+        self.seen.of_base.start_words = started.words();
+    }
+
+    /// Leaves out what lies in environments of Python that the program does not use.
+    fn environments(&mut self, evaluated: &Evaluated) {
+        let knowledge = self.options.knowledge;
+        let own_torch = match &evaluated.base.kind {
+            BaseKind::Image(image) => {
+                let (name, tag) = (image.familiar(), image.tag().unwrap_or_default());
+                let row = knowledge.framework_image(&name, tag).is_some_and(|row| row.torch.is_some());
+                row || knowledge.base_family(&name).is_some_and(|row| row.torch)
+            }
+            BaseKind::Scratch | BaseKind::Invalid(_) | BaseKind::Unresolved => false,
+        };
+        let notes =
+            interpreter::choose(&mut self.seen, &self.done.homes, evaluated.folder.as_ref(), own_torch, knowledge);
+        self.notes.extend(notes);
     }
 
     /// The words of an instruction that says what is started.

@@ -19,10 +19,13 @@ use crate::extract::closed;
 use crate::extract::closed::Beyond;
 use crate::extract::compiled;
 use crate::extract::fetched::Fetched;
+use crate::extract::interpreter::Home;
+use crate::extract::interpreter::Homes;
 use crate::extract::lands::At;
 use crate::extract::lands::Lands;
 use crate::extract::linked;
 use crate::extract::listed;
+use crate::extract::loose;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::programs;
@@ -94,7 +97,7 @@ const MOST_IN_ALL: usize = 32_768;
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// What `pip config set` set, by the variable that says the same.
-    settings: BTreeMap<String, Resolved>,
+    pub(super) settings: BTreeMap<String, Resolved>,
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// How many traces there were when a file was written.
@@ -105,7 +108,9 @@ pub(super) struct State {
     pub(super) traces: Vec<(usize, String, Trace)>,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
-    environments: Environments,
+    pub(super) environments: Environments,
+    /// Where packages of Python lie, other than where the Python of the image looks.
+    pub(super) homes: Homes,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
     /// The Python of the base, once that was asked for.
@@ -153,6 +158,8 @@ struct Read {
     python: Option<String>,
     /// Whether that is an environment apart from what the base brings.
     apart: bool,
+    /// Where it lies, other than where the Python of the image looks.
+    home: Option<Home>,
     /// Whether it installs wheels that may be any.
     any_wheels: bool,
     /// What is not judged, in words.
@@ -232,6 +239,9 @@ impl Reader<'_> {
             self.done.gone.extend(command.words.iter().skip(1).map(path));
         }
         self.seen.of_base.builds_for_gpus |= compiled::is_for_gpus(command);
+        if self.seen.of_base.loose.len() < loose::MOST {
+            self.seen.of_base.loose.extend(loose::of_command(command, &self.folder));
+        }
         self.done.lands.note(At { command, run, folder: &self.folder, knowledge: self.knowledge }, &self.seen.packages);
         self.packed_elsewhere(command);
         self.fetched_script(command);
@@ -287,6 +297,7 @@ impl Reader<'_> {
         }
         let environments = &self.done.environments;
         let apart = tool || environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let home = self.home(command, run, &lookup);
         let of_pip = |package: &&mut Install| package.manager == install::Manager::Pip;
         if found.packages.iter().any(|package| package.manager == install::Manager::Pip)
             && let Told::Version(version) = pythons::chosen(self, command, run, &lookup)
@@ -307,17 +318,7 @@ impl Reader<'_> {
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
         let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
         let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
-        Read { found, compiled, named, python, apart, any_wheels, left_out }
-    }
-
-    /// The Python of the environment that a command installs into, where one was named for it.
-    pub(super) fn of_environment(
-        &self,
-        command: &Command,
-        run: &RunInstruction,
-        lookup: &dyn Fn(&str) -> Lookup,
-    ) -> Option<String> {
-        self.done.environments.python(command, &self.folder, run.path_head.as_deref(), lookup)
+        Read { found, compiled, named, python, apart, home, any_wheels, left_out }
     }
 
     /// What a command sets, writes, fetches and probes beside what it installs.
@@ -346,13 +347,12 @@ impl Reader<'_> {
             self.done.other_python || (pythons::brings_another(command) && !pythons::takes_own(self, command, run));
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
-        let here = Origin::File { source: self.source, span: command.span };
-        self.done.programs.extend(programs::of_command(command, &self.folder, here));
+        self.done.programs.extend(programs::of_command(command, &self.folder, self.source));
     }
 
     /// Writes down what a command installs: what it takes away goes first.
     fn record(&mut self, command: &Command, run: &RunInstruction, read: Read) {
-        let Read { mut found, compiled, named, apart, any_wheels, left_out, .. } = read;
+        let Read { mut found, compiled, named, apart, home, any_wheels, left_out, .. } = read;
         for note in left_out {
             self.note(note);
         }
@@ -360,10 +360,11 @@ impl Reader<'_> {
         let strange = compiled.is_some() || !closed::is_told(command, &found, self.knowledge);
         let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
         self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
-        if !install::is_of_system(command) && closed::may_bring_more(command, &found) {
+        if !install::is_of_system(command) && closed::may_bring_more(command, &found, self.knowledge) {
             self.seen.of_base.untold.push(self.seen.commands);
         }
         self.seen.of_base.keeping.extend(closed::keeps_named(command).then_some(self.seen.commands));
+        self.seen.of_base.renewing.extend(closed::renews(command).then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.cut(&mut found, tag.as_deref(), command.span);
         let empty = found.packages.is_empty() && compiled.is_none();
@@ -374,6 +375,7 @@ impl Reader<'_> {
             let fact = self.code(compiled);
             self.done.lands.put(fact, places.clone());
         }
+        found.removed.retain(|(manager, ..)| !command.conditional || *manager != install::Manager::Apt);
         take_away(self.seen, &found);
         let gone = |code: &CodeSeen| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));
         self.seen.code.retain(|code| !gone(code));
@@ -381,11 +383,14 @@ impl Reader<'_> {
         for install in along(&found, self.seen, self.knowledge) {
             let package = self.package(&install);
             self.done.lands.put(package.fact, places.clone());
-            self.seen.packages.push(package);
+            self.done.homes.extend(home.clone().map(|home| (package.fact, home)));
+            let apart = apart && package.manager == Manager::Pip;
+            self.seen.packages.push(PackageSeen { apart, ..package });
         }
         for install in &found.packages {
             let package = self.package(install);
             self.done.lands.put(package.fact, places.clone());
+            self.done.homes.extend(home.clone().map(|home| (package.fact, home)));
             let apart = apart && package.manager == Manager::Pip;
             if apart && package.name == "pip" {
                 self.done.environments.with_pip();
@@ -441,23 +446,6 @@ impl Reader<'_> {
             None if is_pattern(&path) => self.names(&path, run),
             None => self.tree.open(run, &path),
         }
-    }
-
-    /// `pip config set global.index-url …` holds for all that follows.
-    fn configure(&mut self, command: &Command) -> bool {
-        let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with("--"));
-        let words: Vec<&Word> = command.words.iter().filter(plain).collect();
-        let pip = command.program().is_some_and(|program| program.starts_with("pip") || program.starts_with("python"));
-        let set = |pair: &[&Word]| pair.iter().map(|word| word.known()).eq([Some("config"), Some("set")]);
-        let Some(at) = words.windows(2).position(set).filter(|_| pip) else {
-            return false;
-        };
-        if let [key, value, ..] = words.get(at + 2..).unwrap_or_default() {
-            let key = key.known().unwrap_or("");
-            let name = key.rsplit('.').next().unwrap_or(key).to_ascii_uppercase().replace('-', "_");
-            self.done.settings.insert(format!("PIP_{name}"), value.value.clone());
-        }
-        true
     }
 
     fn code(&mut self, compiled: Compiled) -> FactId {

@@ -9,6 +9,7 @@ use crate::fact::Facts;
 use crate::fact::FileSeen;
 use crate::fact::NeedsSeen;
 use crate::fact::Observations;
+use crate::fact::OfBase;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
@@ -66,7 +67,8 @@ fn after(commands: u32, seen: &mut Observations) {
     for (command, _) in &mut seen.of_base.unknown_wheels {
         *command = command.saturating_add(commands);
     }
-    for command in seen.of_base.untold.iter_mut().chain(&mut seen.of_base.keeping) {
+    let OfBase { untold, keeping, renewing, .. } = &mut *seen.of_base;
+    for command in untold.iter_mut().chain(keeping).chain(renewing) {
         *command = command.saturating_add(commands);
     }
     for gone in &mut seen.gone {
@@ -121,6 +123,8 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
     seen.of_base.builds_for_gpus |= base.of_base.builds_for_gpus;
     seen.of_base.untold.splice(0..0, base.of_base.untold.iter().copied());
     seen.of_base.keeping.splice(0..0, base.of_base.keeping.iter().copied());
+    seen.of_base.renewing.splice(0..0, base.of_base.renewing.iter().copied());
+    seen.of_base.loose.extend(base.of_base.loose.iter().cloned());
     for (path, (reason, fact)) in &base.of_base.perhaps {
         seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
     }

@@ -21,6 +21,7 @@ use crate::fact::Value;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
+use crate::source::SourceId;
 use crate::source::Span;
 
 /// So many programs of one stage are kept.
@@ -79,7 +80,7 @@ pub(super) struct Program {
 }
 
 /// The program that a command links in a folder.
-pub(super) fn of_command(command: &Command, folder: &str, origin: Origin) -> Option<Program> {
+pub(super) fn of_command(command: &Command, folder: &str, source: SourceId) -> Option<Program> {
     if command.program() != Some(COMPILER) {
         return None;
     }
@@ -102,7 +103,12 @@ pub(super) fn of_command(command: &Command, folder: &str, origin: Origin) -> Opt
             _ => links.extend(word.strip_prefix("-l").filter(|name| !name.contains('=')).map(str::to_owned)),
         }
     }
-    Some(Program { places: vec![absolute(folder, out)], links, compiler: None, origins: vec![origin] })
+    Some(Program {
+        places: vec![absolute(folder, out)],
+        links,
+        compiler: None,
+        origins: vec![Origin::File { source, span: command.span }],
+    })
 }
 
 /// Brings the programs of another stage that lie in what is copied; `compiler` is the release at the bottom of that stage.
@@ -210,7 +216,7 @@ mod tests {
 
     fn of(run: &str) -> String {
         let commands = script_commands(&Mapped::whole(run, 0));
-        let program = commands.first().and_then(|command| of_command(command, "/src", Origin::Option("--test")));
+        let program = commands.first().and_then(|command| of_command(command, "/src", SourceId(0)));
         program.map_or_else(String::new, |one| format!("{} {}", one.places.join(" "), one.links.join(" ")))
     }
 

@@ -79,6 +79,13 @@ impl<'a> Started<'a> {
         said
     }
 
+    /// The words of ENTRYPOINT and CMD as they are written.
+    pub(super) fn words(&self) -> Vec<String> {
+        let text = self.entrypoint.is_some_and(|said| said.instruction.json.is_none());
+        let both = [self.entrypoint, self.command.filter(|_| !text)];
+        both.iter().flatten().flat_map(Said::words).collect()
+    }
+
     /// The commands that a container starts with, as far as ENTRYPOINT and CMD say it.
     pub(super) fn commands(&self) -> Vec<String> {
         // An ENTRYPOINT that is a text leaves its CMD out; `ENTRYPOINT []` is none.

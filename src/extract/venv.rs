@@ -123,6 +123,47 @@ impl Environments {
         self.entered.is_some() || head.is_some_and(|head| self.holds(&format!("{head}/python")))
     }
 
+    /// The folder of the environment that a command installs into, where it is one that was made here and sees nothing of
+    /// what the image has.
+    pub(super) fn home(
+        &self,
+        command: &Command,
+        folder: &str,
+        head: Option<&str>,
+        lookup: &dyn Fn(&str) -> Lookup,
+    ) -> Option<String> {
+        let value = |name: &str| value(command, name, lookup);
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        let made = |path: &str| self.made.get(path).cloned();
+        let of_python = |python: &str| {
+            let path = absolute(folder, python);
+            made(&path).or_else(|| made(path.rsplit_once("/bin/")?.0))
+        };
+        let uv = command.program() == Some("uv");
+        if let Some(python) = option(&words, if uv { &["--python", "-p"] } else { &["--python"] }) {
+            return of_python(python);
+        }
+        if !self.takes(command, folder, head, lookup) {
+            return None;
+        }
+        if uv && matches!(words.get(1), Some(&("sync" | "add" | "run"))) {
+            let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
+            return Some(absolute(folder, active.or_else(|| value(PROJECT)).as_deref().unwrap_or(USUAL)));
+        }
+        let first = words.first().copied().unwrap_or("");
+        if first.contains('/')
+            && let Some(own) = of_python(first)
+        {
+            return Some(own);
+        }
+        if uv {
+            let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
+            let mut above = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+            return active.or_else(|| above.find_map(|folder| made(&absolute(folder, USUAL))));
+        }
+        self.entered.clone().or_else(|| made(head?.strip_suffix("/bin")?))
+    }
+
     /// The Python that a command installs for, where it reaches an environment that was made with a named one.
     pub(super) fn python(
         &self,

@@ -8,6 +8,7 @@ mod arch_list;
 mod as_text;
 mod image;
 mod key;
+mod loose;
 mod observed;
 mod package;
 mod saved;
@@ -24,6 +25,7 @@ pub use self::image::{
     Library, Needs, Presence, Role, Signature, Soname,
 };
 pub use self::key::{FactKey, VOCABULARY};
+pub use self::loose::LooseSeen;
 pub use self::observed::{
     BaseSeen, BroughtText, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, NeedsSeen,
     Observations, OfBase, TemplatePart, Unread, Unsaid,

@@ -14,6 +14,7 @@ use crate::fact::ArchListSeen;
 use crate::fact::ElfNote;
 use crate::fact::FactId;
 use crate::fact::Facts;
+use crate::fact::LooseSeen;
 use crate::fact::PackageGone;
 use crate::fact::PackageSeen;
 use crate::fact::Why;
@@ -146,6 +147,9 @@ pub struct OfBase {
     /// Dockerfile alone, and not of its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<(Vec<String>, FactId)>,
+    /// The words of ENTRYPOINT and CMD as they are written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start_words: Vec<String>,
     /// Commands that install wheels of which nobody knows which they are: the number of each, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_wheels: Vec<(u32, FactId)>,
@@ -158,6 +162,12 @@ pub struct OfBase {
     /// Commands of an installer that keeps, of what they name, what is there already: the number of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keeping: Vec<u32>,
+    /// Commands of an installer that take the newest of all that they bring along as well: the number of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renewing: Vec<u32>,
+    /// What is put there without a package and may be a library, or hold some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loose: Vec<LooseSeen>,
     /// What of its layers was not read, where the image itself was.
     #[serde(default, skip_serializing_if = "Unread::is_nothing")]
     pub unread: Unread,

@@ -6,6 +6,7 @@ use crate::fact::Facts;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Offered;
+use crate::fact::PackageGone;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
@@ -13,6 +14,7 @@ use crate::fact::Value;
 use crate::fact::Why;
 use crate::infer::libraries::Says;
 use crate::infer::libraries::version_of;
+use crate::infer::replaced::is_replaced;
 use crate::infer::settled::pins;
 use crate::install::public;
 use crate::knowledge::Knowledge;
@@ -152,14 +154,15 @@ fn is_told(facts: &Facts, package: &PackageSeen, knowledge: Knowledge) -> bool {
     )
 }
 
-/// Whether a later command takes away the package with a library, of those that came along.
+/// Whether a later command takes away the package with a library, of those that came along, or puts one without it there.
 fn taken_away(seen: &Observations, package: &PackageSeen, soname: &str, knowledge: Knowledge) -> bool {
     let holds = |name: &str| {
         let mut rows = knowledge.library_packages().iter();
         rows.any(|row| row.name == name && row.sonames.contains(&soname))
     };
     let later = |command: u32| command >= package.command;
-    seen.gone.iter().any(|gone| gone.manager == Manager::Pip && later(gone.command) && holds(&gone.name))
+    let taken = |gone: &PackageGone| gone.manager == Manager::Pip && later(gone.command) && holds(&gone.name);
+    seen.gone.iter().any(taken) || is_replaced(seen, package, soname, knowledge)
 }
 
 /// Whether all packages are listed, and the wheels of libraries with them, or that there are none: one that is not listed is

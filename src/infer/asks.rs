@@ -18,6 +18,8 @@ pub(super) struct Asks {
     pub(super) opens: Vec<&'static str>,
     /// Whether the program then goes on without a GPU where one of those is not there.
     pub(super) falls_back: bool,
+    /// Whether the loader alone finds them.
+    pub(super) by_loader: bool,
     /// The row, where the libraries come along as packages of their own.
     pub(super) along: Option<&'static LibraryNeedsRow>,
     /// Where it stands; of a range, for its last release.
@@ -43,7 +45,7 @@ pub(super) fn of(package: &PackageSeen, knowledge: Knowledge) -> Option<Asks> {
 fn of_row(row: &'static LibraryNeedsRow) -> Asks {
     let along = row.along.then_some(row);
     let (needs, opens) = (row.needs.to_vec(), row.opens.to_vec());
-    Asks { needs, opens, falls_back: row.falls_back, along, row: &row.info }
+    Asks { needs, opens, falls_back: row.falls_back, by_loader: row.by_loader, along, row: &row.info }
 }
 
 /// What all releases in a range that ends have in common: of those beyond the tables nobody knows, and they are taken to ask
@@ -73,6 +75,7 @@ fn of_range(name: &str, range: &str, knowledge: Knowledge) -> Option<Asks> {
         asks.needs.retain(|soname| row.needs.contains(soname));
         asks.opens.retain(|soname| row.opens.contains(soname));
         asks.falls_back &= row.falls_back;
+        asks.by_loader &= row.by_loader;
         // Which libraries come along with a release is told of that release alone.
         if asks.along.is_some() || row.along {
             return None;

@@ -67,8 +67,11 @@ pub(super) enum Asked {
 /// companion, or the tables do not tell which release it is.
 pub(super) fn asked_of(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> Option<Asked> {
     let Place { now, day, .. } = place;
-    if !day.knowledge.is_built_with_torch(&package.name) || package.early.is_some() {
+    if !day.knowledge.is_built_with_torch(&package.name) {
         return None;
+    }
+    if let Some(why) = &package.early {
+        return replaces_early(package, place).then(|| Asked::Torch(Err(why.clone())));
     }
     let own = match &package.version {
         PackageVersion::Open(own) => own,
@@ -79,7 +82,7 @@ pub(super) fn asked_of(package: &PackageSeen, ranges: &[String], place: Place<'_
         // Of early versions the tables know none.
         PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return None,
     };
-    let there = if package.upgrade { There::No } else { there(package, own, place) };
+    let there = if is_renewed(package, place) { There::No } else { there(package, own, place) };
     let nothing_there = matches!(now, Torch::None);
     let stays = if there == There::Yes { There::Yes } else { stays_named(package, ranges, place) };
     if stays == There::Yes {
@@ -105,6 +108,24 @@ pub(super) fn asked_of(package: &PackageSeen, ranges: &[String], place: Place<'_
         (false, None) if nothing_there => Asked::Torch(Ok(Ask::ANY)),
         (false, None) => Asked::Torch(Ok(Ask { range: row.torch, least: "" })),
     })
+}
+
+/// Whether the command takes the newest of a package, whatever is there.
+fn is_renewed(package: &PackageSeen, place: Place<'_>) -> bool {
+    package.upgrade || place.seen.of_base.renewing.contains(&package.command)
+}
+
+/// Whether a version before a release may be taken that puts another torch in the place of the one that is there: which
+/// nobody names, nor keeps by what is there already.
+fn replaces_early(package: &PackageSeen, place: Place<'_>) -> bool {
+    let Place { now, seen, day, .. } = place;
+    let torch = |one: &PackageSeen| one.command == package.command && day.knowledge.is_built_framework(&one.name);
+    let own = match &package.version {
+        PackageVersion::Open(own) => own,
+        PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
+    };
+    let stays = || !is_renewed(package, place) && there(package, own, place) == There::Yes;
+    !matches!(now, Torch::None) && !seen.packages.iter().any(torch) && !stays()
 }
 
 /// The version of torch that is there, where it is told.
@@ -190,7 +211,7 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
             return There::Perhaps("the base image".to_owned());
         }
     }
-    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings == Brings::Perhaps) {
+    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings != Brings::No) {
         return There::Perhaps(one.name.clone());
     }
     if let Some(name) = perhaps {

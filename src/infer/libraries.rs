@@ -34,12 +34,21 @@ use crate::infer::asks::Asks;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
+use crate::infer::looks::LIBRARY_PATH;
+use crate::infer::looks::Looks;
+use crate::infer::looks::unled;
+use crate::infer::loose;
+use crate::infer::loose::Hold;
+use crate::infer::of_base_gone::Left;
+use crate::infer::of_base_gone::left;
+use crate::infer::replaced::is_fixed;
 use crate::infer::settled::Place;
 use crate::install::admits;
 use crate::knowledge::BEYOND;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
+use crate::reference::ImageReference;
 
 /// Directories that the loader looks into on every system of its kind.
 const DEFAULT_DIRECTORIES: &[&str] = &[
@@ -61,8 +70,8 @@ struct Asked {
     from: Vec<FactId>,
     row: Option<&'static RowInfo>,
     falls_back: bool,
-    /// Whether it looks into the folders of NVIDIA's wheels by itself.
-    finds: bool,
+    /// How it comes to what lies in the folders of NVIDIA's wheels.
+    looks: Looks,
     /// Why there may be more that it asks for at its start.
     open: Option<Why>,
 }
@@ -80,15 +89,15 @@ pub(super) fn needs(
     let world = World { seen, build, searched: searched(env, ld_conf), knowledge };
     let mut found = Vec::new();
     for component in components {
-        let asked = asked(facts, seen, components, component, place);
+        let asked = asked(facts, seen, components, (component, env), place);
         if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
             continue;
         }
-        let mut fact = |key, names: &[String], open: Option<&Why>| {
+        let mut fact = |key, names: &[String], (open, least): (Option<&Why>, Hold)| {
             let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
-            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.finds)).collect();
+            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.looks, least)).collect();
             let searched = "what is known of the component";
             let state = match open {
                 Some(why) => State::Unknown(why.clone()),
@@ -97,8 +106,9 @@ pub(super) fn needs(
             };
             facts.add_typed(key, Some(&component.name), state, evidence)
         };
-        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, asked.open.as_ref());
-        let later = fact(FactKey::ComponentOpens, &asked.later, None);
+        // A folder that nobody read is no reason to take a program for one that starts.
+        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, (asked.open.as_ref(), Hold::Named));
+        let later = fact(FactKey::ComponentOpens, &asked.later, (None, Hold::Fills));
         found.push(Needs { component: component.name.clone(), at_start, later, falls_back: asked.falls_back });
     }
     found
@@ -109,7 +119,7 @@ fn asked(
     facts: &Facts,
     seen: &Observations,
     components: &[Component],
-    component: &Component,
+    (component, env): (&Component, &EnvFacts),
     place: Place<'_>,
 ) -> Asked {
     let knowledge = place.knowledge;
@@ -149,7 +159,11 @@ fn asked(
         // Where its libraries come along as packages, nothing is asked for from outside of them.
         let bare = |asks: &Asks| asks.along.is_none_or(|row| along::is_bare(facts, seen, package, row, knowledge));
         if let Some(row) = row.filter(bare) {
-            asked.finds |= row.along.is_some();
+            if row.along.is_some() {
+                asked.looks = Looks::Itself;
+            } else if row.by_loader && asked.looks == Looks::Perhaps && unled(seen, env, knowledge) {
+                asked.looks = Looks::Never;
+            }
             asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
             asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
             asked.from.push(package.fact);
@@ -207,7 +221,7 @@ pub(super) fn release_of(version: &str) -> Option<CudaVersion> {
 
 /// Every directory in which the loader looks by itself.
 fn searched(env: &EnvFacts, ld_conf: &Fact<Vec<LdConf>>) -> Vec<String> {
-    let path = env.get("LD_LIBRARY_PATH").known().map(String::as_str).unwrap_or_default();
+    let path = env.get(LIBRARY_PATH).known().map(String::as_str).unwrap_or_default();
     let listed = ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories).map(String::as_str);
     library_path(path).chain(listed).chain(DEFAULT_DIRECTORIES.iter().copied()).map(str::to_owned).collect()
 }
@@ -232,17 +246,18 @@ pub(super) enum Says {
 }
 
 impl World<'_> {
-    fn soname(&self, name: &str, finds: bool) -> Soname {
+    /// Where a library is; `least`: what something put there has to say of itself to be one that may have it.
+    fn soname(&self, name: &str, looks: Looks, least: Hold) -> Soname {
         let files = self.files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.whole_of(name);
-        let said = files.max(self.packages(whole, finds)).max(self.base(whole));
+        let said = files.max(self.packages(whole, looks)).max(self.base(whole)).max(self.loose(whole, least));
         let lacked = self.build.lacks.contains(&name);
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings() => Presence::Absent,
+            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings(whole, looks) => Presence::Absent,
             (Says::No, None) if self.is_told() => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
@@ -256,17 +271,28 @@ impl World<'_> {
     }
 
     /// Whether every package is one of which it is known what it brings: what others depend on is not said.
-    fn nothing_brings(&self) -> bool {
+    fn nothing_brings(&self, soname: &str, looks: Looks) -> bool {
         let knowledge = self.knowledge;
+        let told = looks == Looks::Never || is_fixed(self.seen, soname, knowledge);
         self.seen.packages.iter().all(|package| match package.manager {
             Manager::Apt => !knowledge.carries_libraries(&package.name),
-            Manager::Conda => false,
+            Manager::Conda => knowledge.is_without(&package.name, soname),
             Manager::Pip => {
                 let of_index = package.variant.is_none() && package.conditional.is_none();
                 let known = of_index && (asks::of(package, knowledge).is_some() || self.is_free(package));
                 // One without what it depends on brings what its row lists, or nothing.
                 let listed = || knowledge.package_libraries(&package.name, version_of(package)).is_some();
-                known || along::brings_nothing(package, knowledge) || (package.alone && listed())
+                // Nor does a wheel of a library bring another of itself along.
+                let another = || {
+                    knowledge
+                        .library_packages()
+                        .iter()
+                        .any(|row| row.name == package.name && row.sonames.contains(&soname))
+                };
+                known
+                    || (told && self.is_library_wheel(package))
+                    || along::brings_nothing(package, knowledge)
+                    || ((package.alone || another()) && listed())
             }
         })
     }
@@ -308,18 +334,29 @@ impl World<'_> {
     /// some programs do.
     ///
     /// Where every file was read, what a package should have brought counts for nothing.
-    fn packages(&self, soname: &str, finds: bool) -> Says {
+    fn packages(&self, soname: &str, looks: Looks) -> Says {
         if self.seen.depth == Depth::Layers && self.seen.complete.files {
             return Says::No;
         }
+        let fixed = is_fixed(self.seen, soname, self.knowledge);
         let says = self.seen.packages.iter().map(|package| {
+            if fixed && (self.is_library_wheel(package) || along::row_of(package, self.knowledge).is_some()) {
+                return Says::No;
+            }
             match self.knowledge.package_libraries(&package.name, version_of(package)) {
                 Some(row) if !row.sonames.contains(&soname) => Says::No,
                 Some(_) if package.manager == Manager::Apt => Says::Yes,
-                Some(_) if finds && package.conditional.is_none() => Says::Yes,
+                Some(_) if looks == Looks::Itself && package.conditional.is_none() => Says::Yes,
+                // A wheel of a library has nothing beside itself, and where it lies nobody looks.
+                _ if looks == Looks::Never && self.is_library_wheel(package) => Says::No,
                 Some(_) => Says::Perhaps,
-                None if finds && let Some(said) = along::says(self.seen, package, soname, self.knowledge) => said,
+                None if looks == Looks::Itself
+                    && let Some(said) = along::says(self.seen, package, soname, self.knowledge) =>
+                {
+                    said
+                }
                 None if self.asks_outside(package, soname) || self.is_free(package) => Says::No,
+                None if self.knowledge.is_without(&package.name, soname) => Says::No,
                 None if self.knowledge.carries_libraries(&package.name) => Says::Perhaps,
                 None => Says::No,
             }
@@ -340,12 +377,37 @@ impl World<'_> {
         of_index && !local && self.knowledge.is_library_free(&package.name, reaches)
     }
 
+    /// Whether a package is a wheel of a library of CUDA.
+    fn is_library_wheel(&self, package: &PackageSeen) -> bool {
+        package.manager == Manager::Pip && self.knowledge.library_wheel(&package.name).is_some()
+    }
+
     /// Whether a wheel is known to look for a library outside of itself.
     fn asks_outside(&self, package: &PackageSeen, soname: &str) -> bool {
         let of_index = package.manager == Manager::Pip && package.variant.is_none();
         let asks = of_index.then(|| asks::of(package, self.knowledge)).flatten();
         // What comes along with it is not asked for from outside, unless it was left out.
         asks.is_some_and(|asks| (asks.along.is_none() || package.alone) && asks.names(soname))
+    }
+
+    /// What was put there without a package.
+    fn loose(&self, soname: &str, least: Hold) -> Says {
+        let may = self.seen.of_base.loose.iter().any(|one| {
+            loose::holds(one, soname, &self.searched) >= least && self.out_of(one.image.as_deref(), soname) != Says::No
+        });
+        if may && !self.seen.complete.files { Says::Perhaps } else { Says::No }
+    }
+
+    /// What is known of an image out of which something is copied.
+    fn out_of(&self, image: Option<&str>, soname: &str) -> Says {
+        let Some(image) = image.and_then(|image| ImageReference::parse(image).ok()) else { return Says::Perhaps };
+        let (name, tag) = (image.familiar(), image.tag().unwrap_or_default());
+        if self.knowledge.plain_image(&name).is_some() {
+            return Says::No;
+        }
+        let cuda = tag.split('-').next().and_then(|release| release.parse().ok());
+        let cuda = cuda.filter(|_| self.knowledge.is_cuda_repository(&name));
+        cuda.map_or(Says::Perhaps, |cuda| self.toolkit(soname, cuda, Some(tag)))
     }
 
     /// The base image. One that is not known may have anything, unless every file is listed.
@@ -357,7 +419,11 @@ impl World<'_> {
             (Family::Plain, ..) => Says::No,
             (Family::Cuda, BaseSeen::Image(reference, _), _) => {
                 let tag = reference.tag().unwrap_or_default();
-                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda, Some(tag)))
+                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| match left(self.seen, soname, cuda, self.knowledge) {
+                    Left::All => self.toolkit(soname, cuda, Some(tag)),
+                    Left::Perhaps => self.toolkit(soname, cuda, Some(tag)).min(Says::Perhaps),
+                    Left::Nothing => Says::No,
+                })
             }
             (_, BaseSeen::NotSaid, Some((cuda, _))) => self.toolkit(soname, cuda, None),
             _ => Says::Perhaps,

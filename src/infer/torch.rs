@@ -308,6 +308,7 @@ fn step<'a>(
     // What comes of an index of early versions asks for one of its own kind.
     let replaced =
         replaced || asked.is_none() && package.early.is_some() && matches!(package.offered, Offered::Only(_));
+    let replaced = replaced || seen.of_base.renewing.contains(&command);
     let kept = untold.is_none() && !replaced && keeps(now, build, &ranges);
     if kept || !replaced && stays_for_others(package, now, build) {
         return None;

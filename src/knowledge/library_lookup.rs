@@ -60,10 +60,26 @@ impl Knowledge {
         self.library_carriers().iter().any(|row| name.contains(row.word))
     }
 
+    /// Whether a package of a name, with what it depends on, is known to have no library of this soname.
+    pub fn is_without(self, name: &str, soname: &str) -> bool {
+        let mut rows = self.library_carriers().iter().filter(|row| row.word == name);
+        rows.any(|row| row.without.iter().any(|stem| soname.starts_with(stem)))
+    }
+
+    /// Whether a package of a name brings nothing but itself.
+    pub fn is_told_whole(self, name: &str) -> bool {
+        self.library_carriers().iter().any(|row| row.word == name && !row.without.is_empty())
+    }
+
     /// Whether a distribution is known to bring no CUDA library, with all that comes along; `reaches`: whether it is of a
     /// version or a later one.
     pub fn is_library_free(self, distribution: &str, reaches: impl Fn(CudaVersion) -> bool) -> bool {
         self.library_free_of(distribution).any(|row| row.from.is_none_or(&reaches))
+    }
+
+    /// Whether what an extra of a distribution brings is known to bring no CUDA library.
+    pub fn is_free_extra(self, distribution: &str, extra: &str) -> bool {
+        self.library_free_of(distribution).any(|row| row.extras.contains(&extra))
     }
 
     /// Whether a distribution was asked for without the extra with which alone its libraries come along.

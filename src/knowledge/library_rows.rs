@@ -59,6 +59,8 @@ pub struct LibraryFreeRow {
     pub distribution: &'static str,
     /// The first version of which that is known; none = every one.
     pub from: Option<CudaVersion>,
+    /// Extras that bring none either.
+    pub extras: &'static [&'static str],
 }
 
 /// A distribution without GPU code whose project has another one with it.
@@ -81,6 +83,8 @@ pub struct LibraryCarrierRow {
     pub info: RowInfo,
     /// `cudnn`.
     pub word: &'static str,
+    /// Where it is the whole name: how the names of libraries begin that the package certainly has not.
+    pub without: &'static [&'static str],
 }
 
 /// The libraries that a distribution asks for from outside of its wheel.
@@ -102,6 +106,8 @@ pub struct LibraryNeedsRow {
     pub falls_back: bool,
     /// Whether they come along as packages of their own, in whose folders the program looks.
     pub along: bool,
+    /// Whether the loader alone finds them: the program does not look into the folders of NVIDIA's wheels.
+    pub by_loader: bool,
     /// The extra with which alone they do.
     pub with: Option<&'static str>,
     /// Builds of the project's own index that ask for the same: `cu121`.

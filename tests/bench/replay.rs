@@ -62,7 +62,7 @@ fn own(images: &[ImageFacts], hosts: &[Host]) -> usize {
         for host in hosts {
             at += 1;
             for component in &image.components {
-                let one = Replay { image, component, host, knowledge };
+                let one = Replay::of(image, component, host, knowledge);
                 if at % RECORDED == 0 {
                     let mut steps = Steps::default();
                     black_box(replay(one, &mut steps));
@@ -84,9 +84,8 @@ fn naive(images: &[ImageFacts], hosts: &[Host]) -> usize {
             for component in &image.components {
                 let env: BTreeMap<String, String> = image
                     .env
-                    .set
-                    .iter()
-                    .filter_map(|(name, fact)| Some((name.clone(), fact.known()?.clone())))
+                    .beginning("")
+                    .filter_map(|(name, fact)| Some((name.to_owned(), fact.known()?.clone())))
                     .chain(host.env.iter().map(|(name, value)| (name.clone(), value.clone())))
                     .collect();
                 let devices = env.get("NVIDIA_VISIBLE_DEVICES").is_some_and(|value| value != "void");

@@ -1,6 +1,7 @@
 //! Packages of which each release goes with one torch: what is there stays, and what is not brings the torch of its newest
 //! release.
 
+use imagelint::knowledge::Knowledge;
 use jiff::civil::date;
 
 use crate::PY311;
@@ -197,4 +198,83 @@ fn on_an_earlier_day_a_companion_is_that_of_the_day() {
     assert_eq!(on(&format!("{PY311}RUN pip install torch torchvision"), date(2024, 5, 1)), "2.3.0 12.1");
     assert_eq!(on(&format!("{PY311}RUN pip install torchaudio"), date(2024, 5, 1)), "2.3.0 12.1");
     assert_eq!(on(&format!("{first}RUN pip install peft"), date(2024, 5, 1)), "2.0.1 11.7");
+}
+
+#[test]
+fn a_command_that_renews_all_it_brings_replaces_torch() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    let both = format!("{PY311}RUN pip install torch==2.3.1 torchvision==0.18.1 --index-url {WHL}/cu121\n");
+    check(
+        &[
+            (format!("{first}RUN pip install -U --upgrade-strategy eager accelerate"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install --upgrade --upgrade-strategy=eager accelerate"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install --force-reinstall accelerate"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install --ignore-installed accelerate"), "2.15.0 13.2"),
+            (format!("{first}RUN uv pip install --system -U accelerate"), "2.15.0 13.2"),
+            (format!("{both}RUN pip install --force-reinstall timm"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install --pre timm"), "? ?"),
+            (format!("{both}RUN pip install -U --pre torchvision"), "? ?"),
+            // It stays, or nothing asks for one.
+            (format!("{first}RUN pip install -U accelerate"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install --upgrade-strategy eager accelerate"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install -U --upgrade-strategy only-if-needed accelerate"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install --force-reinstall --no-deps accelerate"), "2.3.1 12.1"),
+            (format!("{first}RUN pip install --force-reinstall flask"), "2.3.1 12.1"),
+            (format!("{first}RUN uv pip install --system accelerate"), "2.3.1 12.1"),
+            (format!("{both}RUN pip install --pre timm"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn an_extra_or_a_condition_may_bring_a_companion() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    let timm = "RUN pip install timm";
+    check(
+        &[
+            (format!("{first}RUN pip install 'lancedb[embeddings]'\n{timm}"), "? ?"),
+            (format!("{first}RUN pip install 'unstructured[all-docs]'\n{timm}"), "? ?"),
+            (format!("{first}RUN if ls /x; then pip install torchvision==0.18.1; fi\n{timm}"), "? ?"),
+            (format!("{first}RUN if ls /x; then pip install fastai; fi\n{timm}"), "? ?"),
+            // Extras that bring none, and conditions that do not stand in the way.
+            (format!("{first}RUN pip install 'uvicorn[standard]' 'fastapi[all]'\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install lancedb\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install --no-deps 'lancedb[embeddings]'\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN if ls /x; then pip install flask; fi\n{timm}"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install torchvision==0.18.1\n{timm}"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn what_brings_torchvision_replaces_torch() {
+    let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
+    let both = format!("{PY311}RUN pip install torch==2.3.1 torchvision==0.18.1 --index-url {WHL}/cu121\n");
+    for name in ["fastai", "segmentation-models-pytorch", "lpips", "effdet"] {
+        check(
+            &[
+                (format!("{first}RUN pip install {name}"), "2.15.0 13.2"),
+                (format!("{both}RUN pip install {name}"), "2.3.1 12.1"),
+                (format!("{first}RUN pip install --no-deps {name}"), "2.3.1 12.1"),
+            ],
+            "linux/amd64",
+        );
+    }
+}
+
+/// What the tables say that a package brings beside torch, it brings by its row in the other table as well.
+#[test]
+fn the_tables_agree_on_what_comes_along() {
+    let knowledge = Knowledge::built_in();
+    for row in knowledge.companion_packages() {
+        for name in row.brings {
+            let brought = knowledge.brought_packages().iter();
+            let mut brought = brought.filter(|one| one.distribution == row.distribution && one.brings == *name);
+            // What asks for one torch leaves no choice.
+            let pinned = knowledge.torch_pins_of(row.distribution).next().is_some();
+            assert!(pinned || brought.next().is_some(), "{} {name}", row.distribution);
+        }
+    }
 }

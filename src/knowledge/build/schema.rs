@@ -199,13 +199,13 @@ macro_rules! every_table {
     library_packages: LibraryPackageRow by [name, from] {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
     }
-    library_carriers: LibraryCarrierRow by [word] { word: Str }
+    library_carriers: LibraryCarrierRow by [word] { word: Str, without: Strs }
     companion_packages: CompanionPackageRow by [distribution] { distribution: Str, from: OptCuda, brings: Strs }
     own_pages: OwnPageRow by [page] { page: Str }
-    library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda }
+    library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda, extras: Strs }
     processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str, same_folder: Flag }
     library_needs: LibraryNeedsRow by [distribution, from] {
-        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag,
+        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag, by_loader: Flag,
         with: OptStr, builds: Strs, whole: Strs,
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
