@@ -354,10 +354,10 @@ fn what_needs_no_gpu_misses_none_beside_a_build_that_was_chosen_without() {
     let fleet = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"nvidia-runtime\"\n\
                  mode = \"legacy\"\ntoolkit = \"1.17.8\"\n";
     for (packages, expected) in [
-        ("torch==2.6.0+cpu xgboost==1.7.0", "undetermined"),
-        ("torch xgboost==1.7.0 --index-url https://download.pytorch.org/whl/cpu", "undetermined"),
+        ("torch==2.6.0+cpu xgboost==1.7.0", "not-applicable"),
+        ("torch xgboost==1.7.0 --index-url https://download.pytorch.org/whl/cpu", "not-applicable"),
         // It does without a GPU by itself.
-        ("xgboost==1.7.0", "undetermined"),
+        ("xgboost==1.7.0", "not-applicable"),
         // Nobody chose, or it is there for the GPU.
         ("torch==2.6.0 xgboost==1.7.0", "fails"),
         ("torch==2.6.0+cpu onnxruntime-gpu==1.20.1", "fails"),

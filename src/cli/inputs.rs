@@ -301,7 +301,7 @@ impl Inputs {
                     only: None,
                     start: Start::default(),
                     named_at: None,
-                    content: Content::Fixed(seen),
+                    content: Content::Fixed(Box::new(seen)),
                 });
             }
             Err(_) if is_fleet(name, text.text()) => self.error(

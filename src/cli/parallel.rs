@@ -116,16 +116,17 @@ mod tests {
         assert!(map(4, &[0_u8; 0], |item| *item).is_empty());
     }
 
+    /// Counts down when it is dropped.
+    struct Item<'a>(usize, &'a AtomicUsize);
+    impl Drop for Item<'_> {
+        fn drop(&mut self) {
+            self.1.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
     #[test]
     fn no_more_items_are_held_than_are_worked_on() {
         let held = AtomicUsize::new(0);
-        /// Counts down when it is dropped.
-        struct Item<'a>(usize, &'a AtomicUsize);
-        impl Drop for Item<'_> {
-            fn drop(&mut self) {
-                self.1.fetch_sub(1, Ordering::SeqCst);
-            }
-        }
         for jobs in [0, 1, 3] {
             let items: Vec<Item<'_>> = (0..100).map(|at| Item(at, &held)).collect();
             held.store(items.len(), Ordering::SeqCst);

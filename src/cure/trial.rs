@@ -252,7 +252,7 @@ fn declared<T>(value: T) -> Declared<T> {
 /// The subject with these observations in the place of what it consists of.
 pub(super) fn fixed(subject: &Subject, before: &model::Subject, seen: Observations) -> Subject {
     let only = Some(Only::Pools(whole(before).map(|one| one.pool.clone()).collect()));
-    Subject { content: Content::Fixed(seen), only, ..shell(subject) }
+    Subject { content: Content::Fixed(Box::new(seen)), only, ..shell(subject) }
 }
 
 /// What was seen on one platform of a subject that is as it was seen.
@@ -294,7 +294,7 @@ pub(super) fn shell(subject: &Subject) -> Subject {
         only: subject.only.clone(),
         start: subject.start,
         named_at: None,
-        content: Content::Fixed(Observations::default()),
+        content: Content::Fixed(Box::default()),
     }
 }
 

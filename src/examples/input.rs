@@ -84,7 +84,7 @@ fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) 
             let read = Description::read(&text);
             let description = read.map_err(|errors| format!("its image cannot be read: {errors}"))?;
             let source = sources.add(text);
-            let content = Content::Fixed(extract::of_description(&description, Some(source), None));
+            let content = Content::Fixed(Box::new(extract::of_description(&description, Some(source), None)));
             ("x.image.toml", "description", content)
         }
     };

@@ -111,30 +111,6 @@ fn repository(written: &str) -> Option<String> {
     ImageReference::parse(name).ok().map(|image| image.familiar())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::repository;
-
-    #[test]
-    fn a_repository_is_told_where_a_variable_or_marker_stands_behind_it() {
-        for (written, expected) in [
-            ("nvidia/cuda:$TAG", "nvidia/cuda"),
-            ("\"nvidia/cuda:${CUDA}-base\"", "nvidia/cuda"),
-            ("nvidia/cuda@$DIGEST", "nvidia/cuda"),
-            ("nvidia/cuda:12.{{ minor }}.1-base", "nvidia/cuda"),
-            ("r.example/x/openmpi-cuda13.1:{{tag:1\\.\\d+}}", "r.example/x/openmpi-cuda13.1"),
-            ("nvidia/cuda:@@CUDA@@-devel", "nvidia/cuda"),
-            ("nvidia/cuda:<version>-devel", "nvidia/cuda"),
-            ("r.example:5000/nvidia/cuda:{tag}", "r.example:5000/nvidia/cuda"),
-        ] {
-            assert_eq!(repository(written).as_deref(), Some(expected), "{written}");
-        }
-        for written in ["nvidia/cuda:12.4.1-base", "$BASE", "{{ base }}", "nvidia/$NAME:12.4.1", "cuda", ""] {
-            assert_eq!(repository(written), None, "{written}");
-        }
-    }
-}
-
 /// What was read so far.
 pub(super) struct Reader<'a> {
     pub(super) source: SourceId,
@@ -321,4 +297,28 @@ fn unresolved(value: &Resolved) -> Why {
         None => "check the file that the template makes".to_owned(),
     };
     Why { reason, supply }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repository;
+
+    #[test]
+    fn a_repository_is_told_where_a_variable_or_marker_stands_behind_it() {
+        for (written, expected) in [
+            ("nvidia/cuda:$TAG", "nvidia/cuda"),
+            ("\"nvidia/cuda:${CUDA}-base\"", "nvidia/cuda"),
+            ("nvidia/cuda@$DIGEST", "nvidia/cuda"),
+            ("nvidia/cuda:12.{{ minor }}.1-base", "nvidia/cuda"),
+            ("r.example/x/openmpi-cuda13.1:{{tag:1\\.\\d+}}", "r.example/x/openmpi-cuda13.1"),
+            ("nvidia/cuda:@@CUDA@@-devel", "nvidia/cuda"),
+            ("nvidia/cuda:<version>-devel", "nvidia/cuda"),
+            ("r.example:5000/nvidia/cuda:{tag}", "r.example:5000/nvidia/cuda"),
+        ] {
+            assert_eq!(repository(written).as_deref(), Some(expected), "{written}");
+        }
+        for written in ["nvidia/cuda:12.4.1-base", "$BASE", "{{ base }}", "nvidia/$NAME:12.4.1", "cuda", ""] {
+            assert_eq!(repository(written), None, "{written}");
+        }
+    }
 }

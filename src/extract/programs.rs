@@ -137,11 +137,11 @@ pub(super) fn judge(reader: &mut Reader<'_>, evaluated: &Evaluated, knowledge: K
     let copied: Vec<Program> = reader.done.programs.iter().filter(|one| one.origins.len() > 1).cloned().collect();
     for program in &copied {
         if let Some((cuda, span)) = program.compiler.filter(|(cuda, _)| takes(reader, *cuda, knowledge)) {
-            let of_copy = program.origins.iter().filter_map(|origin| match origin {
+            let mut of_copy = program.origins.iter().filter_map(|origin| match origin {
                 Origin::File { span, .. } => Some(*span),
                 _ => None,
             });
-            put_cuda(reader, cuda, [span, of_copy.last().unwrap_or(span)]);
+            put_cuda(reader, cuda, [span, of_copy.next_back().unwrap_or(span)]);
         }
     }
     let mut needs: Vec<String> = Vec::new();

@@ -13,6 +13,7 @@ use crate::infer::settled::pins;
 use crate::install::admits;
 use crate::knowledge::BEYOND;
 use crate::knowledge::Knowledge;
+use crate::knowledge::LibraryNeedsRow;
 
 /// Whether a later command replaces the wheel of a library that came along with a package by one that has it not, and no
 /// command behind that may bring it back.
@@ -91,7 +92,7 @@ fn takes_its_place(
     }
     // What asks for a wheel of its own takes the one that goes with it.
     let own = row_of(one, knowledge).filter(|_| one.conditional.is_none());
-    let another = own.into_iter().flat_map(|row| row.sonames()).find_map(|other| {
+    let another = own.into_iter().flat_map(LibraryNeedsRow::sonames).find_map(|other| {
         let shares = wheels_of(one, other, knowledge).iter().any(|wheel| wheels.contains(wheel));
         (shares && stem(other) == stem(soname)).then_some(other != soname)
     });

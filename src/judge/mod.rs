@@ -86,7 +86,7 @@ pub enum Content {
         early: Early,
     },
     /// The same for every platform.
-    Fixed(Observations),
+    Fixed(Box<Observations>),
     /// One for each platform of an index; a pool whose platform is not there gets the first.
     ByPlatform(Vec<(String, Observations)>),
     /// What a saved report says was seen.

@@ -150,7 +150,7 @@ mod tests {
             (&one, "linux/arm64", None),
             (&one, "linux/arm64/v8", None),
             (&one, "linux/arm", Some("there is no linux/arm, only linux/arm64: this is linux/arm64".to_owned())),
-            (&Content::Fixed(seen(&all)), "linux/arm", None),
+            (&Content::Fixed(Box::new(seen(&all))), "linux/arm", None),
         ] {
             assert_eq!(which_platform(content, asked), expected, "{asked}");
         }
