@@ -76,7 +76,11 @@ fn folders(seen: &Observations, evaluated: &Evaluated) -> Folders {
         .filter(|word| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "py"));
     let script = |path: &str| absolute(&evaluated.folder, path).rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let own = Some(evaluated.folder.to_string()).filter(|folder| folder != "/");
-    let named = listed(FOLDERS).map(|folder| absolute(&evaluated.folder, folder));
+    // A word of the start may name more.
+    let signs = |letter: char| letter.is_whitespace() || matches!(letter, ';' | '&' | '"' | '\'');
+    let told = seen.of_base.start_words.iter().flat_map(|word| word.split(signs));
+    let told = told.filter_map(|word| word.strip_prefix(FOLDERS)?.strip_prefix('=')).flat_map(|value| value.split(':'));
+    let named = listed(FOLDERS).chain(told).map(|folder| absolute(&evaluated.folder, folder));
     let on_path = listed("PATH").filter_map(|folder| folder.trim_end_matches('/').strip_suffix("/bin"));
     Folders {
         flat: named.chain(own).chain(scripts.filter_map(script)).collect(),

@@ -3,6 +3,7 @@
 use crate::context::Shelf;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EnvSet;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
@@ -18,9 +19,11 @@ use crate::extract::inherited;
 use crate::extract::install;
 use crate::extract::install::State as Done;
 use crate::extract::interpreter;
+use crate::extract::interpreter::At;
 use crate::extract::linked;
 use crate::extract::listed;
-use crate::extract::of_tests;
+use crate::extract::of_tests::LOADER_PATH;
+use crate::extract::of_tests::Spared;
 use crate::extract::removed;
 use crate::extract::started::Said;
 use crate::extract::started::Started;
@@ -82,9 +85,7 @@ pub fn of_dockerfile(
     let root = evaluated.chain.first().and_then(|stage| dockerfile.stages.get(*stage));
     reader.seen.base_repository = root.and_then(|stage| repository(stage.base.text()));
     reader.platforms(&evaluated, options);
-    reader.environment(&evaluated);
-    reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
-    reader.notes.extend(of_tests::note(dockerfile, options, &evaluated, &mut reader.seen));
+    reader.environment(dockerfile, &evaluated);
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
     reader.seen.complete.libraries = closed::is_plain(&evaluated) && reader.done.beyond == Beyond::Nothing;
@@ -207,8 +208,20 @@ impl Reader<'_> {
         }
     }
 
-    fn environment(&mut self, evaluated: &Evaluated) {
-        for set in &evaluated.env {
+    fn environment(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
+        let spared = Spared::of(dockerfile, self.options, evaluated);
+        let mut templates = inherited::templates(dockerfile, self.options, evaluated);
+        let (mut sets, mut of_loader): (Vec<&EnvSet>, Vec<&EnvSet>) =
+            evaluated.env.iter().partition(|set| set.name != LOADER_PATH);
+        if let Some(spared) = &spared {
+            of_loader = spared.env.iter().collect();
+            templates.remove(LOADER_PATH);
+            templates.extend(spared.templates.clone());
+            self.notes.push(spared.note.clone());
+        }
+        self.seen.of_base.env_templates = templates;
+        sets.extend(of_loader);
+        for set in sets {
             let evidence = self.leaf(std::iter::once(set.value_span).chain(set.origins.iter().copied()));
             let (value, state) = match &set.value {
                 Resolved::Known { value, .. } => (Ok(value.clone()), known(value)),
@@ -269,8 +282,12 @@ impl Reader<'_> {
             }
             BaseKind::Scratch | BaseKind::Invalid(_) | BaseKind::Unresolved => false,
         };
-        let notes =
-            interpreter::choose(&mut self.seen, &self.done.homes, evaluated.folder.as_ref(), own_torch, knowledge);
+        let programs = Started::of(self.dockerfile, evaluated).programs();
+        let runs = evaluated.runs.iter().filter_map(|run| self.dockerfile.instructions.get(run.instruction));
+        let links = |text: &&str| text.contains("ln ") || text.contains("update-alternatives");
+        let links: Vec<&str> = runs.map(|run| run.arguments.text()).filter(links).collect();
+        let at = At { folder: evaluated.folder.as_ref(), programs: &programs, links: &links };
+        let notes = interpreter::choose(&mut self.seen, &self.done.homes, at, own_torch, knowledge);
         self.notes.extend(notes);
     }
 

@@ -19,10 +19,11 @@ use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 
-/// Programs that run what stands behind them.
-const WRAPPERS: &[&str] = &["exec", "nice", "tini", "dumb-init", "env", "time"];
-/// Shells, and the options behind which a script stands as text.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ash"];
+/// Words of the shell that start no program.
+const BUILT_IN: &[&str] =
+    &[".", ":", "cd", "echo", "exec", "export", "set", "sleep", "source", "test", "true", "ulimit"];
+/// Folders of programs of the system.
+const OF_SYSTEM: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// The variable that names folders that are looked into before those of the Python itself.
 const FOLDERS: &str = "PYTHONPATH";
 
@@ -55,6 +56,16 @@ impl Home {
 /// Where the packages lie that lie elsewhere.
 pub(super) type Homes = BTreeMap<FactId, Home>;
 
+/// Where the program of an image starts, and what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    pub(super) folder: &'a str,
+    /// The programs that ENTRYPOINT and CMD come to, as they are written.
+    pub(super) programs: &'a [String],
+    /// Texts of RUN that make links.
+    pub(super) links: &'a [&'a str],
+}
+
 /// What is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Started {
@@ -71,7 +82,7 @@ enum Started {
 pub(super) fn choose(
     seen: &mut Observations,
     homes: &Homes,
-    folder: &str,
+    at: At<'_>,
     own_torch: bool,
     knowledge: Knowledge,
 ) -> Vec<String> {
@@ -92,7 +103,7 @@ pub(super) fn choose(
         if places.len() < 2 {
             continue;
         }
-        match visible(seen, &places, folder) {
+        match visible(seen, &places, at) {
             Some(visible) => {
                 let there = |package: &PackageSeen| visible.contains(&homes.get(&package.fact));
                 for package in seen.packages.iter().filter(|package| of(package) && !there(package)) {
@@ -154,7 +165,7 @@ fn alike(seen: &Observations, homes: &Homes, of: &dyn Fn(&PackageSeen) -> bool) 
 fn visible<'h>(
     seen: &Observations,
     places: &BTreeSet<Option<&'h Home>>,
-    folder: &str,
+    at: At<'_>,
 ) -> Option<BTreeSet<Option<&'h Home>>> {
     let environments: BTreeSet<&str> = places
         .iter()
@@ -164,7 +175,7 @@ fn visible<'h>(
         })
         .collect();
     let words = parted(&seen.of_base.start_words);
-    let started = started(seen, &environments, &words, folder);
+    let started = started(seen, &environments, &words, at);
     let flat = places.iter().filter_map(|home| match home {
         Some(Home::Folder(folder)) => Some((*home, folder.as_str())),
         _ => None,
@@ -177,7 +188,7 @@ fn visible<'h>(
         }
     }
     // A script sees the folder that it lies in, and may be told of others.
-    if flat.iter().any(|(_, own)| below(folder, own).is_some() || words.iter().any(|word| word.contains(own)))
+    if flat.iter().any(|(_, own)| below(at.folder, own).is_some() || words.iter().any(|word| word.contains(own)))
         || path.contains('?')
     {
         return None;
@@ -218,33 +229,38 @@ fn value(seen: &Observations, name: &str) -> String {
 }
 
 /// What the words of ENTRYPOINT and CMD start, with PATH as the image has it.
-fn started(seen: &Observations, environments: &BTreeSet<&str>, words: &[String], folder: &str) -> Started {
-    let by_path = |word: &String| {
-        let path = absolute(folder, word.rsplit_once('=').map_or(word.as_str(), |(_, value)| value));
+fn started(seen: &Observations, environments: &BTreeSet<&str>, words: &[String], at: At<'_>) -> Started {
+    let by_path = |word: &str| {
+        let path = absolute(at.folder, word.rsplit_once('=').map_or(word, |(_, value)| value));
         environments.iter().find(|own| below(&path, own).is_some_and(|rest| rest.starts_with("bin/"))).copied()
     };
-    let named: BTreeSet<&str> = words.iter().filter_map(by_path).collect();
+    let named: BTreeSet<&str> = words.iter().filter_map(|word| by_path(word)).collect();
     match named.iter().collect::<Vec<_>>().as_slice() {
         [] => {}
         [one] => return Started::Environment((**one).to_owned()),
         _ => return Started::Unknown,
     }
     let path = value(seen, "PATH");
-    let on_path = path.split(':').find_map(|part| {
-        environments.iter().find(|own| part.trim_end_matches('/').strip_suffix("/bin") == Some(**own)).copied()
+    let first = path.split(':').find_map(|part| {
+        let part = part.trim_end_matches('/');
+        let own = environments.iter().find(|own| part.strip_suffix("/bin") == Some(**own));
+        // What the base has on its PATH stands where that is named, and there the Python of the image.
+        own.map(|own| Some(*own)).or_else(|| (part.is_empty() || OF_SYSTEM.contains(&part)).then_some(None))
     });
-    let plain = |word: &&String| {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        !word.starts_with('-') && !WRAPPERS.contains(&name) && !SHELLS.contains(&name) && !word.contains('=')
-    };
-    let program = words.iter().find(plain).map(String::as_str);
-    let project = absolute(folder, ".venv");
-    match (program, on_path) {
+    let on_path = first.flatten();
+    let python = at.programs.iter().find(|program| is_python(program));
+    let program = python.or_else(|| at.programs.iter().find(|program| !BUILT_IN.contains(&program.as_str())));
+    let project = absolute(at.folder, ".venv");
+    let links_python =
+        || at.links.iter().any(|text| environments.iter().any(|own| text.contains(&format!("{own}/bin/python"))));
+    match (program.map(String::as_str), on_path) {
         (Some("uv" | "uvx" | "poetry" | "pipenv" | "pdm" | "conda" | "mamba" | "micromamba"), _) => {
-            let own = environments.contains(project.as_str()) && program == Some("uv");
+            let own = environments.contains(project.as_str()) && program.is_some_and(|program| program == "uv");
             if own { Started::Environment(project) } else { Started::Unknown }
         }
-        (Some(python), _) if python.contains('/') && is_python(python) => Started::Own,
+        // Another name may lead to the Python of an environment.
+        (Some(python), None) if is_python(python) && links_python() => Started::Unknown,
+        (Some(python), _) if python.starts_with('/') && is_python(python) => Started::Own,
         (_, Some(own)) => Started::Environment(own.to_owned()),
         (Some(python), None) if is_python(python) && path != "?" => Started::Own,
         (Some(_) | None, None) => Started::Unknown,

@@ -13,7 +13,7 @@ use crate::shell::Word;
 /// No image keeps more of them.
 pub(super) const MOST: usize = 512;
 /// Commands that put files where their last argument says.
-const MOVERS: &[&str] = &["cp", "install", "ln", "mv", "rsync"];
+const MOVERS: &[&str] = &["cp", "install", "mv", "rsync"];
 /// Commands that unpack.
 const UNPACKERS: &[&str] = &["7z", "bsdtar", "cpio", "tar", "unzip"];
 /// Commands that fetch.
@@ -114,6 +114,7 @@ mod tests {
             "pip install nvidia-cudnn-cu12",
             "rm -rf /m/libcudnn.so.8",
             "ls cudnn",
+            "ln -s /usr/lib/libcudnn.so.8 /usr/lib/libcudnn.so",
             "ldconfig",
             "export CUDNN=/opt/cudnn",
             "curl --version",

@@ -1,37 +1,52 @@
 //! What a stage for tests or builds sets for itself: a file may end in one, and what would ship stands in front of it.
 
+use std::collections::BTreeMap;
+
 use crate::cuda::is_stub_directory;
 use crate::cuda::library_path;
 use crate::dockerfile::BaseEnv;
 use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EnvSet;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::Lookup;
-use crate::fact::Observations;
+use crate::extract::inherited;
+use crate::fact::EnvTemplate;
 use crate::knowledge::Knowledge;
 
 /// The variable by which such a stage finds the stub of libcuda, where no driver is.
-const LOADER_PATH: &str = "LD_LIBRARY_PATH";
+pub(super) const LOADER_PATH: &str = "LD_LIBRARY_PATH";
 
-/// Notes what the shipped stage sets for its tests or builds alone; gives what is said of it.
-pub(super) fn note(
-    dockerfile: &Dockerfile,
-    options: &EvaluateOptions,
-    evaluated: &Evaluated,
-    seen: &mut Observations,
-) -> Option<String> {
-    let set = evaluated.env(LOADER_PATH)?;
-    let (_, fact) = seen.env.get(LOADER_PATH)?;
-    if dockerfile.stages.len() < 2 || !names_stubs(dockerfile, options)? {
-        return None;
+/// The loader path of what would ship, where a stage for tests or builds puts stubs on its own.
+pub(super) struct Spared {
+    /// How it is set in front of that stage, where it is.
+    pub(super) env: Vec<EnvSet>,
+    /// How that value builds on the environment of the base image, where it cannot be told.
+    pub(super) templates: BTreeMap<String, EnvTemplate>,
+    /// What is said of it.
+    pub(super) note: String,
+}
+
+impl Spared {
+    /// That of a shipped stage that names the stubs for its tests or builds alone.
+    pub(super) fn of(dockerfile: &Dockerfile, options: &EvaluateOptions, evaluated: &Evaluated) -> Option<Self> {
+        let set = evaluated.env(LOADER_PATH)?;
+        if dockerfile.stages.len() < 2 || !names_stubs(dockerfile, options)? {
+            return None;
+        }
+        let (own, purpose) = own_stages(dockerfile, evaluated, options.knowledge)?;
+        let bare = without(dockerfile, &own);
+        if !own.contains(&set.stage) || names_stubs(&bare, options)? {
+            return None;
+        }
+        let name = dockerfile.stages.get(set.stage)?.name.as_deref()?;
+        let note =
+            format!("the stubs on the loader path of stage `{name}` are its own: by its name it is for {purpose}");
+        let before = bare.evaluate(options).ok()?;
+        let mut templates = inherited::templates(&bare, options, &before);
+        templates.retain(|name, _| name == LOADER_PATH);
+        Some(Self { env: before.env.into_iter().filter(|set| set.name == LOADER_PATH).collect(), templates, note })
     }
-    let (own, purpose) = own_stages(dockerfile, evaluated, options.knowledge)?;
-    if !own.contains(&set.stage) || names_stubs(&without(dockerfile, &own), options)? {
-        return None;
-    }
-    seen.of_base.of_tests.push(*fact);
-    let name = dockerfile.stages.get(set.stage)?.name.as_deref()?;
-    Some(format!("the stubs on the loader path of stage `{name}` are its own: by its name it is for {purpose}"))
 }
 
 /// The last stages of a chain, where they are named as being for tests or builds and another stage of the file may ship in

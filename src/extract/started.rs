@@ -88,30 +88,50 @@ impl<'a> Started<'a> {
 
     /// The commands that a container starts with, as far as ENTRYPOINT and CMD say it.
     pub(super) fn commands(&self) -> Vec<String> {
+        commands(&self.argv())
+    }
+
+    /// The programs of these commands, as they are written.
+    pub(super) fn programs(&self) -> Vec<String> {
+        programs(&self.argv())
+    }
+
+    fn argv(&self) -> Vec<String> {
         // An ENTRYPOINT that is a text leaves its CMD out; `ENTRYPOINT []` is none.
         let entrypoint = self.entrypoint.map(|said| said.argv()).unwrap_or_default();
         let text = self.entrypoint.is_some_and(|said| said.instruction.json.is_none());
         let command = self.command.filter(|_| !text).map(|said| said.argv()).unwrap_or_default();
-        commands(&[entrypoint, command].concat())
+        [entrypoint, command].concat()
     }
+}
+
+/// The programs that the words of a container come to, as they are written.
+fn programs(argv: &[String]) -> Vec<String> {
+    let own = |command: &shell::Command| {
+        let word = command.words.first().filter(|_| !command.conditional && command.program().is_some())?;
+        Some(word.known().unwrap_or(&word.raw).to_owned())
+    };
+    parsed(argv).iter().filter_map(own).collect()
+}
+
+/// The commands of a shell that does what the words say.
+fn parsed(argv: &[String]) -> Vec<shell::Command> {
+    let quoted: Vec<String> = argv.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let text = quoted.join(" ");
+    if text.len() > LONGEST { Vec::new() } else { shell::script_commands(&Mapped::whole(&text, 0)) }
 }
 
 /// The commands that the words of a container come to, each on one line with blanks between its words and the program by its
 /// name; a blank in a word has a backslash in front. Programs that run another, as `tini` and `sh -c` do, are left out, and
 /// so is what may not run.
 pub(super) fn commands(argv: &[String]) -> Vec<String> {
-    let quoted: Vec<String> = argv.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    let text = quoted.join(" ");
-    if text.len() > LONGEST {
-        return Vec::new();
-    }
     let told = |command: &shell::Command| {
         let program = command.program().filter(|_| !command.conditional)?.to_owned();
         let rest = command.words.iter().skip(1).map(|word| word.known().unwrap_or(&word.raw).to_owned());
         let words: Vec<String> = std::iter::once(program).chain(rest).map(|word| on_one_line(&word)).collect();
         Some(words.join(" "))
     };
-    shell::script_commands(&Mapped::whole(&text, 0)).iter().filter_map(told).collect()
+    parsed(argv).iter().filter_map(told).collect()
 }
 
 fn on_one_line(word: &str) -> String {

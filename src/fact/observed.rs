@@ -174,9 +174,6 @@ pub struct OfBase {
     /// Texts beside the Dockerfile that instructions read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<BroughtText>,
-    /// Variables that a stage for tests or builds sets for itself, on top of the stage that would ship.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub of_tests: Vec<FactId>,
 }
 
 /// GPU code of one library.

@@ -193,7 +193,6 @@ impl Observations {
         let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
         let code = code.chain(self.build_asks.iter().map(|ask| ask.fact));
         let code = code.chain(self.of_base.arch_lists.iter().map(|list| list.fact));
-        let code = code.chain(self.of_base.of_tests.iter().copied());
         let code = code.chain(self.of_base.unknown_wheels.iter().map(|(_, fact)| *fact));
         let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
         all.into_iter().all(|fact| self.facts.has(fact))

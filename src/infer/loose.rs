@@ -13,9 +13,9 @@ const WILD: [char; 3] = ['*', '?', '['];
 pub(super) enum Hold {
     /// Not at all.
     No,
-    /// It fills a folder that the loader looks into.
+    /// It fills a folder that the loader looks into, or is about the library by its name.
     Fills,
-    /// Its name says so.
+    /// It is a file, an archive or a folder of the loader that bears its name.
     Named,
 }
 
@@ -37,15 +37,19 @@ pub(super) fn holds(loose: &LooseSeen, soname: &str, searched: &[String]) -> Hol
         return Hold::No;
     }
     let lower = path.to_ascii_lowercase();
-    if lower.contains(word(soname)) && goes_with(name, soname) {
-        return Hold::Named;
-    }
+    let named = lower.contains(word(soname)) && goes_with(name, soname);
     let fills = loose.to.as_deref().is_some_and(|to| searched.iter().any(|own| own == to) || is_of_toolkit(to));
-    if fills && (wild || !name.contains('.') || is_archive(name)) { Hold::Fills } else { Hold::No }
+    let full = wild || !name.contains('.') || is_archive(name);
+    match (named, fills && full) {
+        // A folder, or a script, of that name may be about it and hold none.
+        (true, within) if within || wild || is_archive(name) => Hold::Named,
+        (false, false) => Hold::No,
+        _ => Hold::Fills,
+    }
 }
 
 /// Whether a pattern may mean the file of a library, or of a version of it.
-pub(super) fn may_mean(pattern: &str, soname: &str) -> bool {
+fn may_mean(pattern: &str, soname: &str) -> bool {
     let head = pattern.split(WILD).next().unwrap_or_default();
     let tail = pattern.rsplit(WILD).next().unwrap_or_default();
     (soname.starts_with(head) || is_file_of(head, soname)) && soname.ends_with(tail)
@@ -104,10 +108,11 @@ mod tests {
             ("/x/mine.so", "/usr/lib/libcudnn.so.8", Hold::Named),
             ("https://a.b/cudnn-linux-x86_64-8.9.7.29_cuda11-archive.tar.xz", "", Hold::Named),
             ("https://a.b/cudnn-11.2-linux-x64-v8.1.0.77.tgz?x=1", "", Hold::Named),
-            ("./install_cudnn.sh", "", Hold::Named),
             ("cudnn/lib64/", toolkit, Hold::Named),
             ("cudnn.tgz", "/opt", Hold::Named),
             ("libs/", lib, Hold::Fills),
+            ("./install_cudnn.sh", "", Hold::Fills),
+            ("docs/cudnn", "/docs/cudnn", Hold::Fills),
             ("libs/*", "/usr/local/lib", Hold::Fills),
             ("libs", "/usr/local/cuda-11.8", Hold::Fills),
             ("libs.tar.gz", "/usr/local/cuda/targets/x86_64-linux/lib", Hold::Fills),

@@ -1,10 +1,11 @@
 //! Libraries of a CUDA base that commands take away again: with their packages, or with the folder of the toolkit.
 
+use globset::Glob;
+
 use crate::cuda::CudaVersion;
 use crate::cuda::TOOLKIT_ROOT;
 use crate::fact::Manager;
 use crate::fact::Observations;
-use crate::infer::loose::may_mean;
 use crate::infer::loose::word;
 use crate::knowledge::Knowledge;
 
@@ -83,10 +84,16 @@ fn of_path(path: &str, soname: &str, cuda: CudaVersion) -> Left {
     };
     match (holds(inside), holds(folder)) {
         (true, _) => Left::Nothing,
-        (false, true) if name.contains('*') && may_mean(name, soname) => Left::Nothing,
-        (false, true) if name == soname => Left::Nothing,
+        (false, true) if means(name, soname) => Left::Nothing,
+        // The file that the name of the library leads to has a version that is not known.
+        (false, true) if means(name, &format!("{soname}.0")) => Left::Perhaps,
         _ => Left::All,
     }
+}
+
+/// Whether a name in a command is that of a file, or a pattern that means it.
+fn means(name: &str, file: &str) -> bool {
+    name == file || Glob::new(name).is_ok_and(|glob| glob.compile_matcher().is_match(file))
 }
 
 #[cfg(test)]
@@ -118,6 +125,13 @@ mod tests {
             ("/usr/local/cuda/lib64/stubs", Left::All),
             ("/usr/local/cuda/lib64/*.a", Left::All),
             ("/usr/local/cuda/lib64/libcufft*", Left::All),
+            ("/usr/local/cuda/lib64/*_static*", Left::All),
+            ("/usr/local/cuda/lib64/lib*_static.a", Left::All),
+            ("/usr/local/cuda/lib64/lib*.so*", Left::Nothing),
+            ("/usr/local/cuda/lib64/libcublas.so.11", Left::Nothing),
+            ("/usr/local/cuda/lib64/libcublas.so.11.*", Left::Perhaps),
+            ("/usr/local/cuda/lib64/libcublas.so", Left::All),
+            ("/usr/local/cuda/lib64/libcublas[", Left::All),
             ("/usr/local/cudalike", Left::All),
             ("/etc/ld.so.conf.d/x.conf", Left::All),
         ] {

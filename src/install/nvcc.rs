@@ -12,7 +12,7 @@ use crate::source::Span;
 /// Variables whose options stand in front of those of the command line, and behind them.
 const PREPENDED: &str = "NVCC_PREPEND_FLAGS";
 const APPENDED: &str = "NVCC_APPEND_FLAGS";
-/// Variables of the environment in which makefiles look for options of the compiler.
+/// Variables in which makefiles look for options of the compiler.
 const OF_MAKEFILES: &[&str] = &["CUDA_NVCC_FLAGS", "NVCCFLAGS", "NVCC_FLAGS", "NVCC_GENCODE"];
 /// How a makefile is called.
 const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
@@ -99,9 +99,12 @@ pub(super) fn through_make(command: &Command, folder: &str, around: &Around<'_>)
     let given = command.words.iter().skip(1).filter_map(|word| Some((word.known()?.split_once('=')?, word.span)));
     let given: Vec<((&str, &str), Span)> = given.filter(|((name, _), _)| !name.starts_with('-')).collect();
     for ((name, value), span) in &given {
-        if let Some(found) = options(&part(value, *span, true), name) {
+        let Some(found) = options(&part(value, *span, true), name) else { continue };
+        if OF_MAKEFILES.contains(name) {
             return Some(found);
         }
+        let reason = format!("whether the makefile reads {name} is not known");
+        return Some(Compiled { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
     }
     let of_environment = |name: &&&str| given.iter().all(|((own, _), _)| *own != **name);
     for name in OF_MAKEFILES.iter().filter(of_environment) {
@@ -178,6 +181,8 @@ mod tests {
                 "80 90 | ",
             ),
             ("make NVCCFLAGS='-O3 -arch=sm_60' all", "60 | 60"),
+            ("make FOO='-gencode arch=compute_70,code=sm_70' test", "whether the makefile reads FOO is not known"),
+            ("make CUDA_ARCH=-arch=sm_70", "whether the makefile reads CUDA_ARCH is not known"),
         ] {
             assert_eq!(last(text), expected, "{text}");
         }

@@ -47,8 +47,6 @@ struct Doubt {
 pub struct Doubts {
     sought: BTreeMap<String, Doubt>,
     shared: BTreeMap<String, Shared>,
-    /// The places of the hosts of each pool that told first that it depends.
-    differing: BTreeMap<String, Vec<usize>>,
 }
 
 impl Doubts {
@@ -60,7 +58,7 @@ impl Doubts {
     /// The same for hosts of the pools that are others than they were.
     #[must_use]
     pub fn on_other_hosts(&self) -> Self {
-        Self { sought: self.sought.clone(), shared: BTreeMap::new(), differing: BTreeMap::new() }
+        Self { sought: self.sought.clone(), shared: BTreeMap::new() }
     }
 
     /// Takes what the hosts of a pool are known to have in common.
@@ -71,18 +69,6 @@ impl Doubts {
     /// Keeps it for the next image on the same hosts.
     pub fn keep(&mut self, pool: &str, shared: Shared) {
         self.shared.insert(pool.to_owned(), shared.for_others());
-    }
-
-    /// Whether it certainly depends on the node of a pool; not where that takes more than asking its hosts until two of
-    /// them differ. Pairs are those of [`verdicts`](crate::start::verdicts).
-    pub fn depends(
-        &mut self,
-        pool: &str,
-        pairs: &[(&ImageFacts, &Host)],
-        shared: &mut Shared,
-        knowledge: Knowledge,
-    ) -> bool {
-        depends(pairs, shared, self.differing.entry(pool.to_owned()).or_default(), knowledge)
     }
 
     /// Whether nothing of what is sought on a pool can come of this; not where that takes more than asking its hosts.
@@ -145,23 +131,6 @@ pub fn is_open<'a>(
     open
 }
 
-/// Whether one of the components that count ends otherwise on one host than on another, and none fails on every host; of a
-/// pool with few hosts nothing is said. The places of the hosts that tell it are put into `first`, and asked first the
-/// next time.
-fn depends(pairs: &[(&ImageFacts, &Host)], shared: &mut Shared, first: &mut Vec<usize>, knowledge: Knowledge) -> bool {
-    let wide = pairs.len() > FEW;
-    shared.wide = wide;
-    let mut found = false;
-    for name in names(pairs).into_iter().filter(|_| wide) {
-        let met = Asking { pairs, name, knowledge }.met(Met::differ, first, shared);
-        if met.is_failure() {
-            return false;
-        }
-        found |= met.differ();
-    }
-    found
-}
-
 /// Which fates have been met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Met {
@@ -177,11 +146,6 @@ impl Met {
             Fate::Fails(_) => self.fails = true,
             Fate::Undetermined => self.open = true,
         }
-    }
-
-    /// Whether more than one.
-    const fn differ(self) -> bool {
-        (self.starts && self.fails) || (self.open && (self.starts || self.fails))
     }
 
     /// Whether all of them are failures.

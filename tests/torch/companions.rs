@@ -252,7 +252,7 @@ fn an_extra_or_a_condition_may_bring_a_companion() {
 fn what_brings_torchvision_replaces_torch() {
     let first = format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu121\n");
     let both = format!("{PY311}RUN pip install torch==2.3.1 torchvision==0.18.1 --index-url {WHL}/cu121\n");
-    for name in ["fastai", "segmentation-models-pytorch", "lpips", "effdet"] {
+    for name in ["segmentation-models-pytorch", "lpips", "effdet"] {
         check(
             &[
                 (format!("{first}RUN pip install {name}"), "2.15.0 13.2"),

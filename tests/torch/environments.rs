@@ -25,6 +25,14 @@ fn the_environment_of_the_program_decides() {
             (format!("{both}CMD [\"/opt/v/bin/python\", \"a.py\"]"), "2.15.0 13.2"),
             (format!("{both}CMD . /opt/v/bin/activate && python a.py"), "2.15.0 13.2"),
             (format!("{both}{path}{python}"), "2.15.0 13.2"),
+            // Behind the folders of the base, or beside a Python that is named in full.
+            (format!("{both}ENV PATH=$PATH:/opt/v/bin\n{python}"), "2.4.0 12.1"),
+            (format!("{both}ENV PATH=/usr/local/bin:/opt/v/bin\n{python}"), "2.4.0 12.1"),
+            (format!("{both}{path}CMD cd /srv && /usr/local/bin/python3 a.py"), "2.4.0 12.1"),
+            (format!("{both}CMD cd /srv && python3 a.py"), "2.4.0 12.1"),
+            (format!("{both}CMD sleep 5; python3 -m a"), "2.4.0 12.1"),
+            (format!("{both}CMD [\"timeout\", \"10\", \"python3\", \"a.py\"]"), "2.4.0 12.1"),
+            (format!("{both}CMD [\"gosu\", \"app\", \"python3\", \"a.py\"]"), "2.4.0 12.1"),
             (format!("{both}{path}CMD [\"bash\", \"run.sh\"]"), "2.15.0 13.2"),
             (format!("{both}{path}"), "2.15.0 13.2"),
             (format!("{turned}CMD [\"/opt/v/bin/python\", \"a.py\"]"), "2.4.0 12.1"),
@@ -76,6 +84,7 @@ fn where_the_program_is_not_told_neither_is_the_environment() {
             (format!("{both}CMD [\"bash\", \"run.sh\"]"), "? ?"),
             (format!("{both}CMD [\"/app/run\"]"), "? ?"),
             (format!("{both}CMD [\"supervisord\"]"), "? ?"),
+            (format!("{both}RUN ln -sf /opt/v/bin/python /usr/local/bin/python\nCMD [\"python\", \"a.py\"]"), "? ?"),
             (both.clone(), "? ?"),
             (format!("{both}RUN python -m venv /opt/w\nCMD /opt/v/bin/python a.py & python b.py"), "2.15.0 13.2"),
             // Each has the same, or one alone has any.

@@ -55,12 +55,7 @@ impl Subject<'_> {
         Said::plain(seen(found, !conf.is_unknown())).on(fact.or(Some(conf.id)))
     }
 
-    /// Whether a stage for tests or builds sets a variable for itself.
-    fn is_of_tests(&self, name: &str) -> bool {
-        self.seen.is_some_and(|all| all.env.get(name).is_some_and(|(_, fact)| all.of_base.of_tests.contains(fact)))
-    }
-
-    /// Directories of stubs that the loader looks into, without those that a stage for tests or builds names for itself.
+    /// Directories of stubs that the loader looks into.
     fn stub_paths(&self) -> Said {
         let image = self.image;
         let path = image.env.get(LOADER_PATH);
@@ -69,8 +64,7 @@ impl Subject<'_> {
             return Said::plain(seen(Vec::new(), true));
         }
         let (mut found, mut fact) = (Vec::new(), None);
-        let named = path.known().into_iter().filter(|_| !self.is_of_tests(LOADER_PATH));
-        let named = named.flat_map(|path| library_path(path)).map(|directory| (directory, path.id));
+        let named = path.known().into_iter().flat_map(|path| library_path(path)).map(|directory| (directory, path.id));
         let listed = image.ld_conf.known().into_iter().flatten();
         let listed = listed.flat_map(|file| file.directories.iter().map(move |directory| (directory.as_str(), file)));
         let listed = listed.map(|(directory, file)| (directory, self.written(file).unwrap_or(image.ld_conf.id)));
