@@ -57,9 +57,8 @@ impl Candidate<'_> {
         let mut of_page = Vec::new();
         let mut others = Vec::new();
         for choice in self.choices.iter().filter(|choice| !choice.spec.is_empty()) {
-            // What is built for every CUDA that the framework is built for is taken from the index of that; for which CUDA
-            // it has builds of others no table tells.
-            let there = choice.page.is_some() || (page.is_some() && knowledge.is_built_with_torch(&choice.name));
+            // What has builds on an index of its own is taken from the one of the framework.
+            let there = choice.page.is_some() || (page.is_some() && knowledge.has_build_index(&choice.name));
             if there { &mut of_page } else { &mut others }.push(quoted(&choice.spec));
         }
         let mut lines = Vec::new();
