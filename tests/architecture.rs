@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/man.rs"]),
     ("flate2", &["layer/", "oci/archive.rs"]),
-    ("globset", &["cli/names.rs", "fleet/", "settings/"]),
+    ("globset", &["cli/names.rs", "fleet/", "infer/of_base_gone.rs", "settings/"]),
     ("hcl", &["builds/"]),
     ("indicatif", &["cli/progress.rs"]),
     ("ignore", &["cli/", "fleet/"]),

@@ -245,9 +245,6 @@ impl<'a> Stages<'a> {
             let plain = image.is_some_and(|image| knowledge.plain_image(&image.familiar()).is_some());
             reader.seen.of_base.builds_for_gpus |= !plain;
         }
-        if reader.seen.cuda_runtime.is_some() || !toolkit_copied::is_without(&reader.seen, knowledge) {
-            return;
-        }
         let bottom = self.bottom(copy);
         let own = bottom.as_ref().and_then(|(image, _)| toolkit_copied::release(image, knowledge));
         let Some(told) = toolkit_copied::told(copy, own, knowledge) else { return };
@@ -256,25 +253,24 @@ impl<'a> Stages<'a> {
             Some(_) => toolkit_copied::told(copy, None, knowledge).unwrap_or(told),
             None => told,
         };
+        let here = Origin::File { source: reader.source, span: copy.span };
+        if let Told::Release(cuda) = told {
+            for path in toolkit_copied::landing(copy, cuda, knowledge) {
+                linked::put(&mut reader.seen, path, FileKind::Present, here.clone());
+            }
+        }
+        if reader.seen.cuda_runtime.is_some() || !toolkit_copied::is_without(&reader.seen, knowledge) {
+            return;
+        }
         let span = bottom.map_or(copy.span, |(_, span)| span);
         match told {
-            Told::Release(cuda) => {
-                put_cuda(reader, cuda, [span, copy.span]);
-                for path in toolkit_copied::landing(copy, cuda, knowledge) {
-                    linked::put(
-                        &mut reader.seen,
-                        path,
-                        FileKind::Present,
-                        Origin::File { source: reader.source, span: copy.span },
-                    );
-                }
-            }
+            Told::Release(cuda) => put_cuda(reader, cuda, [span, copy.span]),
             Told::Untold => {
                 let why = Why {
                     reason: "which CUDA the libraries need that are copied there is not known".to_owned(),
                     supply: "say it as `cuda_runtime` in an image description".to_owned(),
                 };
-                let evidence = Evidence::Leaf(vec![Origin::File { source: reader.source, span: copy.span }]);
+                let evidence = Evidence::Leaf(vec![here]);
                 reader.seen.facts.add(FactKey::Requirements, Some("libraries of CUDA"), State::Unknown(why), evidence);
             }
         }

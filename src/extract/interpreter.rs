@@ -9,6 +9,7 @@ use crate::extract::install::Reader;
 use crate::extract::moves::option;
 use crate::extract::tree::absolute;
 use crate::extract::tree::below;
+use crate::extract::venv::OF_SYSTEM;
 use crate::fact::FactId;
 use crate::fact::Manager;
 use crate::fact::Observations;
@@ -22,8 +23,6 @@ use crate::shell::Word;
 /// Words of the shell that start no program.
 const BUILT_IN: &[&str] =
     &[".", ":", "cd", "echo", "exec", "export", "set", "sleep", "source", "test", "true", "ulimit"];
-/// Folders of programs of the system.
-const OF_SYSTEM: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// The variable that names folders that are looked into before those of the Python itself.
 const FOLDERS: &str = "PYTHONPATH";
 
@@ -34,6 +33,8 @@ pub(super) enum Home {
     Environment(String),
     /// A folder that packages are put into as they are.
     Folder(String),
+    /// That cannot be told.
+    Untold,
 }
 
 impl Home {
@@ -42,13 +43,14 @@ impl Home {
         Some(match self {
             Self::Environment(folder) => Self::Environment(to(folder)?),
             Self::Folder(folder) => Self::Folder(to(folder)?),
+            Self::Untold => Self::Untold,
         })
     }
 
     fn text(home: Option<&Self>) -> String {
         match home {
             Some(Self::Environment(folder) | Self::Folder(folder)) => folder.clone(),
-            None => "the Python of the image".to_owned(),
+            Some(Self::Untold) | None => "the Python of the image".to_owned(),
         }
     }
 }
@@ -100,7 +102,7 @@ pub(super) fn choose(
         if torch && own_torch {
             places.insert(None);
         }
-        if places.len() < 2 {
+        if places.len() < 2 || places.contains(&Some(&Home::Untold)) {
             continue;
         }
         match visible(seen, &places, at) {
@@ -297,8 +299,11 @@ impl Reader<'_> {
             return own.map(Home::Environment);
         }
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        let target = option(&words, "--target", "-t").filter(|_| words.contains(&"install"))?;
-        let target = absolute(&self.folder, target);
-        (!target.contains("-packages")).then_some(Home::Folder(target))
+        if let Some(target) = option(&words, "--target", "-t").filter(|_| words.contains(&"install")) {
+            let target = absolute(&self.folder, target);
+            return (!target.contains("-packages")).then_some(Home::Folder(target));
+        }
+        let of_system = self.done.environments.is_of_system(command, run.path_head.as_deref(), lookup);
+        (!of_system).then_some(Home::Untold)
     }
 }

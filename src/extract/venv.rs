@@ -11,6 +11,8 @@ use crate::install;
 use crate::shell::Command;
 use crate::shell::Word;
 
+/// Folders of programs of the system.
+pub(super) const OF_SYSTEM: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// Where uv makes the environment of a project, and the variable that says another place.
 const USUAL: &str = ".venv";
 const PROJECT: &str = "UV_PROJECT_ENVIRONMENT";
@@ -162,6 +164,22 @@ impl Environments {
             return active.or_else(|| above.find_map(|folder| made(&absolute(folder, USUAL))));
         }
         self.entered.clone().or_else(|| made(head?.strip_suffix("/bin")?))
+    }
+
+    /// Whether a command that installs into none of them certainly reaches the Python of the image: one that is found by
+    /// PATH where nothing of the image stands in front of that, or one of the system's by its path.
+    pub(super) fn is_of_system(&self, command: &Command, head: Option<&str>, lookup: &dyn Fn(&str) -> Lookup) -> bool {
+        let value = |name: &str| value(command, name, lookup);
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        if command.program() == Some("uv") {
+            return words.contains(&"--system") || value("UV_SYSTEM_PYTHON").is_some();
+        }
+        let first = words.first().copied().unwrap_or("");
+        if let Some((folder, _)) = first.rsplit_once('/') {
+            return OF_SYSTEM.contains(&folder);
+        }
+        let plain = self.entered.is_none() && value("VIRTUAL_ENV").is_none();
+        self.is_of_image(command, head, lookup) || plain && head.is_none_or(|head| OF_SYSTEM.contains(&head))
     }
 
     /// The Python that a command installs for, where it reaches an environment that was made with a named one.

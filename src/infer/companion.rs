@@ -155,9 +155,8 @@ fn stays_named(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> Th
     let place = |one: &PackageSeen| seen.facts.origins(one.fact);
     let brought = |one: &PackageSeen| together().any(|other| other.fact.0 > one.fact.0 && place(other) == place(one));
     let named = || together().filter(|one| !brought(one));
-    let first = together()
-        .find(|one| is_torch(one) || day.knowledge.torch_pins_of(&one.name).next().is_some())
-        .is_some_and(is_torch);
+    let told = |one: &PackageSeen| is_torch(one) || !day.knowledge.is_library_free(&one.name, |_| true);
+    let first = named().find(|one| told(one)).is_some_and(is_torch);
     if first && !named().any(exact) { There::Yes } else { There::Perhaps(package.name.clone()) }
 }
 

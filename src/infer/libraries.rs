@@ -38,7 +38,6 @@ use crate::infer::looks::LIBRARY_PATH;
 use crate::infer::looks::Looks;
 use crate::infer::looks::unled;
 use crate::infer::loose;
-use crate::infer::loose::Hold;
 use crate::infer::of_base_gone::Left;
 use crate::infer::of_base_gone::left;
 use crate::infer::replaced::is_fixed;
@@ -93,11 +92,11 @@ pub(super) fn needs(
         if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
             continue;
         }
-        let mut fact = |key, names: &[String], (open, least): (Option<&Why>, Hold)| {
+        let mut fact = |key, names: &[String], (open, loose): (Option<&Why>, bool)| {
             let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
-            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.looks, least)).collect();
+            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.looks, loose)).collect();
             let searched = "what is known of the component";
             let state = match open {
                 Some(why) => State::Unknown(why.clone()),
@@ -106,9 +105,9 @@ pub(super) fn needs(
             };
             facts.add_typed(key, Some(&component.name), state, evidence)
         };
-        // A folder that nobody read is no reason to take a program for one that starts.
-        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, (asked.open.as_ref(), Hold::Named));
-        let later = fact(FactKey::ComponentOpens, &asked.later, (None, Hold::Fills));
+        // The name of what nobody read is no reason to take a program for one that starts.
+        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, (asked.open.as_ref(), false));
+        let later = fact(FactKey::ComponentOpens, &asked.later, (None, true));
         found.push(Needs { component: component.name.clone(), at_start, later, falls_back: asked.falls_back });
     }
     found
@@ -246,12 +245,16 @@ pub(super) enum Says {
 }
 
 impl World<'_> {
-    /// Where a library is; `least`: what something put there has to say of itself to be one that may have it.
-    fn soname(&self, name: &str, looks: Looks, least: Hold) -> Soname {
+    /// Where a library is; `loose`: whether what was put there without a package may have it.
+    fn soname(&self, name: &str, looks: Looks, loose: bool) -> Soname {
         let files = self.files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.whole_of(name);
-        let said = files.max(self.packages(whole, looks)).max(self.base(whole)).max(self.loose(whole, least));
+        let said = files.max(self.packages(whole, looks)).max(self.base(whole)).max(if loose {
+            self.loose(whole)
+        } else {
+            Says::No
+        });
         let lacked = self.build.lacks.contains(&name);
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
@@ -391,9 +394,9 @@ impl World<'_> {
     }
 
     /// What was put there without a package.
-    fn loose(&self, soname: &str, least: Hold) -> Says {
+    fn loose(&self, soname: &str) -> Says {
         let may = self.seen.of_base.loose.iter().any(|one| {
-            loose::holds(one, soname, &self.searched) >= least && self.out_of(one.image.as_deref(), soname) != Says::No
+            loose::holds(one, soname, &self.searched) && self.out_of(one.image.as_deref(), soname) != Says::No
         });
         if may && !self.seen.complete.files { Says::Perhaps } else { Says::No }
     }

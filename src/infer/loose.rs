@@ -8,44 +8,27 @@ use crate::fact::LooseSeen;
 /// Signs of a pattern.
 const WILD: [char; 3] = ['*', '?', '['];
 
-/// How a thing that was put into an image may be or hold a library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Hold {
-    /// Not at all.
-    No,
-    /// It fills a folder that the loader looks into, or is about the library by its name.
-    Fills,
-    /// It is a file, an archive or a folder of the loader that bears its name.
-    Named,
-}
-
 /// Whether something that was put there may be or hold the library of that soname, with the folders that the loader looks
 /// into.
-pub(super) fn holds(loose: &LooseSeen, soname: &str, searched: &[String]) -> Hold {
+pub(super) fn holds(loose: &LooseSeen, soname: &str, searched: &[String]) -> bool {
     let path = loose.source.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let name = split_path(path).1;
     let target = loose.to.as_deref().map(|to| split_path(to).1);
     // The name that a file gets counts as the one that it had.
     if [Some(name), target].into_iter().flatten().any(|name| is_file_of(name, soname)) {
-        return Hold::Named;
+        return true;
     }
     let wild = name.contains(WILD);
     if name.contains(".so") && !wild {
-        return Hold::No;
+        return false;
     }
     if wild && !may_mean(name, soname) {
-        return Hold::No;
+        return false;
     }
     let lower = path.to_ascii_lowercase();
     let named = lower.contains(word(soname)) && goes_with(name, soname);
     let fills = loose.to.as_deref().is_some_and(|to| searched.iter().any(|own| own == to) || is_of_toolkit(to));
-    let full = wild || !name.contains('.') || is_archive(name);
-    match (named, fills && full) {
-        // A folder, or a script, of that name may be about it and hold none.
-        (true, within) if within || wild || is_archive(name) => Hold::Named,
-        (false, false) => Hold::No,
-        _ => Hold::Fills,
-    }
+    named || fills && (wild || !name.contains('.') || is_archive(name))
 }
 
 /// Whether a pattern may mean the file of a library, or of a version of it.
@@ -91,7 +74,7 @@ fn is_archive(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn hold(source: &str, to: &str, soname: &str) -> Hold {
+    fn hold(source: &str, to: &str, soname: &str) -> bool {
         let to = Some(to.to_owned()).filter(|to| !to.is_empty());
         let loose = LooseSeen { source: source.to_owned(), to, image: None };
         holds(&loose, soname, &["/usr/lib/x86_64-linux-gnu".to_owned(), "/usr/local/lib".to_owned()])
@@ -101,41 +84,41 @@ mod tests {
     fn names_and_folders_tell_what_may_hold_a_library() {
         let (lib, toolkit) = ("/usr/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64");
         for (source, to, expected) in [
-            ("/usr/lib/x86_64-linux-gnu/libcudnn*", lib, Hold::Named),
-            ("/usr/lib/x86_64-linux-gnu/libcudnn.so.8", lib, Hold::Named),
-            ("/x/libcudnn.so.8.9.7", "/opt", Hold::Named),
-            ("/x/libcudnn.so.8*", "/opt", Hold::Named),
-            ("/x/mine.so", "/usr/lib/libcudnn.so.8", Hold::Named),
-            ("https://a.b/cudnn-linux-x86_64-8.9.7.29_cuda11-archive.tar.xz", "", Hold::Named),
-            ("https://a.b/cudnn-11.2-linux-x64-v8.1.0.77.tgz?x=1", "", Hold::Named),
-            ("cudnn/lib64/", toolkit, Hold::Named),
-            ("cudnn.tgz", "/opt", Hold::Named),
-            ("libs/", lib, Hold::Fills),
-            ("./install_cudnn.sh", "", Hold::Fills),
-            ("docs/cudnn", "/docs/cudnn", Hold::Fills),
-            ("libs/*", "/usr/local/lib", Hold::Fills),
-            ("libs", "/usr/local/cuda-11.8", Hold::Fills),
-            ("libs.tar.gz", "/usr/local/cuda/targets/x86_64-linux/lib", Hold::Fills),
-            ("", lib, Hold::Fills),
+            ("/usr/lib/x86_64-linux-gnu/libcudnn*", lib, true),
+            ("/usr/lib/x86_64-linux-gnu/libcudnn.so.8", lib, true),
+            ("/x/libcudnn.so.8.9.7", "/opt", true),
+            ("/x/libcudnn.so.8*", "/opt", true),
+            ("/x/mine.so", "/usr/lib/libcudnn.so.8", true),
+            ("https://a.b/cudnn-linux-x86_64-8.9.7.29_cuda11-archive.tar.xz", "", true),
+            ("https://a.b/cudnn-11.2-linux-x64-v8.1.0.77.tgz?x=1", "", true),
+            ("cudnn/lib64/", toolkit, true),
+            ("cudnn.tgz", "/opt", true),
+            ("libs/", lib, true),
+            ("./install_cudnn.sh", "", true),
+            ("docs/cudnn", "/docs/cudnn", true),
+            ("libs/*", "/usr/local/lib", true),
+            ("libs", "/usr/local/cuda-11.8", true),
+            ("libs.tar.gz", "/usr/local/cuda/targets/x86_64-linux/lib", true),
+            ("", lib, true),
             // Of another library, of another major, or elsewhere.
-            ("/x/libcudnn.so.9", lib, Hold::No),
-            ("/x/libcudnn.so.9*", lib, Hold::No),
-            ("/x/libcudnn.so", lib, Hold::No),
-            ("/x/libcublas*", lib, Hold::No),
-            ("/x/*.so", lib, Hold::No),
-            ("https://a.b/cudnn-linux-x86_64-9.1.0.70_cuda12-archive.tar.xz", "", Hold::No),
-            ("app", "/app", Hold::No),
-            ("libs/", "/usr/local/bin", Hold::No),
-            ("libs/", "/usr/local/cuda/include", Hold::No),
-            ("libs/", "/usr/local/cudalike/lib", Hold::No),
-            ("run.sh", "/usr/local/lib", Hold::No),
-            ("libfoo.so.8", "/usr/local/lib", Hold::No),
-            (".", "/", Hold::No),
-            ("", "", Hold::No),
+            ("/x/libcudnn.so.9", lib, false),
+            ("/x/libcudnn.so.9*", lib, false),
+            ("/x/libcudnn.so", lib, false),
+            ("/x/libcublas*", lib, false),
+            ("/x/*.so", lib, false),
+            ("https://a.b/cudnn-linux-x86_64-9.1.0.70_cuda12-archive.tar.xz", "", false),
+            ("app", "/app", false),
+            ("libs/", "/usr/local/bin", false),
+            ("libs/", "/usr/local/cuda/include", false),
+            ("libs/", "/usr/local/cudalike/lib", false),
+            ("run.sh", "/usr/local/lib", false),
+            ("libfoo.so.8", "/usr/local/lib", false),
+            (".", "/", false),
+            ("", "", false),
         ] {
             assert_eq!(hold(source, to, "libcudnn.so.8"), expected, "{source} {to}");
         }
-        assert_eq!(hold("a/libcublas*", "/x", "libcublasLt.so.11"), Hold::Named);
-        assert_eq!(hold("a/cudnn.tgz", "/x", "libcublasLt.so.11"), Hold::No);
+        assert!(hold("a/libcublas*", "/x", "libcublasLt.so.11"));
+        assert!(!hold("a/cudnn.tgz", "/x", "libcublasLt.so.11"));
     }
 }

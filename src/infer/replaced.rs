@@ -23,7 +23,7 @@ pub(super) fn is_replaced(seen: &Observations, package: &PackageSeen, soname: &s
 
 /// Whether a library is not in the wheel that is there in the end; `gone`: whether it is not in the one that came with the
 /// package.
-fn is_gone(seen: &Observations, package: &PackageSeen, soname: &str, mut gone: bool, knowledge: Knowledge) -> bool {
+fn is_gone(seen: &Observations, package: &PackageSeen, soname: &str, gone: bool, knowledge: Knowledge) -> bool {
     let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return false };
     let wheels = match knowledge.library_wheel(&package.name) {
         Some(own) => BTreeSet::from([own.distribution]),
@@ -35,16 +35,15 @@ fn is_gone(seen: &Observations, package: &PackageSeen, soname: &str, mut gone: b
     let ordered = seen.depth == Depth::Text;
     let later: Vec<&PackageSeen> = seen.packages.iter().skip(at + 1).filter(|one| one.apart == package.apart).collect();
     // An installer looks at all that a command names together; what is listed is looked at one by one.
-    for command in later.chunk_by(|one, other| ordered && one.command == other.command) {
+    // The last that has a say decides.
+    for command in later.chunk_by(|one, other| ordered && one.command == other.command).rev() {
         if command.iter().any(|one| ordered && one.command == package.command) {
             continue;
         }
         let said: Vec<Option<bool>> =
             command.iter().map(|one| takes_its_place(package, one, soname, &wheels, knowledge)).collect();
-        if said.contains(&Some(false)) {
-            gone = false;
-        } else if said.contains(&Some(true)) {
-            gone = true;
+        if said.iter().any(Option::is_some) {
+            return !said.contains(&Some(false));
         }
     }
     gone

@@ -19,7 +19,7 @@ fn place(text: &str) -> Place {
 /// The rules of which something is found.
 fn found(text: &str) -> Vec<String> {
     let report = place(text).json(&["check", "--preview", "Dockerfile"]);
-    let findings = report["findings"].as_array().cloned().unwrap_or_default();
+    let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
     findings.iter().map(|one| one["rule"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
