@@ -344,7 +344,6 @@ fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
         "r.example/openmpi4.1.0-ubuntu20.04:{{latest-image-tag}}",
         "python:@@VERSION@@-slim",
         "python:<version>",
-        "nvcr.io/nvidia/k8s/dcgm-exporter:{{tag}}",
         "r.example/barracuda:{{tag}}",
         "r.example/app-no-cuda1:$TAG",
         "{{base}}",

@@ -109,7 +109,7 @@ fn is_chosen(name: &str, knowledge: Knowledge) -> bool {
     let mut brought = knowledge.brought_packages().iter().filter(|row| row.distribution == name);
     let mut written_over = knowledge.processor_packages().iter().filter(|row| row.same_folder);
     knowledge.framework(name).is_some_and(|row| row.variants)
-        || brought.any(|row| !knowledge.own_indexes(row.brings).is_empty())
+        || brought.any(|row| knowledge.torch_pins_of(row.brings).next().is_some())
         || written_over.any(|row| row.distribution == name || row.instead == name)
         || knowledge.torch_pins_of(name).next().is_some()
         || !knowledge.own_indexes(name).is_empty()
