@@ -41,6 +41,9 @@ pub(super) fn libraries(
     arch: &str,
     knowledge: Knowledge,
 ) -> Fact<Vec<DriverLibrary>> {
+    if let Some(none) = of_driver_image(facts, seen, knowledge) {
+        return none;
+    }
     let mut found = Vec::new();
     let mut from = Vec::new();
     for (path, file) in &seen.files {
@@ -154,6 +157,15 @@ pub(super) fn maybe_there(
     let mut open =
         seen.of_base.perhaps.iter().filter(|(path, _)| !certain(path) && name(split_path(path).1) && place(path));
     open.next().map(|(_, (reason, fact))| (reason.clone(), *fact))
+}
+
+/// That there are none for programs of the image, where it starts one that installs the driver of its node.
+fn of_driver_image(facts: &mut Facts, seen: &Observations, knowledge: Knowledge) -> Option<Fact<Vec<DriverLibrary>>> {
+    let (commands, fact) = seen.of_base.starts.as_ref()?;
+    let row = commands.iter().find_map(|command| knowledge.driver_program(command))?;
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![*fact], row: Some(&row.info) };
+    let state = State::Absent { searched: "what the image starts, which installs the driver of its node" };
+    Some(facts.add_typed(FactKey::DriverLibraries, None, state, evidence))
 }
 
 /// What a package puts into the image.

@@ -18,6 +18,7 @@ pub use crate::knowledge::library_rows::{
     ProcessorPackageRow, StubDirectoryRow, ToolkitLibraryRow,
 };
 pub use crate::knowledge::slices::MigProfileRow;
+pub use crate::knowledge::stages::DriverProgramRow;
 pub use crate::knowledge::stages::StageNameRow;
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::wheel_rows::*;

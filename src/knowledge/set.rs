@@ -217,6 +217,8 @@ whole_tables! {
     triton_compilers: TritonRow = triton_compilers;
     /// How GPUs can be divided.
     mig_profiles: MigProfileRow = mig_profiles;
+    /// Programs that install the driver of their node.
+    driver_programs: DriverProgramRow = driver_programs;
     /// Words for stages that do not ship.
     stage_names: StageNameRow = stage_names;
     /// Files in which distributions say what they were built with.

@@ -1,4 +1,4 @@
-//! What the names of stages say of them.
+//! What the names of stages, and of what an image starts, say of them.
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::RowInfo;
@@ -14,7 +14,22 @@ pub struct StageNameRow {
     pub purpose: &'static str,
 }
 
+/// A program that installs the driver of its node.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverProgramRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name: `nvidia-driver`.
+    pub program: &'static str,
+}
+
 impl Knowledge {
+    /// The row of a program that installs the driver of its node, by the command that starts it.
+    pub fn driver_program(self, command: &str) -> Option<&'static DriverProgramRow> {
+        let program = command.split(' ').next().unwrap_or(command);
+        self.driver_programs().iter().find(|row| row.program == program)
+    }
+
     /// What a stage of that name is for, where that is not to ship: `tests` of `integration-tests`.
     pub fn purpose_of_stage(self, name: &str) -> Option<&'static str> {
         let last = name.rsplit(['-', '_', '.']).next()?;
@@ -26,6 +41,15 @@ impl Knowledge {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_tells_whether_it_installs_a_driver() {
+        let installs = |command: &str| Knowledge::built_in().driver_program(command).is_some();
+        assert!(installs("nvidia-driver init") && installs("nvidia-driver"));
+        for command in ["nvidia-driver-570", "nvidia-smi", "python nvidia-driver", "", "nvidia-device-plugin"] {
+            assert!(!installs(command), "{command}");
+        }
+    }
 
     #[test]
     fn the_last_word_of_a_name_says_what_a_stage_is_for() {

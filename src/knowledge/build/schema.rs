@@ -259,6 +259,7 @@ macro_rules! every_table {
     cloud_instances: CloudInstanceRow by [name] { name: Str, provider: Str, gpu: Str, count: OptU32 }
     mig_profiles: MigProfileRow by [gpu] { gpu: Str, profiles: Strs }
     stage_names: StageNameRow by [word] { word: Str, purpose: Str }
+    driver_programs: DriverProgramRow by [program] { program: Str }
     build_files: BuildFileRow by [file] {
         file: Str, distribution: Str, pairs: Flag, name: OptStr, version: OptStr, cuda: OptStr, hundreds: Flag,
         cuda_flag: OptStr, cudnn: OptStr, rocm: Strs, xpu: Strs,
