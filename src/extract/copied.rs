@@ -255,7 +255,8 @@ impl<'a> Stages<'a> {
         };
         let here = Origin::File { source: reader.source, span: copy.span };
         if let Told::Release(cuda) = told {
-            for path in toolkit_copied::landing(copy, cuda, knowledge) {
+            let image = bottom.as_ref().map(|(image, _)| image);
+            for path in toolkit_copied::landing(copy, cuda, image, knowledge) {
                 linked::put(&mut reader.seen, path, FileKind::Present, here.clone());
             }
         }

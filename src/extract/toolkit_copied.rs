@@ -133,8 +133,14 @@ fn is_folder(source: &str) -> bool {
         || (is_own(folder) && matches!(name, "*" | "*.so" | "*.so*" | "*.so.*" | "lib*" | "lib*.so*" | "lib*.so.*"))
 }
 
-/// Where the libraries of the toolkit come to lie that a COPY brings.
-pub(super) fn landing(copy: &CopyInstruction, cuda: CudaVersion, knowledge: Knowledge) -> Vec<String> {
+/// Where the libraries of the toolkit come to lie that a COPY brings; of a folder those that the `image` at the bottom of what
+/// is copied from has by its tag.
+pub(super) fn landing(
+    copy: &CopyInstruction,
+    cuda: CudaVersion,
+    image: Option<&ImageReference>,
+    knowledge: Knowledge,
+) -> Vec<String> {
     let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
     let into = absolute(copy.workdir.as_deref().unwrap_or("/"), written);
     let into = into.trim_end_matches('/');
@@ -147,12 +153,10 @@ pub(super) fn landing(copy: &CopyInstruction, cuda: CudaVersion, knowledge: Know
             continue;
         }
         if is_folder(&source) {
-            found.extend(
-                rows_of(cuda, knowledge)
-                    .filter(|row| !row.flavour.starts_with(CUDNN))
-                    .flat_map(|row| row.sonames)
-                    .map(|name| format!("{into}/{name}")),
-            );
+            let held = rows_of(cuda, knowledge)
+                .filter(|row| !row.flavour.starts_with(CUDNN))
+                .filter(|row| image.is_some_and(|image| has(image, row.flavour, knowledge)));
+            found.extend(held.flat_map(|row| row.sonames).map(|name| format!("{into}/{name}")));
         } else if name.contains('*') {
             found.extend(soname(stem, cuda, knowledge).map(|name| format!("{into}/{name}")));
         } else if written.ends_with('/') || copy.sources.len() > 1 || !split_path(into).1.contains(".so") {
@@ -162,6 +166,13 @@ pub(super) fn landing(copy: &CopyInstruction, cuda: CudaVersion, knowledge: Know
         }
     }
     found
+}
+
+/// Whether a CUDA image has the libraries of a flavour by its tag.
+fn has(image: &ImageReference, flavour: &str, knowledge: Knowledge) -> bool {
+    let Some(tag) = image.tag().filter(|_| release(image, knowledge).is_some()) else { return false };
+    let included = knowledge.cuda_flavour(tag).is_some_and(|row| row.holds.contains(&flavour));
+    included || tag.split('-').any(|word| word == flavour) || knowledge.least_cuda_flavour() == Some(flavour)
 }
 
 /// Whether a path means a library of the toolkit that programs load.
