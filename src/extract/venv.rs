@@ -103,7 +103,7 @@ impl Environments {
     ) -> bool {
         let value = |name: &str| value(command, name, lookup);
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        if command.program() == Some("uv") && matches!(words.get(1), Some(&("sync" | "add" | "run"))) {
+        if command.program() == Some("uv") && fills_project(&words) {
             let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
             return self.is_of_project(folder, active.or_else(|| value(PROJECT)).as_deref());
         }
@@ -148,7 +148,7 @@ impl Environments {
         if !self.takes(command, folder, head, lookup) {
             return None;
         }
-        if uv && matches!(words.get(1), Some(&("sync" | "add" | "run"))) {
+        if uv && fills_project(&words) {
             let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
             return Some(absolute(folder, active.or_else(|| value(PROJECT)).as_deref().unwrap_or(USUAL)));
         }
@@ -160,7 +160,7 @@ impl Environments {
         }
         if uv {
             let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
-            let mut above = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+            let mut above = and_above(folder);
             return active.or_else(|| above.find_map(|folder| made(&absolute(folder, USUAL))));
         }
         self.entered.clone().or_else(|| made(head?.strip_suffix("/bin")?))
@@ -206,13 +206,13 @@ impl Environments {
             {
                 return None;
             }
-            let of_project = matches!(words.get(1), Some(&("sync" | "add" | "run")));
+            let of_project = fills_project(&words);
             let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
             let told = if of_project { value(PROJECT) } else { active };
             if let Some(told) = told {
                 return made(&absolute(folder, &told));
             }
-            let mut folders = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+            let mut folders = and_above(folder);
             return folders.find_map(|folder| made(&absolute(folder, USUAL)));
         }
         if first.contains('/') {
@@ -234,7 +234,7 @@ impl Environments {
     fn is_of_project(&self, folder: &str, path: Option<&str>) -> bool {
         let path = absolute(folder, path.unwrap_or(USUAL));
         let usual = path.rsplit('/').next() == Some(USUAL);
-        let mut above = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+        let mut above = and_above(folder);
         let shares = self.sharing.contains(&path)
             || usual && above.any(|folder| self.sharing.contains(&absolute(folder, USUAL)));
         self.made.contains(&path) || usual && !shares
@@ -247,9 +247,19 @@ impl Environments {
 
     /// Whether `.venv` lies in a folder or above it, where uv looks.
     fn is_above(&self, folder: &str) -> bool {
-        let mut folders = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+        let mut folders = and_above(folder);
         folders.any(|folder| self.made.contains(&absolute(folder, USUAL)))
     }
+}
+
+/// A folder, and those that it lies in.
+fn and_above(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0))
+}
+
+/// Whether uv is told to fill the environment of a project.
+fn fills_project(words: &[&str]) -> bool {
+    matches!(words.get(1), Some(&("sync" | "add" | "run")))
 }
 
 /// Whether a command installs a tool into an environment that is made for it alone.
