@@ -212,6 +212,36 @@ impl Host {
     }
 }
 
+/// The ways of one launch, and what the toolkit does there.
+type WaysOf = (Launch, Vec<(Way, Behaviour)>);
+
+/// What all hosts of a pool with one GPU and one driver have in common.
+struct Node {
+    gpu: Option<HostGpu>,
+    driver: Option<DriverVersion>,
+    kernel: Kernel,
+    driver_cuda: Option<CudaVersion>,
+    platform: String,
+    /// Under a toolkit whose check does not know the newer brands, and under one whose check does.
+    values: [RequirementHost; 2],
+}
+
+impl Node {
+    fn of(
+        pool: &Pool,
+        PoolGpu { spec, row }: PoolGpu<'_>,
+        driver: Option<DriverVersion>,
+        knowledge: Knowledge,
+    ) -> Self {
+        let wsl = pool.wsl.as_ref().is_some_and(|wsl| wsl.value);
+        let kernel = Kernel::of(driver, row.map(|row| row.class), wsl, knowledge);
+        let driver_cuda = pool.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
+        let gpu = pool.host_gpu(spec, row, kernel.branch, knowledge);
+        let values = [false, true].map(|newer| values(gpu.as_ref(), driver, driver_cuda, newer, knowledge));
+        Self { gpu, driver, kernel, driver_cuda, platform: pool.platform_of(row), values }
+    }
+}
+
 impl Pool {
     /// Every host that this pool may be.
     pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
@@ -219,22 +249,25 @@ impl Pool {
         let mut numbers = Numbers::default();
         let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
         let same_ways = (self.toolkit.is_some() || self.libnvidia_container.is_some()) && !wsl;
+        let options = Options::of(self);
+        let mut known: BTreeMap<(bool, Option<DriverVersion>), Vec<WaysOf>> = BTreeMap::new();
         for (at_gpu, gpu) in self.gpus(knowledge).into_iter().enumerate() {
             let (drivers, driver_open) = self.drivers(gpu, knowledge);
-            let mut ways: Vec<(Launch, Vec<(Way, Behaviour)>)> = Vec::new();
             for driver in &drivers {
+                let tegra = gpu.is_module();
                 // Of a toolkit that is declared they are the same with every driver.
-                if ways.is_empty() || !same_ways {
+                let ways = known.entry((tegra, driver.filter(|_| !same_ways))).or_insert_with(|| {
                     let behaving = |way: Way| {
                         let behaviour = Behaviour::of(way.versions, knowledge);
                         (way, behaviour)
                     };
                     let of_launch = |launch: &Launch| {
-                        let ways = self.ways(gpu, *driver, *launch, knowledge, as_of).into_iter();
+                        let ways = self.ways(tegra, *driver, *launch, knowledge, as_of).into_iter();
                         (*launch, ways.map(behaving).collect())
                     };
-                    ways = self.launches().iter().map(of_launch).collect();
-                }
+                    self.launches().iter().map(of_launch).collect()
+                });
+                let node = Node::of(self, gpu, *driver, knowledge);
                 let places = ways.iter().enumerate().flat_map(|(at, (launch, ways))| {
                     ways.iter().enumerate().map(move |(place, way)| ((*driver, at, place), launch, way))
                 });
@@ -242,7 +275,7 @@ impl Pool {
                     if hosts.len() == MAX_HOSTS {
                         return hosts;
                     }
-                    let mut host = self.host(gpu, *driver, *launch, way, knowledge);
+                    let mut host = self.host(&node, &options, *launch, way);
                     host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
                     host.assumed.extend(driver_open.then_some(PoolField::Driver));
                     host.assumed.extend((self.gpu.len() > 1 || gpu.is_possible()).then_some(PoolField::Gpu));
@@ -273,10 +306,11 @@ impl Pool {
 
     /// The same with these GPUs.
     pub(super) fn width_of(&self, gpus: &[PoolGpu<'_>], knowledge: Knowledge) -> usize {
-        let mut width = 0_usize;
+        let (mut width, mut known) = (0_usize, BTreeMap::new());
         for gpu in gpus {
-            let ways: usize =
-                self.launches().iter().map(|launch| self.ways(*gpu, None, *launch, knowledge, None).len()).sum();
+            let tegra = gpu.is_module();
+            let of_launch = |launch: &Launch| self.ways(tegra, None, *launch, knowledge, None).len();
+            let ways: usize = *known.entry(tegra).or_insert_with(|| self.launches().iter().map(of_launch).sum());
             width = width.saturating_add(ways.saturating_mul(self.drivers(*gpu, knowledge).0.len()));
         }
         width
@@ -286,29 +320,18 @@ impl Pool {
         self.launch.as_ref().map_or(USUAL_LAUNCHES, |launch| std::slice::from_ref(&launch.value))
     }
 
-    fn host(
-        &self,
-        PoolGpu { spec: gpu, row }: PoolGpu<'_>,
-        driver: Option<DriverVersion>,
-        launch: Launch,
-        (way, behaviour): &(Way, Behaviour),
-        knowledge: Knowledge,
-    ) -> Host {
-        let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
-        let kernel = Kernel::of(driver, row.map(|row| row.class), wsl, knowledge);
-        let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
-        let gpu = self.host_gpu(gpu, row, kernel.branch, knowledge);
-        let platform = self.platform_of(row);
+    fn host(&self, node: &Node, options: &Options, launch: Launch, (way, behaviour): &(Way, Behaviour)) -> Host {
+        let Node { gpu, driver, kernel, driver_cuda, platform, values } = node;
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
-        let values = values(gpu.as_ref(), driver, driver_cuda, behaviour.newer_brands, knowledge);
+        let values = if behaviour.newer_brands { &values[1] } else { &values[0] };
         let mut host = Host {
-            gpu,
-            driver,
+            gpu: gpu.clone(),
+            driver: *driver,
             driver_branch: kernel.branch,
-            driver_cuda,
+            driver_cuda: *driver_cuda,
             // What the pool says itself is no row's word.
             driver_row: kernel.row.filter(|_| self.driver_cuda.is_none()),
-            platform,
+            platform: platform.clone(),
             launch,
             mode: way.mode,
             devices: way.devices,
@@ -320,14 +343,14 @@ impl Pool {
             takes_compat: None,
             strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
             env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),
-            wsl,
+            wsl: self.wsl.as_ref().is_some_and(|wsl| wsl.value),
             wsl_lacks: way.wsl_lacks,
             privileged: self.privileged.as_ref().map(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             library_directory: self.library_directory.as_ref().map(|directory| directory.value.clone()),
-            options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },
+            options: Options { accept_mounts: way.accept_mounts, ..options.clone() },
             behaviour: *behaviour,
-            values,
+            values: values.clone(),
             assumed: way.assumed.clone(),
             overrides: OVERRIDES.iter().copied().filter(|field| self.span_of(*field).is_some()).collect(),
             alike: None,

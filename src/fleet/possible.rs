@@ -31,6 +31,11 @@ impl PoolGpu<'_> {
     pub(super) fn is_possible(self) -> bool {
         self.spec.is_none() && self.row.is_some()
     }
+
+    /// Whether it is that of a module.
+    pub(super) fn is_module(self) -> bool {
+        self.row.is_some_and(|row| row.class == GpuClass::Jetson)
+    }
 }
 
 /// All that a replay may see of a GPU: rows of one likeness stand for each other.

@@ -13,10 +13,8 @@ use crate::fleet::Mode;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::fleet::Runtime;
-use crate::fleet::possible::PoolGpu;
 use crate::knowledge::CompatSelection;
 use crate::knowledge::ContainerToolkitRow;
-use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::knowledge::ToolkitChange;
 use crate::knowledge::WslLibraryRow;
@@ -100,10 +98,10 @@ impl Meaning {
 }
 
 impl Pool {
-    /// The modes and toolkits that one launch may mean.
+    /// The modes and toolkits that one launch may mean, on modules or not.
     pub(super) fn ways(
         &self,
-        gpu: PoolGpu<'_>,
+        tegra: bool,
         driver: Option<DriverVersion>,
         launch: Launch,
         knowledge: Knowledge,
@@ -121,7 +119,6 @@ impl Pool {
                 assumed: Vec::new(),
             }];
         }
-        let tegra = gpu.row.is_some_and(|row| row.class == GpuClass::Jetson);
         let windows = driver.filter(|_| self.wsl.as_ref().is_some_and(|wsl| wsl.value));
         let mut ways: Vec<Way> = Vec::new();
         for versions in self.versions(driver, windows, knowledge, as_of) {
