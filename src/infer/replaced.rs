@@ -25,6 +25,12 @@ pub(super) fn is_replaced(seen: &Observations, package: &PackageSeen, soname: &s
 /// package.
 fn is_gone(seen: &Observations, package: &PackageSeen, soname: &str, gone: bool, knowledge: Knowledge) -> bool {
     let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return false };
+    let ordered = seen.depth == Depth::Text;
+    let later: Vec<&PackageSeen> = seen.packages.iter().skip(at + 1).filter(|one| one.apart == package.apart).collect();
+    // Behind it there is nothing that has a say.
+    if !gone && later.iter().all(|one| ordered && one.command == package.command) {
+        return false;
+    }
     let wheels = match knowledge.library_wheel(&package.name) {
         Some(own) => BTreeSet::from([own.distribution]),
         None => wheels_of(package, soname, knowledge),
@@ -32,8 +38,6 @@ fn is_gone(seen: &Observations, package: &PackageSeen, soname: &str, gone: bool,
     if wheels.is_empty() {
         return false;
     }
-    let ordered = seen.depth == Depth::Text;
-    let later: Vec<&PackageSeen> = seen.packages.iter().skip(at + 1).filter(|one| one.apart == package.apart).collect();
     // An installer looks at all that a command names together; what is listed is looked at one by one.
     // The last that has a say decides.
     for command in later.chunk_by(|one, other| ordered && one.command == other.command).rev() {

@@ -1,6 +1,8 @@
 //! Rows by the name that they are of: lists of packages may be as long as books, and every name in them is asked for.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::hash::Hasher;
 use std::sync::OnceLock;
 
 use crate::knowledge::Knowledge;
@@ -8,8 +10,42 @@ use crate::knowledge::rows::{
     BroughtRow, CudaLocalRow, FrameworkRow, GpuPackageRow, LibraryFreeRow, LibraryWheelRow, TorchPinRow,
 };
 
+/// A quick hash of names: those that are kept are of the tables, and nobody outside chooses them. See the `FxHash` of the
+/// Rust compiler.
+#[derive(Clone, Copy, Default)]
+struct OfName(u64);
+
+const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
+
+impl Hasher for OfName {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            self.write_u64(rest.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(FACTOR);
+    }
+
+    fn finish(&self) -> u64 {
+        // The low bits choose the place, and a product leaves them the poorest.
+        self.0 ^ self.0 >> 32
+    }
+}
+
+type Rows<R> = HashMap<&'static str, Vec<&'static R>, BuildHasherDefault<OfName>>;
+
 /// The rows of one built-in table by a name, in the order of the table.
-struct ByName<R: 'static>(OnceLock<HashMap<&'static str, Vec<&'static R>>>);
+struct ByName<R: 'static>(OnceLock<Rows<R>>);
 
 impl<R> ByName<R> {
     const fn new() -> Self {
@@ -27,7 +63,7 @@ impl<R> ByName<R> {
         let built_in = knowledge.is_built_in();
         let by_name = || {
             self.0.get_or_init(|| {
-                let mut found: HashMap<&'static str, Vec<&'static R>> = HashMap::new();
+                let mut found: Rows<R> = HashMap::default();
                 for row in rows {
                     found.entry(name_of(row)).or_default().push(row);
                 }

@@ -50,7 +50,9 @@ impl Knowledge {
 
     /// The CUDA that a distribution's name tells: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
     pub fn named_cuda(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        let digit = |name: &str| name.ends_with(|one: char| one.is_ascii_digit());
         self.cuda_names().iter().find_map(|row| {
+            distribution.strip_suffix(row.after).filter(|name| digit(name))?;
             let (name, rest) = distribution.rsplit_once(row.mark)?;
             let digits = rest.strip_suffix(row.after)?;
             let cuda = self.of_digits(digits).filter(|_| !name.is_empty())?;
