@@ -33,15 +33,27 @@ pub(super) fn search(replay: Replay<'_>) -> (Found<'_>, bool) {
         return (Found::Host, false);
     }
     let (directories, basis) = host_directories(replay);
-    let mut ends = directories.into_iter().map(|directory| in_order(replay, directory));
+    let mut ends = directories.all().iter().map(|directory| in_order(replay, directory));
     let first = ends.next().unwrap_or((Found::Host, false));
     let alike = matches!(first.0, Found::Open(_)) || ends.all(|end| end.0.same(first.0));
     if alike { first } else { (Found::Open(basis), false) }
 }
 
+/// Where the host's libraries lie in the container: in one directory, or in one of two.
+pub(super) struct Directories<'a> {
+    both: [&'a str; 2],
+    certain: bool,
+}
+
+impl<'a> Directories<'a> {
+    pub(super) fn all(&self) -> &[&'a str] {
+        if self.certain { &self.both[..1] } else { &self.both }
+    }
+}
+
 /// Where the host's libraries lie in the container, or may lie, and what tells it: the directory that the image is made
 /// for where they are mounted one by one, the node's own where CDI mounts them.
-pub(super) fn host_directories(replay: Replay<'_>) -> (Vec<&str>, Basis) {
+pub(super) fn host_directories(replay: Replay<'_>) -> (Directories<'_>, Basis) {
     let image = replay.image.library_directory.known().map(String::as_str);
     let (known, basis) = match replay.host.mode {
         Mode::Cdi | Mode::JitCdi => {
@@ -49,7 +61,8 @@ pub(super) fn host_directories(replay: Replay<'_>) -> (Vec<&str>, Basis) {
         }
         Mode::Legacy | Mode::Csv | Mode::None => (image, Basis::Image(replay.image.library_directory.id)),
     };
-    (known.map_or_else(|| replay.host.library_directories().to_vec(), |directory| vec![directory]), basis)
+    let both = known.map_or_else(|| replay.host.library_directories(), |directory| [directory; 2]);
+    (Directories { both, certain: known.is_some() }, basis)
 }
 
 /// The same where the host's libraries go into one directory.
@@ -197,8 +210,8 @@ pub(super) fn baked_above_host(replay: Replay<'_>) -> Option<&DriverLibrary> {
     let host = replay.host.driver?;
     let (directories, _) = host_directories(replay);
     let there = |library: &&DriverLibrary| match replay.host.mode {
-        Mode::Cdi | Mode::JitCdi => directories.iter().all(|one| holds(replay, one, library)),
-        _ => directories.iter().any(|one| library.packaged() || holds(replay, one, library)),
+        Mode::Cdi | Mode::JitCdi => directories.all().iter().all(|one| holds(replay, one, library)),
+        _ => directories.all().iter().any(|one| library.packaged() || holds(replay, one, library)),
     };
     let above = |library: &&DriverLibrary| {
         let version = rank(library).filter(|version| told(*version, replay.host.branch()));

@@ -45,10 +45,11 @@ impl<'a> SearchPath<'a> {
 
     /// The libcuda of the first directory that has one.
     pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
-        let (mut may_hold, basis) = cache::host_directories(replay);
-        if cache::outside(replay) || may_hold.len() < 2 {
+        let (may_hold, basis) = cache::host_directories(replay);
+        if cache::outside(replay) || may_hold.all().len() < 2 {
             return self.directories()?.find_map(|directory| in_directory(replay, directory));
         }
+        let mut may_hold = may_hold.all().to_vec();
         // The host's may lie in any of several: they are found for certain behind the last of these.
         let all = may_hold.len();
         for directory in self.directories()? {
@@ -89,8 +90,8 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     // There `ldconfig` has made the links anew.
     let (host, basis) = cache::host_directories(replay);
     let of_image = || in_directory_of_image(replay, directory).or_else(|| stub_made_reachable(replay, directory));
-    match host.as_slice() {
-        _ if cache::outside(replay) || !host.contains(&directory) => of_image(),
+    match host.all() {
+        _ if cache::outside(replay) || !host.all().contains(&directory) => of_image(),
         [_] => Some(cache::in_host_directory(replay, directory)),
         _ => of_image().map(|_| Found::Open(basis)),
     }
