@@ -134,7 +134,7 @@ pub struct Subject {
 pub enum Detail {
     /// How it ends on each pool, and nothing else.
     Fates,
-    /// The same with every scenario and every fact that is not known, and without findings.
+    /// The same with every scenario, without the words of its steps, and every fact that is not known.
     Steps,
     /// Verdicts and findings, without what they rest on.
     Verdicts,

@@ -118,7 +118,7 @@ pub(super) fn report(
             Vec::new()
         },
         scenarios: if settings.detail.steps() {
-            verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect()
+            verdict.hosts.iter().map(|host| scenario(host, builds, settings)).collect()
         } else {
             Vec::new()
         },
@@ -312,7 +312,7 @@ fn is_extension(verdict: &Verdict<'_>) -> bool {
     verdict.hosts.first().is_some_and(|host| host.component.role == Role::Extension)
 }
 
-fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> model::Scenario {
+fn scenario(host: &HostFate<'_>, builds: &[Build], settings: Settings<'_>) -> model::Scenario {
     let machine = host.host;
     let open = |field| machine.assumed.contains(&field).then(|| field_value(field, machine));
     model::Scenario {
@@ -342,11 +342,11 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
             Fate::Fails(wall) => Some(wall.outcome().name().to_owned()),
             _ => None,
         },
-        steps: host.steps.iter().map(|record| step(host, record, builds, knowledge)).collect(),
+        steps: host.steps.iter().map(|record| step(host, record, builds, settings)).collect(),
     }
 }
 
-fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: Knowledge) -> model::Step {
+fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], settings: Settings<'_>) -> model::Step {
     let build = builds.iter().find(|build| std::ptr::eq(build.image.as_ref(), host.image));
     let facts = deciding(record, host.host).into_iter().filter_map(|basis| match basis {
         Basis::Image(id) => build.map(|build| fact_id(build, id)),
@@ -357,7 +357,11 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
     model::Step {
         step: record.step.name().to_owned(),
         result: record.result.name().to_owned(),
-        text: words::step(host.replay(knowledge), record),
+        text: if settings.detail.speaks() {
+            words::step(host.replay(settings.knowledge), record)
+        } else {
+            String::new()
+        },
         facts: facts.collect(),
         cite: record.cite.0.to_owned(),
     }
