@@ -96,7 +96,10 @@ const STANDARD: &[(&str, &[&str])] = &[
     ),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
-    ("thread", &["cli/interrupt.rs", "cli/lsp/", "cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
+    (
+        "thread",
+        &["cli/interrupt.rs", "cli/lsp/", "cli/parallel.rs", "cure/crew.rs", "layer/digest.rs", "oci/helper.rs"],
+    ),
     ("time", &["cli/", "oci/"]),
 ];
 

@@ -54,7 +54,7 @@ fn round(
     let judge = Judge::new(run, subjects, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
     let least = options.fixing.least();
     let repairs: Vec<Repair> = parallel::map(run.options.jobs(), subjects, |subject| {
-        judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, least))
+        judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, judge.crew(), least))
     });
     let mut told = Vec::new();
     let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
@@ -64,7 +64,7 @@ fn round(
             // What is still to be changed after the changes of the others.
             let Some((after, sources)) = cure::follow(subject, run.sources, &texts) else { continue };
             repair = judge.with(&after, |settings, hosts| {
-                cure::repair(&after, Settings { sources: &sources, ..settings }, hosts, least)
+                cure::repair(&after, Settings { sources: &sources, ..settings }, hosts, judge.crew(), least)
             });
         }
         let barred = repair.texts.keys().filter_map(|id| {

@@ -23,6 +23,7 @@ use crate::cli::settings::Held;
 use crate::cli::streams;
 use crate::cli::texts::read_text;
 use crate::cure;
+use crate::cure::Crew;
 use crate::fleet::Fleet;
 use crate::judge;
 use crate::judge::Content;
@@ -112,6 +113,8 @@ pub(crate) struct Judge<'a> {
     run: Run<'a>,
     settings: Settings<'a>,
     hosts: BTreeMap<Option<Date>, Hosts>,
+    /// The threads that nothing else needs.
+    crew: Crew,
     /// Whether there is anything to judge.
     any: bool,
 }
@@ -125,7 +128,10 @@ impl<'a> Judge<'a> {
         let days = subjects.iter().map(|subject| as_of.or(subject.as_of));
         let days: BTreeSet<Option<Date>> = days.chain(subjects.is_empty().then_some(as_of)).collect();
         let hosts = days.into_iter().map(|as_of| (as_of, Hosts::of(Settings { as_of, ..settings }))).collect();
-        Self { run, settings, hosts, any: !subjects.is_empty() }
+        // Of what is given one by one nobody knows how many there are.
+        let (jobs, busy) = (options.jobs(), if subjects.is_empty() { usize::MAX } else { subjects.len() });
+        let crew = Crew::new(1 + jobs.saturating_sub(busy));
+        Self { run, settings, hosts, crew, any: !subjects.is_empty() }
     }
 
     /// The report without its subjects.
@@ -167,12 +173,17 @@ impl<'a> Judge<'a> {
         self.with(subject, |settings, hosts| {
             let mut judged = judge::judge_on(subject, settings, hosts);
             if self.run.options.show_fixes {
-                cure::offer(&mut judged, subject, settings, hosts);
+                cure::offer(&mut judged, subject, settings, hosts, &self.crew);
             } else if outputs::carry_edits(self.run.options) && matches!(subject.content, Content::Dockerfile { .. }) {
-                cure::offer_for_failures(&mut judged, subject, settings, hosts);
+                cure::offer_for_failures(&mut judged, subject, settings, hosts, &self.crew);
             }
             judged
         })
+    }
+
+    /// The threads that nothing else needs.
+    pub(crate) const fn crew(&self) -> &Crew {
+        &self.crew
     }
 
     /// Something that is done with a subject on the hosts of its day.

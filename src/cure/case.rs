@@ -1,9 +1,10 @@
 //! What candidates are made from: the subject, what was seen of it, and where it fails.
 
-use std::cell::OnceCell;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
 
 use crate::cure::trial::fixed;
 use crate::fact::Component;
@@ -86,10 +87,12 @@ pub(super) struct Case<'a> {
     /// The facts that are not known of it as it is.
     open: BTreeSet<String>,
     /// The subject as it was seen, once that was asked for, and what was inferred of it.
-    fixed: OnceCell<Subject>,
+    fixed: OnceLock<Subject>,
     pub(super) inferred: Inferred,
-    /// What is sought on the pools that changes are sought for, and the hosts that soonest tell that it is not there.
-    pub(super) doubts: RefCell<Doubts>,
+    /// What is sought on the pools that changes are sought for.
+    sought: Doubts,
+    /// The same with the hosts that soonest tell that it is not there: one for each who asks at a time.
+    asked: Mutex<Vec<Doubts>>,
 }
 
 impl<'a> Case<'a> {
@@ -138,15 +141,31 @@ impl<'a> Case<'a> {
             outcomes,
             somewhere,
             open,
-            fixed: OnceCell::new(),
+            fixed: OnceLock::new(),
             inferred: Inferred::default(),
-            doubts: RefCell::new(doubts),
+            sought: doubts,
+            asked: Mutex::default(),
         })
     }
 
     /// The subject as it was seen on the first platform.
     pub(super) fn fixed(&self) -> &Subject {
         self.fixed.get_or_init(|| fixed(self.subject, self.before, self.seen.clone()))
+    }
+
+    /// Asks something with what is sought and was learned of it, on the hosts of the fleet.
+    pub(super) fn asked<T>(&self, ask: impl FnOnce(&mut Doubts) -> T) -> T {
+        let all = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all().pop();
+        let mut doubts = known.unwrap_or_else(|| self.sought.anew());
+        let told = ask(&mut doubts);
+        all().push(doubts);
+        told
+    }
+
+    /// What is sought, for hosts that are others.
+    pub(super) fn sought(&self) -> Doubts {
+        self.sought.anew()
     }
 
     /// Whether what stopped it on a pool, or may have, is gone; what else there is was open before.

@@ -16,8 +16,8 @@ use crate::cure::repair::texts;
 use crate::cure::search::attempt;
 use crate::cure::search::best;
 use crate::cure::search::singles;
-use crate::cure::trial::Trials;
 use crate::cure::trial::fates;
+use crate::cure::trials::Trials;
 use crate::cure::versions::FAR;
 use crate::edit::TextEdit;
 use crate::judge;
@@ -48,12 +48,13 @@ struct First {
 pub(super) fn chains(case: &Case<'_>, tried: &[Tried], trials: &mut Trials<'_>) -> Vec<Tried> {
     let all = case.aimed().count();
     let mut found = Vec::new();
-    let mut behind = BEHIND.min(trials.left);
+    let mut behind = BEHIND.min(trials.left());
     for first in firsts(case, tried, trials) {
-        let mut own = Trials { hosts: trials.hosts, left: behind };
+        let mut own = trials.of_own(behind);
         let chain = follow(case, first, &mut own);
-        trials.left = trials.left.saturating_sub(behind - own.left);
-        behind = own.left;
+        let used = behind - own.left();
+        trials.spend(used);
+        behind -= used;
         let Some(one) = chain.and_then(|candidate| attempt(case, candidate, trials)) else { continue };
         let done = one.breaks.is_empty() && one.starts(case.aim).len() == all;
         let alone = |other: &Tried| one.starts(case.aim).iter().all(|pool| other.starts(case.aim).contains(pool));
@@ -88,18 +89,17 @@ fn firsts(case: &Case<'_>, tried: &[Tried], trials: &mut Trials<'_>) -> Vec<Firs
         framework::variants(case),
         base::candidates(case),
     ];
-    for candidate in kinds.into_iter().flat_map(|list| list.into_iter().take(ASKED)) {
-        if found.len() >= FIRSTS {
-            break;
-        }
-        if tried.iter().any(|one| one.wish == candidate.wish) {
-            continue;
-        }
-        let Some(outcome) = trials.wish(case, &candidate.wish) else { continue };
-        if let Some(subject) = outcome.subject.filter(|_| gets_further(&before, &outcome.fates)) {
-            found.push(First { candidate, subject, edits: outcome.edits });
-        }
-    }
+    let asked = kinds.into_iter().flat_map(|list| list.into_iter().take(ASKED));
+    let asked: Vec<Candidate> = asked.filter(|asked| !tried.iter().any(|one| one.wish == asked.wish)).collect();
+    let first = |candidate: &Candidate, trials: &mut Trials<'_>| {
+        let outcome = trials.wish(case, &candidate.wish)?;
+        let subject = outcome.subject.filter(|_| gets_further(&before, &outcome.fates))?;
+        Some(First { candidate: candidate.clone(), subject, edits: outcome.edits })
+    };
+    trials.each(&asked, first, |first| {
+        found.extend(first);
+        found.len() < FIRSTS
+    });
     found
 }
 
@@ -129,8 +129,9 @@ fn follow(case: &Case<'_>, first: First, trials: &mut Trials<'_>) -> Option<Cand
     let mut any = false;
     for _ in 1..LONGEST {
         let settings = Settings { sources: &sources, detail: Detail::Fates, ..case.settings };
-        let judged = judge::judge_on(&subject, settings, trials.hosts);
-        let Some(next) = Case::of(case.aim, &subject, &judged, settings, trials.hosts) else { break };
+        let hosts = trials.means.hosts;
+        let judged = judge::judge_on(&subject, settings, hosts);
+        let Some(next) = Case::of(case.aim, &subject, &judged, settings, hosts) else { break };
         let found = best(singles(&kinds, &next, trials), &next);
         let helps = |one: &Tried| one.breaks.is_empty() && !one.starts(case.aim).is_empty();
         let Some(one) = found.into_iter().find(helps) else { break };

@@ -10,7 +10,7 @@ use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
-use crate::cure::trial::Trials;
+use crate::cure::trials::Trials;
 use crate::fleet::DriverSpec;
 use crate::fleet::Mode;
 use crate::fleet::Pool;
@@ -48,13 +48,16 @@ fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<Dri
         now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
     };
     let newer: Vec<DriverVersion> = all.into_iter().filter(newer).collect();
-    let images = Trials::images(case, pool);
+    let (images, means) = (Trials::images(case, pool), trials.means);
     let mut doubt = 0;
-    let starts = |version| {
-        let hosts = with_driver(pool, version).hosts(knowledge, images.day());
-        images.start_on(&hosts, knowledge, &mut doubt)
+    let starts = |version, doubt: &mut usize| {
+        let made = means.upgraded(pool, version, images.day(), case.settings);
+        match made.of_pool(0) {
+            Some(hosts) => images.start_on(hosts, knowledge, doubt),
+            None => images.start_on(&with_driver(pool, version).hosts(knowledge, images.day()), knowledge, doubt),
+        }
     };
-    first_of_branch(&newer, starts)
+    first_of_branch(&newer, |version| starts(version, &mut doubt))
         .or_else(|| {
             first_of_branch(&newer, |version| {
                 let change = (pool.name.value.clone(), PoolChange::Driver(version));
@@ -68,10 +71,7 @@ fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<Dri
             let older: Vec<DriverVersion> = all.into_iter().filter(|version| *version < now).collect();
             let newest = |branch: &[DriverVersion]| branch.last().copied();
             let mut branches = older.chunk_by(|one, other| one.branch() == other.branch()).rev().filter_map(newest);
-            branches.find(|version| {
-                let hosts = with_driver(pool, *version).hosts(knowledge, images.day());
-                images.start_on(&hosts, knowledge, &mut 0)
-            })
+            branches.find(|version| starts(*version, &mut 0))
         })
 }
 

@@ -19,6 +19,9 @@
 //! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
 //! What would not build is told, to be done by hand.
 //!
+//! Where a [`Crew`] has threads to spare, changes are tried ahead; what is told is what one thread would tell, and so is the
+//! number of trials after which a search ends.
+//!
 //! # What is smaller
 //!
 //! The order is that of [`Cost`](kind::Cost), and [`cost_order`] tells it in words, with what each [`Kind`] changes and how
@@ -33,6 +36,7 @@ mod case;
 mod chain;
 mod compat;
 mod conda;
+mod crew;
 mod environment;
 mod extra;
 mod floating;
@@ -41,6 +45,7 @@ mod host;
 mod kind;
 mod libraries;
 mod lists;
+mod means;
 mod named;
 mod newer;
 mod offer;
@@ -52,11 +57,13 @@ mod search;
 mod split;
 mod supposed;
 mod trial;
+mod trials;
 mod usual;
 mod versions;
 mod wish;
 mod write;
 
+pub use self::crew::Crew;
 pub use self::kind::Kind;
 pub use self::kind::Safety;
 pub use self::kind::cost_order;

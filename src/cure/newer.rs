@@ -13,11 +13,11 @@ use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::framework;
 use crate::cure::framework::cuda_of;
+use crate::cure::means::Means;
 use crate::cure::search::attempt;
-use crate::cure::trial;
-use crate::cure::trial::Trials;
+use crate::cure::trials;
+use crate::cure::trials::Trials;
 use crate::fleet::Pool;
-use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::by_number;
@@ -38,14 +38,14 @@ pub(super) fn newer(
     subject: &Subject,
     judged: &model::Subject,
     settings: Settings<'_>,
-    hosts: &Hosts,
+    means: &Means<'_>,
 ) -> Option<(Tried, Vec<model::FixDrivers>)> {
     let no_code = |one: &model::Verdict| one.outcome.as_deref() == Some(Outcome::NoKernelImage.name());
     if !judged.verdicts.iter().any(no_code) {
         return None;
     }
-    let case = Case::of(Aim::Failing, subject, judged, settings, hosts)?;
-    let mut trials = Trials { hosts, left: trial::budget(subject, MOST) };
+    let case = Case::of(Aim::Failing, subject, judged, settings, means.hosts)?;
+    let mut trials = Trials::new(means, trials::budget(subject, MOST));
     let all = case.aimed().count();
     let mut found: Option<Tried> = None;
     for candidate in candidates(&case).into_iter().take(MOST) {

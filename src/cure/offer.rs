@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::cure::Crew;
 use crate::cure::Found;
 use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::Wish;
 use crate::cure::case::Aim;
+use crate::cure::means::Means;
 use crate::cure::newer::newer;
 use crate::cure::search::search;
 use crate::cure::supposed::supposed;
@@ -24,51 +26,116 @@ const MOST: usize = 8;
 /// So many where it may start without them as well, and as many for each thing that is supposed of what is not known.
 const MOST_OPEN: usize = 4;
 
+/// Something that is looked for by itself.
+#[derive(Clone, Copy)]
+enum Part {
+    Failing,
+    Newer,
+    Open,
+    Supposed,
+}
+
+/// What was found of each part.
+#[derive(Default)]
+struct Looked {
+    failing: Option<Found>,
+    newer: Option<(Tried, Vec<model::FixDrivers>)>,
+    open: Option<Found>,
+    supposed: Vec<Vec<Tried>>,
+}
+
+impl Looked {
+    fn and(&mut self, part: Self) {
+        self.failing = self.failing.take().or(part.failing);
+        self.newer = self.newer.take().or(part.newer);
+        self.open = self.open.take().or(part.open);
+        self.supposed.extend(part.supposed);
+    }
+}
+
 /// Looks for changes that cure, and gives them to the findings: to every error what cures one of its pools, to every
 /// verdict that is left open what makes it start there whatever is not known.
-pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
-    let subject = &keeping(subject);
-    if let Some(found) = offer_to_errors(judged, subject, settings, hosts) {
+pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts, crew: &Crew) {
+    let parts = [&[Part::Failing, Part::Newer][..], &[Part::Open, Part::Supposed]];
+    let asked = [has_errors(judged), judged.findings.iter().any(is_open)];
+    let asked: Vec<Part> =
+        parts.iter().zip(asked).filter(|(_, asked)| *asked).flat_map(|(parts, _)| *parts).copied().collect();
+    let mut looked = look(&asked, judged, subject, settings, hosts, crew);
+    if let Some(found) = give_to_errors(judged, &mut looked, settings) {
         note(judged, found.cut);
         judged.inspected.notes.extend(judged.split.clone());
     }
-    let open = |finding: &model::Finding| is_open(finding);
-    if judged.findings.iter().any(open) {
-        let mut found = search(Aim::Open, Kind::ALL, subject, judged, settings, hosts);
+    if let Some(mut found) = looked.open {
         found.tried.truncate(MOST_OPEN);
-        for tried in supposed(subject, judged, settings, hosts) {
+        for tried in looked.supposed {
             let known = |one: &Tried| found.tried.iter().any(|other| other.title == one.title);
             let news: Vec<Tried> = tried.into_iter().filter(|one| !known(one)).take(MOST_OPEN).collect();
             found.tried.extend(news);
         }
-        give(judged, &found, settings.sources, (&open, 3 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
+        give(judged, &found, settings.sources, (&is_open, 3 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
         note(judged, found.cut);
     }
 }
 
 /// Looks for changes that cure, and gives them to the errors alone; of the rest of the report only the smallest split.
-pub fn offer_for_failures(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
-    offer_to_errors(judged, &keeping(subject), settings, hosts);
-}
-
-/// What was found, where there is an error.
-fn offer_to_errors(
+pub fn offer_for_failures(
     judged: &mut model::Subject,
     subject: &Subject,
     settings: Settings<'_>,
     hosts: &Hosts,
-) -> Option<Found> {
-    let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
-    judged.findings.iter().any(error).then(|| {
-        let mut found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
-        let newer = newer(subject, judged, settings, hosts);
-        let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
-        found.tried.extend(newer);
-        give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
-        judged.split = found.split.take();
-        tell_drivers(judged, &found, drivers);
-        found
-    })
+    crew: &Crew,
+) {
+    let asked: &[Part] = if has_errors(judged) { &[Part::Failing, Part::Newer] } else { &[] };
+    let mut looked = look(asked, judged, subject, settings, hosts, crew);
+    give_to_errors(judged, &mut looked, settings);
+}
+
+fn is_error(finding: &model::Finding) -> bool {
+    finding.severity == "error" && !is_open(finding)
+}
+
+fn has_errors(judged: &model::Subject) -> bool {
+    judged.findings.iter().any(is_error)
+}
+
+/// What there is of some parts.
+fn look(
+    parts: &[Part],
+    judged: &model::Subject,
+    subject: &Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+    crew: &Crew,
+) -> Looked {
+    let mut looked = Looked::default();
+    if parts.is_empty() {
+        return looked;
+    }
+    let (subject, means) = (&keeping(subject), &Means::new(hosts, crew));
+    let search = |aim| Some(search(aim, Kind::ALL, subject, judged, settings, means));
+    let part = |part: &Part| match part {
+        Part::Failing => Looked { failing: search(Aim::Failing), ..Looked::default() },
+        Part::Newer => Looked { newer: newer(subject, judged, settings, means), ..Looked::default() },
+        Part::Open => Looked { open: search(Aim::Open), ..Looked::default() },
+        Part::Supposed => Looked { supposed: supposed(subject, judged, settings, means), ..Looked::default() },
+    };
+    crew.each(parts, part, |part| {
+        looked.and(part);
+        true
+    });
+    looked
+}
+
+/// What was found, where there is an error.
+fn give_to_errors(judged: &mut model::Subject, looked: &mut Looked, settings: Settings<'_>) -> Option<Found> {
+    let mut found = looked.failing.take()?;
+    let newer = looked.newer.take();
+    let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
+    found.tried.extend(newer);
+    give(judged, &found, settings.sources, (&is_error, MOST), |one| [&one.cures, &one.lifts]);
+    judged.split = found.split.take();
+    tell_drivers(judged, &found, drivers);
+    Some(found)
 }
 
 /// Says of the last change that was found which drivers it needs.

@@ -11,13 +11,33 @@ use crate::cure::case::Case;
 use crate::cure::compat;
 use crate::cure::framework;
 use crate::cure::search::attempt;
-use crate::cure::trial::Trials;
 use crate::cure::trial::fates;
+use crate::cure::trials::Trials;
 
 /// So many bases are tried with builds.
 const BASES: usize = 4;
 /// So many builds with each base.
 const BUILDS: usize = 5;
+
+/// What comes of one base with the builds.
+#[derive(Default)]
+struct Tries {
+    /// Whether it gets further than the image does.
+    further: bool,
+    /// The first pair that helps.
+    found: Option<Tried>,
+    /// Whether that helps on every pool.
+    enough: bool,
+}
+
+impl Tries {
+    /// Takes those of the next base; whether more are sought.
+    fn goes_on(&mut self, next: Self) -> bool {
+        self.enough = next.enough;
+        self.found = if next.enough { next.found } else { self.found.take().or(next.found) };
+        !self.enough
+    }
+}
 
 /// The smallest pair that helps on every pool, else the first that helps.
 pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
@@ -26,36 +46,52 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
         return None;
     }
     let before = fates(case.before);
-    let failing = case.aimed().count();
-    let mut found: Option<Tried> = None;
-    let mut further = 0;
     let compat = compat::compat(case);
-    let dropped = compat.iter().find(|one| one.wish == Wish::DropCompat).cloned();
-    let bases = base::candidates(case).into_iter().map(|base| (base, true));
-    for (base, counts) in bases.chain(compat.into_iter().map(|one| (one, false))) {
-        if counts && further == BASES {
-            continue;
-        }
-        let gets_further = trials.wish(case, &base.wish).is_some_and(|outcome| differs(&before, &outcome.fates));
-        if !gets_further {
-            continue;
-        }
-        for build in builds.iter().take(BUILDS) {
-            let pair = both(&base, build);
-            let without = || dropped.as_ref().filter(|_| counts).map(|compat| both(&pair, compat));
-            let one = match attempt(case, pair.clone(), trials) {
-                Some(one) => Some(one),
-                None => without().and_then(|three| attempt(case, three, trials)),
-            };
-            let Some(one) = one else { continue };
-            if one.breaks.is_empty() && one.helps(case.aim) == failing {
-                return Some(one);
-            }
-            found = found.or(Some(one));
-        }
-        further += usize::from(counts);
+    let dropped = compat.iter().find(|one| one.wish == Wish::DropCompat);
+    let of_base = |base: &Candidate, dropped: Option<&Candidate>, trials: &mut Trials<'_>| {
+        let gets_further = trials.ends(case, &base.wish).is_some_and(|outcome| differs(&before, &outcome.fates));
+        if gets_further { tries(case, base, &builds, dropped, trials) } else { Tries::default() }
+    };
+    let (mut all, mut further) = (Tries::default(), 0);
+    let bases = base::candidates(case);
+    trials.each(
+        &bases,
+        |base, trials| of_base(base, dropped, trials),
+        |one| {
+            further += usize::from(one.further);
+            all.goes_on(one) && further < BASES
+        },
+    );
+    if !all.enough {
+        trials.each(&compat, |one, trials| of_base(one, None, trials), |one| all.goes_on(one));
     }
-    found
+    all.found
+}
+
+/// A base that gets further with each build; without the compat library of the base where the two alone do not help.
+fn tries(
+    case: &Case<'_>,
+    base: &Candidate,
+    builds: &[Candidate],
+    dropped: Option<&Candidate>,
+    trials: &mut Trials<'_>,
+) -> Tries {
+    let all = case.aimed().count();
+    let mut found: Option<Tried> = None;
+    for build in builds.iter().take(BUILDS) {
+        let pair = both(base, build);
+        let without = || dropped.map(|compat| both(&pair, compat));
+        let one = match attempt(case, pair.clone(), trials) {
+            Some(one) => Some(one),
+            None => without().and_then(|three| attempt(case, three, trials)),
+        };
+        let Some(one) = one else { continue };
+        if one.breaks.is_empty() && one.helps(case.aim) == all {
+            return Tries { further: true, found: Some(one), enough: true };
+        }
+        found = found.or(Some(one));
+    }
+    Tries { further: true, found, enough: false }
 }
 
 /// Whether a failure ends otherwise.

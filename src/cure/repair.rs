@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::cure::Crew;
 use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
+use crate::cure::means::Means;
 use crate::cure::offer::fix;
 use crate::cure::search::search;
 use crate::cure::trial::content;
@@ -37,8 +39,8 @@ pub struct Repair {
 }
 
 /// Repairs a subject with changes that break nothing and are no less safe than `least`.
-pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: Safety) -> Repair {
-    let mut repair = Repair::default();
+pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, crew: &Crew, least: Safety) -> Repair {
+    let (mut repair, means) = (Repair::default(), Means::new(hosts, crew));
     let kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.of_image()).collect();
     let mut sources = settings.sources.clone();
     let mut now = keeping(subject);
@@ -48,7 +50,7 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
         if !judged.findings.iter().any(|finding| finding.severity == "error") {
             break;
         }
-        let found = search(Aim::Failing, &kinds, &now, &judged, settings, hosts);
+        let found = search(Aim::Failing, &kinds, &now, &judged, settings, &means);
         let may = |one: &Tried| one.safety <= least && !one.edits.is_empty() && one.breaks.is_empty();
         let wanted = |one: &Tried| {
             let mut errors = judged.findings.iter().filter(|finding| finding.severity == "error");

@@ -16,15 +16,16 @@ use crate::cure::framework;
 use crate::cure::host;
 use crate::cure::kind::Cost;
 use crate::cure::lists;
+use crate::cure::means::Means;
 use crate::cure::named;
 use crate::cure::pair;
 use crate::cure::platform;
 use crate::cure::split;
 use crate::cure::trial;
-use crate::cure::trial::Trials;
+use crate::cure::trials;
+use crate::cure::trials::Trials;
 use crate::cure::versions::FAR;
 use crate::edit::TextEdit;
-use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::report::model;
@@ -120,20 +121,20 @@ pub(super) fn search(
     subject: &Subject,
     before: &model::Subject,
     settings: Settings<'_>,
-    hosts: &Hosts,
+    means: &Means<'_>,
 ) -> Found {
-    let Some(case) = Case::of(aim, subject, before, settings, hosts) else { return Found::default() };
+    let Some(case) = Case::of(aim, subject, before, settings, means.hosts) else { return Found::default() };
     let all = case.aimed().count();
     let certain = aim == Aim::Failing;
-    let most = if certain { trial::MOST } else { trial::MOST_OPEN };
-    let mut trials = Trials { hosts, left: trial::budget(subject, most) };
+    let most = if certain { trials::MOST } else { trials::MOST_OPEN };
+    let mut trials = Trials::new(means, trials::budget(subject, most));
     let mut tried = singles(kinds, &case, &mut trials);
     let of_image = |one: &Tried| one.kind.of_image() && one.breaks.is_empty() && one.helps(aim) == all;
     if certain && !tried.iter().any(of_image) {
         tried.extend(pair::pair(&case, &mut trials));
     }
     if certain && !tried.iter().any(|one| of_image(one) && !one.compiled) {
-        tried.extend(until_enough(lists::on_other_bases(&case), &case, &mut trials));
+        tried.extend(until_enough(&lists::on_other_bases(&case), &case, &mut trials));
     }
     if certain && !tried.iter().any(of_image) {
         tried = best(tried, &case);
@@ -142,36 +143,39 @@ pub(super) fn search(
     }
     // The last resort: an old release on a newer GPU, whose code is compiled at start-up, is none.
     if certain && kinds.contains(&Kind::FrameworkVersion) && !tried.iter().any(of_image) {
-        let further = until_enough(framework::further(&case), &case, &mut trials);
+        let further = until_enough(&framework::further(&case), &case, &mut trials);
         tried.extend(further.into_iter().filter(|one| !one.compiled));
     }
     let split = if certain { split::told(&case, &tried) } else { None };
-    Found { tried: best(tried, &case), split, cut: trials.left == 0 }
+    Found { tried: best(tried, &case), split, cut: trials.left() == 0 }
 }
 
 /// Every change of some kinds that helps by itself, of each kind until one is enough.
 pub(super) fn singles(kinds: &[Kind], case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Tried> {
     let mut tried: Vec<Tried> = Vec::new();
-    for kind in kinds {
+    let of_kind = |kind: &Kind, trials: &mut Trials<'_>| {
         let candidates = candidates(*kind, case, trials);
-        tried.extend(until_enough(candidates, case, trials));
-    }
+        until_enough(&candidates, case, trials)
+    };
+    trials.each(kinds, of_kind, |found| {
+        tried.extend(found);
+        true
+    });
     tried
 }
 
-fn until_enough(candidates: Vec<Candidate>, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Tried> {
+fn until_enough(candidates: &[Candidate], case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Tried> {
     let (aim, all) = (case.aim, case.aimed().count());
     let mut tried = Vec::new();
-    for candidate in candidates {
-        let Some(one) = attempt(case, candidate, trials) else { continue };
+    let one = |candidate: &Candidate, trials: &mut Trials<'_>| attempt(case, candidate.clone(), trials);
+    trials.each(candidates, one, |one| {
+        let Some(one) = one else { return true };
         // What still hangs on a field of the pool may be cured by the next.
         let hangs = |now: &PoolFate| now.fate == "depends" && one.lifts.contains(&now.pool);
         let enough = one.breaks.is_empty() && one.helps(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
         tried.push(one);
-        if enough {
-            break;
-        }
-    }
+        !enough
+    });
     tried
 }
 

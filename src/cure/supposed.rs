@@ -8,6 +8,7 @@ use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::case::platforms_of;
 use crate::cure::case::whole;
+use crate::cure::means::Means;
 use crate::cure::search::search;
 use crate::cure::trial::as_seen;
 use crate::cure::usual::Usual;
@@ -22,7 +23,6 @@ use crate::fact::Value;
 use crate::fleet::Launch;
 use crate::judge;
 use crate::judge::Detail;
-use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::report::model;
@@ -38,10 +38,9 @@ pub(super) fn supposed(
     subject: &Subject,
     judged: &model::Subject,
     settings: Settings<'_>,
-    hosts: &Hosts,
+    means: &Means<'_>,
 ) -> Vec<Vec<Tried>> {
     let platforms = platforms_of(judged, settings);
-    let mut found = vec![under(NOTHING, subject, judged, settings, hosts, empty)];
     // What starts without a container has the files of its host.
     let contained = settings.fleet.pools.iter().any(|pool| {
         let native = pool.launch.as_ref().is_some_and(|launch| launch.value == Launch::Native);
@@ -51,9 +50,19 @@ pub(super) fn supposed(
         let seen = judge::observations(&subject.content, platform)?;
         Usual::of(&seen, platform, settings)
     });
-    if let Some(usual) = usual {
-        found.push(under(&usual.what, subject, judged, settings, hosts, |seen| usual.put(seen)));
-    }
+    let under = |what: &str, change: &dyn Fn(Observations) -> Observations| {
+        under((what, change), subject, judged, settings, means)
+    };
+    let either = |usually: &bool| match usual.as_ref().filter(|_| *usually) {
+        None => under(NOTHING, &empty),
+        Some(usual) => under(&usual.what, &|seen| usual.put(seen)),
+    };
+    let mut found = Vec::new();
+    let all: &[bool] = if usual.is_some() { &[false, true] } else { &[false] };
+    means.crew.each(all, either, |tried| {
+        found.push(tried);
+        true
+    });
     found
 }
 
@@ -69,20 +78,19 @@ fn empty(mut seen: Observations) -> Observations {
 
 /// What helps where that is so.
 fn under(
-    what: &str,
+    (what, change): (&str, &dyn Fn(Observations) -> Observations),
     subject: &Subject,
     judged: &model::Subject,
     settings: Settings<'_>,
-    hosts: &Hosts,
-    change: impl Fn(Observations) -> Observations,
+    means: &Means<'_>,
 ) -> Vec<Tried> {
     let change = |seen: Observations| Some(change(seen));
     let Some(subject) = as_seen(subject, judged, &platforms_of(judged, settings), change) else { return Vec::new() };
     let settings = Settings { detail: Detail::Fates, ..settings };
-    let then = judge::judge_on(&subject, settings, hosts);
+    let then = judge::judge_on(&subject, settings, means.hosts);
     let mut found = Vec::new();
     for aim in [Aim::Failing, Aim::Open] {
-        let tried = search(aim, Kind::ALL, &subject, &then, settings, hosts).tried;
+        let tried = search(aim, Kind::ALL, &subject, &then, settings, means).tried;
         found.extend(tried.into_iter().filter(|one| one.breaks.is_empty()).map(|one| Tried {
             settles: [one.cures, one.settles].concat(),
             narrows: [one.lifts, one.narrows].concat(),

@@ -11,8 +11,10 @@ use crate::cure::buildable::is_named;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::case::whole;
+use crate::cure::means::alone;
 use crate::cure::pretend::pretend;
 use crate::cure::search::PoolFate;
+use crate::cure::trials::Trials;
 use crate::cure::write;
 use crate::cure::write::Way;
 use crate::dockerfile::OnDemand;
@@ -21,7 +23,6 @@ use crate::fact::Observations;
 use crate::fleet;
 use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
-use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::infer::infer;
 use crate::judge;
@@ -39,30 +40,8 @@ use crate::report::model;
 use crate::report::observed::OnPlatform;
 use crate::source::SourceText;
 use crate::source::Span;
+use crate::start::Doubts;
 use crate::start::Route;
-
-/// So many trials are made for one subject that fails.
-pub(super) const MOST: usize = 400;
-/// So many for one that may fail.
-pub(super) const MOST_OPEN: usize = 120;
-
-/// So many bytes of the files that a Dockerfile asks for are read again in all trials, and so many trials are made
-/// whatever they are: lists of packages may be as long as books.
-const MOST_READ: usize = 64 << 20;
-const LEAST: usize = 50;
-
-/// How many trials are made for a subject.
-pub(super) fn budget(subject: &Subject, most: usize) -> usize {
-    let Content::Dockerfile { files, .. } = &subject.content else { return most };
-    let read: usize = files.asked().filter_map(|(_, file)| file.as_ref().ok()).map(|file| file.text.len()).sum();
-    most.min((MOST_READ / read.max(1)).max(LEAST))
-}
-
-/// Trials, counted.
-pub(super) struct Trials<'a> {
-    pub(super) hosts: &'a Hosts,
-    pub(super) left: usize,
-}
 
 /// What is asked of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +50,8 @@ enum Told {
     Fates,
     /// Those where it helps.
     Help,
+    /// Those on the pools that changes are sought for, and of these nothing but how it ends.
+    Ends,
 }
 
 /// What a trial showed.
@@ -92,16 +73,14 @@ impl Outcome {
 }
 
 impl Trials<'_> {
-    /// One trial less; whether there was one.
-    fn take(&mut self) -> bool {
-        let any = self.left > 0;
-        self.left = self.left.saturating_sub(1);
-        any
-    }
-
     /// Tries a wish in every way to write it, until one grants it.
     pub(super) fn wish(&mut self, case: &Case<'_>, wish: &Wish) -> Option<Outcome> {
         self.told(case, wish, Told::Fates)
+    }
+
+    /// The same for one who asks for nothing but how it ends on the pools that changes are sought for.
+    pub(super) fn ends(&mut self, case: &Case<'_>, wish: &Wish) -> Option<Outcome> {
+        self.told(case, wish, Told::Ends)
     }
 
     /// The same for one who asks for nothing where it helps on no pool: of such fates some may be left out.
@@ -156,7 +135,7 @@ impl Trials<'_> {
         let inferred = Inferred::default();
         let judged = |pools: &[String], detail| {
             let settings = Settings { pools, detail, ..case.settings };
-            judge::judge_sharing(subject, settings, self.hosts, &inferred, &mut case.doubts.borrow_mut())
+            case.asked(|doubts| judge::judge_sharing(subject, settings, self.means.hosts, &inferred, doubts))
         };
         let runs = whole(case.before);
         let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));
@@ -164,12 +143,13 @@ impl Trials<'_> {
             [aimed, others].map(|list| list.into_iter().map(|one| one.pool.clone()).collect::<Vec<String>>());
         let settings = Settings { pools: &aimed, detail: Detail::Steps, ..case.settings };
         let mut found = match told {
+            Told::Ends => return fates(&judged(&aimed, Detail::Fates)),
             Told::Fates => lifted(case, &judged(&aimed, Detail::Steps)),
             Told::Help => {
-                let mut doubts = case.doubts.borrow_mut();
-                let told = judge::judge_with_doubts(subject, settings, self.hosts, &inferred, &mut doubts);
-                drop(doubts);
-                lifted(case, &told)
+                let ask = |doubts: &mut Doubts| {
+                    judge::judge_with_doubts(subject, settings, self.means.hosts, &inferred, doubts)
+                };
+                lifted(case, &case.asked(ask))
             }
         };
         if !others.is_empty() && found.iter().any(|one| one.fate == "starts" || one.lifted) {
@@ -208,18 +188,21 @@ impl Trials<'_> {
                 PoolChange::Mode(mode) => pool.mode = Some(declared(*mode)),
                 PoolChange::Env(name, value) => pool.env.push(((*name).to_owned(), declared((*value).to_owned()))),
             }
-            let fleet = Fleet { pools: vec![pool], ..case.settings.fleet.clone() };
+            let fleet = alone(pool, case.settings.fleet);
             // No launch and no toolkit has every mode.
             if matches!(change, PoolChange::Mode(_))
                 && fleet::check_modes(&fleet, &SourceText::new("", ""), case.knowledge()).is_err()
             {
                 continue;
             }
-            let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
-            let hosts = Hosts::of(settings);
-            let settings = Settings { detail: Detail::Steps, ..settings };
-            let mut doubts = case.doubts.borrow().on_other_hosts();
-            let told = judge::judge_with_doubts(subject, settings, &hosts, inferred, &mut doubts);
+            let settings = Settings { fleet: &fleet, pools: &[], detail: Detail::Steps, ..case.settings };
+            let hosts = match (change, fleet.pools.first()) {
+                (PoolChange::Driver(version), Some(pool)) => {
+                    self.means.upgraded(pool, *version, settings.as_of, settings)
+                }
+                _ => Arc::new(Hosts::of(settings)),
+            };
+            let told = judge::judge_with_doubts(subject, settings, &hosts, inferred, &mut case.sought());
             for fate in lifted(case, &told) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
                     *known = fate;

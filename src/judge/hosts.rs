@@ -24,7 +24,7 @@ use crate::start::verdicts_of;
 const KEPT: usize = 2_000;
 
 /// The hosts of every pool: the same for all subjects of a run. None of a pool whose hosts are too many to keep.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hosts(Vec<Option<Vec<Host>>>);
 
 impl Hosts {
@@ -40,7 +40,8 @@ impl Hosts {
         Self(settings.fleet.pools.iter().map(of_pool).collect())
     }
 
-    fn kept(&self, at: usize) -> Option<&[Host]> {
+    /// Those of a pool by its place in the fleet; none where they are too many to keep.
+    pub fn of_pool(&self, at: usize) -> Option<&[Host]> {
         self.0.get(at)?.as_deref()
     }
 
@@ -53,7 +54,7 @@ impl Hosts {
             }
         };
         for (at, pool) in pools {
-            match self.kept(*at) {
+            match self.of_pool(*at) {
                 Some(hosts) => hosts.iter().for_each(|host| add(&host.platform)),
                 None => pool.platforms(knowledge).iter().for_each(|platform| add(platform)),
             }
@@ -73,7 +74,7 @@ impl Hosts {
         doubts: &mut Doubts,
         shared: &mut Shared,
     ) -> bool {
-        let Some(hosts) = self.kept(at) else { return false };
+        let Some(hosts) = self.of_pool(at) else { return false };
         doubts.is_hopeless(&pool.name.value, &pairs(hosts, builds), shared, knowledge)
     }
 
@@ -86,7 +87,7 @@ impl Hosts {
         settings: Settings<'_>,
         day: Option<Date>,
     ) -> Tried<'_> {
-        if let Some(hosts) = self.kept(at) {
+        if let Some(hosts) = self.of_pool(at) {
             return Tried { hosts: Cow::Borrowed(hosts), settled: Vec::new() };
         }
         let hosts = pool.hosts(settings.knowledge, day);

@@ -1,9 +1,11 @@
 //! What was inferred of one subject, for those who judge it again and again: on other pools, or in more detail.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
 
 use jiff::civil::Date;
 
@@ -29,9 +31,9 @@ type Asked = (String, Option<Date>);
 /// What was inferred of one subject, and of no other, by platform.
 #[derive(Debug, Default)]
 pub struct Inferred {
-    told: RefCell<BTreeMap<Asked, Option<Arc<Told>>>>,
+    told: Mutex<BTreeMap<Asked, Option<Arc<Told>>>>,
     /// What was seen, where that is the same on every platform.
-    alike: RefCell<Option<Arc<(Beside, Observations)>>>,
+    alike: Mutex<Option<Arc<(Beside, Observations)>>>,
 }
 
 impl Inferred {
@@ -43,13 +45,13 @@ impl Inferred {
         settings: Settings<'_>,
     ) -> Option<(Arc<Told>, Option<OnPlatform>)> {
         let asked = (platform.to_owned(), settings.as_of);
-        let known = self.told.borrow().get(&asked).cloned();
+        let known = lock(&self.told).get(&asked).cloned();
         let speaks = settings.detail.speaks();
         if let Some(known) = known.filter(|_| !speaks) {
             return known.map(|told| (told, None));
         }
         let mut beside = Beside::default();
-        let alike = self.alike.borrow().clone();
+        let alike = lock(&self.alike).clone();
         let seen = match &alike {
             Some(alike) => {
                 beside.clone_from(&alike.0);
@@ -61,14 +63,18 @@ impl Inferred {
             let images = infer(seen.as_ref(), platform, settings.as_of, settings.knowledge);
             Arc::new(Told { beside: beside.clone(), images: images.into_iter().map(Arc::new).collect() })
         });
-        self.told.borrow_mut().insert(asked, told.clone());
+        lock(&self.told).insert(asked, told.clone());
         let seen = seen.map(|seen| {
             let seen = seen.into_owned();
             if alike.is_none() && beside.alike {
-                *self.alike.borrow_mut() = Some(Arc::new((beside.clone(), seen.clone())));
+                *lock(&self.alike) = Some(Arc::new((beside.clone(), seen.clone())));
             }
             seen
         });
         Some((told?, seen.filter(|_| speaks).map(|seen| beside.on(platform, seen))))
     }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }

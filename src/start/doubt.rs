@@ -55,9 +55,10 @@ impl Doubts {
         self.sought.insert(pool.to_owned(), Doubt { sought, first: Vec::new() });
     }
 
-    /// The same for hosts of the pools that are others than they were.
+    /// The same of which nothing is known yet: for hosts of the pools that are others than they were, or for somebody who
+    /// asks at the same time.
     #[must_use]
-    pub fn on_other_hosts(&self) -> Self {
+    pub fn anew(&self) -> Self {
         Self { sought: self.sought.clone(), shared: BTreeMap::new() }
     }
 

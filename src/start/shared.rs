@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::hash::Hash;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::cuda::entries_from;
-use crate::fact::Component;
 use crate::fact::ImageFacts;
 use crate::fleet::Alike;
 use crate::fleet::Host;
@@ -89,7 +88,7 @@ impl Part {
 /// The steps up to the libcuda that a program gets, and what comes behind where that is asked for.
 #[derive(Clone, Debug)]
 struct Before {
-    part: Rc<Part>,
+    part: Arc<Part>,
     then: Option<Then>,
 }
 
@@ -98,7 +97,7 @@ struct Before {
 struct Then {
     loaded: u32,
     goes_without: bool,
-    later: Rc<Part>,
+    later: Arc<Part>,
 }
 
 /// How one start-up ends.
@@ -106,17 +105,17 @@ struct Then {
 pub(super) struct End {
     /// What becomes of it.
     pub(super) fate: Fate,
-    parts: [Option<Rc<Part>>; 3],
+    parts: [Option<Arc<Part>>; 3],
 }
 
 impl End {
-    fn of(parts: [Option<Rc<Part>>; 3]) -> Self {
+    fn of(parts: [Option<Arc<Part>>; 3]) -> Self {
         let fate = parts.iter().flatten().fold(Fate::unsettled(), |fate, part| fate.then(part.fate)).settle();
         Self { fate, parts }
     }
 
     /// With what comes last, where that is asked for.
-    fn and(before: Rc<Part>, behind: Rc<Part>, later: Rc<Part>, whole: bool) -> Self {
+    fn and(before: Arc<Part>, behind: Arc<Part>, later: Arc<Part>, whole: bool) -> Self {
         let asked = whole || !before.fate.then(behind.fate).is_decided();
         Self::of([Some(before), Some(behind), asked.then_some(later)])
     }
@@ -124,12 +123,12 @@ impl End {
     /// That of a start-up that shares nothing.
     fn alone(one: Replay<'_>, whole: bool) -> Self {
         let (before, loaded) = Part::before(one, whole);
-        let before = Rc::new(before);
+        let before = Arc::new(before);
         match loaded {
             None => Self::of([Some(before), None, None]),
             Some(loaded) => {
-                let behind = Rc::new(Part::behind(one, &loaded, whole));
-                Self::and(before, behind, Rc::new(Part::later(one)), whole)
+                let behind = Arc::new(Part::behind(one, &loaded, whole));
+                Self::and(before, behind, Arc::new(Part::later(one)), whole)
             }
         }
     }
@@ -189,9 +188,9 @@ pub struct Shared {
     kinds: BTreeMap<String, u32>,
     before: Map<(u32, u32, u32, bool), Before>,
     loaded: Vec<Kept>,
-    looks: Map<*const Component, Looks>,
-    modes: Map<(*const ImageFacts, u32), bool>,
-    behind: Map<(u32, u32, u32, u8), Rc<Part>>,
+    looks: Map<usize, Looks>,
+    modes: Map<(usize, u32), bool>,
+    behind: Map<(u32, u32, u32, u8), Arc<Part>>,
 }
 
 impl Shared {
@@ -210,7 +209,7 @@ impl Shared {
             return platform::host_for(image, host);
         };
         let is_in_cdi = || std::ptr::eq(platform::host_for(image, host), in_cdi.as_ref());
-        let known = *self.modes.entry((std::ptr::from_ref(image), before)).or_insert_with(is_in_cdi);
+        let known = *self.modes.entry((std::ptr::from_ref(image).addr(), before)).or_insert_with(is_in_cdi);
         debug_assert_eq!(known, is_in_cdi(), "hosts that are alike take the same mode");
         if known { in_cdi } else { host }
     }
@@ -241,7 +240,7 @@ impl Shared {
     }
 
     fn looks(&mut self, one: Replay<'_>) -> Looks {
-        let place = std::ptr::from_ref(one.component);
+        let place = std::ptr::from_ref(one.component).addr();
         if let Some(known) = self.looks.get(&place) {
             return *known;
         }
@@ -277,23 +276,23 @@ impl Shared {
             Some(loaded) => Some(Then {
                 loaded: self.number(Kept::of(one.image, loaded)?),
                 goes_without: libraries::goes_without(one),
-                later: Rc::new(Part::later(one)),
+                later: Arc::new(Part::later(one)),
             }),
         };
-        let made = Before { part: Rc::new(part), then };
+        let made = Before { part: Arc::new(part), then };
         keep(&mut self.before, like, made.clone());
         Some(made)
     }
 
-    fn behind(&mut self, one: Replay<'_>, alike: Alike, looks: Looks, then: &Then, whole: bool) -> Option<Rc<Part>> {
+    fn behind(&mut self, one: Replay<'_>, alike: Alike, looks: Looks, then: &Then, whole: bool) -> Option<Arc<Part>> {
         let flags = u8::from(whole) | u8::from(then.goes_without) << 1;
         let like = (looks.own, alike.behind, then.loaded, flags);
         if let Some(known) = self.behind.get(&like) {
-            return Some(Rc::clone(known));
+            return Some(Arc::clone(known));
         }
         let loaded = self.loaded.get(usize::try_from(then.loaded).ok()?)?.of_image(one.image)?;
-        let made = Rc::new(Part::behind(one, &loaded, whole));
-        keep(&mut self.behind, like, Rc::clone(&made));
+        let made = Arc::new(Part::behind(one, &loaded, whole));
+        keep(&mut self.behind, like, Arc::clone(&made));
         Some(made)
     }
 

@@ -168,3 +168,25 @@ fn what_is_asked_in_vain_is_said() {
         assert!(code(&done) < 2, "{arguments:?}: {told}");
     }
 }
+
+/// What may be open, on a tag that another build may stand behind tomorrow.
+fn open() -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"T4\"\ndriver = \"470.82.01\"\n");
+    place.file("Dockerfile", "FROM tensorflow/tensorflow:latest-gpu\n");
+    place
+}
+
+#[test]
+fn what_is_tried_at_the_same_time_is_told_as_if_it_were_not() {
+    for (place, any) in [(breaking(), "breaks"), (conflict(), "Smallest split"), (open(), "supposes")] {
+        for asked in [&["--show-fixes", "--format", "json"][..], &["--unsafe-fixes", "--diff"]] {
+            let with = |jobs: &str| out(&place.run(&[&["check", "Dockerfile", "--jobs", jobs], asked].concat()));
+            let alone = with("1");
+            assert!(asked.len() == 2 || alone.contains(any), "{alone}");
+            for jobs in ["2", "5"] {
+                assert_eq!(with(jobs), alone, "{jobs} jobs, {asked:?}");
+            }
+        }
+    }
+}

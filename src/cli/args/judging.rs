@@ -75,7 +75,7 @@ pub(crate) struct JudgingArgs {
     /// Colour in the output.
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
-    /// How many files are worked on at once; as many as there are processors where not given.
+    /// How many files are worked on, and changes tried, at once; as many as there are processors where not given.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<std::num::NonZero<usize>>,
     /// Tell also what was found to have no GPU content.
