@@ -3,6 +3,7 @@
 mod build;
 mod index;
 mod nvcc;
+mod options;
 mod whole;
 mod word;
 
