@@ -97,7 +97,7 @@ impl Bases {
     fn of(&self, reference: &ImageReference, platform: &str) -> Option<&KnownBase> {
         let name = lock::name(reference);
         let platform: Option<Platform> = platform.parse().ok();
-        let tag = self.tagged.get(&name).map(|one| lock::name(one));
+        let tag = self.tagged.get(&name).map(lock::name);
         let tag = tag.as_deref().and_then(|whole| Some(whole.split_once('@')?.0)).and_then(|tag| self.locked.get(tag));
         let own = [self.pulled.get(&name), self.locked.get(&name), tag].into_iter().flatten();
         let mut own = own.filter_map(|list| of_platform(list, platform.as_ref()?));

@@ -92,7 +92,7 @@ fn options(parts: &[Part], by: &str) -> Option<Compiled> {
         let (name, inline) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
         let mut value = || inline.map(str::to_owned).or_else(|| rest.next().map(|(text, ..)| text.clone()));
         match name {
-            "-gencode" | "--generate-code" => from.extend(gencode(&value()?, &mut found)?),
+            "-gencode" | "--generate-code" => gencode(&value()?, &mut found, &mut from)?,
             "-arch" | "--gpu-architecture" => arch = Some(value()?),
             "-code" | "--gpu-code" => codes.push(value()?),
             _ => continue,
@@ -120,10 +120,10 @@ fn options(parts: &[Part], by: &str) -> Option<Compiled> {
 }
 
 /// `arch=compute_80,code=[sm_80,compute_80]`: its code, and what that is made from.
-fn gencode(text: &str, found: &mut Compiled) -> Option<Option<String>> {
-    let (from, codes) = text.trim_matches(['"', '\'']).split_once("code=")?;
-    codes.trim_matches(['[', ']', '"', '\'']).split(',').try_for_each(|code| one_code(code, found))?;
-    Some(from.strip_prefix("arch=").map(|from| from.trim_end_matches(',').to_owned()))
+fn gencode(text: &str, found: &mut Compiled, from: &mut Vec<String>) -> Option<()> {
+    let (arch, codes) = text.trim_matches(['"', '\'']).split_once("code=")?;
+    from.extend(arch.strip_prefix("arch=").map(|arch| arch.trim_end_matches(',').to_owned()));
+    codes.trim_matches(['[', ']', '"', '\'']).split(',').try_for_each(|code| one_code(code, found))
 }
 
 fn one_code(code: &str, found: &mut Compiled) -> Option<()> {

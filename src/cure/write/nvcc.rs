@@ -39,16 +39,15 @@ pub(super) fn with_more(case: &Case<'_>, texts: &Texts<'_>, name: &str, add: &[S
         let own: Vec<Span> = places.iter().filter(|(other, _)| *other == source).map(|(_, span)| *span).collect();
         let more = in_place(texts, (source, text), &own, &new);
         let more = more.map(|found| found.into_iter().map(|(span, new)| TextEdit { source, span, replacement: new }));
-        match more {
-            Some(found) => edits.extend(found),
-            // Options that stand in the value of a variable.
-            None => {
-                let values = in_values(texts, &new);
-                let of_one = |span: &Span| [CUBIN, PTX].iter().any(|words| makes_one(texts, text, *span, words));
-                let whole = source == texts.source && !own.iter().any(of_one);
-                edits.extend((whole && !values.is_empty()).then_some(values)?);
-            }
+        if let Some(found) = more {
+            edits.extend(found);
+            continue;
         }
+        // Options that stand in the value of a variable.
+        let values = in_values(texts, &new);
+        let of_one = |span: &Span| [CUBIN, PTX].iter().any(|words| makes_one(texts, text, *span, words));
+        let whole = source == texts.source && !own.iter().any(of_one);
+        edits.extend((whole && !values.is_empty()).then_some(values)?);
     }
     edits.sort();
     edits.dedup();

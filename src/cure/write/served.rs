@@ -39,7 +39,7 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
     if let Some(old) = from {
         let change = (old.as_str(), build.as_str());
         let of_it = |one: &&Asked<'_>| matches!(&one.first.offered, Offered::Only(tag) if tag == old);
-        let words = commands.iter().filter(of_it).flat_map(|one| one.places.first().copied());
+        let words = commands.iter().filter(of_it).filter_map(|one| one.places.first().copied());
         let near: Vec<(SourceId, Span)> = words.flat_map(|word| index::around(texts, word)).collect();
         let wide = [near.clone(), index::everywhere(texts, old)].concat();
         let way = |addresses: &Vec<(SourceId, Span)>| {
