@@ -89,14 +89,12 @@ fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
         }
     }
     // What goes with it is not known, or asks for another one.
-    for (run, by_hand) in
-        [("RUN pip install torch 'torchvision<0.10'", true), ("RUN pip install torch 'torchaudio<0.10'", false)]
-    {
+    for run in ["RUN pip install torch 'torchvision<0.10'", "RUN pip install torch 'torchaudio<0.10'"] {
         let place = place(run);
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!(text(&place, "Dockerfile"), of(run));
         let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
-        assert_eq!(told.contains("(manual; starts then on t4"), by_hand, "{told}");
+        assert!(told.contains("(manual; starts then on t4"), "{told}");
         assert!(!told.contains("(unsafe"), "{told}");
     }
 }
