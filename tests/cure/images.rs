@@ -52,7 +52,9 @@ fn a_base_by_digest_alone_has_the_changes_of_its_tag() {
     };
     let found = |lock: Option<String>, from: &str| -> Vec<Value> {
         let place = on(&[t4], &format!("FROM {from}\nCMD [\"/app\"]\n"));
-        lock.iter().for_each(|lock| place.file("imagelint.lock", lock));
+        if let Some(lock) = &lock {
+            place.file("imagelint.lock", lock);
+        }
         let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "t4");
         let of_tag = |fix: &Value| fix["kind"] == "base-tag";
         assert!(found.iter().all(|fix| !of_tag(fix) || (fix["safety"] == "manual" && list(&fix["edits"]).is_empty())));
