@@ -2,6 +2,8 @@
 
 #[path = "fixes/compiled.rs"]
 mod compiled;
+#[path = "fixes/indexes.rs"]
+mod indexes;
 #[path = "fixes/named.rs"]
 mod named;
 #[path = "support/place.rs"]

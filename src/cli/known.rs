@@ -73,7 +73,8 @@ fn locked(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut So
                 let seen = extract::of_locked(entry, source);
                 let told = format!("{} as locked in {name}, configuration {}", entry.digest, entry.config);
                 let platform = entry.platform.parse().ok();
-                bases.locked(&entry.reference.value, KnownBase { platform, seen, told, layers: Vec::new() });
+                let base = KnownBase { platform, seen, told, layers: Vec::new() };
+                bases.locked(&entry.reference.value, &entry.digest, base);
             }
         }
         Err(error) => inputs.error(&path.display().to_string(), error),

@@ -12,6 +12,7 @@ use crate::cure::case::Case;
 use crate::cure::floating::is_alike;
 use crate::cure::floating::stands_for;
 use crate::cure::libraries;
+use crate::cure::usual;
 use crate::cure::versions::FAR;
 use crate::cure::versions::minor;
 use crate::cure::versions::near;
@@ -31,9 +32,11 @@ const MOST: usize = 64;
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let (BaseSeen::Image(image, _), Some(base)) = (&case.seen.base, case.image.base) else { return Vec::new() };
     let State::Known(written) = &case.image.facts.get(base).state else { return Vec::new() };
-    let Some(tag) = image.tag() else { return Vec::new() };
     let repository = image.familiar();
     let (written, name) = (written.to_string(), repository.clone());
+    let supposed = image.tag().is_none() && image.digest().is_some();
+    let like = if supposed { usual(case, &repository) } else { None };
+    let Some(tag) = image.tag().or(like.as_deref()) else { return Vec::new() };
     if case.knowledge().plain_image(&repository).is_some() {
         return Vec::new();
     }
@@ -50,9 +53,19 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let of_tag = |(at, (to, far, safety)): (usize, (String, bool, Safety))| {
         let step = if far { FAR + at } else { at };
         let without = written.strip_suffix(&digest)?;
-        let to_written = format!("{}:{to}", without.strip_suffix(&format!(":{tag}"))?);
+        let without = match without.strip_suffix(&format!(":{tag}")) {
+            Some(without) => without,
+            None => Some(without).filter(|_| !digest.is_empty())?,
+        };
+        let to_written = format!("{without}:{to}");
         ImageReference::parse(&to_written).ok()?;
         let (instead, safety) = if digest.is_empty() { ("", safety) } else { (", and its digest", Safety::Manual) };
+        if supposed {
+            let cuda = cuda_of_tag(&to_written).map_or_else(String::new, |cuda| format!(" for CUDA {cuda}"));
+            let title = format!("take a tag of {name}{cuda} in the place of the digest, such as {to}");
+            let wish = Wish::Base { from: written.clone(), to: to_written };
+            return Some(Candidate { kind: Kind::BaseTag, step, title, safety: Safety::Manual, wish });
+        }
         // Of most months nobody says which tags they have.
         let (title, safety) = match supposed_month(case.knowledge(), &repository, &to) {
             Some(month) => {
@@ -70,6 +83,16 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
         })
     };
     tags.into_iter().take(MOST).enumerate().filter_map(of_tag).collect()
+}
+
+/// The plainest tag of the CUDA of a base of which nothing but the digest is known; that of what runs on it where nobody
+/// knows its own.
+fn usual(case: &Case<'_>, repository: &str) -> Option<String> {
+    let knowledge = case.knowledge();
+    let own = case.image.base_cuda.known().copied();
+    let cuda = own.or_else(|| case.core().find_map(|one| one.cuda.known().copied()))?;
+    let arch = case.archs.first().filter(|_| knowledge.is_cuda_repository(repository))?;
+    usual::tag(knowledge, cuda, arch, case.seen.as_of.or(case.settings.as_of))
 }
 
 /// CUDA base images with the libraries that are missing, in the place of one that has none of CUDA. What else the image

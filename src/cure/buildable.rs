@@ -101,11 +101,11 @@ fn brings_more(wish: &Wish) -> bool {
     }
 }
 
-/// Whether a package is another one with a wish.
+/// Whether a package is another one with a wish, or comes from elsewhere.
 fn renames(wish: &Wish) -> bool {
     match wish {
         Wish::All(list) => list.iter().any(renames),
-        one => matches!(one, Wish::Extra { .. } | Wish::Name { .. }),
+        one => matches!(one, Wish::Extra { .. } | Wish::Name { .. } | Wish::Index { .. }),
     }
 }
 
@@ -140,12 +140,12 @@ fn stays_behind(case: &Case<'_>, wanted: &Wanted<'_>, build: &str, after: &Obser
         let row = knowledge.torch(wanted.version).filter(|_| knowledge.is_built_framework(wanted.name))?;
         row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
     };
-    let pinned = |one: &&PackageSeen| {
+    let told = |one: &&PackageSeen| {
         one.manager == Manager::Pip
             && knowledge.is_built_with_torch(&one.name)
-            && matches!(one.version, PackageVersion::Exact(_))
+            && !matches!(one.version, PackageVersion::Unresolved(_))
     };
-    after.packages.iter().filter(pinned).any(|one| {
+    after.packages.iter().filter(told).any(|one| {
         let tag = match (local(case, one), &one.offered) {
             (Some(local), _) => Some(local),
             (None, Offered::Only(tag)) => Some(tag.as_str()),

@@ -7,6 +7,7 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::served::of_indexes;
 use crate::cure::versions::FAR;
 use crate::cure::versions::companions;
 use crate::cure::versions::far;
@@ -38,14 +39,15 @@ const FURTHEST: usize = 100;
 const FURTHER_BUILDS: usize = 2;
 
 /// torch as a command brings it.
-struct Torch<'a> {
+pub(super) struct Torch<'a> {
     /// Its name, of the table.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Nothing names it where only its code was seen.
-    package: Option<&'a PackageSeen>,
+    pub(super) package: Option<&'a PackageSeen>,
     /// As written, without local part; none where nothing pins it.
-    pinned: Option<String>,
-    row: &'static TorchRow,
+    pub(super) pinned: Option<String>,
+    /// Its release, or the one that is nearest to it.
+    pub(super) row: &'static TorchRow,
     /// The build that it has.
     has: Option<String>,
     /// The build that the commands say.
@@ -93,8 +95,16 @@ impl<'a> Torch<'a> {
         Some(Self { name, package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
     }
 
+    /// What another build of the same release changes: others that are built on it want the one that they were made for.
+    pub(super) fn safety(&self, case: &Case<'_>) -> Safety {
+        let frameworks = case.knowledge().frameworks();
+        let other = |name: &str| name != self.name && frameworks.iter().any(|row| row.component == name);
+        let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
+        if alone { Safety::Safe } else { Safety::Unsafe }
+    }
+
     /// The command that asks for it, where nothing pins it.
-    fn open(&self) -> Option<u32> {
+    pub(super) fn open(&self) -> Option<u32> {
         self.package.filter(|_| self.pinned.is_none()).map(|package| package.command)
     }
 
@@ -136,7 +146,7 @@ fn newest(case: &Case<'_>, package: &PackageSeen) -> Option<&'static TorchRow> {
 }
 
 /// Builds of a release for every architecture, the nearest to one first.
-fn builds(case: &Case<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'static str> {
+pub(super) fn builds(case: &Case<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'static str> {
     let knowledge = case.knowledge();
     let there = |tag: &&str| {
         tag.starts_with("cu")
@@ -155,11 +165,7 @@ fn builds(case: &Case<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'
 /// The same release for another CUDA.
 pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let Some(torch) = Torch::of(case) else { return Vec::new() };
-    // Others that are built on it want the build that they were made for.
-    let frameworks = case.knowledge().frameworks();
-    let other = |name: &str| name != torch.name && frameworks.iter().any(|row| row.component == name);
-    let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
-    let safety = if alone { Safety::Safe } else { Safety::Unsafe };
+    let safety = torch.safety(case);
     let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
     let safety = if now == torch.row.version { safety } else { Safety::Unsafe };
     // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
@@ -167,30 +173,30 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let Some(python) = for_python(case, torch.package, version, version) else { return Vec::new() };
     let other = |tag: &&str| torch.has.as_deref() != Some(*tag);
     let tags = builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
-    tags.enumerate()
-        .filter_map(|(step, tag)| {
-            let version = torch.row.version;
-            let same = if now == version { "the same release" } else { "the nearest release that is known," };
-            let name = torch.name;
-            let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}{python}", cuda_of(tag));
-            let safety = safety.max(bound(case, &torch, Some(tag)));
-            let (title, safety) = match without_release(case, version, torch.open()) {
-                Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
-                None => (title, safety),
-            };
-            Some(Candidate {
-                kind: Kind::FrameworkVariant,
-                step,
-                title,
-                safety,
-                wish: torch.wish(case, torch.row, Some(tag))?,
-            })
-        })
-        .collect()
+    let pinned = tags.filter_map(|tag| {
+        let version = torch.row.version;
+        let same = if now == version { "the same release" } else { "the nearest release that is known," };
+        let name = torch.name;
+        let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}{python}", cuda_of(tag));
+        let safety = safety.max(bound(case, &torch, Some(tag)));
+        let (title, safety) = match without_release(case, version, torch.open(), Some(tag)) {
+            Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
+            None => (title, safety),
+        };
+        Some((title, safety, torch.wish(case, torch.row, Some(tag))?))
+    });
+    let served = of_indexes(case, &torch).into_iter().filter(|(same, ..)| *same);
+    let served = served.map(|(_, title, safety, wish)| (title, safety, wish));
+    // What nobody knows a release for is the newest that the index has.
+    let lacks = without_release(case, torch.row.version, torch.open(), None).is_some();
+    let all: Vec<_> = if lacks { served.chain(pinned).collect() } else { pinned.chain(served).collect() };
+    let candidate =
+        |(step, (title, safety, wish))| Candidate { kind: Kind::FrameworkVariant, step, title, safety, wish };
+    all.into_iter().enumerate().map(candidate).collect()
 }
 
 /// Whether something else was built for the CUDA that goes: `flash-attn==2.7.4+cu12torch2.6`, a wheel of its own.
-fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> Safety {
+pub(super) fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> Safety {
     let major = |local: &str| {
         let digits: String = local.strip_prefix("cu")?.chars().take_while(char::is_ascii_digit).collect();
         digits.get(..2).map(str::to_owned)
@@ -207,7 +213,7 @@ fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> Safety {
 }
 
 /// A wheel that was built for another release than the one that is to come: `flash-attn==2.7.4+cu12torch2.6`.
-fn built_for_another<'a>(case: &'a Case<'_>, torch: &Torch<'_>, version: &str) -> Option<&'a str> {
+pub(super) fn built_for_another<'a>(case: &'a Case<'_>, torch: &Torch<'_>, version: &str) -> Option<&'a str> {
     let of_release = |package: &&PackageSeen| {
         let PackageVersion::Exact(text) = &package.version else { return false };
         let Some((_, local)) = text.split_once('+') else { return false };
@@ -278,24 +284,29 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
             torch.said.is_none() && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(most);
-        let list = if without_release(case, version, torch.open()).is_some() { &mut lacking } else { &mut found };
-        list.extend(tags.filter_map(|tag| {
+        for tag in tags {
             let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
             let title = format!("install {name}=={version}{local}{python}");
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
-            let (title, safety) = match built_for_another(case, torch, version) {
-                Some(other) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
-                None => match without_release(case, version, torch.open()) {
-                    Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
-                    None => (title, safety),
-                },
+            let lacks = without_release(case, version, torch.open(), tag);
+            let (title, safety) = match (built_for_another(case, torch, version), lacks) {
+                (Some(other), _) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
+                (None, Some(other)) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
+                (None, None) => (title, safety),
             };
-            Some((!near(torch.row.version, version), title, safety, torch.wish(case, row, tag)?))
-        }));
+            let list = if lacks.is_some() { &mut lacking } else { &mut found };
+            let wish = torch.wish(case, row, tag);
+            list.extend(wish.map(|wish| (!near(torch.row.version, version), title, safety, wish)));
+        }
     }
-    found.append(&mut lacking);
-    found
+    // What stands in an index is nearer than what is written by hand.
+    let by_hand = |one: &Release| one.2 == Safety::Manual;
+    let (written, manual): (Vec<Release>, Vec<Release>) = found.into_iter().partition(|one| !by_hand(one));
+    let served = if places.start == 0 { of_indexes(case, torch) } else { Vec::new() };
+    let served =
+        served.into_iter().filter(|(same, ..)| !same).map(|(_, title, safety, wish)| (false, title, safety, wish));
+    written.into_iter().chain(served).chain(manual).chain(lacking).collect()
 }
 
 fn of_package(case: &Case<'_>, package: &PackageSeen, places: Range<usize>) -> Vec<Release> {

@@ -54,6 +54,7 @@ mod platform;
 mod pretend;
 mod repair;
 mod search;
+mod served;
 mod split;
 mod supposed;
 mod trial;

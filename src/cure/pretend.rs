@@ -112,6 +112,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen, knowledge)),
         Wish::Base { .. }
         | Wish::Build { .. }
+        | Wish::Index { .. }
         | Wish::Extra { .. }
         | Wish::Name { .. }
         | Wish::Whole { .. }

@@ -269,7 +269,11 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     if let Some(why) = outcome.by_hand {
         title = format!("{title}, {why}");
     }
+    // Of a mirror nobody knows which builds it has.
     let safety = if outcome.elsewhere { safety.max(Safety::Unsafe) } else { safety };
+    if outcome.elsewhere {
+        title.push_str(", where the index that is named has it");
+    }
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
     let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };

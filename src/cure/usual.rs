@@ -78,7 +78,7 @@ impl Usual {
 }
 
 /// The newest patch of a CUDA that there was on a day, on the oldest operating system that it is there for.
-fn tag(knowledge: Knowledge, cuda: CudaVersion, arch: &str, day: Option<Date>) -> Option<String> {
+pub(super) fn tag(knowledge: Knowledge, cuda: CudaVersion, arch: &str, day: Option<Date>) -> Option<String> {
     let there = |version: &str, os: &str| {
         let mut recipes = knowledge.cuda_recipes_of(version).filter(|recipe| recipe.is_for(os, arch));
         recipes.any(|recipe| recipe.first.is_none_or(|first| day.is_none_or(|day| first <= day)))

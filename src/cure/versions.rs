@@ -178,11 +178,31 @@ pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str, open: Opti
 }
 
 /// What the command that asks for a torch that nothing pins asks for beside it, of which no release is known to go with
-/// one of torch.
-pub(super) fn without_release<'a>(case: &'a Case<'_>, version: &str, open: Option<u32>) -> Option<&'a str> {
+/// one of torch, in a build.
+pub(super) fn without_release<'a>(
+    case: &'a Case<'_>,
+    version: &str,
+    open: Option<u32>,
+    build: Option<&str>,
+) -> Option<&'a str> {
+    let knowledge = case.knowledge();
     let pip = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip);
-    let lacks = |one: &&PackageSeen| matches!(beside(case.knowledge(), one, version, open), Beside::Unknown);
+    let lacks = |one: &&PackageSeen| {
+        matches!(beside(knowledge, one, version, open), Beside::Unknown)
+            && !build.is_some_and(|build| comes_unasked(knowledge, one, build))
+    };
     pip.filter(lacks).map(|one| one.name.as_str()).next()
+}
+
+/// Whether the newest release that is asked for asks for no torch, and there is one in a build.
+fn comes_unasked(knowledge: Knowledge, package: &PackageSeen, build: &str) -> bool {
+    let PackageVersion::Open(range) = &package.version else { return false };
+    let admitted = |row: &&TorchPinRow| range.is_empty() || admits(range, row.version) == Some(true);
+    let rows = knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*").filter(admitted);
+    let Some(newest) = rows.max_by(|one, other| by_number(one.version, other.version)) else { return false };
+    let torch = newest.torch.strip_prefix("==").and_then(|torch| knowledge.torch(torch));
+    let is_built = knowledge.is_built_with_torch(&package.name);
+    is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
 }
 
 /// What goes with a release of torch of a package of which any release is asked for.

@@ -6,6 +6,7 @@ use crate::cuda::library_path;
 use crate::fact::BaseSeen;
 use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fleet::Mode;
@@ -62,6 +63,17 @@ pub enum Wish {
         page: Option<String>,
         /// What changes with it.
         companions: Vec<Companion>,
+    },
+    /// A package that nothing pins, with what is built with it, from the index of one build.
+    Index {
+        /// Normalised name.
+        package: String,
+        /// The build whose index the commands name now, and no other; none for the default one.
+        from: Option<String>,
+        /// The build whose index they name then.
+        build: String,
+        /// Where that lies.
+        page: String,
     },
     /// Another extra of a package, which brings another build of what it runs on.
     Extra {
@@ -143,6 +155,9 @@ impl Wish {
                             |other| matches!(&other.version, PackageVersion::Exact(text) if public(text) == one.to),
                         )
                     })
+            }
+            Self::Index { package, build, .. } => {
+                package_of(seen, package).is_some_and(|one| matches!(&one.offered, Offered::Only(tag) if tag == build))
             }
             Self::Extra { without, brings, .. } => {
                 package_of(seen, brings).is_some() && package_of(seen, without).is_none()

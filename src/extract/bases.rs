@@ -13,6 +13,7 @@ use crate::extract::copied::Stages;
 use crate::extract::dockerfile::Target;
 use crate::extract::dockerfile::of_dockerfile;
 use crate::extract::merge::merge;
+use crate::fact::BaseSeen;
 use crate::fact::Observations;
 use crate::lock;
 use crate::lock::Mapping;
@@ -40,6 +41,8 @@ pub struct Bases {
     pulled: BTreeMap<String, Vec<KnownBase>>,
     /// Those of the lock file.
     locked: BTreeMap<String, Vec<KnownBase>>,
+    /// Names with a tag of those of the lock file, by the names that they have by digest alone.
+    tagged: BTreeMap<String, ImageReference>,
     /// Those that the settings map to a description, in the order of the file.
     mapped: Vec<Mapping<KnownBase>>,
     /// Why others could not be read.
@@ -52,8 +55,17 @@ impl Bases {
         self.pulled.entry(lock::name(reference)).or_default().push(base);
     }
 
-    /// Adds a base of the lock file, by the name that it has there.
-    pub fn locked(&mut self, name: &str, base: KnownBase) {
+    /// Adds a base of the lock file, by the name that it has there, which stood for a digest then.
+    pub fn locked(&mut self, name: &str, digest: &str, base: KnownBase) {
+        let tagged = ImageReference::parse(name).ok().filter(|own| own.tag().is_some() && own.digest().is_none());
+        if let Some(own) = tagged {
+            let repository = own.tag().and_then(|tag| name.strip_suffix(&format!(":{tag}"))).unwrap_or(name);
+            let by_digest = ImageReference::parse(&format!("{repository}@{digest}"));
+            let whole = ImageReference::parse(&format!("{name}@{digest}"));
+            if let (Ok(by_digest), Ok(whole)) = (by_digest, whole) {
+                self.tagged.entry(lock::name(&by_digest)).or_insert(whole);
+            }
+        }
         self.locked.entry(name.to_owned()).or_default().push(base);
     }
 
@@ -85,10 +97,11 @@ impl Bases {
     fn of(&self, reference: &ImageReference, platform: &str) -> Option<&KnownBase> {
         let name = lock::name(reference);
         let platform: Option<Platform> = platform.parse().ok();
-        [&self.pulled, &self.locked]
-            .into_iter()
-            .find_map(|source| of_platform(source.get(&name)?, platform.as_ref()?))
-            .or_else(|| self.mapped.iter().find(|mapping| mapping.matches(reference)).map(|one| &one.described))
+        let tag = self.tagged.get(&name).map(lock::name);
+        let tag = tag.as_deref().and_then(|whole| Some(whole.split_once('@')?.0)).and_then(|tag| self.locked.get(tag));
+        let own = [self.pulled.get(&name), self.locked.get(&name), tag].into_iter().flatten();
+        let mut own = own.filter_map(|list| of_platform(list, platform.as_ref()?));
+        own.next().or_else(|| self.mapped.iter().find(|mapping| mapping.matches(reference)).map(|one| &one.described))
     }
 }
 
@@ -147,6 +160,15 @@ pub(super) fn of_lines<'a>(
     if let Some(reason) = bases.failed.get(&lock::name(&reference)) {
         target.notes.push(format!("base `{reference}` was not read: {reason}"));
     }
+    // What a digest alone does not tell, a tag that stood for it does.
+    if let (BaseSeen::Image(image, _), Some(tagged)) =
+        (&mut target.seen.base, bases.tagged.get(&lock::name(&reference)))
+        && *image == reference
+    {
+        image.clone_from(tagged);
+        let tag = tagged.tag().unwrap_or_default();
+        target.notes.push(format!("base `{reference}` is taken as tag {tag}, which has this digest in the lock file"));
+    }
     if let Some(known) = known.filter(|known| !known.told.is_empty()) {
         target.notes.push(format!("base `{reference}`: {}", known.told));
     }
@@ -156,7 +178,7 @@ pub(super) fn of_lines<'a>(
 /// The environment that a build on this base starts with; none where nothing is known of it.
 fn environment(image: &ImageReference, seen: &Observations) -> Option<KnownEnv> {
     // A description may name a base of its own, which brings more than is written.
-    let whole = seen.complete.env && matches!(seen.base, crate::fact::BaseSeen::NotSaid);
+    let whole = seen.complete.env && matches!(seen.base, BaseSeen::NotSaid);
     if seen.env.is_empty() && !whole {
         return None;
     }

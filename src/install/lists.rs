@@ -5,6 +5,8 @@ use crate::cuda::TOOLKIT_ROOT;
 use crate::cuda::lies_below;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
+use crate::install::nvcc;
+use crate::install::nvcc::Part;
 use crate::install::targets::row_of;
 use crate::install::targets::variable;
 use crate::knowledge::CudaExtensionRow;
@@ -90,9 +92,12 @@ pub fn lists(
 ) -> Vec<ArchList> {
     let Some(program) = command.program() else { return Vec::new() };
     let found = match program {
-        "nvcc" => nvcc(command).into_iter().collect(),
+        "nvcc" => nvcc::parts(command, lookup).and_then(|parts| nvcc(&parts)).into_iter().collect(),
         "cmake" => cmake(command, lookup),
-        "make" | "ninja" => of_variable(command, lookup, OF_TORCH).into_iter().collect(),
+        "make" | "ninja" => {
+            let given = nvcc(&nvcc::parts_for_make(command));
+            of_variable(command, lookup, OF_TORCH).into_iter().chain(given).collect()
+        }
         _ if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
             python(command, folder, lookup, extensions)
         }
@@ -119,14 +124,15 @@ fn other_compiler(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> bool {
     named || path || command.words.iter().any(|word| asked.iter().any(|name| word.raw.contains(name)))
 }
 
-fn nvcc(command: &Command) -> Option<ArchList> {
-    let mut words = command.words.iter().skip(1);
+/// The list in options of nvcc.
+fn nvcc(parts: &[Part]) -> Option<ArchList> {
+    let asked = nvcc::makes_ptx_alone(parts);
+    let mut parts = parts.iter();
     let mut found = ArchList::new("-gencode");
     let mut linked = false;
     let (mut arch, mut codes) = (false, false);
-    while let Some(word) = words.next() {
-        let text = word.known()?;
-        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    while let Some((text, span, inside)) = parts.next() {
+        let (name, inline) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
         let option = match name {
             "-gencode" | "--generate-code" => "-gencode",
             "-arch" | "--gpu-architecture" => "-arch",
@@ -135,9 +141,12 @@ fn nvcc(command: &Command) -> Option<ArchList> {
         };
         let value = match inline {
             Some(value) => value.to_owned(),
-            None => words.next().and_then(Word::known)?.to_owned(),
+            None => parts.next()?.0.clone(),
         };
-        found.spans.push(word.span);
+        let written = if *inside { &mut found.spans } else { &mut found.outside };
+        if !written.contains(span) {
+            written.push(*span);
+        }
         arch |= option == "-arch";
         codes |= option == "-code";
         for (at, part) in value.split(['=', ',', '[', ']', '"', '\'', ' ']).enumerate() {
@@ -156,6 +165,8 @@ fn nvcc(command: &Command) -> Option<ArchList> {
     }
     if linked {
         found.ptx = None;
+    } else if asked {
+        found.ptx = Some(true);
     }
     Some(found)
 }
@@ -311,6 +322,13 @@ mod tests {
             ("nvcc -arch=sm_35 -o a a.cu", "/", "-arch: sm_35+"),
             ("nvcc -arch=compute_70 -code=sm_70 a.cu", "/", "-arch: compute_70 sm_70"),
             ("nvcc -gencode arch=compute_80,code=lto_80 a.cu", "/", "-gencode: compute_80?"),
+            ("NVCC_APPEND_FLAGS='-gencode arch=compute_70,code=sm_70' nvcc a.cu", "/", "-gencode: compute_70 sm_70"),
+            ("export NVCC_PREPEND_FLAGS=-arch=sm_75; nvcc -o a a.cu", "/", "-arch: sm_75+"),
+            (
+                "make NVCC_GENCODE=\"-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=sm_90\"",
+                "/",
+                "-gencode: compute_80 sm_80 compute_90 sm_90",
+            ),
             ("/opt/cuda-11/bin/nvcc -arch sm_80 a.cu", "/", "-arch: sm_80+!"),
             ("/usr/local/cuda/bin/nvcc -arch sm_80 a.cu", "/", "-arch: sm_80+"),
             ("cmake .. -DCMAKE_CUDA_ARCHITECTURES='80;86-real'", "/", "CMAKE_CUDA_ARCHITECTURES: 80 86-real+"),
@@ -345,6 +363,11 @@ mod tests {
             "nvcc --version",
             "nvcc -o a a.cu",
             "nvcc -arch=native a.cu",
+            "NVCC_APPEND_FLAGS=-arch=sm_35 nvcc --version",
+            "NVCC_APPEND_FLAGS=-arch=sm_35 make",
+            "NVCC_APPEND_FLAGS=-O3 nvcc a.cu",
+            "make FOO='-gencode arch=compute_35,code=sm_35'",
+            "make NVCCFLAGS=-O3",
             "nvcc -arch=$UNKNOWN$(x) a.cu",
             "echo nvcc -arch=sm_35",
             "gcc -march=native x.c",

@@ -423,7 +423,7 @@ mod tests {
             // Targets that only the machine of the build knows.
             ("nvcc -arch=native a.cu; cmake -DCMAKE_CUDA_ARCHITECTURES=native .", "/", vec![]),
             ("cmake -DCMAKE_CUDA_ARCHITECTURES=all-major .; cmake -DCMAKE_BUILD_TYPE=Release .", "/", vec![]),
-            ("nvcc --version; nvcc -arch=sm_80 -ptx a.cu; nvcc a.cu", "/", vec![]),
+            ("nvcc --version; nvcc -arch=sm_80 -E a.cu; nvcc a.cu", "/", vec![]),
             ("sed -i 's/-gencode arch=compute_20,code=sm_20//' Makefile; echo nvcc -arch=sm_20 a.cu", "/", vec![]),
             (
                 "TORCH_CUDA_ARCH_LIST=nonsense pip install torch-scatter",

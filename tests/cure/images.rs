@@ -36,6 +36,47 @@ fn a_cuda_image_is_told_where_libraries_are_missing_and_the_base_is_a_system_alo
     }
 }
 
+/// What is known of a digest is told of the image that has it; which tag that was, a lock file may say.
+#[test]
+fn a_base_by_digest_alone_has_the_changes_of_its_tag() {
+    let t4 = ("t4", "T4", "470.57.02", "docker-gpus", "1.17.8");
+    let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
+    let by_digest = format!("nvidia/cuda@{digest}");
+    let lock = |reference: &str| {
+        format!(
+            "version = 1\n[[base]]\nreference = \"{reference}\"\nplatform = \"linux/amd64\"\ndigest = \"{digest}\"\n\
+             config = \"{digest}\"\nplatforms = [\"linux/amd64\"]\n[base.env]\nCUDA_VERSION = \"12.8.1\"\n\
+             NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_DRIVER_CAPABILITIES = \"compute,utility\"\n\
+             NVIDIA_REQUIRE_CUDA = \"cuda>=12.8\"\n"
+        )
+    };
+    let found = |lock: Option<String>, from: &str| -> Vec<Value> {
+        let place = on(&[t4], &format!("FROM {from}\nCMD [\"/app\"]\n"));
+        if let Some(lock) = &lock {
+            place.file("imagelint.lock", lock);
+        }
+        let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "t4");
+        let of_tag = |fix: &Value| fix["kind"] == "base-tag";
+        assert!(found.iter().all(|fix| !of_tag(fix) || (fix["safety"] == "manual" && list(&fix["edits"]).is_empty())));
+        found.into_iter().filter(of_tag).collect()
+    };
+    let title = |fixes: &[Value]| fixes.first().map(|fix| fix["title"].to_string()).unwrap_or_default();
+    let tagged = title(&found(Some(lock("nvidia/cuda:12.8.1-runtime-ubuntu22.04")), &by_digest));
+    assert!(tagged.contains("-runtime-ubuntu22.04 of nvidia/cuda, and its digest"), "{tagged}");
+    let alone = title(&found(Some(lock(&by_digest)), &by_digest));
+    assert!(alone.contains("take a tag of nvidia/cuda for CUDA 12.") && alone.contains("such as 12."), "{alone}");
+    // The tag of another digest or of another image says nothing, and neither does nothing.
+    let other = format!("nvidia/cuda@sha256:{}", "f".repeat(64));
+    let tag = "nvidia/cuda:12.8.1-runtime-ubuntu22.04";
+    for (lock, from) in [
+        (Some(lock(tag)), other.as_str()),
+        (Some(lock("mirror.example/cuda:12.8.1-runtime-ubuntu22.04")), &by_digest),
+        (None, &by_digest),
+    ] {
+        assert_eq!(found(lock, from), Vec::<Value>::new(), "{from}");
+    }
+}
+
 /// Of most months nobody says which tags they have.
 #[test]
 fn no_tag_of_a_month_is_named_that_the_tables_do_not_know() {

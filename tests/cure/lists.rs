@@ -120,14 +120,87 @@ fn options_that_stand_in_a_variable_are_changed_there() {
         assert!(text.contains(written), "{text}");
         assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
     }
-    // A number that several words are made of is changed by nobody.
-    for lines in [
-        "RUN ARCH=80 && nvcc -gencode arch=compute_$ARCH,code=sm_$ARCH a.cu -o /a\nCMD /a",
-        "RUN [\"nvcc\", \"-gencode\", \"arch=compute_80,code=sm_80\", \"a.cu\", \"-o\", \"/a\"]\nCMD /a",
+}
+
+#[test]
+fn options_are_added_wherever_nvcc_reads_them() {
+    let more = "-gencode arch=compute_90,code=sm_90";
+    let own = "-gencode arch=compute_80,code=sm_80";
+    for (lines, written) in [
+        (
+            "RUN ARCH=80 && nvcc -gencode arch=compute_$ARCH,code=sm_$ARCH a.cu -o /a".to_owned(),
+            format!("nvcc -gencode arch=compute_$ARCH,code=sm_$ARCH {more} a.cu"),
+        ),
+        (
+            "ARG ARCH=80\nRUN nvcc -gencode arch=compute_${ARCH},code=sm_${ARCH} a.cu -o /a".to_owned(),
+            format!("code=sm_${{ARCH}} {more} a.cu"),
+        ),
+        (
+            "RUN [\"nvcc\", \"-gencode\", \"arch=compute_80,code=sm_80\", \"a.cu\", \"-o\", \"/a\"]".to_owned(),
+            "\"arch=compute_80,code=sm_80\", \"-gencode\", \"arch=compute_90,code=sm_90\", \"a.cu\"".to_owned(),
+        ),
+        (
+            format!("ENV NVCC_APPEND_FLAGS=\"{own}\"\nRUN nvcc a.cu -o /a"),
+            format!("ENV NVCC_APPEND_FLAGS=\"{own} {more}\"\n"),
+        ),
+        (
+            format!("ARG NVCC_PREPEND_FLAGS='{own}'\nRUN nvcc a.cu -o /a"),
+            format!("ARG NVCC_PREPEND_FLAGS='{own} {more}'\n"),
+        ),
+        (
+            "ENV NVCC_APPEND_FLAGS=-gencode=arch=compute_80,code=sm_80 X=1\nRUN nvcc a.cu -o /a".to_owned(),
+            format!("ENV NVCC_APPEND_FLAGS=\"-gencode=arch=compute_80,code=sm_80 {more}\" X=1\n"),
+        ),
+        (
+            format!("RUN export NVCC_APPEND_FLAGS=\"{own}\"; nvcc a.cu -o /a"),
+            format!("NVCC_APPEND_FLAGS=\"{own} {more}\"; nvcc"),
+        ),
+        (format!("RUN make NVCC_GENCODE=\"{own}\""), format!("RUN make NVCC_GENCODE=\"{own} {more}\"\n")),
+        (
+            format!("RUN nvcc -ptx -arch=sm_80 k.cu -o k.ptx && nvcc {own} a.cu -o /a"),
+            format!("nvcc -ptx -arch=sm_80 k.cu -o k.ptx && nvcc {own} {more} a.cu"),
+        ),
     ] {
-        let place = place(&[H100], "12.4.1", lines);
+        let place = place(&[H100], "12.4.1", &format!("{lines}\nCMD /a"));
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
+        assert!(text.contains(&written), "{text}");
+        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
+    }
+    // Machine code for one GPU alone, words that hold the whole option, and makefiles that may not read it.
+    for lines in [
+        "RUN nvcc -gencode arch=compute_80,code=sm_80 -cubin a.cu -o /a",
+        "ENV NVCC_APPEND_FLAGS=\"-gencode arch=compute_80,code=sm_80\"\nRUN nvcc -cubin a.cu -o /a",
+        "RUN [\"nvcc\", \"-cubin\", \"-arch=sm_80\", \"a.cu\", \"-o\", \"/a\"]",
+        "RUN F=\"-gencode arch=compute_90,code=sm_90\" && nvcc -ptx $F a.cu -o /a",
+        "RUN make FOO=\"-gencode arch=compute_80,code=sm_80\"",
+        "ENV NVCC_APPEND_FLAGS=\"-gencode arch=compute_80,code=sm_80\"\nRUN nvcc --version",
+    ] {
+        let place = place(&[("a", "A100"), H100], "12.4.1", &format!("{lines}\nCMD /a"));
         let before = fs::read_to_string(place.path("Dockerfile")).expect("a file");
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!(fs::read_to_string(place.path("Dockerfile")).expect("a file"), before);
     }
+}
+
+#[test]
+fn ptx_of_one_gpu_is_made_of_an_older_one() {
+    const A100: (&str, &str) = ("a", "A100");
+    for (line, written) in [
+        ("RUN nvcc -arch=compute_90 -ptx a.cu -o /a.ptx", "nvcc -arch=compute_80 -ptx a.cu"),
+        ("RUN [\"nvcc\", \"-arch=sm_90\", \"-ptx\", \"a.cu\"]", "\"-arch=sm_80\", \"-ptx\""),
+        ("RUN nvcc --ptx -gencode arch=compute_90,code=sm_90 a.cu", "-gencode arch=compute_80,code=sm_80 a.cu"),
+    ] {
+        let place = place(&[A100, H100], "12.4.1", line);
+        let found = found(&place, "a");
+        let lower = named(&found, "add 8.0 to -").unwrap_or_else(|| panic!("{line}: {found:?}"));
+        assert!(lower["safety"] == "unsafe" && list(&lower["breaks"]).is_empty(), "{lower}");
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
+        assert!(text.contains(written), "{text}");
+        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
+    }
+    // PTX of an older GPU is compiled for newer ones.
+    let place = place(&[A100, H100], "12.4.1", "RUN nvcc -arch=compute_70 -ptx a.cu -o /a.ptx");
+    assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"));
 }

@@ -60,6 +60,27 @@ fn the_gpus_of_a_pool_are_added_where_a_command_lists_them() {
             "RUN cmake -B /app -S /src -D CMAKE_CUDA_ARCHITECTURES:STRING='80-real' && cmake --build /app",
             "RUN cmake -B /app -S /src -D CMAKE_CUDA_ARCHITECTURES:STRING='80-real;90' && cmake --build /app",
         ),
+        // Each word is a string of its own.
+        (
+            "H100",
+            r#"RUN ["nvcc","-gencode","arch=compute_80,code=sm_80","-o","/app/x","/src/a.cu"]"#,
+            r#"RUN ["nvcc","-gencode","arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90","-o","/app/x","/src/a.cu"]"#,
+        ),
+        (
+            "H100",
+            r#"RUN [ "nvcc", "-gencode=arch=compute_80,code=sm_80", "-o", "/app/x", "/src/a.cu" ]"#,
+            r#"RUN [ "nvcc", "-gencode=arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90", "-o", "/app/x", "/src/a.cu" ]"#,
+        ),
+        (
+            "T4",
+            r#"RUN ["nvcc","-arch","sm_80","-o","/app/x","/src/a.cu"]"#,
+            r#"RUN ["nvcc","-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_80,code=compute_80", "-gencode", "arch=compute_75,code=sm_75","-o","/app/x","/src/a.cu"]"#,
+        ),
+        (
+            "H100",
+            r#"RUN ["nvcc","-arch=compute_80","-code=sm_80","-o","/app/x","/src/a.cu"]"#,
+            r#"RUN ["nvcc","-arch=compute_80","-code=sm_80,sm_90","-o","/app/x","/src/a.cu"]"#,
+        ),
     ] {
         let place = on(gpu, &of(before));
         let done = place.run(&["check", "--fix", "Dockerfile"]);
@@ -83,16 +104,12 @@ fn what_a_command_compiles_for_stays_where_more_cannot_be_told_or_helps_nobody()
         // They name no number.
         ("H100", "RUN nvcc -gencode arch=compute_90a,code=sm_90a -o /app/x /src/a.cu"),
         ("H100", "RUN nvcc -arch=native -o /app/x /src/a.cu"),
-        // Each word is a string of its own.
-        ("H100", r#"RUN ["nvcc","-gencode","arch=compute_80,code=sm_80","-o","/app/x","/src/a.cu"]"#),
-        ("H100", r#"RUN [ "nvcc", "-gencode=arch=compute_80,code=sm_80", "-o", "/app/x", "/src/a.cu" ]"#),
-        ("T4", r#"RUN ["nvcc","-arch=sm_80","-o","/app/x","/src/a.cu"]"#),
-        ("T4", r#"RUN ["nvcc","-arch","sm_80","-o","/app/x","/src/a.cu"]"#),
-        ("H100", r#"RUN ["nvcc","-arch=compute_80","-code=sm_80","-o","/app/x","/src/a.cu"]"#),
         // What is made is for one GPU alone.
         ("T4", "RUN nvcc -cubin -arch=sm_80 -o /app/x /src/a.cu"),
         ("H100", "RUN nvcc --cubin -gencode arch=compute_80,code=sm_80 -o /app/x /src/a.cu"),
         ("T4", "RUN nvcc -arch=sm_80 -o /app/x /src/a.cu \\\n    -cubin"),
+        ("H100", r#"RUN ["nvcc","-cubin","-arch=sm_80","-o","/app/x","/src/a.cu"]"#),
+        ("T4", r#"RUN ["nvcc","-arch=compute_80","-code=sm_80","-o","/app/x","/src/a.cu"]"#),
         ("H100", "RUN echo nvcc -gencode arch=compute_80,code=sm_80"),
         ("H100", "RUN cmake -B /app -S /src -DCMAKE_CUDA_ARCHITECTURES=native && cmake --build /app"),
     ] {

@@ -67,6 +67,8 @@ fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
         ("RUN pip install 'torch<2.12' torchvision torchaudio", &["torch", "torchvision", "torchaudio"][..], true),
         ("RUN pip install 'torch<2.12' 'torchvision>=0.20' numpy", &["torch", "torchvision"], true),
         ("RUN pip install torch numpy", &["torch"], false),
+        // What asks for no torch is the newest that the index of the build has.
+        ("RUN pip install torch torchvision torchaudio", &["torch", "torchvision"], false),
         ("RUN pip install torch", &["torch"], false),
     ] {
         let place = place(run);
@@ -87,11 +89,12 @@ fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
         }
     }
     // What goes with it is not known, or asks for another one.
-    for run in ["RUN pip install torch torchvision torchaudio", "RUN pip install torch 'torchvision<0.10'"] {
+    for run in ["RUN pip install torch 'torchvision<0.10'", "RUN pip install torch 'torchaudio<0.10'"] {
         let place = place(run);
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!(text(&place, "Dockerfile"), of(run));
         let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
         assert!(told.contains("(manual; starts then on t4"), "{told}");
+        assert!(!told.contains("(unsafe"), "{told}");
     }
 }

@@ -8,6 +8,7 @@ use crate::cure::wish::package_of;
 use crate::cure::write::Texts;
 use crate::cure::write::Way;
 use crate::cure::write::index;
+use crate::cure::write::index::EXTRA;
 use crate::cure::write::index::Style;
 use crate::cure::write::index::instruction;
 use crate::cure::write::index::style;
@@ -51,7 +52,7 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
         }
         None => pinned(text, word, package, to).into_iter().map(|one| vec![edit(one)]).collect(),
     };
-    let more = page.as_ref().and_then(|page| index::one_more(texts, (source, word), style, page));
+    let more = page.as_ref().and_then(|page| index::one_more(texts, (source, word), style, (EXTRA, page)));
     let more: Option<Vec<TextEdit>> = more.map(|more| more.into_iter().map(edit).collect());
     match (old_build, build) {
         (old, new) if old == new => releases.into_iter().for_each(|release| add(release, false)),
@@ -77,7 +78,8 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
             }
         }
         (None, Some(new)) => {
-            let Some(more) = more else { return Vec::new() };
+            let named = matches!(&own.offered, Offered::Beside(tags) if tags.contains(new));
+            let Some(more) = more.map(|more| if named { Vec::new() } else { more }) else { return Vec::new() };
             let local = match from {
                 Some(from) => literal(text, word, from).map(|span| (span, format!("{to}+{new}"))),
                 None => pinned(text, word, package, &format!("{to}+{new}")),
@@ -191,7 +193,7 @@ fn bracketed(
 ) -> Option<(Span, String)> {
     let text = texts.sources.get(source).text();
     let slice = text.get(word.start..word.end)?;
-    if style == Style::List || slice.starts_with(['"', '\'']) {
+    if matches!(style, Style::List | Style::Table) || slice.starts_with(['"', '\'']) {
         return Some((at, more));
     }
     let begins = instruction(texts, word).filter(|_| source == texts.source).map_or(0, |one| one.span.start);
@@ -247,7 +249,7 @@ fn of_words(case: &Case<'_>, texts: &Texts<'_>, command: Option<u32>, (old, new)
 }
 
 /// The build in the addresses of indexes, and whether one of them is of a place that the tables do not know.
-fn of_addresses(
+pub(super) fn of_addresses(
     case: &Case<'_>,
     texts: &Texts<'_>,
     addresses: &[(SourceId, Span)],
@@ -265,9 +267,11 @@ fn of_addresses(
     (edits, elsewhere)
 }
 
-/// Whether it is the address of a place of which the tables do not know what lies there.
-fn is_private(case: &Case<'_>, address: &str) -> bool {
-    address.contains("://") && !index::is_known(case, address)
+/// Whether a text names the address of a place of which the tables do not know what lies there.
+fn is_private(case: &Case<'_>, text: &str) -> bool {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=');
+    let start = |at: usize| text.get(..at).and_then(|before| before.rfind(ends)).map_or(0, |before| before + 1);
+    text.match_indices("://").any(|(at, _)| !text.get(start(at)..).is_some_and(|one| index::is_known(case, one)))
 }
 
 /// What is written at a place.
@@ -275,27 +279,32 @@ fn written<'a>(texts: &Texts<'a>, (source, span): (SourceId, Span)) -> &'a str {
     texts.sources.get(source).text().get(span.start..span.end).unwrap_or_default()
 }
 
-/// The index of a build in every other command that pins what goes with it: its builds are for one CUDA.
+/// The index of a build in every other command that asks for what goes with it: its builds are for one CUDA.
 fn followers(case: &Case<'_>, texts: &Texts<'_>, command: u32, page: Option<&str>) -> Vec<TextEdit> {
     let mut done = vec![command];
     let mut edits = Vec::new();
     for package in case.seen.packages.iter().filter(|one| follows(case, one)) {
         let place = places(case, package.fact).into_iter().next().filter(|_| !done.contains(&package.command));
         let (Some((source, word)), Some(page)) = (place, page) else { continue };
-        let more = style(texts, source, word).and_then(|style| index::one_more(texts, (source, word), style, page));
+        let more =
+            style(texts, source, word).and_then(|style| index::one_more(texts, (source, word), style, (EXTRA, page)));
         done.push(package.command);
         edits.extend(more.into_iter().flatten().map(|(span, replacement)| TextEdit { source, span, replacement }));
     }
     edits
 }
 
-/// Whether a package is pinned to a release that goes with one of the framework, in the build of the default index.
+/// Whether a package goes with the framework, build by build, and is one of the default index.
 fn follows(case: &Case<'_>, package: &PackageSeen) -> bool {
     package.manager == Manager::Pip
         && package.offered == Offered::Default
         && package.variant.is_none()
         && case.knowledge().is_built_with_torch(&package.name)
-        && matches!(&package.version, PackageVersion::Exact(text) if !text.contains('+'))
+        && match &package.version {
+            PackageVersion::Exact(text) => !text.contains('+'),
+            PackageVersion::Open(_) => true,
+            PackageVersion::Unresolved(_) => false,
+        }
 }
 
 /// The version in the lists that bound it, where one is pinned there.

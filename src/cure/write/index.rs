@@ -20,7 +20,12 @@ pub(super) enum Style {
     Words,
     /// A list of requirements, one a line.
     List,
+    /// The project's table of requirements and indexes, in TOML.
+    Table,
 }
+
+/// The file that holds such a table.
+const PROJECT: &str = "pyproject.toml";
 
 /// The instruction that holds a place, and the one below its ONBUILD.
 pub(super) fn instruction<'a>(texts: &Texts<'a>, place: Span) -> Option<&'a Instruction> {
@@ -39,6 +44,9 @@ pub(super) fn style(texts: &Texts<'_>, source: SourceId, place: Span) -> Option<
         });
     }
     let name = texts.sources.get(source).name();
+    if file_name(name) == Some(PROJECT) {
+        return Some(Style::Table);
+    }
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("txt" | "in") => Some(Style::List),
         Some("sh" | "bash") => Some(Style::Shell),
@@ -46,16 +54,32 @@ pub(super) fn style(texts: &Texts<'_>, source: SourceId, place: Span) -> Option<
     }
 }
 
+/// The option that names an index beside the default one, and the one that names it instead.
+pub(super) const EXTRA: &str = "--extra-index-url";
+pub(super) const OWN: &str = "--index-url";
+/// Options of an installer by which it installs nothing else.
+const PLAIN: [&str; 9] = [
+    "--no-cache-dir",
+    "--no-cache",
+    "-U",
+    "--upgrade",
+    "-q",
+    "--quiet",
+    "--user",
+    "--system",
+    "--break-system-packages",
+];
+
 /// One more index: behind the word in a command that takes one, on a line of its own in a list. Nothing where the list
 /// has it; none where nothing says that it would be read.
 pub(super) fn one_more(
     texts: &Texts<'_>,
     (source, word): (SourceId, Span),
     style: Style,
-    page: &str,
+    (name, page): (&str, &str),
 ) -> Option<Vec<(Span, String)>> {
     let text = texts.sources.get(source).text();
-    let option = format!("--extra-index-url {page}");
+    let option = format!("{name} {page}");
     match style {
         Style::Shell => {
             let escape = if source == texts.source { texts.dockerfile.escape } else { '\\' };
@@ -67,9 +91,10 @@ pub(super) fn one_more(
             let before = text.get(one.span.start..word.start)?;
             let words = before.split(|c: char| c.is_whitespace() || matches!(c, '"' | '[' | ','));
             let at = word.end + text.get(word.end..one.span.end)?.find([',', ']'])?;
-            let added = format!(", \"--extra-index-url\", \"{page}\"");
+            let added = format!(", \"{name}\", \"{page}\"");
             words.into_iter().any(is_installer).then(|| vec![(Span::new(at, at), added)])
         }
+        Style::Table => None,
         Style::List => {
             let whole = instruction(texts, word).filter(|_| source == texts.source).map(|one| one.span);
             let list = text.get(whole.map_or(0, |span| span.start)..whole.map_or(text.len(), |span| span.end))?;
@@ -88,6 +113,12 @@ pub(super) fn one_more(
 
 /// Whether the command that holds a place takes an index by its option: one of pip or uv.
 fn takes_index(text: &str, at: usize, escape: char) -> bool {
+    let command = before(text, at, escape);
+    command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).any(is_installer)
+}
+
+/// What stands in front of a place in the command of a shell that holds it, as one line.
+fn before(text: &str, at: usize, escape: char) -> String {
     let mut start = edit::line_start(text, at);
     // Lines that the command began in; comments between them are none of it.
     while let Some(above) = start.checked_sub(1).map(|newline| edit::line_start(text, newline)) {
@@ -100,8 +131,84 @@ fn takes_index(text: &str, at: usize, escape: char) -> bool {
     let before = text.get(start..at).unwrap_or_default();
     let lines = before.lines().filter(|line| !line.trim_start().starts_with('#'));
     let joined = lines.map(|line| line.trim_end().trim_end_matches(escape)).collect::<Vec<_>>().join(" ");
-    let command = joined.rsplit([';', '&', '|', '(', '`']).next().unwrap_or_default();
-    command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).any(is_installer)
+    joined.rsplit([';', '&', '|', '(', '`']).next().unwrap_or_default().to_owned()
+}
+
+/// What stands behind a place in it.
+fn behind(text: &str, at: usize, escape: char) -> String {
+    let mut joined = String::new();
+    for (nth, line) in text.get(at..).unwrap_or_default().lines().enumerate() {
+        if nth > 0 && line.trim_start().starts_with('#') {
+            continue;
+        }
+        let whole = line.trim_end();
+        joined.push_str(whole.trim_end_matches(escape));
+        joined.push(' ');
+        if !whole.ends_with(escape) {
+            break;
+        }
+    }
+    joined.split([';', '&', '|', ')', '`']).next().unwrap_or_default().to_owned()
+}
+
+/// Whether the command or the list that holds a place asks for nothing but these packages, by their names.
+pub(super) fn asks_for_nothing_else(
+    texts: &Texts<'_>,
+    (source, place): (SourceId, Span),
+    style: Style,
+    names: &[&str],
+) -> bool {
+    let text = texts.sources.get(source).text();
+    let whole = instruction(texts, place).filter(|_| source == texts.source).map(|one| one.span);
+    let whole = whole.and_then(|span| text.get(span.start..span.end)).unwrap_or(text);
+    let words: Vec<String> = match style {
+        Style::Table => return false,
+        Style::List if source == texts.source => return false,
+        Style::List => {
+            let lines = text.lines().map(|line| line.split(" #").next().unwrap_or(line).trim());
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
+        }
+        Style::Words => whole.split('"').skip(1).step_by(2).map(str::to_owned).collect(),
+        Style::Shell => {
+            let escape = if source == texts.source { texts.dockerfile.escape } else { '\\' };
+            let command = format!("{}{}", before(text, place.end, escape), behind(text, place.end, escape));
+            command.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
+        }
+    };
+    let at =
+        if style == Style::List { Some(0) } else { words.iter().position(|word| word == "install").map(|at| at + 1) };
+    let Some(asked) = at.and_then(|at| words.get(at..)) else { return false };
+    let mut skips = false;
+    asked.iter().all(|word| {
+        // An index stands behind its option.
+        let value = std::mem::replace(&mut skips, word == EXTRA);
+        let name = word.split(|c: char| "=<>~![; ".contains(c)).next().unwrap_or(word);
+        let name = name.to_ascii_lowercase().replace(['_', '.'], "-");
+        value
+            || word == EXTRA
+            || word.starts_with("--extra-index-url=")
+            || is_one(&name, names)
+            || is_plain(word, style)
+    })
+}
+
+fn is_one(name: &str, names: &[&str]) -> bool {
+    names.contains(&name)
+}
+
+fn is_plain(word: &str, style: Style) -> bool {
+    style != Style::List && PLAIN.contains(&word)
+}
+
+/// The index of a build that a command names beside the default one, instead of that; none where it names others as well.
+pub(super) fn made_own(texts: &Texts<'_>, place: (SourceId, Span), build: &str) -> Option<(Span, String)> {
+    let text = texts.sources.get(place.0).text();
+    let found = around(texts, place);
+    let [(source, span)] = found.as_slice() else { return None };
+    let address = text.get(span.start..span.end).filter(|_| *source == place.0)?;
+    let front = text.get(..span.start)?.trim_end_matches(['=', ' ', '"', ',', '\'']);
+    let start = front.strip_suffix(EXTRA)?.len();
+    (tag_of_url(address).as_deref() == Some(build)).then(|| (Span::new(start, start + EXTRA.len()), OWN.to_owned()))
 }
 
 /// Whether a word calls pip or uv.

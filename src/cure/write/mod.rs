@@ -3,6 +3,8 @@
 mod build;
 mod index;
 mod nvcc;
+mod options;
+mod served;
 mod whole;
 mod word;
 
@@ -104,6 +106,7 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
             plain(ways.map(|way| way.into_iter().map(|(span, new)| texts.edit(span, new)).collect()).collect())
         }
         Wish::Build { .. } => build::ways(case, &texts, wish),
+        Wish::Index { .. } => served::ways(case, &texts, wish),
         Wish::Extra { package, from, to, .. } => {
             plain(build::extra(case, &texts, package, (from, to)).map(|edit| vec![edit]).into_iter().collect())
         }

@@ -3,38 +3,25 @@
 use crate::cure::case::Case;
 use crate::cure::lists::WITH_PTX;
 use crate::cure::write::Texts;
+use crate::cure::write::options::Between;
+use crate::cure::write::options::GENCODE;
+use crate::cure::write::options::Of;
+use crate::cure::write::options::Said;
+use crate::cure::write::options::in_quotes;
+use crate::cure::write::options::read;
+use crate::cure::write::options::values;
+use crate::cure::write::options::within;
 use crate::cure::write::places;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::edit::TextEdit;
 use crate::fact::ArchListSeen;
+use crate::source::SourceId;
 use crate::source::Span;
 
-/// The option that says one kind of code.
-const GENCODE: &str = "-gencode";
-/// Options with which nvcc makes code for one architecture alone.
-const OF_ONE: [&str; 4] = ["-cubin", "--cubin", "-ptx", "--ptx"];
-
-/// An option of nvcc as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    of: Of,
-    /// With its value.
-    span: Span,
-    /// The value without quotes.
-    value: Span,
-}
-
-/// What an option says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
-    /// One kind of code and what it is made from.
-    Gencode,
-    /// What code is made from.
-    Arch,
-    /// The kinds of code.
-    Code,
-}
+/// Options with which nvcc makes machine code for one architecture alone, and PTX of one alone.
+const CUBIN: [&str; 2] = ["-cubin", "--cubin"];
+const PTX: [&str; 2] = ["-ptx", "--ptx"];
 
 /// Every command with a list of this name with more GPUs, `9.0`; none where one of them is written otherwise than is known
 /// here.
@@ -49,31 +36,78 @@ pub(super) fn with_more(case: &Case<'_>, texts: &Texts<'_>, name: &str, add: &[S
         places.sort_unstable();
         let (source, _) = *places.first()?;
         let text = texts.sources.get(source).text();
-        let own = places.iter().filter(|(other, _)| *other == source);
-        let instructions = texts.dockerfile.instructions.iter().filter(|_| source == texts.source);
-        let instructions: Vec<&Instruction> = instructions
-            .filter(|one| own.clone().any(|(_, span)| one.span.start <= span.start && span.end <= one.span.end))
-            .collect();
-        let listed = instructions.iter().any(|one| one.json.is_some());
-        if listed && own.clone().any(|(_, span)| begins_string(text, *span)) {
-            return None;
-        }
-        let mut commands = instructions.iter().filter_map(|one| text.get(one.span.start..one.span.end));
-        if commands.any(is_of_one) || (source != texts.source && is_of_one(text)) {
-            return None;
-        }
-        let Some(options) = own.map(|(_, span)| read(text, *span)).collect::<Option<Vec<Said>>>() else {
-            // Options that stand in the value of a variable.
-            let values = in_values(texts, &new);
-            edits.extend((source == texts.source && !values.is_empty()).then_some(values)?);
+        let own: Vec<Span> = places.iter().filter(|(other, _)| *other == source).map(|(_, span)| *span).collect();
+        let more = in_place(texts, (source, text), &own, &new);
+        let more = more.map(|found| found.into_iter().map(|(span, new)| TextEdit { source, span, replacement: new }));
+        if let Some(found) = more {
+            edits.extend(found);
             continue;
-        };
-        let (span, replacement) = longer(text, &options, &new)?;
-        edits.push(TextEdit { source, span, replacement });
+        }
+        // Options that stand in the value of a variable.
+        let values = in_values(texts, &new);
+        let of_one = |span: &Span| [CUBIN, PTX].iter().any(|words| makes_one(texts, text, *span, words));
+        let whole = source == texts.source && !own.iter().any(of_one);
+        edits.extend((whole && !values.is_empty()).then_some(values)?);
     }
     edits.sort();
     edits.dedup();
     Some(edits)
+}
+
+/// The edits of one list where its options, or the value that holds them, are written.
+fn in_place(
+    texts: &Texts<'_>,
+    (source, text): (SourceId, &str),
+    own: &[Span],
+    new: &[New],
+) -> Option<Vec<(Span, String)>> {
+    let at = |span: &Span| texts.dockerfile.instructions.iter().find(|one| holds(one.span, *span));
+    let listed = source == texts.source && own.iter().filter_map(at).any(|one| one.json.is_some());
+    let strings = listed && own.iter().any(|span| begins_string(text, *span));
+    let between = if strings { Between::Strings } else { Between::Blanks };
+    // What follows an equals sign is the value of a variable.
+    let is_word = |span: &&Span| !text.get(..span.start).is_some_and(|before| before.ends_with('='));
+    let read = |span: &Span| Some(span).filter(is_word).and_then(|span| read(text, *span, between));
+    let plain = own.iter().map(read).collect::<Option<Vec<Said>>>();
+    let (options, value) = match (plain, own) {
+        (Some(options), _) => (options, None),
+        (None, [value]) if !strings => (within(text, *value), Some(*value)),
+        (None, _) => return None,
+    };
+    let spans: Vec<Span> = options.iter().map(|option| option.span).collect();
+    let one = |words: &[&str]| spans.iter().chain(own).any(|span| makes_one(texts, text, *span, words));
+    if one(&CUBIN) {
+        return None;
+    }
+    if one(&PTX) {
+        return lower(text, &options, new);
+    }
+    let edit = longer(text, &options, new, between)?;
+    Some(vec![match value {
+        Some(value) => in_quotes(text, value, edit),
+        None => edit,
+    }])
+}
+
+fn holds(whole: Span, part: Span) -> bool {
+    whole.start <= part.start && part.end <= whole.end
+}
+
+/// Whether a command that options at a place reach has one of these words: their own; of those in a variable, any.
+fn makes_one(texts: &Texts<'_>, text: &str, place: Span, words: &[&str]) -> bool {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '&' | '|' | ')');
+    let has = |text: &str| text.split(ends).any(|word| words.contains(&word));
+    let parts = [';', '&', '|'];
+    let start = text.get(..place.start).and_then(|before| before.rfind(parts)).map_or(0, |at| at + 1);
+    let end = text.get(place.end..).and_then(|rest| rest.find(parts)).map_or(text.len(), |at| place.end + at);
+    let within = |one: &&Instruction| one.span.start <= place.start && place.end <= one.span.end;
+    let own = texts.dockerfile.instructions.iter().find(within).filter(|_| std::ptr::eq(text, texts.text));
+    let (start, end) = own.map_or((start, end), |one| (start.max(one.span.start), end.min(one.span.end)));
+    let command = text.get(start..end).unwrap_or_default();
+    if command.split(ends).any(|word| word.rsplit('/').next() == Some("nvcc")) {
+        return has(command);
+    }
+    has(text)
 }
 
 /// More GPUs in every value in quotes that holds such an option and is that of a variable.
@@ -85,43 +119,17 @@ fn in_values(texts: &Texts<'_>, new: &[New]) -> Vec<TextEdit> {
         for (start, end) in values(text, instruction.span) {
             let value = text.get(start..end).unwrap_or_default();
             let last = value.rmatch_indices(GENCODE).next().map(|(at, _)| start + at);
-            let word = |at: usize| {
-                let length = value.get(at - start..)?.find(char::is_whitespace);
-                Some(Span::new(at, length.map_or(end, |length| at + length)))
-            };
-            let said = last.and_then(word).and_then(|word| read(text, word)).filter(|said| said.span.end <= end);
-            let more = said.and_then(|said| longer(text, &[said], new));
+            let said = last.and_then(|at| within(text, Span::new(at, end)).into_iter().next());
+            let more = said.and_then(|said| longer(text, &[said], new, Between::Blanks));
             edits.extend(more.map(|(span, more)| texts.edit(span, more)));
         }
     }
     edits
 }
 
-/// Where the values in quotes of variables stand in a part of a text.
-fn values(text: &str, part: Span) -> Vec<(usize, usize)> {
-    let slice = text.get(part.start..part.end).unwrap_or_default();
-    let mut found = Vec::new();
-    for quote in ['"', '\''] {
-        for (at, begins) in slice.match_indices(&format!("={quote}")) {
-            let named =
-                slice.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
-            let start = part.start + at + begins.len();
-            let length = text.get(start..part.end).and_then(|rest| rest.find(quote)).filter(|_| named);
-            found.extend(length.map(|length| (start, start + length)));
-        }
-    }
-    found
-}
-
 /// Whether a word is the first of a string, as each word of a list of them is: one more in it is none of its own.
 fn begins_string(text: &str, word: Span) -> bool {
     text.get(..word.start).is_some_and(|before| before.ends_with('"'))
-}
-
-/// Whether a command, or one of a text, makes code for one architecture alone.
-fn is_of_one(text: &str) -> bool {
-    let parts = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '&' | '|' | ')');
-    text.split(parts).any(|word| OF_ONE.contains(&word))
 }
 
 /// What a list lacks for one GPU.
@@ -161,10 +169,11 @@ fn newest(list: &ArchListSeen) -> Option<String> {
 }
 
 /// The edit that adds code for these GPUs to the options of one command.
-fn longer(text: &str, options: &[Said], new: &[New]) -> Option<(Span, String)> {
+fn longer(text: &str, options: &[Said], new: &[New], between: Between) -> Option<(Span, String)> {
+    let between = between.text();
     let of_one = |one: &New| {
         let number = &one.number;
-        let said = |kind: &str| format!(" -gencode arch=compute_{number},code={kind}_{number}");
+        let said = |kind: &str| format!("{between}-gencode{between}arch=compute_{number},code={kind}_{number}");
         one.kinds().map(said).collect::<Vec<String>>()
     };
     let more: String = new.iter().flat_map(of_one).collect();
@@ -187,50 +196,36 @@ fn longer(text: &str, options: &[Said], new: &[New]) -> Option<(Span, String)> {
         return all.then(|| (Span::new(inside, inside), format!(",{}", words.join(","))));
     }
     // `-arch=sm_80` alone stands for machine code and PTX of it.
-    number(from).filter(|_| kind == "sm")?;
-    let both = format!("-gencode arch=compute_{from},code=sm_{from} -gencode arch=compute_{from},code=compute_{from}");
-    Some((arch.span, format!("{both}{more}")))
+    (kind == "sm" && (number(from).is_some() || is_variable(from))).then_some(())?;
+    let of_kind = |kind: &str| format!("-gencode{between}arch=compute_{from},code={kind}_{from}");
+    Some((arch.span, format!("{}{between}{}{more}", of_kind("sm"), of_kind("compute"))))
 }
 
-/// The option that begins at a word.
-fn read(text: &str, word: Span) -> Option<Said> {
-    let written = text.get(word.start..word.end)?;
-    let (name, inline) = written.split_once('=').map_or((written, false), |(name, _)| (name, true));
-    let of = match name {
-        GENCODE | "--generate-code" => Of::Gencode,
-        "-arch" | "--gpu-architecture" => Of::Arch,
-        "-code" | "--gpu-code" => Of::Code,
-        _ => return None,
-    };
-    let start = if inline { word.start + name.len() + 1 } else { word.end + blank(text.get(word.end..)?) };
-    let rest = text.get(start..)?;
-    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '=' | ',' | '[' | ']');
-    let inner = rest.get(usize::from(quote.is_some())..)?;
-    let length = inner.find(|c: char| !plain(c)).unwrap_or(inner.len());
-    let behind = inner.get(length..)?.chars().next();
-    let ends = match quote {
-        Some(_) => behind == quote,
-        None => behind.is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '&' | '|' | ')')),
-    };
-    if !ends || length == 0 {
-        return None;
-    }
-    let quotes = usize::from(quote.is_some());
-    let value = Span::new(start + quotes, start + quotes + length);
-    Some(Said { of, span: Span::new(word.start, value.end + quotes), value })
+/// Whether a text is one variable in braces, or without: `${ARCH}`.
+fn is_variable(text: &str) -> bool {
+    let Some(name) = text.strip_prefix('$') else { return false };
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// How much blank a text begins with, lines that go on included.
-fn blank(text: &str) -> usize {
-    let mut rest = text;
-    loop {
-        rest = rest.trim_start();
-        match rest.strip_prefix("\\\n").or_else(|| rest.strip_prefix("\\\r\n")) {
-            Some(more) => rest = more,
-            None => return text.len() - rest.len(),
+/// The edits by which PTX, of which a command makes one, is that of the oldest of these GPUs; none where it is no newer.
+fn lower(text: &str, options: &[Said], new: &[New]) -> Option<Vec<(Span, String)>> {
+    let number = |text: &str| text.parse::<u32>().ok();
+    let oldest = new.iter().filter_map(|one| number(&one.number)).min()?;
+    let mut edits = Vec::new();
+    for option in options {
+        let value = text.get(option.value.start..option.value.end)?;
+        for kind in ["compute_", "sm_"] {
+            for (at, _) in value.match_indices(kind) {
+                let digits = value.get(at + kind.len()..)?;
+                let length = digits.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(digits.len());
+                let own = number(digits.get(..length)?)?;
+                let start = option.value.start + at + kind.len();
+                (oldest < own).then(|| edits.push((Span::new(start, start + length), oldest.to_string())))?;
+            }
         }
     }
+    (!edits.is_empty()).then_some(edits)
 }
 
 #[cfg(test)]
@@ -247,32 +242,17 @@ mod tests {
             let at = word.as_ptr() as usize - text.as_ptr() as usize;
             Span::new(at, at + word.len())
         };
-        let options: Vec<Said> = words.map(|word| read(text, span(word))).collect::<Option<_>>()?;
+        let options: Vec<Said> = words.map(|word| read(text, span(word), Between::Blanks)).collect::<Option<_>>()?;
         let of = |one: &&str| New {
             number: one.trim_end_matches(WITH_PTX).to_owned(),
             code: true,
             ptx: one.ends_with(WITH_PTX),
         };
         let new: Vec<New> = new.iter().map(of).collect();
-        let (span, more) = longer(text, &options, &new)?;
+        let (span, more) = longer(text, &options, &new, Between::Blanks)?;
         let mut text = text.to_owned();
         text.replace_range(span.start..span.end, &more);
         Some(text)
-    }
-
-    #[test]
-    fn values_of_variables_stand_in_quotes() {
-        for (text, expected) in [
-            ("RUN A=\"-x y\" && B='z' nvcc $A", &["-x y", "z"][..]),
-            ("ENV A=\"\"", &[""]),
-            ("RUN echo =\"a\" -DX-=\"b\"", &[]),
-            ("RUN A=\"open", &[]),
-            ("RUN A=b", &[]),
-        ] {
-            let found = values(text, Span::new(0, text.len()));
-            let told: Vec<&str> = found.into_iter().map(|(start, end)| &text[start..end]).collect();
-            assert_eq!(told, expected, "{text}");
-        }
     }
 
     #[test]
@@ -298,6 +278,17 @@ mod tests {
             ),
             ("nvcc -arch=compute_80 -code=sm_80 a.cu", Some("nvcc -arch=compute_80 -code=sm_80,sm_90 a.cu")),
             ("nvcc -arch compute_80 -code '[sm_80]' a.cu", Some("nvcc -arch compute_80 -code '[sm_80,sm_90]' a.cu")),
+            (
+                "nvcc -gencode arch=compute_${A},code=sm_$A a.cu",
+                Some("nvcc -gencode arch=compute_${A},code=sm_$A -gencode arch=compute_90,code=sm_90 a.cu"),
+            ),
+            (
+                "nvcc -arch=sm_$A a.cu",
+                Some(
+                    "nvcc -gencode arch=compute_$A,code=sm_$A -gencode arch=compute_$A,code=compute_$A \
+                     -gencode arch=compute_90,code=sm_90 a.cu",
+                ),
+            ),
             // What is compiled for a newer one is no beginning of code for an older one.
             ("nvcc -arch=compute_100 -code=sm_100 a.cu", None),
             ("nvcc -arch=compute_90a -code=sm_90a a.cu", None),
@@ -305,7 +296,8 @@ mod tests {
             ("nvcc -arch=native a.cu", None),
             ("nvcc -arch=compute_80 a.cu", None),
             ("nvcc -arch=$ARCH a.cu", None),
-            ("nvcc -gencode arch=compute_80,code=${CODE} a.cu", None),
+            ("nvcc -arch=sm_${ARCH:-80} a.cu", None),
+            ("nvcc -arch=compute_$ARCH -code=sm_$ARCH a.cu", None),
             ("nvcc -gencode \"arch=compute_80 a.cu", None),
             ("nvcc -gencode=", None),
             ("nvcc -code=sm_80 a.cu", None),

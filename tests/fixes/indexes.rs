@@ -1,0 +1,127 @@
+//! Indexes of builds: where nothing is pinned, where they are named, and where nobody knows what one has.
+
+use super::out;
+use super::place::Place;
+use super::text;
+
+/// A T4 whose driver is CUDA 12.4.
+const FLEET: &str = "[[pool]]\nname = \"t4\"\ngpu = \"T4\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\n\
+                     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+const PAGE: &str = "https://download.pytorch.org/whl/";
+
+fn of(lines: &str) -> String {
+    format!("FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\n{lines}\n")
+}
+
+fn place(lines: &str) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", &of(lines));
+    place
+}
+
+/// The file after all fixes that are written, and whether it starts then.
+fn fixed(place: &Place, name: &str) -> (String, bool) {
+    place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    (text(place, name), !out(&place.run(&["check", "Dockerfile"])).contains("FAILS"))
+}
+
+#[test]
+fn the_build_of_an_index_is_taken_where_nothing_is_pinned() {
+    for (lines, expected) in [
+        // What asks for no torch is the newest that the index has.
+        (
+            "RUN pip install 'torch>=2.9' torchaudio numpy",
+            &["'torch==", "+cu126' --extra-index-url {cu126} torchaudio numpy"][..],
+        ),
+        (
+            "RUN pip install torch torchaudio --extra-index-url {cu126}",
+            &["torch==", "+cu126 torchaudio --extra-index-url {cu126}\n"],
+        ),
+        ("RUN pip install torch torchaudio --index-url {cu130} && true", &["torchaudio --index-url {cu126} && true"]),
+        ("ENV PIP_INDEX_URL={cu130}\nRUN pip install torch torchaudio", &["PIP_INDEX_URL={cu126}\n"]),
+        ("ARG CU=cu130\nRUN pip install torch torchaudio --index-url {}$CU", &["ARG CU=cu126\n"]),
+    ] {
+        let with_pages = |text: &str| {
+            let text = text.replace("{cu126}", &format!("{PAGE}cu126")).replace("{cu130}", &format!("{PAGE}cu130"));
+            text.replace("{}", PAGE)
+        };
+        let place = place(&with_pages(lines));
+        let (after, starts) = fixed(&place, "Dockerfile");
+        assert!(starts, "{after}");
+        for part in expected {
+            assert!(after.contains(&with_pages(part)), "{after}");
+        }
+    }
+}
+
+#[test]
+fn what_is_built_with_it_and_asked_for_by_another_command_has_the_same_index() {
+    let place = place("RUN pip install torch\nRUN pip install torchvision numpy\nRUN pip install flask");
+    let (after, starts) = fixed(&place, "Dockerfile");
+    let lines: Vec<&str> = after.lines().filter(|line| line.contains(PAGE)).collect();
+    assert!(starts && lines.len() == 2, "{after}");
+    assert!(lines[1].starts_with("RUN pip install torchvision --extra-index-url"), "{after}");
+}
+
+#[test]
+fn an_index_is_not_put_in_the_place_of_one_that_others_come_from() {
+    for lines in [
+        "RUN pip install torch torchaudio numpy",
+        "RUN pip install torch torchaudio .",
+        "RUN pip install torch torchaudio --extra-index-url https://mirror.example/simple",
+        "RUN pip install torch torchaudio -r more.txt",
+        "RUN pip download torch torchaudio",
+    ] {
+        let place = place(lines);
+        let (after, _) = fixed(&place, "Dockerfile");
+        assert!(!after.contains("--index-url https") || after.contains("--extra-index-url https"), "{after}");
+        assert!(!after.contains(" --index-url"), "{after}");
+    }
+}
+
+#[test]
+fn settings_of_an_index_are_as_safe_as_its_option() {
+    let index = |cuda: &str| format!("{PAGE}{cuda}");
+    let project = |cuda: &str| {
+        format!(
+            "[project]\nname = \"x\"\nversion = \"0\"\nrequires-python = \">=3.11\"\ndependencies = [\"torch==2.9.1\"]\n\
+             [[tool.uv.index]]\nname = \"pt\"\nurl = \"{}\"\nexplicit = true\n[tool.uv.sources]\ntorch = {{ index = \"pt\" }}\n",
+            index(cuda)
+        )
+    };
+    let conf = |cuda: &str| format!("[global]\nindex-url = {}\n", index(cuda));
+    for (name, lines, file) in [
+        ("pip.conf", "COPY pip.conf /etc/pip.conf\nRUN pip install torch==2.9.1", &conf as &dyn Fn(&str) -> String),
+        ("pyproject.toml", "COPY pyproject.toml .\nRUN pip install uv && uv pip install -r pyproject.toml", &project),
+    ] {
+        let place = place(lines);
+        place.file(name, &file("cu130"));
+        let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+        assert!(told.contains("the same release for CUDA 12.9 (safe;"), "{told}");
+        place.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!((text(&place, name), text(&place, "Dockerfile")), (file("cu129"), of(lines)));
+    }
+    // Of a mirror nobody knows what it has, wherever it is named.
+    for (lines, conf) in [
+        ("ENV PIP_EXTRA_INDEX_URL=https://mirror.example/whl/cu130\nRUN pip install torch==2.9.1+cu130", ""),
+        (
+            "COPY pip.conf /etc/pip.conf\nRUN pip install torch==2.9.1+cu130",
+            "[global]\nextra-index-url = https://mirror.example/whl/cu130\n",
+        ),
+    ] {
+        let place = place(lines);
+        place.file("pip.conf", conf);
+        let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+        let why = "the same release for CUDA 12.9, where the index that is named has it (unsafe;";
+        assert!(told.contains(why), "{told}");
+        place.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!((text(&place, "Dockerfile"), text(&place, "pip.conf")), (of(lines), conf.to_owned()));
+    }
+    // What a lock holds is not written into it.
+    let place = place("COPY pyproject.toml uv.lock ./\nRUN pip install uv && uv sync --frozen");
+    place.file("pyproject.toml", &project("cu130"));
+    place.file("uv.lock", "version = 1\n[[package]]\nname = \"x\"\nversion = \"0\"\nsource = { virtual = \".\" }\ndependencies = [{ name = \"torch\" }]\n[[package]]\nname = \"torch\"\nversion = \"2.9.1+cu130\"\nsource = { registry = \"https://download.pytorch.org/whl/cu130\" }\n");
+    let (after, _) = fixed(&place, "pyproject.toml");
+    assert_eq!(after, project("cu130"));
+}
