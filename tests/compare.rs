@@ -387,3 +387,71 @@ fn an_image_that_is_new_is_told_by_how_it_ends() {
     let whole = report["summary"].to_string();
     assert!(!whole.contains("is new") && whole.contains("nothing newly works"), "{whole}");
 }
+
+/// An input of one file has that file's name, whatever stands on the other side.
+#[test]
+fn a_single_file_keeps_its_name() {
+    let place = three();
+    place.file("one/Dockerfile", CUDA_12);
+    place.file("many/a/Dockerfile", NEWER);
+    place.file("many/b/Dockerfile", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n");
+    for (before, after, expected) in [
+        ("one/Dockerfile", "one/Dockerfile", &["one/Dockerfile"][..]),
+        ("old.Dockerfile", "one/Dockerfile", &["one/Dockerfile"]),
+        ("one/Dockerfile", "many", &["one/Dockerfile", "a/Dockerfile", "b/Dockerfile"]),
+        ("many", "one/Dockerfile", &["one/Dockerfile", "a/Dockerfile", "b/Dockerfile"]),
+    ] {
+        let report = place.json(&["compare", before, after]);
+        let names = report["images"].as_array().expect("images").iter().filter_map(|image| image["name"].as_str());
+        let mut names: Vec<&str> = names.collect();
+        let mut expected = expected.to_vec();
+        (names.sort_unstable(), expected.sort_unstable());
+        assert_eq!(names, expected, "{before} {after}: {report}");
+        let text = out(&place.run(&["compare", before, after]));
+        assert!(text.starts_with(|first: char| !first.is_whitespace()) && !text.contains("``"), "{text}");
+    }
+}
+
+/// Whoever declares no fleet reads which one was judged against.
+#[test]
+fn the_reference_fleet_is_told() {
+    let told = "judged against the built-in reference fleet";
+    let declared = three();
+    let bare = Place::bare();
+    for name in ["old.Dockerfile", "new.Dockerfile"] {
+        bare.file(name, &fs::read_to_string(declared.path(name)).expect("a file"));
+    }
+    for (place, expected) in [(&bare, true), (&declared, false)] {
+        for format in ["human", "markdown"] {
+            let difference = ["compare", "old.Dockerfile", "new.Dockerfile", "--format", format];
+            let changed = ["fleet", "what-if", "old.Dockerfile", "--add", "b: gpu=B200", "--format", format];
+            for arguments in [&difference[..], &changed] {
+                let text = out(&place.run(arguments));
+                assert_eq!(text.contains(told), expected, "{arguments:?}: {text}");
+            }
+        }
+    }
+}
+
+/// A list that is named from the root of the repository makes that root the build context, in every revision.
+#[test]
+fn lists_that_are_read_from_the_root_of_the_repository_count() {
+    let place = Place::new();
+    git(&place, &["init", "-q", "-b", "main"]);
+    place.file("Dockerfile", CUDA_12);
+    place.file("svc/f/Dockerfile", "FROM python:3.11-slim\nWORKDIR /app\nCOPY . .\nRUN pip install -r svc/f/req.txt\n");
+    place.file("svc/f/req.txt", "-r ../../common/gpu.txt\n");
+    place.file("common/gpu.txt", "torch==2.4.0\n");
+    git(&place, &["add", "fleet.toml", "Dockerfile", "svc", "common"]);
+    git(&place, &["commit", "-q", "-m", "first"]);
+    git(&place, &["checkout", "-q", "-b", "change"]);
+    place.file("common/gpu.txt", "torch==1.12.1\n");
+    git(&place, &["commit", "-q", "-a", "-m", "second"]);
+    for revisions in ["main...change", "main"] {
+        let report = place.json(&["compare", "--git", revisions]);
+        let images = report["images"].as_array().expect("images");
+        let of = |name: &str| images.iter().find(|image| image["name"] == name).expect("an image");
+        assert!(of("svc/f/Dockerfile")["pools"].to_string().contains("breaks"), "{revisions}: {report}");
+        assert!(!of("Dockerfile")["pools"].to_string().contains("breaks"), "{revisions}: {report}");
+    }
+}

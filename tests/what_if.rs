@@ -141,8 +141,12 @@ fn exit_codes_count_what_breaks() {
         (&["--set", "t4.driver=550.54.15"], 0, "unlocks: 1 image on `t4`; breaks nothing"),
         (&["--set", "t4.driver=550.54.15", "--format", "markdown"], 0, "| `cuda12.image.toml` | `t4` | fails"),
         (&["--set", "t5.driver=550.54.15"], 2, "has no pool `t5`; did you mean `t4`?"),
-        (&["--set", "t4.drivers=550.54.15"], 2, "driver"),
-        (&["--set", "t4.driver=new"], 2, "driver"),
+        (&["--set", "t4.drivers=550.54.15"], 2, "--set t4.drivers=550.54.15: unknown key `drivers`"),
+        (&["--set", "t4.driver=new"], 2, "--set t4.driver=new: `new` is no driver version"),
+        (&["--set", "t4.name=x"], 2, "--set t4.name=x: a pool keeps its name"),
+        (&["--set", "t4.nodes=many"], 2, "--set t4.nodes=many: "),
+        (&["--set", "t4.gpu=[\"T4\", \"T44\"]"], 2, "unknown GPU `T44`"),
+        (&["--add", "x: gpu=B200, driver=y"], 2, "--add x: gpu=B200, driver=y: `y` is no driver version"),
         (&["--set", "t4"], 2, "expected POOL.KEY=VALUE"),
         (&["--set", "t4.gpu=T44"], 2, "unknown GPU `T44`"),
         (&["--add", "t4: gpu=T4"], 2, "has a pool `t4` already"),
@@ -470,5 +474,16 @@ fn an_older_driver_that_does_is_told_beside_the_smallest() {
         let (told, text) = on(driver, "old.image.toml");
         assert!(told["older"].is_null() && told["smallest"].is_string(), "{told}");
         assert!(!text.contains("though some older"), "{text}");
+    }
+}
+
+/// Which files run on a pool is a value like any other: where none does, nothing is told of it.
+#[test]
+fn a_pool_of_other_files_is_none_of_an_images() {
+    let place = place();
+    place.file("a/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    for (files, runs) in [("[\"a/**\"]", true), ("a/*", true), ("[\"b/**\", \"c/**\"]", false)] {
+        let done = place.run(&["fleet", "what-if", "a/Dockerfile", "--set", &format!("t4.dockerfiles={files}")]);
+        assert_eq!(out(&done).contains("pool `t4`: "), runs, "{files}: {}{}", out(&done), err(&done));
     }
 }

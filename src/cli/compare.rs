@@ -309,7 +309,8 @@ fn images(subject: &Subject, reading: Reading<'_>) -> Images {
 /// The difference of one image.
 fn pair(sides: &Sides<usize>, was: &Side, is: &Side, many: bool, reading: Reading<'_>) -> Pair {
     let (before, after) = (sides.0.as_ref(), sides.1.as_ref());
-    let name = after.or(before).map_or("", |one| one.key.as_str());
+    let one_name = |one: &Named<usize>| if one.key.is_empty() { one.judged.name.clone() } else { one.key.clone() };
+    let name = after.or(before).map(one_name).unwrap_or_default();
     let (old, new) = (before.map(|one| &one.judged), after.map(|one| &one.judged));
     let differs = compare::on_pools(old, new).iter().any(|pool| pool.change != compare::model::Change::Same);
     let least = || {
@@ -321,7 +322,7 @@ fn pair(sides: &Sides<usize>, was: &Side, is: &Side, many: bool, reading: Readin
         };
         Some((drivers(one, &asked, reading), drivers(other, &asked, reading)))
     };
-    let told = compare::compare(name, old, new, if many && !differs { None } else { least() });
+    let told = compare::compare(&name, old, new, if many && !differs { None } else { least() });
     match compare::renamed_from(sides) {
         Some(from) => told.renamed(from),
         None => told,

@@ -105,17 +105,17 @@ fn is_whole(instruction: &Instruction) -> bool {
     sources(instruction).iter().any(|source| matches!(*source, "." | "./" | "/"))
 }
 
-/// The files that a RUN reads by bare name where the context was copied to: lists of requirements, and the project of
+/// The files that a RUN reads below the folder where the context was copied to: lists of requirements, and the project of
 /// tools that take no name. Nothing of one that goes elsewhere first.
 fn read_by_name(instruction: &Instruction) -> Vec<String> {
     let words = words(instruction);
     if instruction.kind != Kind::Run || words.iter().any(|word| matches!(*word, "cd" | "git" | "curl" | "wget")) {
         return Vec::new();
     }
-    let bare = |word: &str| !word.contains('/') && !NO_NAME.iter().any(|mark| word.contains(mark));
+    let below = |word: &str| !word.starts_with('/') && !NO_NAME.iter().any(|mark| word.contains(mark));
     let pairs = || words.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?)));
-    let lists = pairs().filter(|(option, file)| matches!(*option, "-r" | "--requirement") && bare(file));
-    let mut found: Vec<String> = lists.map(|(_, file)| file.to_owned()).collect();
+    let lists = pairs().filter(|(option, file)| matches!(*option, "-r" | "--requirement") && below(file));
+    let mut found: Vec<String> = lists.map(|(_, file)| normal(file)).collect();
     if pairs().any(|pair| matches!(pair, ("uv" | "pdm", "sync") | ("poetry" | "pdm", "install"))) {
         found.push("pyproject.toml".to_owned());
     }
@@ -198,6 +198,10 @@ mod tests {
             // The whole of it, and a command that reads a file of it.
             ("COPY . .\nRUN pip install -r s.txt", Some("svc")),
             ("COPY . /app\nRUN --mount=type=cache,target=/c uv sync --frozen", Some("svc")),
+            ("COPY . .\nRUN pip install -r svc/docker/own.txt", Some("")),
+            ("COPY . .\nRUN pip install -r ./docker/own.txt -c svc/s.txt", Some("svc")),
+            ("COPY . .\nRUN pip install -r /svc/s.txt", None),
+            ("COPY . .\nRUN pip install -r ../s.txt", None),
             ("COPY . .\nRUN pip install -r own.txt", None),
             ("COPY . .\nRUN pip install -r nowhere.txt", None),
             ("COPY . .\nRUN git clone x && cd x && pip install -r s.txt", None),

@@ -15,6 +15,7 @@ use crate::report::markdown::in_cell;
 use crate::report::markdown::prose;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
+use crate::report::words::NO_FLEET;
 use crate::report::words::on_pools;
 
 /// Writes it for a person.
@@ -24,6 +25,9 @@ pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Res
     }
     if told.images.is_empty() {
         return writeln!(out, "nothing to compare");
+    }
+    if told.fleet.built_in {
+        writeln!(out, "{NO_FLEET}\n")?;
     }
     for pair in told.images.iter().filter(|pair| told.images.len() == 1 || changed(pair)) {
         writeln!(out, "{}", paint(&clean(&heading(pair)), Tone::Strong, color))?;
@@ -115,6 +119,9 @@ pub fn markdown(told: &Comparison, room: Room, out: &mut dyn io::Write) -> io::R
     const TAIL: usize = 100;
     let mut text = String::from("## imagelint: what the change does to the fleet\n\n");
     let _ = writeln!(text, "{}", prose(&told.summary.join("; ")));
+    if told.fleet.built_in {
+        let _ = writeln!(text, "\n{}", prose(NO_FLEET));
+    }
     let errors = told.errors.iter();
     let errors = errors.map(|error| format!("\n- not read: {}: {}\n", code(&error.input), prose(&error.message)));
     let mut left = 0;

@@ -12,6 +12,7 @@ use crate::report::matrix::matrix;
 use crate::report::model::Report;
 use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
+use crate::report::words::NO_FLEET;
 use crate::report::words::count;
 use crate::report::words::title;
 
@@ -29,7 +30,7 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
         return Ok(());
     }
     if report.fleet.built_in {
-        writeln!(out, "no fleet file: judged against the built-in reference fleet, findings are capped at warning")?;
+        writeln!(out, "{NO_FLEET}")?;
     }
     for subject in &subjects {
         depth(subject, options, out)?;

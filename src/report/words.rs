@@ -6,6 +6,9 @@ use crate::report::model::Location;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
 
+/// Said where nobody declared a fleet.
+pub const NO_FLEET: &str = "no fleet file: judged against the built-in reference fleet, findings are capped at warning";
+
 /// Name of a subject with its stage or platform, on one line.
 pub fn title(subject: &Subject) -> String {
     let parts = [&subject.stage, &subject.platform].into_iter().flatten();

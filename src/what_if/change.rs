@@ -64,7 +64,8 @@ pub fn changed(
             place(&new, name)?;
             (name.to_owned(), key.to_owned())
         };
-        let read = read(&mut text, &name, &[(key.trim(), value.trim())], written, knowledge)?;
+        let option = format!("--set {written}");
+        let read = read(&mut text, &name, &[(key.trim(), value.trim())], &option, knowledge)?;
         let at = place(&new, &name)?;
         if let Some(pool) = new.pools.get_mut(at) {
             take(pool, read, key.trim());
@@ -86,7 +87,7 @@ pub fn changed(
             return Err(format!("--add {written}: the fleet has a pool `{name}` already; --set changes it"));
         }
         let pairs = pairs(rest).ok_or_else(wrong)?;
-        new.pools.push(read(&mut text, name, &pairs, written, knowledge)?);
+        new.pools.push(read(&mut text, name, &pairs, &format!("--add {written}"), knowledge)?);
         added.push(name.to_owned());
         told.push(format!("with a new pool `{name}`"));
     }
@@ -132,12 +133,19 @@ fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
 /// Keys whose values are no texts.
 const PLAIN: &[&str] = &["nodes", "privileged", "wsl", "cdi_specs", "modeset"];
 
+/// A value as a fleet file has it: a list as it stands, what is no text without quotes, anything else as a text.
+fn value_of(key: &str, value: &str) -> String {
+    let plain = PLAIN.contains(&key) && (value.parse::<bool>().is_ok() || value.parse::<i64>().is_ok());
+    let list = value.starts_with('[') && value.ends_with(']') && !value.contains(['\n', '\r']);
+    if plain || list { value.to_owned() } else { quoted(value) }
+}
+
 /// A pool with these values, read as a part of a fleet file that is put behind `text`.
 fn read(
     text: &mut String,
     name: &str,
     pairs: &[(&str, &str)],
-    written: &str,
+    option: &str,
     knowledge: Knowledge,
 ) -> Result<Pool, String> {
     let mut part = format!("\n[[pool]]\nname = {}\n", quoted(name));
@@ -146,13 +154,15 @@ fn read(
             .split('.')
             .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
         if !bare {
-            return Err(format!("{written}: `{key}` is no key of a pool"));
+            return Err(format!("{option}: `{key}` is no key of a pool"));
         }
-        let value = if PLAIN.contains(key) { (*value).to_owned() } else { quoted(value) };
-        part.extend([key, " = ", &value, "\n"]);
+        if *key == "name" {
+            return Err(format!("{option}: a pool keeps its name; --remove and --add make another"));
+        }
+        part.extend([key, " = ", &value_of(key, value), "\n"]);
     }
     // Lines without anything stand for what is before it, so that each place is that of the whole text.
-    let whole = SourceText::new(written, format!("{}{part}", "\n".repeat(text.len())));
+    let whole = SourceText::new(option, format!("{}{part}", "\n".repeat(text.len())));
     let exists = |name: &str| {
         if knowledge.gpu(name).is_some() {
             return GpuName::Known;
@@ -160,9 +170,10 @@ fn read(
         let suggestions = knowledge.gpu_suggestions(name).into_iter().map(str::to_owned).collect();
         GpuName::Unknown { suggestions }
     };
-    let fleet = fleet::read(crate::source::SourceId(0), &whole, &exists).map_err(|errors| said(&errors))?;
+    let fleet = fleet::read(crate::source::SourceId(0), &whole, &exists);
+    let fleet = fleet.map_err(|errors| format!("{option}: {}", said(&errors)))?;
     text.push_str(&part);
-    fleet.pools.into_iter().next().ok_or_else(|| format!("{written}: no pool"))
+    fleet.pools.into_iter().next().ok_or_else(|| format!("{option}: no pool"))
 }
 
 fn said(errors: &fleet::FleetErrors) -> String {
@@ -210,6 +221,8 @@ fn take(pool: &mut Pool, new: Pool, key: &str) {
         "compute_capability" => pool.compute_capability = new.compute_capability,
         "brand" => pool.brand = new.brand,
         "wsl" => pool.wsl = new.wsl,
+        "dockerfiles" => pool.dockerfiles = new.dockerfiles,
+        "images" => pool.images = new.images,
         _ => {
             for (own, new) in [(&mut pool.env, new.env), (&mut pool.labels, new.labels), (&mut pool.host, new.host)] {
                 own.retain(|(name, _)| !new.iter().any(|(other, _)| other == name));
@@ -223,6 +236,7 @@ fn take(pool: &mut Pool, new: Pool, key: &str) {
 mod tests {
     use super::pairs;
     use super::quoted;
+    use super::value_of;
 
     #[test]
     fn a_comma_parts_only_before_a_key() {
@@ -232,6 +246,22 @@ mod tests {
         assert_eq!(told("env.A=b=c"), [("env.A", "b=c")]);
         for wrong in ["", "gpu", "=B200", "gpu=", "gpu=B200, driver="] {
             assert_eq!(pairs(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_written_as_a_fleet_file_has_it() {
+        for (key, value, expected) in [
+            ("driver", "550.54.15", "\"550.54.15\""),
+            ("gpu", "[\"T4\", \"L4\"]", "[\"T4\", \"L4\"]"),
+            ("gpu", "[T4", "\"[T4\""),
+            ("gpu", "[\"T4\",\n\"L4\"]", "\"[\\\"T4\\\",\\u000A\\\"L4\\\"]\""),
+            ("nodes", "4", "4"),
+            ("nodes", "four", "\"four\""),
+            ("wsl", "true", "true"),
+            ("wsl", "true\n[[pool]]", "\"true\\u000A[[pool]]\""),
+        ] {
+            assert_eq!(value_of(key, value), expected, "{key}={value}");
         }
     }
 

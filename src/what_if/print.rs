@@ -12,6 +12,7 @@ use crate::report::markdown::in_cell;
 use crate::report::markdown::prose;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
+use crate::report::words::NO_FLEET;
 use crate::report::words::count;
 use crate::what_if::model::Driver;
 use crate::what_if::model::WhatIf;
@@ -25,6 +26,9 @@ const MOST: usize = 60_000;
 pub fn human(told: &WhatIf, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     for error in &told.errors {
         writeln!(out, "{}: {}", clean(&error.input), clean(&error.message))?;
+    }
+    if told.fleet.built_in {
+        writeln!(out, "{NO_FLEET}\n")?;
     }
     writeln!(out, "{}", paint(&clean(&told.changes.join(", ")), Tone::Strong, color))?;
     for image in &told.changed {
@@ -144,6 +148,9 @@ fn sign(end: Option<&End>) -> &'static str {
 pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
     let changes = prose(&told.changes.join(", "));
     let mut text = format!("## imagelint: the fleet {changes}\n\n{}\n", prose(&told.summary.join("; ")));
+    if told.fleet.built_in {
+        let _ = writeln!(text, "\n{}", prose(NO_FLEET));
+    }
     for error in &told.errors {
         let _ = writeln!(text, "\n- not read: {}: {}", code(&error.input), prose(&error.message));
     }
