@@ -387,3 +387,26 @@ fn an_image_that_is_new_is_told_by_how_it_ends() {
     let whole = report["summary"].to_string();
     assert!(!whole.contains("is new") && whole.contains("nothing newly works"), "{whole}");
 }
+
+#[test]
+fn the_reference_fleet_is_named_and_a_file_has_its_name() {
+    let place = Place::bare();
+    place.file("one/Dockerfile", CUDA_12);
+    place.file("two/Dockerfile", NEWER);
+    place.file("two/more/Dockerfile", CUDA_12);
+    for format in ["human", "markdown", "summary"] {
+        let told = |more: &[&str]| {
+            out(&place.run(&[&["compare", "one/Dockerfile", "two", "--format", format], more].concat()))
+        };
+        assert!(told(&[]).contains("reference fleet"), "{format}: {}", told(&[]));
+        place.file("own.toml", &fleet(&[("desk", "550.54.15")]));
+        assert!(!told(&["--fleet", "own.toml"]).contains("reference fleet"), "{format}");
+    }
+    for (before, after) in [("one/Dockerfile", "two"), ("two", "one/Dockerfile"), ("one/Dockerfile", "one/Dockerfile")]
+    {
+        let report = place.json(&["compare", before, after]);
+        let names: Vec<&str> =
+            report["images"].as_array().expect("images").iter().filter_map(|one| one["name"].as_str()).collect();
+        assert!(names.contains(&"Dockerfile") && !names.contains(&""), "{names:?}");
+    }
+}

@@ -85,7 +85,10 @@ impl Given {
             Self::Inputs(inputs) => match inputs.as_slice() {
                 _ if repository.is_some() => repository.and_then(below).unwrap_or_else(|| name.to_owned()),
                 [folder] => {
-                    Path::new(name).strip_prefix(folder).map_or(name.to_owned(), |below| below.display().to_string())
+                    let below = Path::new(name).strip_prefix(folder).unwrap_or(Path::new(name));
+                    // Of a file that is named itself nothing is left.
+                    let own = Path::new(name).file_name().map_or(below, Path::new);
+                    if below.as_os_str().is_empty() { own } else { below }.display().to_string()
                 }
                 _ => name.to_owned(),
             },

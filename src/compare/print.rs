@@ -17,6 +17,10 @@ use crate::report::paint::Tone;
 use crate::report::paint::paint;
 use crate::report::words::on_pools;
 
+/// What is said where no fleet was named or found.
+const REFERENCE: &str = "no fleet file: both sides are judged by the built-in reference fleet, where no finding is more than a warning; \
+    --fleet names another";
+
 /// Writes it for a person.
 pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     for error in &told.errors {
@@ -41,6 +45,9 @@ pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Res
             )?;
         }
         writeln!(out)?;
+    }
+    if told.fleet.built_in {
+        writeln!(out, "{REFERENCE}")?;
     }
     writeln!(out, "{}", clean(&told.summary.join("; ")))
 }
@@ -115,6 +122,9 @@ pub fn markdown(told: &Comparison, room: Room, out: &mut dyn io::Write) -> io::R
     const TAIL: usize = 100;
     let mut text = String::from("## imagelint: what the change does to the fleet\n\n");
     let _ = writeln!(text, "{}", prose(&told.summary.join("; ")));
+    if told.fleet.built_in {
+        let _ = writeln!(text, "\n{}", prose(REFERENCE));
+    }
     let errors = told.errors.iter();
     let errors = errors.map(|error| format!("\n- not read: {}: {}\n", code(&error.input), prose(&error.message)));
     let mut left = 0;
