@@ -63,6 +63,10 @@ fn offer_to_errors(
         let mut found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
         let newer = newer(subject, judged, settings, hosts);
         let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
+        if newer.is_some() {
+            // It is told with the drivers that each pool needs for it.
+            found.split = None;
+        }
         found.tried.extend(newer);
         give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
         judged.split = found.split.take();
