@@ -9,9 +9,13 @@ mod images;
 mod libraries;
 #[path = "cure/lists.rs"]
 mod lists;
+#[path = "cure/moved.rs"]
+mod moved;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
+#[path = "cure/stays.rs"]
+mod stays;
 #[path = "cure/told.rs"]
 mod told;
 #[path = "cure/variables.rs"]

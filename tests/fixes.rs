@@ -9,6 +9,8 @@ mod named;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
+#[path = "fixes/shared.rs"]
+mod shared;
 
 use std::fs;
 

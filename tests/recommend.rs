@@ -3,6 +3,8 @@
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "verdicts are told here in a report of another shape")]
 mod place;
+#[path = "recommend/together.rs"]
+mod together;
 
 use place::Place;
 use place::code;

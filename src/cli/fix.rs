@@ -25,6 +25,7 @@ use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::judge::judge_on;
 use crate::report::escape::clean;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
@@ -50,8 +51,8 @@ fn round(
     options: &CheckArgs,
     writable: impl Fn(&Path) -> Result<(), String>,
 ) -> Result<Round, Failure> {
-    let own = output::own_rules(run.options)?;
-    let judge = Judge::new(run, subjects, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
+    let rules = output::own_rules(run.options)?;
+    let judge = Judge::new(run, subjects, rules.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
     let least = options.fixing.least();
     let repairs: Vec<Repair> = parallel::map(run.options.jobs(), subjects, |subject| {
         judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, judge.crew(), least))
@@ -60,20 +61,29 @@ fn round(
     let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
     let mut refused = BTreeMap::new();
     for (subject, mut repair) in subjects.iter().zip(repairs) {
-        if repair.texts.keys().any(|id| texts.contains_key(id)) {
+        let changed = own(run, subject, &texts);
+        if repair.texts.keys().any(|id| changed.contains_key(id)) {
             // What is still to be changed after the changes of the others.
-            let Some((after, sources)) = cure::follow(subject, run.sources, &texts) else { continue };
+            let Some((after, sources)) = cure::follow(subject, run.sources, &changed) else { continue };
             repair = judge.with(&after, |settings, hosts| {
                 cure::repair(&after, Settings { sources: &sources, ..settings }, hosts, judge.crew(), least)
             });
         }
         let barred = repair.texts.keys().filter_map(|id| {
             let path = run.sources.get(*id).name();
-            Some((path.to_owned(), writable(Path::new(path)).err()?))
+            let read = run.sources.get(*id).text();
+            let other = fs::read(path).is_ok_and(|now| now != read.as_bytes());
+            let other = other.then(|| "it is in another encoding, or is no longer what was read".to_owned());
+            Some((path.to_owned(), writable(Path::new(path)).err().or(other)?))
         });
         let barred: Vec<(String, String)> = barred.collect();
         if !barred.is_empty() {
             refused.extend(barred);
+            continue;
+        }
+        let mut others = subjects.iter().filter(|other| !std::ptr::eq(*other, subject));
+        if let Some((path, why)) = others.find_map(|other| broken(run, &judge, other, &repair, &texts)) {
+            refused.insert(path, why);
             continue;
         }
         told.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
@@ -84,6 +94,45 @@ fn round(
         (text.name().to_owned(), (text.text().to_owned(), new))
     };
     Ok(Round { texts: texts.into_iter().map(both).collect(), told, refused })
+}
+
+/// Of some texts those that a subject is made of: each reads the files that several share by itself.
+fn own(run: Run<'_>, subject: &Subject, texts: &BTreeMap<SourceId, String>) -> BTreeMap<SourceId, String> {
+    let Content::Dockerfile { source, files, .. } = &subject.content else { return BTreeMap::new() };
+    let name = |id: SourceId| run.sources.get(id).name();
+    let asked = files.asked().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
+    let of_name = |id: SourceId| texts.iter().find(|(other, _)| name(**other) == name(id));
+    asked.chain([*source]).filter_map(|id| Some((id, of_name(id)?.1.clone()))).collect()
+}
+
+/// The text of a repair with which another subject that reads it no longer starts somewhere, and on which pools; `texts`
+/// are those that changed before it.
+fn broken(
+    run: Run<'_>,
+    judge: &Judge<'_>,
+    other: &Subject,
+    repair: &Repair,
+    texts: &BTreeMap<SourceId, String>,
+) -> Option<(String, String)> {
+    let before = own(run, other, texts);
+    let new = own(run, other, &repair.texts);
+    let id = *new.keys().next()?;
+    let after: BTreeMap<SourceId, String> = before.clone().into_iter().chain(new).collect();
+    let starts = |texts: &BTreeMap<SourceId, String>| -> Option<Vec<String>> {
+        let (subject, sources) = cure::follow(other, run.sources, texts)?;
+        let judged = judge.with(&subject, |settings, hosts| {
+            judge_on(&subject, Settings { sources: &sources, detail: Detail::Fates, ..settings }, hosts)
+        });
+        let whole = judged.verdicts.into_iter().filter(|one| one.component.is_none() && one.fate == "starts");
+        Some(whole.map(|one| one.pool).collect())
+    };
+    let (was, is) = (starts(&before)?, starts(&after)?);
+    let lost: Vec<String> = was.iter().filter(|pool| !is.contains(pool)).map(|pool| format!("`{pool}`")).collect();
+    (!lost.is_empty()).then(|| {
+        let titles: Vec<&str> = repair.fixes.iter().map(|fix| fix.title.as_str()).collect();
+        let why = format!("{} would keep {} from starting on {}", titles.join(", and "), other.name, lost.join(", "));
+        (run.sources.get(id).name().to_owned(), why)
+    })
 }
 
 /// So many inputs are named that cannot be changed.
@@ -112,6 +161,9 @@ pub(crate) fn tell_textless(subjects: &[Subject]) -> io::Result<()> {
 /// Prints what would be written as one patch.
 pub(crate) fn print(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> Result<Exit, Failure> {
     let round = round(run, subjects, options, |_| Ok(()))?;
+    for (path, why) in &round.refused {
+        writeln!(streams::err(), "{path} is not changed: {why}")?;
+    }
     let mut out = streams::out();
     for (path, (before, after)) in &round.texts {
         out.write_all(edit::patch(path, before, after).as_bytes())?;

@@ -206,7 +206,20 @@ fn inside(root: &Path, path: &Path) -> Result<String, Missing> {
     if u64::try_from(bytes.len()).is_ok_and(|len| len > MAX_FILE) {
         return Err(Missing::TooLarge);
     }
-    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(decoded(bytes))
+}
+
+/// A text as pip reads it: in UTF-16 where it begins with a mark of that, else in UTF-8.
+fn decoded(bytes: Vec<u8>) -> String {
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let units = bytes.chunks_exact(2).skip(1).map(|pair| unit([pair[0], pair[1]]));
+        char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>()
+    };
+    match bytes.get(..2) {
+        Some([0xff, 0xfe]) => wide(u16::from_le_bytes),
+        Some([0xfe, 0xff]) => wide(u16::from_be_bytes),
+        _ => String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    }
 }
 
 /// Reads files on demand and keeps them as sources.

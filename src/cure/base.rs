@@ -239,6 +239,8 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool,
         let supposed: Vec<String> = supposed.filter(|tag| knowledge.ngc_release(family, tag).is_some()).collect();
         tags.extend(known.into_iter().chain(supposed));
     }
+    // What is compiled on it wants a compiler.
+    tags.retain(|one| knowledge.brings_compiler(one) || !knowledge.brings_compiler(tag));
     tags.sort_by(|one, other| by_number(one, other));
     tags.dedup();
     let day = case.seen.as_of.or(case.settings.as_of);

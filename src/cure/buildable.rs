@@ -4,6 +4,7 @@
 use crate::cuda::CudaVersion;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::stays;
 use crate::cure::wish::package_of;
 use crate::cure::write::places;
 use crate::cure::write::written;
@@ -35,10 +36,10 @@ const NOWHERE: &str = "by hand: no index that the command asks is known to have 
 const HASHES: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_REQUIRE_HASHES"];
 
 /// What a wish wants of one package.
-struct Wanted<'a> {
-    name: &'a str,
-    version: &'a str,
-    build: Option<&'a str>,
+pub(super) struct Wanted<'a> {
+    pub(super) name: &'a str,
+    pub(super) version: &'a str,
+    pub(super) build: Option<&'a str>,
 }
 
 /// The packages of a wish.
@@ -74,6 +75,9 @@ pub(super) fn hindrance(
         return Some(UNHASHED);
     }
     let wanted = wanted(wish);
+    if let Some(why) = stays::stays(case, &wanted, edits, after) {
+        return Some(why);
+    }
     if wanted.is_empty() && !renames(wish) {
         return None;
     }

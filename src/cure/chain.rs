@@ -11,6 +11,7 @@ use crate::cure::case::Case;
 use crate::cure::compat;
 use crate::cure::environment;
 use crate::cure::framework;
+use crate::cure::platform;
 use crate::cure::repair::replaced;
 use crate::cure::repair::texts;
 use crate::cure::search::attempt;
@@ -83,6 +84,7 @@ fn firsts(case: &Case<'_>, tried: &[Tried], trials: &mut Trials<'_>) -> Vec<Firs
     }
     let before = fates(case.before);
     let kinds = [
+        platform::platforms(case),
         environment::environment(case),
         compat::driver_libraries(case),
         compat::compat(case),
@@ -104,7 +106,7 @@ fn firsts(case: &Case<'_>, tried: &[Tried], trials: &mut Trials<'_>) -> Vec<Firs
 }
 
 /// Whether some pool meets a later wall, and no pool an earlier one.
-fn gets_further(before: &[PoolFate], after: &[PoolFate]) -> bool {
+pub(super) fn gets_further(before: &[PoolFate], after: &[PoolFate]) -> bool {
     let wall = |one: &PoolFate| one.outcome.as_ref().and_then(|name| name.parse::<Outcome>().ok());
     let pairs = || {
         let now = |was: &PoolFate| after.iter().find(|one| one.pool == was.pool).cloned();

@@ -101,7 +101,10 @@ pub(super) fn whole(case: &Case<'_>) -> Vec<Candidate> {
             .filter(|row| row.distribution == *name && !row.extra.is_empty() && between(version, row.from, row.before));
         // Extras whose libraries are there already are asked for.
         let libraries = |row: &&BroughtRow| knowledge.library_wheel(row.brings).is_some();
-        for row in rows.filter(libraries).filter(|row| package_of(&case.seen, row.brings).is_none()) {
+        let python = case.python(package);
+        let met = |row: &&BroughtRow| !knowledge.is_unmet(name, row.extra, version, python.as_deref());
+        let missing = |row: &&BroughtRow| package_of(&case.seen, row.brings).is_none();
+        for row in rows.filter(libraries).filter(met).filter(missing) {
             let title = format!("install {name}[{}]=={version}, with the libraries that it opens", row.extra);
             let wish = Wish::Extra {
                 package: name.clone(),

@@ -29,7 +29,12 @@ pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate
         .aimed()
         .filter_map(|pool| Some((pool.name.value.clone(), PoolChange::Driver(smallest(case, pool, trials)?))))
         .collect();
-    one(Kind::Driver, cured, |change| match change {
+    to_drivers(cured)
+}
+
+/// One candidate of these drivers.
+pub(super) fn to_drivers(changes: Vec<(String, PoolChange)>) -> Vec<Candidate> {
+    one(Kind::Driver, changes, |change| match change {
         PoolChange::Driver(version) => format!("driver {version}"),
         PoolChange::Toolkit(_) | PoolChange::Mode(_) | PoolChange::Env(..) => String::new(),
     })
@@ -40,14 +45,7 @@ pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate
 /// driver does not support, the newest of the nearest older branch that starts.
 fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<DriverVersion> {
     let knowledge = case.knowledge();
-    let all = releases(pool, knowledge);
-    let now = pool.driver.iter().filter_map(|driver| newest(&driver.value)).max();
-    let floor = pool.driver_cuda.as_ref().map(|one| one.value).filter(|_| now.is_none());
-    let newer = |version: &DriverVersion| {
-        let cuda = knowledge.driver_cuda(*version).map(|(cuda, _)| cuda);
-        now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
-    };
-    let newer: Vec<DriverVersion> = all.into_iter().filter(newer).collect();
+    let newer = newer(case, pool);
     let (images, means) = (Trials::images(case, pool), trials.means);
     let mut doubt = 0;
     let starts = |version, doubt: &mut usize| {
@@ -75,8 +73,23 @@ fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<Dri
         })
 }
 
+/// The releases that are newer than what a pool has.
+pub(super) fn newer(case: &Case<'_>, pool: &Pool) -> Vec<DriverVersion> {
+    let knowledge = case.knowledge();
+    let now = pool.driver.iter().filter_map(|driver| newest(&driver.value)).max();
+    let floor = pool.driver_cuda.as_ref().map(|one| one.value).filter(|_| now.is_none());
+    let newer = |version: &DriverVersion| {
+        let cuda = knowledge.driver_cuda(*version).map(|(cuda, _)| cuda);
+        now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
+    };
+    releases(pool, knowledge).into_iter().filter(newer).collect()
+}
+
 /// Of the first branch that ends well, the first release that does.
-fn first_of_branch(releases: &[DriverVersion], mut does: impl FnMut(DriverVersion) -> bool) -> Option<DriverVersion> {
+pub(super) fn first_of_branch(
+    releases: &[DriverVersion],
+    mut does: impl FnMut(DriverVersion) -> bool,
+) -> Option<DriverVersion> {
     let mut branches = releases.chunk_by(|one, other| one.branch() == other.branch());
     let branch = branches.find(|branch| branch.last().is_some_and(|last| does(*last)))?;
     branch.iter().copied().find(|version| does(*version))

@@ -13,6 +13,9 @@
 //! together; then up to three changes of which each meets a later wall than the one before it, or helps on more pools.
 //! Releases of a framework that are further away than the nearest ten are tried where all that is of no avail.
 //!
+//! On pools where nothing of all that helps, a newer driver with which they meet a later wall and a change of the image that
+//! starts with it are told together.
+//!
 //! On a GPU that is newer than the release of the framework, a newer release together with a base of its CUDA is told
 //! last, with the drivers by which each way of starting does.
 //!
@@ -46,6 +49,7 @@ mod kind;
 mod libraries;
 mod lists;
 mod means;
+mod moved;
 mod named;
 mod newer;
 mod offer;
@@ -56,6 +60,7 @@ mod repair;
 mod search;
 mod served;
 mod split;
+mod stays;
 mod supposed;
 mod trial;
 mod trials;

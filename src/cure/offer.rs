@@ -131,6 +131,10 @@ fn give_to_errors(judged: &mut model::Subject, looked: &mut Looked, settings: Se
     let mut found = looked.failing.take()?;
     let newer = looked.newer.take();
     let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
+    if newer.is_some() {
+        // It is told with the drivers that each pool needs for it.
+        found.split = None;
+    }
     found.tried.extend(newer);
     give(judged, &found, settings.sources, (&is_error, MOST), |one| [&one.cures, &one.lifts]);
     judged.split = found.split.take();

@@ -17,6 +17,7 @@ use crate::cure::host;
 use crate::cure::kind::Cost;
 use crate::cure::lists;
 use crate::cure::means::Means;
+use crate::cure::moved;
 use crate::cure::named;
 use crate::cure::pair;
 use crate::cure::platform;
@@ -145,6 +146,9 @@ pub(super) fn search(
     if certain && kinds.contains(&Kind::FrameworkVersion) && !tried.iter().any(of_image) {
         let further = until_enough(&framework::further(&case), &case, &mut trials);
         tried.extend(further.into_iter().filter(|one| !one.compiled));
+    }
+    if certain && kinds.contains(&Kind::Driver) {
+        tried.extend(moved::moved(&case, &tried, &mut trials));
     }
     let split = if certain { split::told(&case, &tried) } else { None };
     Found { tried: best(tried, &case), split, cut: trials.left() == 0 }

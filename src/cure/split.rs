@@ -51,13 +51,18 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
     let (moved, stuck): (BTreeSet<String>, BTreeSet<String>) =
         never.iter().cloned().partition(|pool| of_pools.contains(pool));
     Some(match or_driver {
-        Some(title) => format!("no change of the image alone makes it start on all pools; this does: {title}"),
+        Some(title) => {
+            format!("none of the changes of the image that were tried makes it start on all pools; this does: {title}")
+        }
         None if never.is_empty() => {
             let best = images.iter().max_by_key(|(_, set)| set.len())?;
             format!("no two images start on all pools; most start with: {}", best.0)
         }
         None if stuck.is_empty() => {
-            format!("no change of the image alone makes it start on {}: a change of the pools does", names(&moved))
+            format!(
+                "none of the changes of the image that were tried makes it start on {}: a change of the pools does",
+                names(&moved)
+            )
         }
         None => format!("no change that is known makes it start on {}", names(&stuck)),
     })

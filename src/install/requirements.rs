@@ -27,6 +27,9 @@ pub(super) enum Line {
     },
 }
 
+/// What some editors put at the beginning of a text.
+const MARK: char = '\u{feff}';
+
 /// Reads the lines; ranges are of the file's own text.
 pub(super) fn lines(text: &str) -> Vec<Line> {
     let mut out = Vec::new();
@@ -36,7 +39,9 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
         start += raw.len();
         let ends_open = text.get(..begins).is_some_and(open_end);
         if !ends_open {
-            line(&logical(text, begins), &mut out);
+            // The mark at the beginning of a file is no part of its first line.
+            let mark = if begins == 0 && text.starts_with(MARK) { MARK.len_utf8() } else { 0 };
+            line(&logical(text, begins + mark), &mut out);
         }
     }
     out

@@ -41,6 +41,21 @@ impl Knowledge {
         tag.split('-').find_map(of)
     }
 
+    /// The CUDA release of the compiler that an image of a known family brings.
+    pub fn compiler_of(self, repository: &str, tag: &str) -> Option<CudaVersion> {
+        let family = self.base_family(repository)?;
+        if family.monthly {
+            return self.ngc_release(family, tag).map(|row| row.cuda);
+        }
+        let version = tag.split('-').next().filter(|_| family.cuda_base && self.brings_compiler(tag));
+        version.and_then(|version| version.parse().ok())
+    }
+
+    /// Whether a tag names a flavour that brings a compiler.
+    pub fn brings_compiler(self, tag: &str) -> bool {
+        self.cuda_flavour(tag).is_some_and(|row| row.compiler)
+    }
+
     /// The flavour with the least in it.
     pub fn least_cuda_flavour(self) -> Option<&'static str> {
         self.cuda_flavours().iter().find(|row| row.holds.is_empty()).map(|row| row.name)

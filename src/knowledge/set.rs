@@ -225,4 +225,6 @@ whole_tables! {
     build_files: BuildFileRow = build_files;
     /// Every withdrawn tag.
     withdrawn_tags: WithdrawnRow = withdrawn_tags;
+    /// Every extra of a release that is of no avail.
+    unmet_extras: UnmetExtraRow = unmet_extras;
 }

@@ -24,6 +24,16 @@ impl Knowledge {
         rows.filter(move |row| row.distribution == distribution || brought(row.distribution)).map(|row| row.version)
     }
 
+    /// Whether an extra of a release is of no avail for a Python, `3.11`; where none is known, whether it is for any.
+    pub fn is_unmet(self, distribution: &str, extra: &str, version: &str, python: Option<&str>) -> bool {
+        let mut rows = self.unmet_extras().iter();
+        let for_python = |first: &str| python.is_some_and(|python| by_number(first, python).is_le());
+        rows.any(|row| {
+            (row.distribution, row.extra, row.version) == (distribution, extra, version)
+                && row.python.is_none_or(for_python)
+        })
+    }
+
     /// Whether a distribution has a library for each of several CUDA versions.
     pub fn bundles(self, distribution: &str) -> bool {
         self.bundled_variants().iter().any(|row| row.distribution == distribution)

@@ -39,6 +39,8 @@ pub struct TorchBuildRow {
     pub sass: &'static [CodeTarget],
     /// PTX targets.
     pub ptx: &'static [CodeTarget],
+    /// Whether the version of the wheel does not name the build.
+    pub unnamed: bool,
 }
 
 /// A distribution that brings GPU code of its own.
@@ -60,6 +62,8 @@ pub struct FrameworkRow {
     pub rides: Option<&'static str>,
     /// Architectures for which the default index has builds without CUDA alone.
     pub cpu_on: &'static [&'static str],
+    /// Architectures for which the default index has none.
+    pub none_on: &'static [&'static str],
     /// Whether it uses no GPU unless a program asks it to.
     pub optional: bool,
     /// Repositories of its sources, `owner/name` in small letters, where the name is another than its own.
@@ -104,6 +108,21 @@ pub struct BroughtRow {
     pub from: Option<&'static str>,
     /// First version of what is asked for that no longer does.
     pub before: Option<&'static str>,
+}
+
+/// An extra of a release that is of no avail: it cannot be installed from the default index, or what it brings is not found.
+#[derive(Clone, Copy, Debug)]
+pub struct UnmetExtraRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub distribution: &'static str,
+    /// The extra.
+    pub extra: &'static str,
+    /// The release.
+    pub version: &'static str,
+    /// The first Python, `3.11`, for which that is so; none where it is so for all.
+    pub python: Option<&'static str>,
 }
 
 /// A distribution whose builds differ by CUDA version and are chosen by an index of their own.

@@ -7,6 +7,7 @@ use crate::infer::variant_cuda;
 use crate::install::admits;
 use crate::install::between;
 use crate::install::order;
+use crate::install::public;
 use crate::knowledge::BroughtRow;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkImageRow;
@@ -80,7 +81,10 @@ pub(super) fn newer(one: &str, other: &str) -> Ordering {
 pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Result<Vec<Choice>, String> {
     let mut found = all(wish, archs, knowledge);
     if found.is_empty() {
-        return Err(unknown(&wish.name, knowledge));
+        let elsewhere = !all(wish, &[], knowledge).is_empty();
+        let (name, date) = (&wish.name, knowledge.newest_date());
+        let nowhere = || format!("the tables of {date} have no wheel of {name} for {}", archs.join(" and "));
+        return Err(if elsewhere { nowhere() } else { unknown(name, knowledge) });
     }
     let versions: Vec<&'static str> = found.iter().map(|one| one.version).collect();
     found.retain(|one| wish.admits(one.version));
@@ -110,13 +114,17 @@ fn all(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
         let built = knowledge.built_framework().filter(|row| row.distribution == wish.name);
         built.map_or_else(Vec::new, |row| of_builds(row.distribution, archs, knowledge))
     } else {
-        of_distribution(wish, knowledge)
+        of_distribution(wish, archs, knowledge)
     };
     if found.is_empty() {
         // A component of which no distribution has the name: those that are it.
         let rows = knowledge.frameworks().iter().filter(|row| row.component == wish.name);
         for row in rows.filter(|row| row.distribution != wish.name && !row.variants) {
-            found.extend(of_distribution(&Wish { name: row.distribution.to_owned(), ..wish.clone() }, knowledge));
+            found.extend(of_distribution(
+                &Wish { name: row.distribution.to_owned(), ..wish.clone() },
+                archs,
+                knowledge,
+            ));
         }
     }
     if found.is_empty() {
@@ -147,8 +155,15 @@ fn of_builds(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<
             if !plain && page.is_none() {
                 continue;
             }
-            let spec =
-                if plain { format!("{name}=={}", row.version) } else { format!("{name}=={}+{tag}", row.version) };
+            // What lies in an index of its own is found there without its build as well.
+            let unnamed = archs
+                .iter()
+                .any(|arch| knowledge.torch_build(row.version, tag, arch).is_some_and(|build| build.unnamed));
+            let spec = if plain || unnamed {
+                format!("{name}=={}", row.version)
+            } else {
+                format!("{name}=={}+{tag}", row.version)
+            };
             found.push(Choice {
                 name: name.to_owned(),
                 code: name,
@@ -166,13 +181,14 @@ fn of_builds(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<
 
 /// Releases of one build each: of the distribution itself, with each extra that brings what it runs on, or of what
 /// it brings along in its own version.
-fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
+fn of_distribution(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
     let name = wish.name.as_str();
     let whole = |version: &str| version.matches('.').count() >= 2;
     let rows = |distribution: &str| {
         let distribution = distribution.to_owned();
         let rows = knowledge.framework_builds().iter().filter(move |row| row.distribution == distribution);
-        rows.filter(move |row| whole(row.version) && row.cuda.is_some())
+        let there = move |row: &&FrameworkBuildRow| archs.iter().all(|arch| has_wheel(row, arch, knowledge));
+        rows.filter(move |row| whole(row.version) && row.cuda.is_some()).filter(there)
     };
     let choice = |row: &'static FrameworkBuildRow, extras: &[&str]| {
         let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
@@ -210,6 +226,16 @@ fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
         found.extend(own.map(|row| choice(row, &extras)));
     }
     found
+}
+
+/// Whether a release may have a wheel for an architecture: where the tables tell of those for arm64, they tell of all.
+fn has_wheel(row: &FrameworkBuildRow, arch: &str, knowledge: Knowledge) -> bool {
+    if arch == "amd64" {
+        return true;
+    }
+    let none = knowledge.framework(row.distribution).is_some_and(|own| own.none_on.contains(&arch));
+    let told = || knowledge.arm64_builds().iter().any(|own| own.distribution == row.distribution);
+    !none && (!told() || knowledge.arm64_build(row.distribution, row.version).is_some())
 }
 
 /// Releases of what goes with a framework and has no row of its own.
@@ -280,10 +306,47 @@ pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bo
         if !knowledge.is_built_framework(&other.name) {
             return true;
         }
+        // What an image brings and what is compiled on it are of one build: another in its place takes both apart.
+        let rides = knowledge.framework(&one.name).and_then(|row| row.rides) == Some(other.name.as_str());
+        if rides && one.within.is_some() && other.within.is_none() {
+            return false;
+        }
         pin(&one.name, one.version, knowledge)
             .is_none_or(|pin| pin.is_empty() || admits(pin, other.version) == Some(true))
+            && is_of_day(one, other.version, knowledge)
     };
-    wants(one, other) && wants(other, one)
+    wants(one, other) && wants(other, one) && share_framework(one, other, knowledge)
+}
+
+/// Whether what two are built on can be one framework: in one release, where both name theirs, and for one CUDA.
+fn share_framework(one: &Choice, other: &Choice, knowledge: Knowledge) -> bool {
+    let pinned = |choice: &Choice| {
+        let pin = pin(&choice.name, choice.version, knowledge)?.strip_prefix("==")?;
+        (!pin.contains(['*', ','])).then(|| public(pin))
+    };
+    let rides = |one: &Choice, other: &Choice| {
+        knowledge.framework(one.code).and_then(|row| row.rides) == Some(other.name.as_str())
+    };
+    let majors = one.cuda.zip(other.cuda).map(|(one, other)| (one.major(), other.major()));
+    if (rides(one, other) || rides(other, one)) && majors.is_some_and(|(one, other)| one != other) {
+        return false;
+    }
+    pinned(one).zip(pinned(other)).is_none_or(|(one, other)| newer(one, other).is_eq())
+}
+
+/// Whether a release that asks for any later framework may be meant for one: none where a later release of it asks for one
+/// that came between.
+fn is_of_day(one: &Choice, framework: &str, knowledge: Knowledge) -> bool {
+    let own = pin(&one.name, one.version, knowledge).filter(|pin| !pin.starts_with("=="));
+    let Some(own) = own.filter(|_| knowledge.is_built_with_torch(&one.name)) else { return true };
+    let least =
+        |pin: &'static str| pin.trim_start_matches(['>', '=']).split([',', '+', '*']).next().unwrap_or_default();
+    let between = |pin: &'static str| {
+        let other = least(pin);
+        newer(other, least(own)).is_gt() && newer(framework, other).is_ge()
+    };
+    let later = |row: &&TorchPinRow| row.version != "*" && newer(row.version, one.version).is_gt();
+    !knowledge.torch_pins_of(&one.name).filter(later).any(|row| between(row.torch))
 }
 
 /// Which release of the framework of several builds a distribution wants, where the tables say it.

@@ -71,6 +71,11 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     if wishes.is_empty() && asked.base.is_none() {
         return Err(tell::nothing_wished());
     }
+    if let Some(twice) =
+        wishes.iter().enumerate().find_map(|(at, one)| wishes.iter().take(at).find(|other| other.name == one.name))
+    {
+        return Err(tell::wished_twice(twice));
+    }
     let wanted = Wanted::read(asked.base, knowledge)?;
     let python = asked.python.map(wish::python).transpose()?;
     let pools: Vec<&Pool> = settings
@@ -120,6 +125,7 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     told.fleet.source.clone_from(&settings.fleet.name);
     told.fleet.built_in = settings.fleet.built_in;
     told.wishes = tell::wishes(asked);
+    told.notes.extend(tell::stand_ins(&wishes, &all));
     Ok(told)
 }
 

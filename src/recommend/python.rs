@@ -18,13 +18,28 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, knowledge: Knowledge) -> 
         return Some(of_built(choice.version));
     }
     // What pins a release of that framework has no more Pythons than it.
-    let pinned = pin(&choice.name, choice.version, knowledge).and_then(|pin| pin.strip_prefix("=="));
+    let asked = pin(&choice.name, choice.version, knowledge);
+    let pinned = asked.and_then(|pin| pin.strip_prefix("=="));
+    // What is built with each release of it, and asks for none of them, is of a day before there were any.
+    if let Some(asked) = asked.filter(|pin| !pin.starts_with("==") && knowledge.is_built_with_torch(&choice.name)) {
+        return Some(asked.strip_prefix(">=").is_some_and(of_built));
+    }
+    if is_unmet(choice, python, knowledge) {
+        return Some(false);
+    }
     if pinned.is_some_and(|version| !version.contains(['*', ',']) && !of_built(version)) {
         return Some(false);
     }
     let rows = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == choice.code);
     rows().next()?;
     Some(rows().any(|row| row.python == python && within(row.first, row.last, choice.version)))
+}
+
+/// Whether an extra of it is of no avail for a Python.
+fn is_unmet(choice: &Choice, python: &str, knowledge: Knowledge) -> bool {
+    let extras = choice.spec.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(extras, _)| extras);
+    let mut extras = extras.into_iter().flat_map(|extras| extras.split(','));
+    extras.any(|extra| knowledge.is_unmet(&choice.name, extra, choice.version, Some(python)))
 }
 
 /// Whether nothing in the tables speaks against a Python.

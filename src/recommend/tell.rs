@@ -1,6 +1,8 @@
 //! What was tried as it is told.
 
 use crate::fleet::Pool;
+use crate::knowledge::Knowledge;
+use crate::knowledge::by_number;
 use crate::least::is_below;
 use crate::recommend::base::Ground;
 use crate::recommend::base::Wanted;
@@ -22,6 +24,7 @@ use crate::recommend::rank::Tried;
 use crate::recommend::split;
 use crate::recommend::trial::End;
 use crate::recommend::trial::Place;
+use crate::recommend::wish::Wish;
 use crate::report::json::SCHEMA_VERSION;
 
 /// All that is told of combinations that were tried, in their order but for the drivers.
@@ -217,6 +220,33 @@ pub(super) fn nothing_wished() -> String {
     )
 }
 
+/// What is to be said where one distribution is wished for more than once.
+pub(super) fn wished_twice(wish: &Wish) -> String {
+    format!("{} is wished for more than once: say all of it in one wish, such as '{0}>=2.4,<2.6'", wish.name)
+}
+
+/// What stands in the place of what is wished for, where the tables know that alone.
+pub(super) fn stand_ins(wishes: &[Wish], all: &[Vec<Choice>]) -> Vec<String> {
+    let stand_in = |(wish, choices): (&Wish, &Vec<Choice>)| {
+        let other = choices.iter().find(|_| choices.iter().all(|one| one.name != wish.name))?;
+        let (name, own) = (&wish.name, &other.name);
+        Some(format!(
+            "of {name} the tables know {own} alone, which has its GPU code: {name} itself is still to be installed"
+        ))
+    };
+    wishes.iter().zip(all).filter_map(stand_in).collect()
+}
+
+/// What is to be said of a base of which a tag has to be named.
+fn wants_tag(repository: &str, knowledge: Knowledge) -> Option<String> {
+    let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
+    let newest = rows.max_by(|one, other| by_number(one.tag, other.tag))?;
+    Some(format!(
+        "of {repository} alone no tag is chosen: name one, such as {repository}:{}, or say what is to run in it",
+        newest.tag
+    ))
+}
+
 /// What is to be said of a base that holds nothing for a GPU.
 pub(super) fn no_gpu_content(base: &str) -> String {
     format!("{base} alone is no image for GPUs: say what is to run in it with {WHAT_RUNS}")
@@ -246,6 +276,13 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
             pythons.dedup();
             let elsewhere = !sets.iter().all(|set| Ground { wanted: &any, ..ground }.bases(set).is_empty());
             let hint = if elsewhere { "; without --base there is one" } else { "" };
+            if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
+                let archs = ground.archs.join(" and ");
+                return format!(
+                    "for {archs} the tables of {date} have {wishes} in images alone, none of which is known to have Python \
+                     {python}"
+                );
+            }
             let there = if pythons.is_empty() { "none that the tables tell".to_owned() } else { pythons.join(", ") };
             return format!(
                 "no tag of {base} that the tables of {date} have brings Python {python}; they bring {there}{hint}"
@@ -263,7 +300,10 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
         Some(base) if matches!(ground.wanted, Wanted::Repository(name) if brings(name, ground)) => {
             format!("{base} brings a framework of its own: ask for it with --base alone, without {wishes}")
         }
-        Some(base) if wishes.is_empty() => no_gpu_content(base),
+        Some(base) if wishes.is_empty() => match ground.wanted {
+            Wanted::Repository(name) => wants_tag(name, ground.knowledge).unwrap_or_else(|| no_gpu_content(base)),
+            Wanted::Any | Wanted::Exactly(_) => no_gpu_content(base),
+        },
         Some(base) => format!("the tables of {date} have no tag of {base} that goes with {wishes}"),
         None => format!("the tables of {date} have no base image that goes with {wishes}"),
     }

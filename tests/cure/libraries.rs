@@ -55,8 +55,8 @@ fn a_base_of_cuda_brings_the_libraries_that_a_program_opens_later() {
 fn an_extra_brings_them_where_there_is_one_and_is_written() {
     let slim = "FROM python:3.11-slim\n";
     for (from, asked, expected) in [
-        (slim, "tensorflow==2.16.1", "'tensorflow[and-cuda]==2.16.1'"),
-        (slim, "'tensorflow==2.16.1'", "'tensorflow[and-cuda]==2.16.1'"),
+        (slim, "tensorflow==2.16.2", "'tensorflow[and-cuda]==2.16.2'"),
+        (slim, "'tensorflow==2.16.2'", "'tensorflow[and-cuda]==2.16.2'"),
         (
             "FROM nvidia/cuda:12.2.2-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n",
             "tensorflow==2.15.1",
@@ -72,7 +72,7 @@ fn an_extra_brings_them_where_there_is_one_and_is_written() {
     }
     // Releases without it, those that have it already, and other programs.
     for asked in
-        ["tensorflow==2.13.0", "tensorflow[and-cuda]==2.16.1", "onnxruntime-gpu==1.20.1", "tensorflow-cpu==2.16.1"]
+        ["tensorflow==2.13.0", "tensorflow[and-cuda]==2.16.2", "onnxruntime-gpu==1.20.1", "tensorflow-cpu==2.16.1"]
     {
         let found = found(&one(A100, &format!("{slim}RUN pip install {asked}\n")));
         assert!(titles(&found).iter().all(|title| !title.starts_with("install ")), "{asked}: {found:?}");
@@ -169,29 +169,29 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
 #[test]
 fn brackets_are_written_so_that_no_shell_takes_them_for_a_pattern() {
     for (before, after) in [
-        ("RUN pip install tensorflow==2.16.1", "RUN pip install 'tensorflow[and-cuda]==2.16.1'"),
-        ("RUN pip install tensorflow==2.16.1 && ls", "RUN pip install 'tensorflow[and-cuda]==2.16.1' && ls"),
-        ("RUN pip install \"tensorflow==2.16.1\"", "RUN pip install \"tensorflow[and-cuda]==2.16.1\""),
+        ("RUN pip install tensorflow==2.16.2", "RUN pip install 'tensorflow[and-cuda]==2.16.2'"),
+        ("RUN pip install tensorflow==2.16.2 && ls", "RUN pip install 'tensorflow[and-cuda]==2.16.2' && ls"),
+        ("RUN pip install \"tensorflow==2.16.2\"", "RUN pip install \"tensorflow[and-cuda]==2.16.2\""),
         (
-            "RUN bash -c \"pip install tensorflow==2.16.1\"",
-            "RUN bash -c \"pip install 'tensorflow[and-cuda]==2.16.1'\"",
+            "RUN bash -c \"pip install tensorflow==2.16.2\"",
+            "RUN bash -c \"pip install 'tensorflow[and-cuda]==2.16.2'\"",
         ),
-        ("RUN bash -c 'pip install tensorflow==2.16.1'", "RUN bash -c 'pip install \"tensorflow[and-cuda]==2.16.1\"'"),
+        ("RUN bash -c 'pip install tensorflow==2.16.2'", "RUN bash -c 'pip install \"tensorflow[and-cuda]==2.16.2\"'"),
         (
-            "ARG V=2.16.1\nRUN pip install tensorflow==${V}",
-            "ARG V=2.16.1\nRUN pip install \"tensorflow[and-cuda]==${V}\"",
-        ),
-        (
-            "RUN [\"pip\", \"install\", \"tensorflow==2.16.1\"]",
-            "RUN [\"pip\", \"install\", \"tensorflow[and-cuda]==2.16.1\"]",
+            "ARG V=2.16.2\nRUN pip install tensorflow==${V}",
+            "ARG V=2.16.2\nRUN pip install \"tensorflow[and-cuda]==${V}\"",
         ),
         (
-            "RUN [\"sh\", \"-c\", \"pip install tensorflow==2.16.1\"]",
-            "RUN [\"sh\", \"-c\", \"pip install 'tensorflow[and-cuda]==2.16.1'\"]",
+            "RUN [\"pip\", \"install\", \"tensorflow==2.16.2\"]",
+            "RUN [\"pip\", \"install\", \"tensorflow[and-cuda]==2.16.2\"]",
         ),
         (
-            "RUN <<E\n# don't\npip install tensorflow==2.16.1\nE",
-            "RUN <<E\n# don't\npip install 'tensorflow[and-cuda]==2.16.1'\nE",
+            "RUN [\"sh\", \"-c\", \"pip install tensorflow==2.16.2\"]",
+            "RUN [\"sh\", \"-c\", \"pip install 'tensorflow[and-cuda]==2.16.2'\"]",
+        ),
+        (
+            "RUN <<E\n# don't\npip install tensorflow==2.16.2\nE",
+            "RUN <<E\n# don't\npip install 'tensorflow[and-cuda]==2.16.2'\nE",
         ),
     ] {
         let place = one(A100, &format!("FROM python:3.11-slim\n{before}\n"));
@@ -199,9 +199,9 @@ fn brackets_are_written_so_that_no_shell_takes_them_for_a_pattern() {
     }
     // A list of requirements is read by no shell.
     let place = one(A100, "FROM python:3.11-slim\nCOPY r.txt /r.txt\nRUN pip install -r /r.txt\n");
-    place.file("r.txt", "tensorflow==2.16.1\n");
+    place.file("r.txt", "tensorflow==2.16.2\n");
     written(&place);
-    assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), "tensorflow[and-cuda]==2.16.1\n");
+    assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), "tensorflow[and-cuda]==2.16.2\n");
 }
 
 #[test]
@@ -216,10 +216,10 @@ fn what_brings_more_packages_is_written_beside_no_hashes() {
     };
     let named = |fix: &&Value| fix["title"].as_str().is_some_and(|title| title.contains("[and-cuda]"));
     for (lines, text, other) in [
-        ("RUN pip install -r /r.txt", format!("tensorflow==2.16.1 {hash}\n"), String::new()),
-        ("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.1\n".to_owned(), format!("numpy==1.26.4 {hash}\n")),
-        ("ENV PIP_REQUIRE_HASHES=1\nRUN pip install -r /r.txt", "tensorflow==2.16.1\n".to_owned(), String::new()),
-        ("RUN pip install --require-hashes -r /r.txt", "tensorflow==2.16.1\n".to_owned(), String::new()),
+        ("RUN pip install -r /r.txt", format!("tensorflow==2.16.2 {hash}\n"), String::new()),
+        ("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.2\n".to_owned(), format!("numpy==1.26.4 {hash}\n")),
+        ("ENV PIP_REQUIRE_HASHES=1\nRUN pip install -r /r.txt", "tensorflow==2.16.2\n".to_owned(), String::new()),
+        ("RUN pip install --require-hashes -r /r.txt", "tensorflow==2.16.2\n".to_owned(), String::new()),
     ] {
         let place = of(lines, &text, &other);
         let found = found(&place);
@@ -233,7 +233,7 @@ fn what_brings_more_packages_is_written_beside_no_hashes() {
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), text, "{lines}");
     }
-    let place = of("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.1\n", "numpy==1.26.4 # no --hash\n");
+    let place = of("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.2\n", "numpy==1.26.4 # no --hash\n");
     assert!(found(&place).iter().any(|fix| named(&fix) && !list(&fix["edits"]).is_empty()), "nothing asks for hashes");
 }
 

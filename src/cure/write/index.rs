@@ -105,7 +105,9 @@ pub(super) fn one_more(
             if list.lines().any(has) {
                 return Some(Vec::new());
             }
-            let at = edit::line_start(text, word.start);
+            // A mark at the beginning of a file stays there.
+            let mark = text.chars().next().filter(|first| *first == '\u{feff}').map_or(0, char::len_utf8);
+            let at = edit::line_start(text, word.start).max(mark);
             Some(vec![(Span::new(at, at), format!("{option}{}", edit::line_ending(text)))])
         }
     }
@@ -288,7 +290,7 @@ fn of_build(text: &str, build: &str) -> Vec<Span> {
 }
 
 /// Whether the tables know what lies at an address: it is one of the project's own pages.
-pub(super) fn is_known(case: &Case<'_>, address: &str) -> bool {
+pub(in crate::cure) fn is_known(case: &Case<'_>, address: &str) -> bool {
     let pages = case.knowledge().build_pages().iter();
     pages.filter_map(|row| row.page.split("{build}").next()).any(|page| address.starts_with(page))
 }

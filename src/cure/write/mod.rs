@@ -8,6 +8,9 @@ mod served;
 mod whole;
 mod word;
 
+pub(super) use self::index::is_known;
+pub(super) use self::word::addresses;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -126,7 +129,8 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
             plain(nvcc::with_more(case, &texts, variable, add).into_iter().collect())
         }
         Wish::ArchList { variable, add } => {
-            let edits: Vec<TextEdit> = arch_list(texts.text, texts.dockerfile, variable, add)
+            let is_name = |word: &str| case.knowledge().torch_arch_names().iter().any(|row| row.name == word);
+            let edits: Vec<TextEdit> = arch_list(texts.text, texts.dockerfile, variable, add, &is_name)
                 .into_iter()
                 .map(|(span, new)| texts.edit(span, new))
                 .collect();

@@ -123,7 +123,7 @@ const MOST_NAMES: usize = 8;
 const INDEXES: [&str; 5] = ["--index-url", "--extra-index-url", "--find-links", "-i", "-f"];
 
 /// The addresses of indexes in a text, by the options in front of them; those of comments are none.
-pub(super) fn addresses(text: &str) -> Vec<Span> {
+pub(in crate::cure) fn addresses(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -157,14 +157,20 @@ pub(super) fn requoted(written: &str, value: &str) -> String {
 }
 
 /// Every list in a variable with more GPUs at its end, wherever an instruction sets it; of one that is another variable
-/// as a whole, where that one is set.
-pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) -> Vec<(Span, String)> {
+/// as a whole, where that one is set. A list may begin with a name that stands for GPUs.
+pub(super) fn arch_list(
+    text: &str,
+    dockerfile: &Dockerfile,
+    variable: &str,
+    add: &[String],
+    is_name: &dyn Fn(&str) -> bool,
+) -> Vec<(Span, String)> {
     let mut found = Vec::new();
     let mut names = vec![variable.to_owned()];
     let mut at = 0;
     while let Some(name) = names.get(at).cloned().filter(|_| at < MOST_NAMES) {
         at += 1;
-        let (lists, others) = lists(text, dockerfile, &name, add);
+        let (lists, others) = lists(text, dockerfile, &name, add, is_name);
         found.extend(lists);
         for other in others {
             if !names.contains(&other) {
@@ -176,7 +182,13 @@ pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add
 }
 
 /// The lists in one variable with more GPUs, and the variables that it is set to.
-fn lists(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) -> (Vec<(Span, String)>, Vec<String>) {
+fn lists(
+    text: &str,
+    dockerfile: &Dockerfile,
+    variable: &str,
+    add: &[String],
+    is_name: &dyn Fn(&str) -> bool,
+) -> (Vec<(Span, String)>, Vec<String>) {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for instruction in &dockerfile.instructions {
         let Some(slice) = text.get(instruction.span.start..instruction.span.end) else { continue };
@@ -209,12 +221,13 @@ fn lists(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) ->
             let inner = inner.unwrap_or_default();
             let length = inner.len() + 2 * usize::from(quote.is_some());
             others.extend(named_by(inner));
-            if inner.contains('$') || inner.is_empty() || !inner.starts_with(|c: char| c.is_ascii_digit()) {
+            let named = inner.split([' ', ';', ',']).next().is_some_and(is_name);
+            if inner.contains('$') || inner.is_empty() || !(named || inner.starts_with(|c: char| c.is_ascii_digit())) {
                 continue;
             }
             let separator = [" ", ","].into_iter().find(|one| inner.contains(one)).unwrap_or(";");
             // Some lists write 8.6, others 86.
-            let dotted = inner.contains('.');
+            let dotted = named || inner.contains('.');
             // A number without a dot stands for PTX as well.
             let plain = |one: &String| one.trim_end_matches(WITH_PTX).replace('.', "");
             let entries = add.iter().filter_map(|one| match (one.as_str(), dotted) {
@@ -420,7 +433,7 @@ mod tests {
             ("ENV L=all", vec![]),
         ] {
             let text = format!("FROM a\n{text}\n");
-            let found = arch_list(&text, &Dockerfile::parse(&text), "L", &["9.0".to_owned()]);
+            let found = arch_list(&text, &Dockerfile::parse(&text), "L", &["9.0".to_owned()], &|word| word == "Ampere");
             assert_eq!(found.into_iter().map(|(_, new)| new).collect::<Vec<_>>(), expected, "{text}");
         }
     }

@@ -5,7 +5,6 @@ use crate::cuda::CudaVersion;
 use crate::fact::ArchListSeen;
 use crate::fact::FactId;
 use crate::fact::State;
-use crate::infer::tag_version;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
 use crate::judge::scope::of;
@@ -70,12 +69,7 @@ impl Subject<'_> {
 
     /// The CUDA release of the compiler that an image brings, by its name.
     fn compiler_of(&self, image: &ImageReference) -> Option<CudaVersion> {
-        let (family, tag) = (self.knowledge.base_family(&image.familiar())?, image.tag()?);
-        if family.monthly {
-            return self.knowledge.ngc_release(family, tag).map(|row| row.cuda);
-        }
-        let flavour = self.knowledge.cuda_flavour(tag).is_some_and(|row| row.compiler);
-        if family.cuda_base && flavour { tag_version(tag).parse().ok() } else { None }
+        self.knowledge.compiler_of(&image.familiar(), image.tag()?)
     }
 
     pub(super) fn arch_list_refused(&self, what: Refused) -> Said {

@@ -133,7 +133,7 @@ macro_rules! every_table {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay, apart: Flag,
     }
     torch_builds: TorchBuildRow by [version, variant, arch] {
-        version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets,
+        version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets, unnamed: Flag,
     }
     framework_builds: FrameworkBuildRow by [distribution, version] {
         distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
@@ -178,6 +178,7 @@ macro_rules! every_table {
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
+        none_on: Strs,
         optional: Flag, repositories: Strs, archives: Strs, compiles: Flag, per_cuda: OptStr,
         per_cuda_unless: OptStr, off_by: OptStr, ptx_doubted: OptStr, imports_code: OptStr,
     }
@@ -265,6 +266,9 @@ macro_rules! every_table {
         cuda_flag: OptStr, cudnn: OptStr, rocm: Strs, xpu: Strs,
     }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
+    unmet_extras: UnmetExtraRow by [distribution, extra, version] {
+        distribution: Str, extra: Str, version: Str, python: OptStr,
+    }
     } };
 }
 
