@@ -39,6 +39,8 @@ pub struct TorchBuildRow {
     pub sass: &'static [CodeTarget],
     /// PTX targets.
     pub ptx: &'static [CodeTarget],
+    /// Whether the version of the wheel does not name the build.
+    pub unnamed: bool,
 }
 
 /// A distribution that brings GPU code of its own.
@@ -305,6 +307,8 @@ pub struct BundledRow {
     pub newest: Option<&'static str>,
     /// `cu118`, `cu124`.
     pub variants: &'static [&'static str],
+    /// Whether one of the same CUDA major is taken where there is none for torch's very CUDA.
+    pub nearest: bool,
 }
 
 /// The assemblers in a Triton release, which say what GPUs it compiles for.

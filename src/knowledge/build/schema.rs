@@ -133,7 +133,7 @@ macro_rules! every_table {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay, apart: Flag,
     }
     torch_builds: TorchBuildRow by [version, variant, arch] {
-        version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets,
+        version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets, unnamed: Flag,
     }
     framework_builds: FrameworkBuildRow by [distribution, version] {
         distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
@@ -252,7 +252,9 @@ macro_rules! every_table {
         distribution: Str, from: OptStr, before: OptStr, mark: Str, digits: OptStr, cuda: OptCuda,
     }
     gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
-    bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
+    bundled_variants: BundledRow by [distribution, from] {
+        distribution: Str, from: Str, newest: OptStr, variants: Strs, nearest: Flag,
+    }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
     wsl_libraries: WslLibraryRow by [library] { library: Str, windows_from: U32, toolkit_from: Cuda, toolkit_released: Day }
