@@ -28,6 +28,7 @@
 mod base;
 mod beside;
 mod buildable;
+mod bundled;
 mod capabilities;
 mod case;
 mod chain;
@@ -39,6 +40,7 @@ mod floating;
 mod framework;
 mod host;
 mod kind;
+mod left;
 mod libraries;
 mod lists;
 mod named;

@@ -46,6 +46,10 @@ pub(super) fn style(texts: &Texts<'_>, source: SourceId, place: Span) -> Option<
     }
 }
 
+/// The option that names an index beside the default one, and the one that names it instead.
+pub(super) const EXTRA: &str = "--extra-index-url";
+pub(super) const OWN: &str = "--index-url";
+
 /// One more index: behind the word in a command that takes one, on a line of its own in a list. Nothing where the list
 /// has it; none where nothing says that it would be read.
 pub(super) fn one_more(

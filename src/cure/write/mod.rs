@@ -1,5 +1,6 @@
 //! A wish as edits of the texts that hold it. Nothing here is certain: what comes out is read again.
 
+mod alone;
 mod build;
 mod index;
 mod nvcc;
