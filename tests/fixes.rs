@@ -1,5 +1,7 @@
 //! `check --fix` and `--diff`: what is written, what is left as it is, and what nobody may write.
 
+#[path = "fixes/beside.rs"]
+mod beside;
 #[path = "fixes/compiled.rs"]
 mod compiled;
 #[path = "fixes/indexes.rs"]

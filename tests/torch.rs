@@ -441,6 +441,27 @@ fn an_index_without_a_row_for_the_platform_tells_nothing() {
         ],
         "linux/arm64",
     );
+    // A wheel whose version names no build is not found by one, and beside the default index the wheel of that is taken.
+    let run = |install: &str| format!("{PY311}RUN pip install {install}\n");
+    check(
+        &[
+            (run(&format!("torch==2.5.1+cu124 --index-url {WHL}/cu124")), "2.5.1 ?"),
+            (run(&format!("torch==2.4.0+cu124 --extra-index-url {WHL}/cu124")), "2.4.0 ?"),
+            (run(&format!("torch==2.5.1 --extra-index-url {WHL}/cu124")), "2.5.1 none"),
+            (run(&format!("'torch<2.6' --extra-index-url {WHL}/cu124")), "2.5.1 none"),
+            (run(&format!("'torch<2.6' --index-url {WHL}/cu124")), "2.5.1 12.4"),
+            (run(&format!("torch==2.6.0+cu126 --extra-index-url {WHL}/cu126")), "2.6.0 12.6"),
+            (run(&format!("torch==2.6.0 --extra-index-url {WHL}/cu126")), "2.6.0 12.6"),
+        ],
+        "linux/arm64",
+    );
+    check(
+        &[
+            (run(&format!("torch==2.5.1+cu124 --index-url {WHL}/cu124")), "2.5.1 12.4"),
+            (run(&format!("torch==2.5.1 --extra-index-url {WHL}/cu124")), "2.5.1 12.4"),
+        ],
+        "linux/amd64",
+    );
     check(&[(of("2.5.1", "cu121"), "2.5.1 12.1"), (of("2.5.1", "cu118"), "2.5.1 11.8")], "linux/amd64");
 }
 
@@ -466,6 +487,49 @@ fn a_package_newer_than_the_tables_is_not_taken_to_fit_its_torch() {
         assert_eq!(own["fate"], expected, "{own:#}");
         let newer = own["message"].as_str().is_some_and(|text| text.contains("newer than the knowledge"));
         assert_eq!(newer, expected == "undetermined", "{own:#}");
+    }
+}
+
+/// A package on the CUDA runtime of torch is for that CUDA, or it cannot be told with which it runs.
+#[test]
+fn what_runs_on_torch_has_a_library_for_its_cuda_or_nothing_is_told() {
+    let pyg = "https://data.pyg.org/whl/torch-2.4.0";
+    let cu118 = format!("torch==2.4.0 --index-url {WHL}/cu118");
+    let scatter = |more: &str| format!("RUN pip install {cu118}\nRUN pip install torch-scatter{more}\n");
+    let bits = |torch: &str, version: &str| {
+        format!("RUN pip install torch=={torch}\nRUN pip install bitsandbytes=={version}\n")
+    };
+    let cuda = |name: &str, run: &str| {
+        let text = format!("{PY311}{run}");
+        let dockerfile = Dockerfile::parse(&text);
+        let source = Sources::default().add(SourceText::new("Dockerfile", text.as_str()));
+        let options = EvaluateOptions::new(Knowledge::built_in());
+        let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
+        let images = infer(&target.seen, "linux/amd64", None, Knowledge::built_in());
+        let component = images[0].components.iter().find(|one| one.name == name);
+        component.and_then(|one| one.cuda.known()).map(ToString::to_string)
+    };
+    for (name, run, expected) in [
+        ("torch-scatter", scatter(&format!(" -f {pyg}+cu121.html")), None),
+        ("torch-scatter", scatter(&format!("==2.1.2+pt24cu121 -f {pyg}+cu121.html")), None),
+        ("torch-scatter", scatter(&format!(" -f {pyg}+cu118.html")), Some("11.8")),
+        ("torch-scatter", scatter(&format!("==2.1.2+pt24cu118 -f {pyg}+cu118.html")), Some("11.8")),
+        ("torch-scatter", scatter(""), Some("11.8")),
+        ("bitsandbytes", bits("2.6.0", "0.45.0"), Some("12.4")),
+        ("bitsandbytes", bits("2.7.1", "0.45.3"), Some("12.6")),
+        ("bitsandbytes", bits(&format!("2.7.1 --index-url {WHL}/cu128"), "0.45.0"), None),
+        ("bitsandbytes", bits(&format!("2.8.0 --index-url {WHL}/cu129"), "0.45.5"), None),
+        ("bitsandbytes", bits(&format!("2.8.0 --index-url {WHL}/cu129"), "0.46.1"), Some("12.9")),
+        // The nearest of the same major, since that release.
+        ("bitsandbytes", bits(&format!("2.8.0 --index-url {WHL}/cu129"), "0.50.2"), Some("12.9")),
+        // The user says which library.
+        (
+            "bitsandbytes",
+            format!("ENV BNB_CUDA_VERSION=126\n{}", bits(&format!("2.7.1 --index-url {WHL}/cu128"), "0.45.0")),
+            Some("12.8"),
+        ),
+    ] {
+        assert_eq!(cuda(name, &run).as_deref(), expected, "{run}");
     }
 }
 

@@ -4,6 +4,8 @@
 use crate::cuda::CudaVersion;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::left;
+use crate::cure::left::Goes;
 use crate::cure::stays;
 use crate::cure::wish::package_of;
 use crate::cure::write::places;
@@ -75,7 +77,7 @@ pub(super) fn hindrance(
         return Some(UNHASHED);
     }
     let wanted = wanted(wish);
-    if let Some(why) = stays::stays(case, &wanted, edits, after) {
+    if let Some(why) = stays::stays(case, &wanted, after) {
         return Some(why);
     }
     if wanted.is_empty() && !renames(wish) {
@@ -93,6 +95,12 @@ pub(super) fn hindrance(
     }
     if wanted.iter().any(|one| one.build.is_some_and(|build| stays_behind(case, one, build, after))) {
         return Some(BEHIND);
+    }
+    let left = |one: &Wanted<'_>| {
+        left::left(case, Goes { name: one.name, version: one.version, build: one.build }, edits, after)
+    };
+    if let Some(why) = wanted.iter().find_map(left) {
+        return Some(why);
     }
     (!are_offered(case, &wanted, edits, after)).then_some(NOWHERE)
 }

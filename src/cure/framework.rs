@@ -6,6 +6,7 @@ use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
+use crate::cure::bundled;
 use crate::cure::case::Case;
 use crate::cure::served::of_indexes;
 use crate::cure::versions::FAR;
@@ -120,7 +121,7 @@ impl<'a> Torch<'a> {
             old_build: self.said.clone(),
             build: build.map(str::to_owned),
             page: build.and_then(|build| Some(page?.page.replace("{build}", build))),
-            companions: changed,
+            companions: [changed, bundled::companions(case, build)].concat(),
         })
     }
 }
@@ -177,7 +178,8 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
         let version = torch.row.version;
         let same = if now == version { "the same release" } else { "the nearest release that is known," };
         let name = torch.name;
-        let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}{python}", cuda_of(tag));
+        let said = said(case, version, tag);
+        let title = format!("install {name}=={version}{said}, {same} for CUDA {}{python}", cuda_of(tag));
         let safety = safety.max(bound(case, &torch, Some(tag)));
         let (title, safety) = match without_release(case, version, torch.open(), Some(tag)) {
             Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
@@ -224,6 +226,17 @@ pub(super) fn built_for_another<'a>(case: &'a Case<'_>, torch: &Torch<'_>, versi
     };
     let pip = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip);
     pip.filter(|one| one.name != torch.name).find(of_release).map(|one| one.name.as_str())
+}
+
+/// Whether no version names a build on one of the platforms that it runs on.
+pub(super) fn is_unnamed(case: &Case<'_>, version: &str, tag: &str) -> bool {
+    let mut archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
+    archs.any(|arch| case.knowledge().is_unnamed(version, tag, arch))
+}
+
+/// What stands behind a release that is to be of a build.
+fn said(case: &Case<'_>, version: &str, tag: &str) -> String {
+    if is_unnamed(case, version, tag) { format!(" from the index of {tag} alone") } else { format!("+{tag}") }
 }
 
 /// `11.8` of `cu118`.
@@ -286,7 +299,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
         let tags = default.then_some(None).into_iter().chain(named).take(most);
         for tag in tags {
             let name = torch.name;
-            let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
+            let local = tag.map_or_else(String::new, |tag| said(case, version, tag));
             let title = format!("install {name}=={version}{local}{python}");
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
             let lacks = without_release(case, version, torch.open(), tag);

@@ -34,6 +34,7 @@
 mod base;
 mod beside;
 mod buildable;
+mod bundled;
 mod capabilities;
 mod case;
 mod chain;
@@ -46,6 +47,7 @@ mod floating;
 mod framework;
 mod host;
 mod kind;
+mod left;
 mod libraries;
 mod lists;
 mod means;

@@ -40,7 +40,16 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
             new.base = BaseSeen::Image(ImageReference::parse(to).ok()?, fact(FactKey::Base, None, to));
         }
         Wish::Build { package, to, build, companions, .. } if !built || seen.depth == Depth::Config => {
-            let version = build.as_ref().map_or_else(|| to.clone(), |build| format!("{to}+{build}"));
+            // What no version names is told by its index, and may be on a platform alone.
+            let unnamed = |build: &&String| {
+                let mut rows = knowledge.torch_builds().iter().filter(|_| knowledge.is_built_framework(package));
+                rows.any(|row| row.unnamed && (row.version, row.variant) == (to.as_str(), build.as_str()))
+            };
+            let unnamed = build.as_ref().filter(unnamed);
+            let version = match build {
+                Some(build) if unnamed.is_none() => format!("{to}+{build}"),
+                _ => to.clone(),
+            };
             let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
             for (name, version) in changed {
                 let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
@@ -52,10 +61,13 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
                 let one = new.packages.iter_mut().rfind(|one| own(one))?;
                 one.version = PackageVersion::Exact(version.clone());
                 (one.variant, one.offered, one.fact) = (None, Offered::Default, id);
+                if let Some(build) = unnamed.filter(|_| name == package) {
+                    (one.variant, one.offered) = (Some(build.clone()), Offered::Only(build.clone()));
+                }
             }
             // What is said of the code is said of the build that was.
             new.code.retain(|code| code.component.as_deref() != Some(package.as_str()));
-            if seen.cuda_runtime.is_some() && public(&version) != version {
+            if seen.cuda_runtime.is_some() && (public(&version) != version || unnamed.is_some()) {
                 new.cuda_runtime = None;
             }
         }

@@ -1,15 +1,10 @@
-//! What stays as it is beside a change, and would not build with it or be of another build: a compiler's list of GPUs, pages
-//! of wheels, pins of what comes along.
+//! What stays as it is beside a change, and would not build with it: a compiler's list of GPUs, pins of what comes along.
 
 use crate::cuda::CodeTarget;
-use crate::cuda::CudaVersion;
 use crate::cure::buildable::Wanted;
 use crate::cure::case::Case;
 use crate::cure::lists::WITH_PTX;
 use crate::cure::wish::package_of;
-use crate::cure::write::addresses;
-use crate::cure::write::is_known;
-use crate::edit::TextEdit;
 use crate::fact::ArchListSeen;
 use crate::fact::BaseSeen;
 use crate::fact::Manager;
@@ -17,27 +12,17 @@ use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
-use crate::infer::variant_cuda;
 use crate::install::admits;
 use crate::install::public;
-use crate::judge::Content;
 use crate::reference::ImageReference;
-use crate::source::Span;
 
 const OUTGROWN: &str = "by hand: its compiler does not know all of the GPUs that it is asked for";
 const UNNAMED: &str = "by hand: no wheel for arm64 names its build in the version: ask for the release alone, from that index and no other";
-const PAGED: &str = "by hand: a page of wheels for another build of it is named beside it";
 const PINNED: &str =
     "by hand: what it asks for itself is pinned beside it, to a release that goes with another one of it";
-const LIBRARIES: &str = "by hand: wheels of libraries for another CUDA major are pinned beside it";
 
 /// What of all that keeps edits from being written.
-pub(super) fn stays(
-    case: &Case<'_>,
-    wanted: &[Wanted<'_>],
-    edits: &[TextEdit],
-    after: &Observations,
-) -> Option<&'static str> {
+pub(super) fn stays(case: &Case<'_>, wanted: &[Wanted<'_>], after: &Observations) -> Option<&'static str> {
     if is_outgrown(case, after) {
         return Some(OUTGROWN);
     }
@@ -45,13 +30,7 @@ pub(super) fn stays(
     if any(&|one| is_unnamed(case, one, after)) {
         return Some(UNNAMED);
     }
-    if any(&|one| is_paged(case, one, edits)) {
-        return Some(PAGED);
-    }
-    if any(&|one| is_pinned(case, one, wanted, after)) {
-        return Some(PINNED);
-    }
-    any(&|one| has_libraries(case, one, after)).then_some(LIBRARIES)
+    any(&|one| is_pinned(case, one, wanted, after)).then_some(PINNED)
 }
 
 /// Whether a compiler is asked for GPUs that it does not know, where the one that is there now knows them.
@@ -95,46 +74,6 @@ fn is_unnamed(case: &Case<'_>, one: &Wanted<'_>, after: &Observations) -> bool {
     (named || !alone) && archs.into_iter().any(|arch| row(arch).is_some_and(|row| row.unnamed))
 }
 
-/// Whether a text that is read names an address of wheels for another build or release of it, that no edit changes and of
-/// which the tables do not know what else lies there.
-fn is_paged(case: &Case<'_>, one: &Wanted<'_>, edits: &[TextEdit]) -> bool {
-    let Content::Dockerfile { source, files, .. } = &case.subject.content else { return false };
-    if one.build.is_none() || !case.knowledge().is_built_framework(one.name) {
-        return false;
-    }
-    let read = files.asked().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
-    read.chain([*source]).any(|source| {
-        let text = case.settings.sources.get(source).text();
-        let stays = |span: &Span| {
-            let meets = |edit: &TextEdit| {
-                edit.source == source
-                    && edit.span.start < span.end
-                    && span.start < edit.span.end.max(edit.span.start + 1)
-            };
-            !edits.iter().any(meets)
-        };
-        addresses(text).into_iter().filter(stays).any(|span| {
-            let address = text.get(span.start..span.end).unwrap_or_default();
-            !is_known(case, address) && is_of_another(address, one)
-        })
-    })
-}
-
-/// Whether an address names another build of a framework, or another release: `torch-2.6.0+cu124`, `cu121/torch2.4`.
-fn is_of_another(address: &str, one: &Wanted<'_>) -> bool {
-    let pieces = || address.split(['/', '+', '-', '_', '?', '=']).map(|piece| piece.trim_end_matches(".html"));
-    let build = |piece: &str| variant_cuda(piece).is_some() && Some(piece) != one.build;
-    let release = |rest: &str| {
-        let rest = rest.trim_start_matches('-');
-        let version: &str = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
-        let version = version.trim_end_matches('.');
-        let same =
-            one.version == version || one.version.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
-        !version.is_empty() && !same
-    };
-    pieces().any(build) || address.split(one.name).skip(1).any(release)
-}
-
 /// Whether something that another release asks for is pinned beside it to what that one does not take, as far as is known
 /// of the newest.
 fn is_pinned(case: &Case<'_>, one: &Wanted<'_>, wanted: &[Wanted<'_>], after: &Observations) -> bool {
@@ -151,16 +90,6 @@ fn is_pinned(case: &Case<'_>, one: &Wanted<'_>, wanted: &[Wanted<'_>], after: &O
     };
     let others = || pinned(after).filter(|(package, _)| !wanted.iter().any(|one| one.name == package.name));
     others().any(|(package, version)| asks(package, version))
-}
-
-/// Whether wheels with libraries of CUDA are pinned beside a build for another major, and stay.
-fn has_libraries(case: &Case<'_>, one: &Wanted<'_>, after: &Observations) -> bool {
-    let knowledge = case.knowledge();
-    let Some(major) = one.build.and_then(variant_cuda).map(CudaVersion::major) else { return false };
-    let another = |name: &str, version: &str| {
-        knowledge.library_wheel_cuda(name, public(version)).is_some_and(|(cuda, _)| cuda.major() != major)
-    };
-    knowledge.is_built_framework(one.name) && pinned(after).any(|(package, version)| another(&package.name, version))
 }
 
 /// What commands of pip pin.

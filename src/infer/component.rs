@@ -41,6 +41,7 @@ use crate::infer::torch::Torch;
 use crate::infer::torch_build::brought;
 use crate::infer::torch_build::shipped;
 use crate::infer::unknown;
+use crate::infer::unpaired;
 use crate::knowledge::Knowledge;
 use crate::knowledge::TargetSetRow;
 
@@ -117,6 +118,7 @@ fn of_packages(facts: &mut Facts, image: Image<'_>) -> Vec<Component> {
     ride(facts, &mut found, seen, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
     list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
+    unpaired::part(facts, &mut list, seen, knowledge);
     list
 }
 

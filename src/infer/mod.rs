@@ -41,6 +41,7 @@ mod torch_build;
 mod torch_pins;
 mod torch_release;
 mod torch_wheel;
+mod unpaired;
 
 use jiff::civil::Date;
 

@@ -148,7 +148,9 @@ fn has(row: &TorchRow, tag: &str, day: Day<'_>) -> bool {
 /// The build that an installer takes of those that several indexes have of one release: among equal versions the local
 /// part decides, which is compared as text, so that `cu92` comes before `cu126`.
 fn highest(row: &TorchRow, tags: &[String], day: Day<'_>) -> Option<String> {
-    tags.iter().filter(|tag| has(row, tag, day)).max().cloned()
+    // A build that no version names is a wheel for one platform like that of the default index, which is taken before it.
+    let named = |tag: &&String| !day.knowledge.is_unnamed(row.version, tag, day.arch);
+    tags.iter().filter(|tag| has(row, tag, day)).filter(named).max().cloned()
 }
 
 /// The newest release that will do.

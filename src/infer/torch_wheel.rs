@@ -3,6 +3,7 @@
 use crate::fact::Depth;
 use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::PackageVersion;
 use crate::fact::Why;
 use crate::infer::framework::variant_cuda;
 use crate::infer::places::operating_system;
@@ -18,7 +19,8 @@ pub(super) fn believed<'a>(brought: Brought<'a>, seen: &Observations, day: Day<'
     }
     let depth = seen.depth;
     let Ok(Some(tag)) = &brought.variant else { return brought };
-    let Some(why) = unheard(tag, &brought, depth, day) else { return brought };
+    let why = unnamed(tag, &brought, depth, day).or_else(|| unheard(tag, &brought, depth, day));
+    let Some(why) = why else { return brought };
     Brought { variant: Err(why), candidates: Vec::new(), ..brought }
 }
 
@@ -30,6 +32,21 @@ fn foreign(brought: &Brought<'_>, seen: &Observations, day: Day<'_>) -> Option<W
     Some(Why {
         reason: format!("no wheel of {name} is for musl, the C library of {}: pip finds none to install", system.name),
         supply: "name a base with glibc, or describe the built image".to_owned(),
+    })
+}
+
+/// Why a version that names its build is that of no wheel for the platform.
+fn unnamed(tag: &str, brought: &Brought<'_>, depth: Depth, day: Day<'_>) -> Option<Why> {
+    let version = brought.version.as_ref().ok()?;
+    let said = matches!(&brought.package.version, PackageVersion::Exact(text) if text.contains('+'));
+    let of_pip = depth == Depth::Text && brought.maker == Maker::Wheel && said;
+    let name = wanted(brought.package, day.knowledge);
+    (of_pip && day.knowledge.is_unnamed(version, tag, day.arch)).then(|| Why {
+        reason: format!(
+            "no wheel of {name} {version} for {} has {tag} in its version: that build lies in the index of {tag} as {version}",
+            day.arch
+        ),
+        supply: format!("ask for {name}=={version} from the index of {tag} alone, or describe the built image"),
     })
 }
 

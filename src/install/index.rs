@@ -256,6 +256,10 @@ impl Indexes {
     pub(super) fn choose(&self, package: &mut Install, knowledge: Knowledge) {
         package.upgrade |= self.ways.upgrade;
         package.alone |= self.ways.alone;
+        let without = self.without_own_pages(&package.name, knowledge);
+        if let Some(indexes) = without {
+            return indexes.choose(package, knowledge);
+        }
         let own = knowledge.own_indexes(&package.name);
         if !own.is_empty() && package.variant.is_none() && !is_of_sources(package) {
             self.of_folders(own).offer(package);
@@ -279,6 +283,25 @@ impl Indexes {
             self.offer(&mut along);
             package.builds = along.builds;
         }
+    }
+
+    /// The indexes that may have a package, without those of the wheels of one project alone; none where all may. The wheels
+    /// of such a project itself are what those hold.
+    fn without_own_pages(&self, name: &str, knowledge: Knowledge) -> Option<Self> {
+        let extension = knowledge.has_build_index(name)
+            && !knowledge.is_built_framework(name)
+            && !knowledge.is_built_with_torch(name);
+        let own = |place: &Place| knowledge.is_own_page(&place.url);
+        if extension || !self.index.iter().chain(&self.extra).any(own) {
+            return None;
+        }
+        let extra: Vec<Place> = self.extra.iter().filter(|place| !own(place)).cloned().collect();
+        let alone = |place: &Place| Place { untold: Some(NO_OTHER.to_owned()), url: String::new(), ..place.clone() };
+        let index = match &self.index {
+            Some(place) if own(place) => Some(alone(place)).filter(|_| extra.is_empty()),
+            index => index.clone(),
+        };
+        Some(Self { index, extra, ..self.clone() })
     }
 
     /// The address of a page of links on the network of which nothing says which builds of a distribution it has: one without
@@ -420,6 +443,9 @@ fn is_against_torch(url: &str) -> bool {
 
 /// Why nothing is told of a build where an index has them all.
 pub const EVERY_BUILD: &str = "the index offers every build of it side by side";
+
+/// Why nothing can be told of what an index does not have.
+const NO_OTHER: &str = "the only one that is named has the wheels of one project alone";
 
 /// Why nothing can be told where no index is asked.
 const NO_INDEX: &str = "no index is asked, and which wheels lie where they are taken from is not known";

@@ -44,6 +44,11 @@ impl Knowledge {
         rows.find(|row| row.version == version && row.variant == variant && row.arch == arch)
     }
 
+    /// Whether the version of the wheel of a torch build does not name the build.
+    pub fn is_unnamed(self, version: &str, variant: &str, arch: &str) -> bool {
+        self.torch_build(version, variant, arch).is_some_and(|row| row.unnamed)
+    }
+
     /// A build of another framework: the version's own row, else that of its minor, else that of every version.
     pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
         let of = |version: &str| {
@@ -177,6 +182,20 @@ impl Knowledge {
     pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
         rows.find(|row| by_number(row.from, version).is_le())
+    }
+
+    /// Whether a version of such a distribution has a library that it takes for a CUDA version; none where the tables do
+    /// not tell.
+    pub fn has_library_for(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
+        let row = self.bundled_variants_of(distribution, version)?;
+        if self.newer_framework(distribution, version) {
+            return None;
+        }
+        let tag = |major: u32, minor: &str| format!("cu{major}{minor}");
+        let own = tag(cuda.major(), &cuda.minor().to_string());
+        let of_major = tag(cuda.major(), "");
+        let alike = |one: &&str| row.nearest && one.len() == own.len() && one.starts_with(&of_major);
+        Some(row.variants.iter().any(|one| *one == own || alike(&one)))
     }
 
     /// A distribution with GPU code, by its normalised name.

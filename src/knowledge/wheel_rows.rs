@@ -324,6 +324,8 @@ pub struct BundledRow {
     pub newest: Option<&'static str>,
     /// `cu118`, `cu124`.
     pub variants: &'static [&'static str],
+    /// Whether one of the same CUDA major is taken where there is none for torch's very CUDA.
+    pub nearest: bool,
 }
 
 /// The assemblers in a Triton release, which say what GPUs it compiles for.

@@ -196,3 +196,28 @@ fn a_page_of_links_that_nobody_saw_leaves_the_build_open() {
         "linux/amd64",
     );
 }
+
+/// An index with the wheels of one project alone has no torch.
+#[test]
+fn an_index_of_another_project_tells_no_build_of_torch() {
+    let own = "https://flashinfer.ai/whl/cu118/torch2.4";
+    let usual = "https://mirror.example/simple";
+    let of = |more: &str| format!("{PY311}RUN pip install torch==2.4.0 {more}");
+    check(
+        &[
+            (of(&format!("flashinfer==0.1.6 -i {own}/ --extra-index-url {usual}")), "2.4.0 12.1"),
+            (of(&format!("flashinfer==0.1.6 --extra-index-url {own}/")), "2.4.0 12.1"),
+            (of("--extra-index-url https://huggingface.github.io/autogptq-index/whl/cu118/"), "2.4.0 12.1"),
+            (format!("{PY311}ENV PIP_EXTRA_INDEX_URL={own}\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
+            (of(&format!("--extra-index-url {own} --extra-index-url {WHL}/cu124")), "2.4.0 12.4"),
+            (of(&format!("-i {own} --extra-index-url {WHL}/cu124")), "2.4.0 12.4"),
+            // No other index is asked.
+            (of(&format!("-i {own}")), "2.4.0 ?"),
+            // Others may have it.
+            (of("-i https://mirror.example/flashinfer.ai/whl/cu118"), "2.4.0 11.8"),
+            (of("-i https://flashinfer.ai.mirror.example/whl/cu118"), "2.4.0 11.8"),
+            (of(&format!("\nRUN pip install flashinfer -i {own}")), "2.4.0 12.1"),
+        ],
+        "linux/amd64",
+    );
+}

@@ -3,10 +3,12 @@
 use crate::cure::Companion;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::framework::is_unnamed;
 use crate::cure::wish;
 use crate::cure::wish::package_of;
 use crate::cure::write::Texts;
 use crate::cure::write::Way;
+use crate::cure::write::alone;
 use crate::cure::write::index;
 use crate::cure::write::index::EXTRA;
 use crate::cure::write::index::Style;
@@ -75,6 +77,13 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
                 if let Some(more) = &more {
                     add([words, more.clone()].concat(), private);
                 }
+            }
+        }
+        // Beside the default index, the wheel without CUDA is taken of that.
+        (None, Some(new)) if is_unnamed(case, to, new) => {
+            let only = more.and_then(|more| alone::instead(case, texts, (own, source, word), style, more));
+            for release in only.iter().flat_map(|_| &releases) {
+                add([release.clone(), only.clone().unwrap_or_default()].concat(), false);
             }
         }
         (None, Some(new)) => {

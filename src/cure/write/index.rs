@@ -58,7 +58,7 @@ pub(super) fn style(texts: &Texts<'_>, source: SourceId, place: Span) -> Option<
 pub(super) const EXTRA: &str = "--extra-index-url";
 pub(super) const OWN: &str = "--index-url";
 /// Options of an installer by which it installs nothing else.
-const PLAIN: [&str; 9] = [
+pub(super) const PLAIN: [&str; 9] = [
     "--no-cache-dir",
     "--no-cache",
     "-U",

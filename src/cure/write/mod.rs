@@ -1,5 +1,6 @@
 //! A wish as edits of the texts that hold it. Nothing here is certain: what comes out is read again.
 
+mod alone;
 mod build;
 mod index;
 mod nvcc;
@@ -7,9 +8,6 @@ mod options;
 mod served;
 mod whole;
 mod word;
-
-pub(super) use self::index::is_known;
-pub(super) use self::word::addresses;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -253,7 +253,9 @@ macro_rules! every_table {
         distribution: Str, from: OptStr, before: OptStr, mark: Str, digits: OptStr, cuda: OptCuda,
     }
     gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
-    bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
+    bundled_variants: BundledRow by [distribution, from] {
+        distribution: Str, from: Str, newest: OptStr, variants: Strs, nearest: Flag,
+    }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
     wsl_libraries: WslLibraryRow by [library] { library: Str, windows_from: U32, toolkit_from: Cuda, toolkit_released: Day }

@@ -1,0 +1,199 @@
+//! What is left beside a framework that goes to another build or release, and is for the one that was: pages and wheels of
+//! what is built on it, and wheels of CUDA's libraries.
+
+use crate::cuda::CudaVersion;
+use crate::cure::case::Case;
+use crate::edit::TextEdit;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::Offered;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::infer::variant_cuda;
+use crate::install::public;
+use crate::judge::Content;
+use crate::source::SourceId;
+use crate::source::Span;
+
+const PAGES: &str = "by hand: an address of wheels for another build of it is named beside it";
+const LIBRARIES: &str = "by hand: wheels of libraries for another CUDA major are asked for beside it";
+
+/// A framework as it is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Goes<'a> {
+    /// Its name.
+    pub(super) name: &'a str,
+    /// Its release.
+    pub(super) version: &'a str,
+    /// Its build; none for that of the default index.
+    pub(super) build: Option<&'a str>,
+}
+
+/// Why edits are not written that leave such a thing behind.
+pub(super) fn left(case: &Case<'_>, goes: Goes<'_>, edits: &[TextEdit], after: &Observations) -> Option<&'static str> {
+    if !case.knowledge().is_built_framework(goes.name) {
+        return None;
+    }
+    let major = variant_cuda(goes.build.or_else(|| default_of(case, goes))?)?.major();
+    let addresses = texts(case).into_iter().any(|(source, text)| {
+        let changed = |span: Span| {
+            let meets = |edit: &TextEdit| edit.span.start < span.end && span.start < edit.span.end;
+            edits.iter().any(|edit| edit.source == source && meets(edit))
+        };
+        let stays = |span: &Span| !changed(*span);
+        let address = |span: Span| text.get(span.start..span.end).unwrap_or_default();
+        addresses(text).into_iter().filter(stays).map(address).any(|one| is_for_another(one, (goes, major)))
+    });
+    if addresses || after.packages.iter().any(|one| comes_from_another(case, one, major)) {
+        return Some(PAGES);
+    }
+    let library = |one: &PackageSeen| {
+        let PackageVersion::Exact(version) = &one.version else { return false };
+        let cuda = case.knowledge().library_wheel_cuda(&one.name, public(version));
+        one.manager == Manager::Pip && cuda.is_some_and(|(cuda, _)| cuda.major() != major)
+    };
+    after.packages.iter().any(library).then_some(LIBRARIES)
+}
+
+/// The build of a release that the default index has.
+fn default_of(case: &Case<'_>, goes: Goes<'_>) -> Option<&'static str> {
+    let arch = case.platform.split('/').nth(1)?;
+    let row = case.knowledge().torch(goes.version)?;
+    row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
+}
+
+/// The texts that the build reads.
+fn texts<'a>(case: &Case<'a>) -> Vec<(SourceId, &'a str)> {
+    let Content::Dockerfile { source, files, .. } = &case.subject.content else { return Vec::new() };
+    let read = files.asked().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
+    read.chain([*source]).map(|source| (source, case.settings.sources.get(source).text())).collect()
+}
+
+/// The addresses of wheels, pages and indexes in a text: behind an option or a setting that names such, or of one wheel;
+/// those of comments are none.
+fn addresses(text: &str) -> Vec<Span> {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ';' | ',' | '|' | ')' | '\\');
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let begins = start;
+        start += line.len();
+        if line.trim_start().starts_with(['#', ';']) {
+            continue;
+        }
+        let mut named = false;
+        for (at, _) in line.match_indices("://") {
+            let from = line.get(..at).and_then(|before| before.rfind(ends)).map_or(0, |before| before + 1);
+            let to = line.get(at..).and_then(|rest| rest.find(ends)).map_or(line.len(), |length| at + length);
+            let before = line.get(..from).unwrap_or_default().trim_end_matches(['"', '\'', '=', ' ', '\t']);
+            let option = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+            // One of several behind one name.
+            named = if option.contains("://") { named } else { names_index(option) };
+            if named || line.get(from..to).is_some_and(|address| address.ends_with(".whl")) {
+                found.push(Span::new(begins + from, begins + to));
+            }
+        }
+    }
+    found
+}
+
+/// Whether an option or a setting names an index or a page: `-f`, `--extra-index-url`, `PIP_FIND_LINKS`.
+fn names_index(option: &str) -> bool {
+    let option = option.to_ascii_lowercase();
+    matches!(option.as_str(), "-f" | "-i") || option.contains("index") || option.contains("links")
+}
+
+/// Whether an address names the CUDA of builds of another major, `cu121`, `pt24cu121`, `cu12torch2.4`, or another release
+/// of the framework, `torch-2.4.0`, `torch2.4`.
+fn is_for_another(address: &str, (goes, major): (Goes<'_>, u32)) -> bool {
+    let path = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let path = path.split_once('/').map_or("", |(_, path)| path).replace("%2B", "+").replace("%2b", "+");
+    let builds = path.split(['/', '+', '-', '_', '?', '&', '.']).filter_map(major_of);
+    let same_release = |rest: &str| {
+        let rest = rest.trim_start_matches('-');
+        let version = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
+        let version = version.trim_end_matches('.');
+        let goes_on = goes.version.strip_prefix(version);
+        !version.contains('.') || goes_on.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    builds.into_iter().any(|own| own != major) || !path.split(goes.name).skip(1).all(same_release)
+}
+
+/// The CUDA major of a word that names one: 12 of `cu121`, `pt24cu121` and `cu12torch2`.
+fn major_of(word: &str) -> Option<u32> {
+    let (before, behind) = word.rsplit_once("cu")?;
+    let length = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+    let (digits, rest) = behind.split_at_checked(length)?;
+    let begins = before.is_empty() || before.ends_with(|c: char| c.is_ascii_digit());
+    let whole = (2..=4).contains(&length) && (rest.is_empty() || length == 2 || rest.starts_with("torch"));
+    digits.get(..2).filter(|_| begins && whole)?.parse().ok()
+}
+
+/// Whether what is built on it is taken from builds of another CUDA major, wherever their index is named.
+fn comes_from_another(case: &Case<'_>, package: &PackageSeen, major: u32) -> bool {
+    let knowledge = case.knowledge();
+    let tags = match &package.offered {
+        Offered::Only(tag) => std::slice::from_ref(tag),
+        Offered::Beside(tags) => tags.as_slice(),
+        Offered::Default | Offered::Unknown(_) => return false,
+    };
+    // What goes with each torch lies in its indexes, and is told apart by its own version.
+    let extension = knowledge.has_build_index(&package.name)
+        && !knowledge.is_built_framework(&package.name)
+        && !knowledge.is_built_with_torch(&package.name);
+    let another = |tag: &String| variant_cuda(tag).map(CudaVersion::major).is_some_and(|own| own != major);
+    extension && tags.iter().all(another)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_another_build_or_release() {
+        let goes = Goes { name: "torch", version: "2.4.0", build: Some("cu118") };
+        for (address, expected) in [
+            ("https://data.pyg.org/whl/torch-2.4.0+cu121.html", true),
+            ("https://data.pyg.org/whl/torch-2.4.0%2Bcu121.html", true),
+            ("https://data.pyg.org/whl/torch-2.3.0+cu118.html", true),
+            ("https://mirror.example/dist/cu121/torch2.4/index.html", true),
+            ("https://mirror.example/wheels/torch-2.4/cu121/repo.html", true),
+            ("https://mirror.example/whl/cu124/", true),
+            ("https://mirror.example/a_scatter-2.1.2+pt24cu121-cp311-cp311-linux_x86_64.whl", true),
+            ("https://mirror.example/flash_attn-2.7.4+cu12torch2.4cxx11abiFALSE-cp311.whl", true),
+            ("https://data.pyg.org/whl/torch-2.4.0+cu118.html", false),
+            ("https://mirror.example/dist/cu118/torch2.4/index.html", false),
+            ("https://mirror.example/flash_attn-2.7.4+cu11torch2.4cxx11abiFALSE-cp311.whl", false),
+            ("https://download.pytorch.org/whl/torch_stable.html", false),
+            ("https://mirror.example/cuda/12.4/archive", false),
+            ("https://cu121.mirror.example/simple", false),
+            ("https://mirror.example/focus-12/discuss/cup12", false),
+            ("https://github.com/pytorch/vision.git", false),
+            ("https://mirror.example/torch", false),
+            ("://", false),
+        ] {
+            assert_eq!(is_for_another(address, (goes, 11)), expected, "{address}");
+        }
+        // Of one major, the minor is not told apart.
+        assert!(!is_for_another("https://data.pyg.org/whl/torch-2.4.0+cu121.html", (goes, 12)));
+    }
+
+    #[test]
+    fn addresses_are_read_wherever_they_stand_and_not_in_comments() {
+        for (text, expected) in [
+            ("RUN pip install a -f https://h/x.html && true", vec!["https://h/x.html"]),
+            ("RUN pip install a --find-links=\"https://h/x\"", vec!["https://h/x"]),
+            ("ENV PIP_FIND_LINKS=https://h/a\n# -f https://h/b\n", vec!["https://h/a"]),
+            ("ENV PIP_EXTRA_INDEX_URL=\"https://h/a https://h/b\"", vec!["https://h/a", "https://h/b"]),
+            ("[global]\nfind-links = https://h/a\n; -i https://h/c", vec!["https://h/a"]),
+            ("a @ https://h/a.whl ; x", vec!["https://h/a.whl"]),
+            ("curl -O https://h/cu121", vec![]),
+            ("pip install git+https://h/torch2.1", vec![]),
+            ("nothing", vec![]),
+        ] {
+            let found: Vec<&str> =
+                addresses(text).into_iter().filter_map(|span| text.get(span.start..span.end)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
