@@ -110,6 +110,9 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
     if one.unseen() && !best.unseen() {
         return "its GPU code or libraries were not seen".to_owned();
     }
+    if best.told && !one.told {
+        return "which libraries it looks for is not in the tables".to_owned();
+    }
     if one.way() != best.way() {
         return worse_routes(best, one, pools);
     }
