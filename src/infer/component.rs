@@ -28,6 +28,7 @@ use crate::fact::State;
 use crate::fact::Unsaid;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
+use crate::infer::built_on;
 use crate::infer::framework::Image;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
@@ -116,6 +117,7 @@ fn of_packages(facts: &mut Facts, image: Image<'_>) -> Vec<Component> {
     }
     overwritten::by_processor_builds(facts, &mut found, image);
     ride(facts, &mut found, seen, knowledge);
+    built_on::part(facts, &mut found, &torch, image);
     let mut list: Vec<Component> = found.into_values().collect();
     list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
     unpaired::part(facts, &mut list, seen, knowledge);
@@ -225,10 +227,15 @@ fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, seen: 
             .rfind(|package| package.name == name)
             .is_some_and(|package| matches!(&package.version, PackageVersion::Exact(version) if newer(name, version)))
     };
-    for row in knowledge.frameworks().iter().filter(|row| !is_newer(row.distribution)) {
+    let rows = || knowledge.frameworks().iter().filter(|row| row.rides.is_some() && !is_newer(row.distribution));
+    // A component of several distributions is judged once, by whichever of them is there.
+    let once = |at: usize, component: &str| !rows().take(at).any(|row| row.component == component);
+    for (_, row) in rows().enumerate().filter(|(at, row)| once(*at, row.component)) {
         let Some(on) = row.rides.and_then(|on| found.get(on)).cloned() else { continue };
+        let mut own = rows().filter(|other| other.component == row.component);
+        let own_build = own.any(|other| of_index(seen, other.distribution, knowledge));
         if let Some(component) = found.get_mut(row.component) {
-            riding(facts, component, &on, of_index(seen, row.distribution, knowledge));
+            riding(facts, component, &on, own_build);
         }
     }
 }

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::{
-    BroughtRow, CudaLocalRow, FrameworkRow, GpuPackageRow, LibraryFreeRow, LibraryWheelRow, TorchPinRow,
+    BroughtRow, CudaLocalRow, FrameworkRow, GpuPackageRow, LibraryFreeRow, LibraryWheelRow, PlatformWheelRow,
+    TorchPinRow, WheelPythonRow,
 };
 
 /// A quick hash of names: those that are kept are of the tables, and nobody outside chooses them. See the `FxHash` of the
@@ -103,6 +104,10 @@ by_name! {
     gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
     /// Where a distribution brings no CUDA library: one row, or none.
     library_free_of: LibraryFreeRow in |all| all.library_free();
+    /// For which Pythons a distribution with GPU code has wheels.
+    wheel_pythons_of: WheelPythonRow in |all| all.wheel_pythons();
+    /// For which processors and Pythons a distribution has wheels, beside those.
+    platform_wheels_of: PlatformWheelRow in |all| all.platform_wheels();
     /// What a distribution and its extras bring along.
     brought_of: BroughtRow in |all| all.brought_packages();
 }

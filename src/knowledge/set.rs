@@ -189,6 +189,8 @@ whole_tables! {
     torch_pythons: TorchPythonRow = torch_pythons;
     /// For which Pythons distributions with GPU code have wheels.
     wheel_pythons: WheelPythonRow = wheel_pythons;
+    /// For which processors and Pythons more distributions have wheels.
+    platform_wheels: PlatformWheelRow = platform_wheels;
     /// The Python of images and distributions.
     image_pythons: ImagePythonRow = image_pythons;
     /// Packages that are compiled while the image is built.

@@ -66,6 +66,23 @@ pub struct WheelPythonRow {
     pub last: Option<&'static str>,
 }
 
+/// Releases of a distribution that have a wheel for a processor and a version of Python: a run without a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct PlatformWheelRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name: `torchvision`.
+    pub distribution: &'static str,
+    /// `amd64` or `arm64`.
+    pub arch: &'static str,
+    /// `3.8`.
+    pub python: &'static str,
+    /// The first release of the run.
+    pub first: &'static str,
+    /// The last one, where later ones have none.
+    pub last: Option<&'static str>,
+}
+
 /// The Python of an image or distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct ImagePythonRow {

@@ -236,6 +236,8 @@ pub struct FrameworkBuildRow {
     pub code_known: bool,
     /// Day on which the default index got it, where known.
     pub released: Option<Date>,
+    /// Range of the torch that it was compiled for, where its metadata ask for none.
+    pub torch: Option<&'static str>,
 }
 
 /// The GPU code of a framework's wheel for arm64, whose targets are often others than those of the wheel for amd64.

@@ -2,6 +2,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::CudaImageRow;
+use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::ImagePythonRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::NgcReleaseRow;
@@ -10,6 +11,7 @@ use crate::nearest::nearest;
 use crate::recommend::candidate::python_commands;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::Libraries;
+use crate::recommend::choice::weight;
 use crate::recommend::python;
 use crate::reference::ImageReference;
 
@@ -118,8 +120,7 @@ impl Ground<'_> {
         if let Some(row) = choices.iter().find_map(|choice| choice.within) {
             let reference = format!("{}:{}", row.repository, row.tag);
             // Which Python it has is not in the tables: one that all of it has wheels for it must be able to have.
-            let pythons = || self.knowledge.image_pythons().iter().map(|row| row.python);
-            let alone = choices.len() == 1 || pythons().any(|own| python::all_have(choices, own, self.knowledge));
+            let alone = choices.len() == 1 || self.some_python(choices);
             let fits = alone && self.wanted.repository(row.repository) && self.python.is_none();
             let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
             let base = Base {
@@ -140,6 +141,7 @@ impl Ground<'_> {
         let mut found = if choices.is_empty() { Vec::new() } else { self.plain(choices) };
         found.extend(self.cuda(choices));
         found.extend(self.months(choices));
+        found.extend(self.tags(choices));
         // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
         if matches!(self.wanted, Wanted::Any) && self.untold(choices) {
             found.retain(|base| base.kind == Kind::Cuda);
@@ -167,12 +169,53 @@ impl Ground<'_> {
         known.map(base).collect()
     }
 
+    /// Each image of a framework image's repository that was asked for; of those that differ in their flavour alone, the
+    /// smallest. Which Python it has is not in the tables.
+    fn tags(self, choices: &[&Choice]) -> Vec<Base> {
+        let (Wanted::Repository(repository), true, None) = (self.wanted, choices.is_empty(), self.python) else {
+            return Vec::new();
+        };
+        let mut kept: Vec<&'static FrameworkImageRow> = Vec::new();
+        for row in self.knowledge.framework_images().iter().filter(|row| row.repository == *repository) {
+            let first = row.tag.split('-').next().unwrap_or(row.tag);
+            let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
+            if !built || self.knowledge.withdrawn(row.repository, first).is_some() {
+                continue;
+            }
+            let alike = |own: &FrameworkImageRow| {
+                own.tag.split('-').next() == Some(first)
+                    && (own.cuda, own.torch, own.brings) == (row.cuda, row.torch, row.brings)
+            };
+            match kept.iter_mut().find(|own| alike(own)) {
+                Some(own) if weight(row.tag) < weight(own.tag) => *own = row,
+                Some(_) => {}
+                None => kept.push(row),
+            }
+        }
+        let base = |row: &FrameworkImageRow| Base {
+            reference: format!("{repository}:{}", row.tag),
+            kind: Kind::Framework,
+            python: None,
+            bare: false,
+            fetched: false,
+            cuda: Some(row.cuda),
+            larger: None,
+            older: None,
+        };
+        kept.into_iter().map(base).collect()
+    }
+
     fn untold(self, choices: &[&Choice]) -> bool {
         choices.iter().any(|choice| choice.libraries(self.knowledge) == Libraries::Untold)
     }
 
     fn takes(self, choices: &[&Choice], python: &str) -> bool {
-        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.knowledge)
+        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.archs, self.knowledge)
+    }
+
+    /// Whether some Python that an image has can have all that is chosen.
+    pub(super) fn some_python(self, choices: &[&Choice]) -> bool {
+        python::all(self.knowledge).any(|own| python::all_have(choices, own, self.archs, self.knowledge))
     }
 
     /// Language images and operating systems; these only where they are asked for.
@@ -326,13 +369,13 @@ impl Ground<'_> {
     fn fetched(self, choices: &[&Choice]) -> Option<&'static str> {
         let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.wanted, Wanted::Any))?;
         let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
-        python::fits(choices, known, self.knowledge).then_some(known)
+        python::fits(choices, known, self.archs, self.knowledge).then_some(known)
     }
 
     /// The image that was named, where its Python is not known to lack a wheel.
     fn given(self, reference: &ImageReference, choices: &[&Choice]) -> Option<Base> {
         let (repository, tag) = (reference.familiar(), reference.tag().unwrap_or_default());
-        if !choices.is_empty() && self.barrier(reference).is_some() {
+        if !choices.is_empty() && (self.barrier(reference).is_some() || !self.some_python(choices)) {
             return None;
         }
         let rows = || self.knowledge.image_pythons().iter();

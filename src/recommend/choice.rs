@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
+use crate::infer::is_compiled;
 use crate::infer::variant_cuda;
 use crate::install::admits;
 use crate::install::between;
 use crate::install::order;
-use crate::install::public;
 use crate::knowledge::BroughtRow;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkImageRow;
@@ -16,6 +16,8 @@ use crate::knowledge::TorchPinRow;
 use crate::knowledge::TorchRow;
 use crate::knowledge::by_number;
 use crate::nearest::nearest;
+use crate::recommend::along;
+use crate::recommend::python;
 use crate::recommend::wish::Wish;
 
 /// One release, in one build.
@@ -105,6 +107,11 @@ pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Re
             return Err(format!("the tables of {date} have no `{}`: of that release they have {there}", wish.text));
         }
     }
+    found.retain(|one| python::is_served(one, archs, knowledge));
+    if found.is_empty() {
+        let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
+        return Err(format!("the tables of {date} have no wheel of `{}` for {archs}", wish.text));
+    }
     found.sort_by(|one, other| newer(other.version, one.version));
     Ok(found)
 }
@@ -117,6 +124,9 @@ fn all(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
         of_distribution(wish, archs, knowledge)
     };
     if found.is_empty() {
+        found = of_pins(&wish.name, knowledge);
+    }
+    if found.is_empty() {
         // A component of which no distribution has the name: those that are it.
         let rows = knowledge.frameworks().iter().filter(|row| row.component == wish.name);
         for row in rows.filter(|row| row.distribution != wish.name && !row.variants) {
@@ -126,9 +136,6 @@ fn all(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
                 knowledge,
             ));
         }
-    }
-    if found.is_empty() {
-        found = of_pins(&wish.name, knowledge);
     }
     if !found.is_empty() && wish.extras.is_empty() && wish.build.is_none() {
         found.extend(in_images(&wish.name, knowledge));
@@ -302,51 +309,42 @@ pub(super) fn weight(tag: &str) -> (bool, usize) {
 
 /// Whether one choice goes with another: what pins a framework wants its release.
 pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bool {
-    let wants = |one: &Choice, other: &Choice| {
-        if !knowledge.is_built_framework(&other.name) {
-            return true;
-        }
-        // What an image brings and what is compiled on it are of one build: another in its place takes both apart.
-        let rides = knowledge.framework(&one.name).and_then(|row| row.rides) == Some(other.name.as_str());
-        if rides && one.within.is_some() && other.within.is_none() {
-            return false;
-        }
-        pin(&one.name, one.version, knowledge)
-            .is_none_or(|pin| pin.is_empty() || admits(pin, other.version) == Some(true))
-            && is_of_day(one, other.version, knowledge)
-    };
-    wants(one, other) && wants(other, one) && share_framework(one, other, knowledge)
-}
-
-/// Whether what two are built on can be one framework: in one release, where both name theirs, and for one CUDA.
-fn share_framework(one: &Choice, other: &Choice, knowledge: Knowledge) -> bool {
-    let pinned = |choice: &Choice| {
-        let pin = pin(&choice.name, choice.version, knowledge)?.strip_prefix("==")?;
-        (!pin.contains(['*', ','])).then(|| public(pin))
-    };
-    let rides = |one: &Choice, other: &Choice| {
-        knowledge.framework(one.code).and_then(|row| row.rides) == Some(other.name.as_str())
-    };
-    let majors = one.cuda.zip(other.cuda).map(|(one, other)| (one.major(), other.major()));
-    if (rides(one, other) || rides(other, one)) && majors.is_some_and(|(one, other)| one != other) {
+    let asked = |one: &Choice| pin(&one.name, one.version, knowledge).filter(|pin| !pin.is_empty());
+    let component = |one: &Choice| knowledge.framework(one.code).map(|row| row.component);
+    let twice = one.code != other.code && component(one).is_some() && component(one) == component(other);
+    // Two distributions with the same code in them, for two CUDA releases.
+    if twice && one.cuda.is_some() && other.cuda.is_some() || along::apart(one, other, knowledge) {
         return false;
     }
-    pinned(one).zip(pinned(other)).is_none_or(|(one, other)| newer(one, other).is_eq())
+    // What an image brings is compiled on the torch of that image.
+    let stays = |one: &Choice, other: &Choice| {
+        one.within.is_some() && other.within.is_none() && is_compiled(&one.name, knowledge)
+    };
+    let wants = |one: &Choice, other: &Choice| {
+        !stays(one, other) && asked(one).is_none_or(|pin| admits(pin, other.version) == Some(true))
+    };
+    match [one, other].map(|choice| knowledge.is_built_framework(&choice.name)) {
+        [false, true] => wants(one, other),
+        [true, false] => wants(other, one),
+        // Both bring the framework along: one release of it for both.
+        _ => match (asked(one), asked(other)) {
+            (Some(own), Some(others)) => one_release(own, others, knowledge),
+            (None, Some(_)) => !stays(one, other),
+            (Some(_), None) => !stays(other, one),
+            (None, None) => true,
+        },
+    }
 }
 
-/// Whether a release that asks for any later framework may be meant for one: none where a later release of it asks for one
-/// that came between.
-fn is_of_day(one: &Choice, framework: &str, knowledge: Knowledge) -> bool {
-    let own = pin(&one.name, one.version, knowledge).filter(|pin| !pin.starts_with("=="));
-    let Some(own) = own.filter(|_| knowledge.is_built_with_torch(&one.name)) else { return true };
-    let least =
-        |pin: &'static str| pin.trim_start_matches(['>', '=']).split([',', '+', '*']).next().unwrap_or_default();
-    let between = |pin: &'static str| {
-        let other = least(pin);
-        newer(other, least(own)).is_gt() && newer(framework, other).is_ge()
-    };
-    let later = |row: &&TorchPinRow| row.version != "*" && newer(row.version, one.version).is_gt();
-    !knowledge.torch_pins_of(&one.name).filter(later).any(|row| between(row.torch))
+/// Whether some release of the framework of several builds lies in two ranges.
+fn one_release(own: &'static str, others: &'static str, knowledge: Knowledge) -> bool {
+    let exact = |pin: &'static str| pin.strip_prefix("==").filter(|pin| !pin.contains(['*', ',']));
+    let within = |range: &str, version: &str| admits(range, version) == Some(true);
+    match (exact(own), exact(others)) {
+        (Some(own), _) => within(others, own),
+        (None, Some(others)) => within(own, others),
+        (None, None) => knowledge.torch_served().any(|row| within(own, row.version) && within(others, row.version)),
+    }
 }
 
 /// Which release of the framework of several builds a distribution wants, where the tables say it.
@@ -356,7 +354,8 @@ pub(super) fn pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'s
     let written = || rows().find(|row| row.version == version);
     let own = || rows().find(|row| newer(row.version, version).is_eq());
     let any = || rows().find(|row| row.version == "*");
-    written().or_else(own).or_else(any).map(|row| row.torch)
+    let built = || knowledge.framework_build(name, version).and_then(|row| row.torch);
+    written().or_else(own).or_else(any).map(|row| row.torch).or_else(built)
 }
 
 fn unknown(name: &str, knowledge: Knowledge) -> String {

@@ -8,7 +8,7 @@
 //!
 //! | order | what counts |
 //! |---|---|
-//! | 1 | all that decides was seen, before what starts as far as it was seen |
+//! | 1 | all that decides was seen, before what starts as far as it was seen; of these, what is known to look for libraries that are there, before what of nobody knows which it looks for |
 //! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
 //! | 3 | a build for the CUDA major that the base holds, where it holds one |
 //! | 4 | the newer release, wish by wish; of a base alone, the newer CUDA, of a container of every month the later month |
@@ -22,6 +22,7 @@
 //! What fails on a pool, cannot be told there, or starts and uses no GPU is not recommended. Of bases that differ in
 //! their flavour alone the smallest is tried; a larger one where that has not enough.
 
+mod along;
 mod base;
 mod candidate;
 mod choice;
@@ -68,6 +69,7 @@ const MOST: usize = 2_000;
 pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendation, String> {
     let knowledge = settings.knowledge;
     let wishes = asked.with.iter().map(|text| Wish::read(text, knowledge)).collect::<Result<Vec<_>, _>>()?;
+    let wishes = wish::merged(wishes)?;
     if wishes.is_empty() && asked.base.is_none() {
         return Err(tell::nothing_wished());
     }
@@ -94,7 +96,7 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     let made: Vec<(Vec<&Choice>, Base)> =
         sets.iter().flat_map(|set| ground.bases(set).into_iter().map(move |base| (set.clone(), base))).collect();
     if made.is_empty() {
-        return Err(tell::impossible(asked, &sets, ground));
+        return Err(tell::impossible(asked, &all, &sets, ground));
     }
     let mut tried: Vec<Tried<'_>> = made
         .into_iter()

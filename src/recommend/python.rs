@@ -5,8 +5,11 @@ use crate::recommend::choice::Choice;
 use crate::recommend::choice::newer;
 use crate::recommend::choice::pin;
 
-/// Whether there is a wheel of a choice for a Python; none where the tables do not say.
-pub(super) fn has_wheel(choice: &Choice, python: &str, knowledge: Knowledge) -> Option<bool> {
+/// The processor of which the tables of Pythons are.
+const LISTED: &str = "amd64";
+
+/// Whether there is a wheel of a choice for a Python on every one of some processors; none where the tables do not say.
+pub(super) fn has_wheel(choice: &Choice, python: &str, archs: &[String], knowledge: Knowledge) -> Option<bool> {
     let within = |first: &str, last: Option<&str>, version: &str| {
         newer(version, first).is_ge() && last.is_none_or(|last| newer(version, last).is_le())
     };
@@ -30,9 +33,16 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, knowledge: Knowledge) -> 
     if pinned.is_some_and(|version| !version.contains(['*', ',']) && !of_built(version)) {
         return Some(false);
     }
-    let rows = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == choice.code);
-    rows().next()?;
-    Some(rows().any(|row| row.python == python && within(row.first, row.last, choice.version)))
+    let listed = || knowledge.wheel_pythons_of(choice.code);
+    let others = || knowledge.platform_wheels_of(choice.code);
+    listed().map(|_| ()).chain(others().map(|_| ())).next()?;
+    let has = |arch: &str| {
+        let mut own = listed().filter(|row| arch == LISTED && row.python == python);
+        let mut more = others().filter(|row| row.arch == arch && row.python == python);
+        own.any(|row| within(row.first, row.last, choice.version))
+            || more.any(|row| within(row.first, row.last, choice.version))
+    };
+    Some(archs.iter().all(|arch| has(arch)))
 }
 
 /// Whether an extra of it is of no avail for a Python.
@@ -42,14 +52,27 @@ fn is_unmet(choice: &Choice, python: &str, knowledge: Knowledge) -> bool {
     extras.any(|extra| knowledge.is_unmet(&choice.name, extra, choice.version, Some(python)))
 }
 
-/// Whether nothing in the tables speaks against a Python.
-pub(super) fn fits(choices: &[&Choice], python: &str, knowledge: Knowledge) -> bool {
-    choices.iter().all(|choice| choice.within.is_some() || has_wheel(choice, python, knowledge) != Some(false))
+/// Whether the tables have a wheel for a Python of all that is chosen and that no image brings.
+pub(super) fn fits(choices: &[&Choice], python: &str, archs: &[String], knowledge: Knowledge) -> bool {
+    let has = |choice: &&Choice| has_wheel(choice, python, archs, knowledge) == Some(true);
+    choices.iter().all(|choice| choice.within.is_some() || has(choice))
 }
 
-/// Whether nothing in the tables speaks against a Python, of what the base brings neither.
-pub(super) fn all_have(choices: &[&Choice], python: &str, knowledge: Knowledge) -> bool {
-    choices.iter().all(|choice| has_wheel(choice, python, knowledge) != Some(false))
+/// The same where what an image brings may not speak against that Python either.
+pub(super) fn all_have(choices: &[&Choice], python: &str, archs: &[String], knowledge: Knowledge) -> bool {
+    let brought = |choice: &&Choice| choice.within.is_some();
+    let against = |choice: &&Choice| has_wheel(choice, python, archs, knowledge) == Some(false);
+    fits(choices, python, archs, knowledge) && !choices.iter().any(|choice| brought(choice) && against(choice))
+}
+
+/// The Pythons of which some image tells that it has them.
+pub(super) fn all(knowledge: Knowledge) -> impl Iterator<Item = &'static str> {
+    knowledge.image_pythons().iter().map(|row| row.python)
+}
+
+/// Whether some Python of an image has a wheel of it on every one of some processors.
+pub(super) fn is_served(choice: &Choice, archs: &[String], knowledge: Knowledge) -> bool {
+    choice.within.is_some() || all(knowledge).any(|python| fits(&[choice], python, archs, knowledge))
 }
 
 /// The Python to take of several that fit: the one in the middle, so that neither what is new nor what is old to it is
@@ -58,12 +81,6 @@ pub(super) fn middle(mut fitting: Vec<&str>) -> Option<&str> {
     fitting.sort_by(|one, other| newer(one, other));
     fitting.dedup();
     fitting.get(fitting.len().saturating_sub(1) / 2).copied()
-}
-
-/// Names of what is chosen of which the tables do not say for which Pythons it has wheels.
-pub(super) fn untold(choices: &[&Choice], knowledge: Knowledge) -> Vec<String> {
-    let untold = |choice: &&&Choice| choice.within.is_none() && has_wheel(choice, "3", knowledge).is_none();
-    choices.iter().filter(untold).map(|choice| choice.name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -87,9 +104,39 @@ mod tests {
             ("tensorflow", "1.15.5", "3.5", Some(false)),
             ("tensorflow", "1.15.0", "3.5", Some(true)),
             ("vllm", "0.8.3", "3.15", Some(false)),
-            ("cupy-cuda12x", "13.3.0", "3.11", None),
+            ("torchvision", "0.21.0", "3.11", Some(true)),
+            ("torchvision", "0.3.0", "3.7", Some(true)),
+            ("torchvision", "0.3.0", "3.11", Some(false)),
+            ("torchvision", "0.2.2", "3.7", Some(false)),
+            ("cupy-cuda11x", "13.6.0", "3.8", Some(false)),
+            ("cupy-cuda12x", "13.6.0", "3.9", Some(true)),
+            ("cupy-cuda12x", "13.5.0", "3.9", Some(false)),
+            ("a", "1", "3.11", None),
         ] {
-            assert_eq!(has_wheel(&choice(name, version), python, knowledge), expected, "{name} {version} {python}");
+            let told = has_wheel(&choice(name, version), python, &["amd64".to_owned()], knowledge);
+            assert_eq!(told, expected, "{name} {version} {python}");
+        }
+    }
+
+    #[test]
+    fn a_wheel_for_one_processor_is_none_for_another() {
+        let knowledge = Knowledge::built_in();
+        let (one, both) = (vec!["arm64".to_owned()], vec!["amd64".to_owned(), "arm64".to_owned()]);
+        for (name, version, python, expected) in [
+            ("paddlepaddle-gpu", "2.6.2", "3.10", false),
+            ("onnxruntime-gpu", "1.18.1", "3.10", false),
+            ("onnxruntime-gpu", "1.18.1", "3.11", false),
+            ("onnxruntime-gpu", "1.31.1", "3.12", true),
+            ("xformers", "0.0.30", "3.11", false),
+            ("cupy-cuda12x", "14.2.0", "3.12", true),
+            ("vllm", "0.8.3", "3.11", false),
+            ("vllm", "0.11.0", "3.11", true),
+        ] {
+            for archs in [&one, &both] {
+                let told = has_wheel(&choice(name, version), python, archs, knowledge);
+                assert_eq!(told, Some(expected), "{name} {version} {python} {archs:?}");
+            }
+            assert_eq!(is_served(&choice(name, version), &one, knowledge), expected, "{name} {version}");
         }
     }
 

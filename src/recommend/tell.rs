@@ -4,6 +4,7 @@ use crate::fleet::Pool;
 use crate::knowledge::Knowledge;
 use crate::knowledge::by_number;
 use crate::least::is_below;
+use crate::recommend::along;
 use crate::recommend::base::Ground;
 use crate::recommend::base::Wanted;
 use crate::recommend::candidate::Candidate;
@@ -62,7 +63,7 @@ pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, l
             rejected(tried, winners.first(), &names, place, limit)
         },
         undetermined: Undetermined { combinations: 0, because: None },
-        notes: notes(tried, winners.first(), &split, place),
+        notes: notes(winners.first(), &split),
         combinations,
         split,
         never,
@@ -191,7 +192,7 @@ fn only<'a>(one: &Tried<'a>, pools: &[usize]) -> Option<Tried<'a>> {
     ends.iter().all(|end| end.starts()).then(|| Tried { ends, ..one.clone() })
 }
 
-fn notes(tried: &[Tried<'_>], best: Option<&Tried<'_>>, split: &[Part], place: &Place<'_>) -> Vec<String> {
+fn notes(best: Option<&Tried<'_>>, split: &[Part]) -> Vec<String> {
     let mut notes = Vec::new();
     let fetched = best.map(|best| &best.candidate.base).filter(|base| base.fetched && base.bare);
     if let Some((base, python)) = fetched.and_then(|base| Some((base, base.python?))) {
@@ -200,11 +201,6 @@ fn notes(tried: &[Tried<'_>], best: Option<&Tried<'_>>, split: &[Part], place: &
     let unseen = best.is_some_and(Tried::unseen) || split.iter().any(|part| part.combination.unseen);
     if unseen {
         notes.push("it starts as far as it was seen: its GPU code or libraries are not in the tables".to_owned());
-    }
-    let told = best.or(tried.first()).filter(|_| best.is_some() || !split.is_empty());
-    let names = told.map(|one| python::untold(&one.candidate.choices, place.knowledge)).unwrap_or_default();
-    if !names.is_empty() {
-        notes.push(format!("for which Pythons {} has wheels is not in the tables", names.join(", ")));
     }
     notes
 }
@@ -253,24 +249,54 @@ pub(super) fn no_gpu_content(base: &str) -> String {
 }
 
 /// Why no base goes with what is wished for.
-pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice>], ground: Ground<'_>) -> String {
+pub(super) fn impossible(
+    asked: crate::recommend::Asked<'_>,
+    all: &[Vec<Choice>],
+    sets: &[Vec<&Choice>],
+    ground: Ground<'_>,
+) -> String {
     let date = ground.knowledge.newest_date();
     let wishes = asked.with.join(" ");
     if sets.is_empty() {
-        return format!("the tables of {date} have no releases of these that go together: {wishes}");
+        let mut pairs =
+            all.iter().enumerate().flat_map(|(at, one)| all.iter().skip(at + 1).map(move |other| (one, other)));
+        let of = |one: &[Choice], other: &[Choice]| {
+            one.iter().all(|one| other.iter().all(|other| along::apart(one, other, ground.knowledge)))
+        };
+        let name = |choices: &[Choice]| choices.first().map(|choice| choice.name.clone()).unwrap_or_default();
+        return match pairs.find(|(one, other)| of(one, other)) {
+            Some((one, other)) => format!(
+                "{} and {} each bring NVIDIA's libraries by pip, and which of their releases ask for the same ones is not in \
+                 the tables of {date}: an image for each, or one of them without its libraries",
+                name(one),
+                name(other)
+            ),
+            None => format!("the tables of {date} have no releases of these that go together: {wishes}"),
+        };
     }
     if let Wanted::Exactly(reference) = ground.wanted
         && let (Some(why), false) = (ground.barrier(reference), wishes.is_empty())
     {
         return format!("{wishes} cannot be installed on {reference}: {why}");
     }
+    if !sets.iter().any(|set| ground.some_python(set)) {
+        return format!("the tables of {date} have no Python of which all of these have wheels: {wishes}");
+    }
     let others = || sets.iter().flat_map(|set| Ground { python: None, ..ground }.bases(set));
     if let Some(python) = ground.python {
         let mut pythons: Vec<&str> = others().filter_map(|base| base.python).collect();
         let any = Wanted::Any;
-        let known = ground.knowledge.image_pythons().iter().map(|row| row.python);
-        let wheels = known.filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.knowledge)));
-        if sets.iter().any(|set| python::all_have(set, python, ground.knowledge)) {
+        let (archs, knowledge) = (ground.archs, ground.knowledge);
+        let wheels =
+            python::all(knowledge).filter(|own| sets.iter().any(|set| python::all_have(set, own, archs, knowledge)));
+        if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
+            return format!(
+                "of {wishes} the tables of {date} have no build for {} but in images, and which Python those bring they do \
+                 not tell",
+                archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ")
+            );
+        }
+        if sets.iter().any(|set| python::all_have(set, python, archs, knowledge)) {
             let base = asked.base.unwrap_or("a base");
             pythons.sort_by(|one, other| newer(one, other));
             pythons.dedup();

@@ -65,6 +65,30 @@ impl Wish {
     }
 }
 
+/// Wishes for one distribution as one: all that they say of it holds. The reason where they name two builds of it.
+pub(super) fn merged(wishes: Vec<Wish>) -> Result<Vec<Wish>, String> {
+    let mut kept: Vec<Wish> = Vec::new();
+    for wish in wishes {
+        let Some(own) = kept.iter_mut().find(|own| own.name == wish.name) else {
+            kept.push(wish);
+            continue;
+        };
+        if own.build.is_some() && wish.build.is_some() && own.build != wish.build {
+            return Err(format!("`{}` and `{}` are two builds of one: no image has both", own.text, wish.text));
+        }
+        if own.text != wish.text {
+            own.text = format!("{} {}", own.text, wish.text);
+        }
+        own.build = own.build.take().or(wish.build);
+        let ranges = [std::mem::take(&mut own.range), wish.range];
+        own.range = ranges.into_iter().filter(|range| !range.is_empty()).collect::<Vec<_>>().join(",");
+        own.extras.extend(wish.extras);
+        own.extras.sort();
+        own.extras.dedup();
+    }
+    Ok(kept)
+}
+
 /// A wish for a distribution by name and whatever is written of its versions: `>=2.4`, `2.4`, `2.4.1+cu118` or nothing. What
 /// begins like none of these is no versions.
 pub fn named(name: &str, versions: &str) -> Result<String, String> {
@@ -111,6 +135,31 @@ mod tests {
         for wrong in ["", ">=2", "torch>=", "torch=>2", "a b c", "https://x/y.whl", "torch @ https://x", "torch>=$X"] {
             assert!(told(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn wishes_for_one_distribution_are_one() {
+        let told = |texts: &[&str]| {
+            let wishes = texts.iter().map(|text| Wish::read(text, Knowledge::built_in()).expect(text));
+            merged(wishes.collect()).map(|kept| {
+                let told = |wish: &Wish| {
+                    let build = wish.build.as_deref().unwrap_or_default();
+                    format!("{}[{}]{}{build}", wish.name, wish.extras.join(","), wish.range)
+                };
+                kept.iter().map(told).collect::<Vec<_>>().join(" ")
+            })
+        };
+        for (texts, expected) in [
+            (&["torch", "torch"][..], "torch[]"),
+            (&["torch>=2.4", "Torch<2.6"], "torch[]>=2.4,<2.6"),
+            (&["torch>=2.4", "jax", "torch"], "torch[]>=2.4 jax[]"),
+            (&["jax[cuda12]", "jax[k8s]>=0.5"], "jax[cuda12,k8s]>=0.5"),
+            (&["torch==2.6.0+cu118", "torch"], "torch[]==2.6.0cu118"),
+            (&["torch", "torchvision"], "torch[] torchvision[]"),
+        ] {
+            assert_eq!(told(texts).as_deref(), Ok(expected), "{texts:?}");
+        }
+        assert!(told(&["torch==2.6.0+cu118", "torch==2.6.0+cu124"]).is_err_and(|error| error.contains("two builds")));
     }
 
     #[test]

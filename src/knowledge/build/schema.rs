@@ -137,7 +137,7 @@ macro_rules! every_table {
     }
     framework_builds: FrameworkBuildRow by [distribution, version] {
         distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
-        released: OptDay,
+        released: OptDay, torch: OptStr,
     }
     arm64_builds: Arm64BuildRow by [distribution, version] {
         distribution: Str, version: Str, sass: Targets, ptx: Targets,
@@ -227,6 +227,9 @@ macro_rules! every_table {
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     wheel_pythons: WheelPythonRow by [distribution, python, first] {
         distribution: Str, python: Str, first: Str, last: OptStr,
+    }
+    platform_wheels: PlatformWheelRow by [distribution, arch, python, first] {
+        distribution: Str, arch: Str, python: Str, first: Str, last: OptStr,
     }
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
