@@ -3,6 +3,7 @@
 //! Those of one name lie in one folder whoever asks for them, and each asks for releases of its own: of two that bring some
 //! which have nothing else to do with each other, it is not known that they go together.
 
+use crate::infer::is_compiled;
 use crate::knowledge::Knowledge;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::pin;
@@ -18,6 +19,7 @@ pub(super) fn apart(one: &Choice, other: &Choice, knowledge: Knowledge) -> bool 
 /// Whether a choice is the framework of several builds, or brings a release of it.
 fn of_torch(choice: &Choice, knowledge: Knowledge) -> bool {
     knowledge.is_built_framework(&choice.name)
+        || choice.within.is_some() && is_compiled(&choice.name, knowledge)
         || pin(&choice.name, choice.version, knowledge).is_some_and(|pin| !pin.is_empty())
 }
 
