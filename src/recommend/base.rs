@@ -10,6 +10,7 @@ use crate::nearest::nearest;
 use crate::recommend::candidate::python_commands;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::Libraries;
+use crate::recommend::known::Known;
 use crate::recommend::python;
 use crate::reference::ImageReference;
 
@@ -109,6 +110,7 @@ pub(super) struct Ground<'a> {
     pub(super) wanted: &'a Wanted,
     pub(super) python: Option<&'a str>,
     pub(super) archs: &'a [String],
+    pub(super) known: &'a Known,
     pub(super) knowledge: Knowledge,
 }
 
@@ -119,7 +121,7 @@ impl Ground<'_> {
             let reference = format!("{}:{}", row.repository, row.tag);
             // Which Python it has is not in the tables: one that all of it has wheels for it must be able to have.
             let pythons = || self.knowledge.image_pythons().iter().map(|row| row.python);
-            let alone = choices.len() == 1 || pythons().any(|own| python::all_have(choices, own, self.knowledge));
+            let alone = choices.len() == 1 || pythons().any(|own| python::all_have(choices, own, self.known));
             let fits = alone && self.wanted.repository(row.repository) && self.python.is_none();
             let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
             let base = Base {
@@ -172,7 +174,7 @@ impl Ground<'_> {
     }
 
     fn takes(self, choices: &[&Choice], python: &str) -> bool {
-        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.knowledge)
+        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.known)
     }
 
     /// Language images and operating systems; these only where they are asked for.
@@ -326,7 +328,7 @@ impl Ground<'_> {
     fn fetched(self, choices: &[&Choice]) -> Option<&'static str> {
         let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.wanted, Wanted::Any))?;
         let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
-        python::fits(choices, known, self.knowledge).then_some(known)
+        python::fits(choices, known, self.known).then_some(known)
     }
 
     /// The image that was named, where its Python is not known to lack a wheel.

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
 use crate::infer::variant_cuda;
-use crate::install::admits;
 use crate::install::between;
 use crate::install::order;
 use crate::knowledge::BroughtRow;
@@ -15,6 +14,7 @@ use crate::knowledge::TorchPinRow;
 use crate::knowledge::TorchRow;
 use crate::knowledge::by_number;
 use crate::nearest::nearest;
+use crate::recommend::known::Known;
 use crate::recommend::wish::Wish;
 
 /// One release, in one build.
@@ -275,13 +275,10 @@ pub(super) fn weight(tag: &str) -> (bool, usize) {
 }
 
 /// Whether one choice goes with another: what pins a framework wants its release.
-pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bool {
+pub(super) fn together(one: &Choice, other: &Choice, known: &Known) -> bool {
     let wants = |one: &Choice, other: &Choice| {
-        if !knowledge.is_built_framework(&other.name) {
-            return true;
-        }
-        pin(&one.name, one.version, knowledge)
-            .is_none_or(|pin| pin.is_empty() || admits(pin, other.version) == Some(true))
+        !known.knowledge.is_built_framework(&other.name)
+            || known.pin(one).is_none_or(|pin| pin.is_empty() || known.admits(pin, other.version))
     };
     wants(one, other) && wants(other, one)
 }

@@ -3,10 +3,11 @@
 use crate::knowledge::Knowledge;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::newer;
-use crate::recommend::choice::pin;
+use crate::recommend::known::Known;
 
 /// Whether there is a wheel of a choice for a Python; none where the tables do not say.
-pub(super) fn has_wheel(choice: &Choice, python: &str, knowledge: Knowledge) -> Option<bool> {
+pub(super) fn has_wheel(choice: &Choice, python: &str, known: &Known) -> Option<bool> {
+    let knowledge = known.knowledge;
     let within = |first: &str, last: Option<&str>, version: &str| {
         newer(version, first).is_ge() && last.is_none_or(|last| newer(version, last).is_le())
     };
@@ -18,7 +19,7 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, knowledge: Knowledge) -> 
         return Some(of_built(choice.version));
     }
     // What pins a release of that framework has no more Pythons than it.
-    let pinned = pin(&choice.name, choice.version, knowledge).and_then(|pin| pin.strip_prefix("=="));
+    let pinned = known.pin(choice).and_then(|pin| pin.strip_prefix("=="));
     if pinned.is_some_and(|version| !version.contains(['*', ',']) && !of_built(version)) {
         return Some(false);
     }
@@ -28,13 +29,13 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, knowledge: Knowledge) -> 
 }
 
 /// Whether nothing in the tables speaks against a Python.
-pub(super) fn fits(choices: &[&Choice], python: &str, knowledge: Knowledge) -> bool {
-    choices.iter().all(|choice| choice.within.is_some() || has_wheel(choice, python, knowledge) != Some(false))
+pub(super) fn fits(choices: &[&Choice], python: &str, known: &Known) -> bool {
+    choices.iter().all(|choice| choice.within.is_some() || known.has_wheel(choice, python) != Some(false))
 }
 
 /// Whether nothing in the tables speaks against a Python, of what the base brings neither.
-pub(super) fn all_have(choices: &[&Choice], python: &str, knowledge: Knowledge) -> bool {
-    choices.iter().all(|choice| has_wheel(choice, python, knowledge) != Some(false))
+pub(super) fn all_have(choices: &[&Choice], python: &str, known: &Known) -> bool {
+    choices.iter().all(|choice| known.has_wheel(choice, python) != Some(false))
 }
 
 /// The Python to take of several that fit: the one in the middle, so that neither what is new nor what is old to it is
@@ -47,13 +48,15 @@ pub(super) fn middle(mut fitting: Vec<&str>) -> Option<&str> {
 
 /// Names of what is chosen of which the tables do not say for which Pythons it has wheels.
 pub(super) fn untold(choices: &[&Choice], knowledge: Knowledge) -> Vec<String> {
-    let untold = |choice: &&&Choice| choice.within.is_none() && has_wheel(choice, "3", knowledge).is_none();
+    let known = Known::of(knowledge);
+    let untold = |choice: &&&Choice| choice.within.is_none() && has_wheel(choice, "3", &known).is_none();
     choices.iter().filter(untold).map(|choice| choice.name.clone()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recommend::choice::pin;
 
     fn choice(code: &'static str, version: &'static str) -> Choice {
         let (name, spec) = (code.to_owned(), format!("{code}=={version}"));
@@ -62,7 +65,7 @@ mod tests {
 
     #[test]
     fn wheels_are_those_of_the_tables() {
-        let knowledge = Knowledge::built_in();
+        let known = Known::of(Knowledge::built_in());
         for (name, version, python, expected) in [
             ("torch", "2.6.0", "3.11", Some(true)),
             ("torch", "2.6.0", "3.8", Some(false)),
@@ -74,7 +77,7 @@ mod tests {
             ("vllm", "0.8.3", "3.15", Some(false)),
             ("cupy-cuda12x", "13.3.0", "3.11", None),
         ] {
-            assert_eq!(has_wheel(&choice(name, version), python, knowledge), expected, "{name} {version} {python}");
+            assert_eq!(has_wheel(&choice(name, version), python, &known), expected, "{name} {version} {python}");
         }
     }
 

@@ -1,5 +1,8 @@
 //! What was tried as it is told.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::fleet::Pool;
 use crate::least::is_below;
 use crate::recommend::base::Ground;
@@ -138,15 +141,22 @@ fn rejected(
     let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
     let fails = |one: &&Tried<'_>| one.ends.iter().any(|end| matches!(end, End::Fails(_)));
     let better = |one: &&Tried<'_>| best.is_none_or(|best| rank::versions(&one.candidate, &best.candidate).is_le());
+    // Of a base alone nothing else is the same.
+    let packages = |one: &Tried<'_>| (!one.candidate.choices.is_empty()).then(|| one.candidate.told());
+    let everywhere: BTreeSet<String> = tried.iter().filter(|one| one.everywhere()).filter_map(packages).collect();
     let mut found: Vec<&Tried<'_>> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for one in tried.iter().filter(fails).filter(better) {
+        let Some(packages) = packages(one) else {
+            found.push(one);
+            continue;
+        };
         // What starts everywhere on another base stands for itself.
-        let same =
-            |other: &Tried<'_>| !one.candidate.choices.is_empty() && other.candidate.told() == one.candidate.told();
-        if tried.iter().any(|other| other.everywhere() && same(other)) {
+        if everywhere.contains(&packages) {
             continue;
         }
-        match found.iter_mut().find(|other| same(other)) {
+        let at = *places.entry(packages).or_insert(found.len());
+        match found.get_mut(at) {
             Some(other) if starts(one) > starts(other) => *other = one,
             Some(_) => {}
             None => found.push(one),
@@ -239,8 +249,8 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
         let mut pythons: Vec<&str> = others().filter_map(|base| base.python).collect();
         let any = Wanted::Any;
         let known = ground.knowledge.image_pythons().iter().map(|row| row.python);
-        let wheels = known.filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.knowledge)));
-        if sets.iter().any(|set| python::all_have(set, python, ground.knowledge)) {
+        let wheels = known.filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.known)));
+        if sets.iter().any(|set| python::all_have(set, python, ground.known)) {
             let base = asked.base.unwrap_or("a base");
             pythons.sort_by(|one, other| newer(one, other));
             pythons.dedup();
