@@ -8,7 +8,7 @@
 //!
 //! | floor | module | what it does | what it never does |
 //! |---|---|---|---|
-//! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`] | plain values | know a table or a file |
+//! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`], [`parallel`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
@@ -56,6 +56,7 @@ pub mod needs;
 pub mod oci;
 pub mod outcome;
 pub mod overlay;
+pub mod parallel;
 pub mod recommend;
 pub mod reference;
 pub mod report;

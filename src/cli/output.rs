@@ -29,6 +29,7 @@ use crate::judge;
 use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Hosts;
+use crate::judge::Inferred;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -41,6 +42,7 @@ use crate::report::words::count;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
+use crate::start::Doubts;
 
 /// What something is judged by.
 #[derive(Clone, Copy)]
@@ -184,6 +186,12 @@ impl<'a> Judge<'a> {
     /// The threads that nothing else needs.
     pub(crate) const fn crew(&self) -> &Crew {
         &self.crew
+    }
+
+    /// Judges one subject of which some may be inferred already, and looks for no cure.
+    pub(crate) fn judge_again(&self, subject: &Subject, inferred: &Inferred) -> model::Subject {
+        let mut doubts = Doubts::default();
+        self.with(subject, |settings, hosts| judge::judge_sharing(subject, settings, hosts, inferred, &mut doubts))
     }
 
     /// Something that is done with a subject on the hosts of its day.

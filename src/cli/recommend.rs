@@ -42,7 +42,8 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
     let said = |error: String| Failure::Said(format!("error: {error}"));
     let with = options.wishes().map_err(said)?;
     let (base, python, limit) = (options.base.as_deref(), options.python.as_deref(), options.limit.get().into());
-    let told = recommend::recommend(Asked { with: &with, base, python, limit }, settings).map_err(said)?;
+    let asked = Asked { with: &with, base, python, limit, jobs: judging.jobs() };
+    let told = recommend::recommend(asked, settings).map_err(said)?;
     let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(streams::out());
     match options.format {

@@ -28,8 +28,10 @@ use crate::cli::settings::Loaded;
 use crate::cli::workloads;
 use crate::fleet::Fleet;
 use crate::judge::Detail;
+use crate::judge::Inferred;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::least::Images;
 use crate::report::model;
 use crate::report::model::InputError;
 use crate::rules::RuleBook;
@@ -52,6 +54,16 @@ pub(crate) struct Reading<'a> {
     pub(crate) fleet: &'a Fleet,
     /// The tables.
     pub(crate) knowledge: Knowledge,
+}
+
+/// Some pools of a fleet.
+pub(crate) struct Part<'a> {
+    /// The fleet.
+    pub(crate) fleet: &'a Fleet,
+    /// Their names; none for all.
+    pub(crate) pools: Vec<String>,
+    /// How much is told of them.
+    pub(crate) detail: Detail,
 }
 
 /// What was read.
@@ -186,6 +198,39 @@ impl Side {
         let run = Run { fleet, options: judging, knowledge, sources, settings, command: "check" };
         let judge = Judge::new(run, subjects, book, detail);
         parallel::map(judging.jobs(), subjects, |subject| self.told(judge.judge(subject)))
+    }
+
+    /// Judges all of it on each of these parts, and says what was inferred of each subject for some platforms: once for all
+    /// of them. Subjects have the order of what was read, part by part.
+    pub(crate) fn judged_on(
+        &self,
+        parts: &[Part<'_>],
+        platforms: &[String],
+        reading: Reading<'_>,
+        (book, sources): (&RuleBook, &Sources),
+    ) -> (Vec<Vec<model::Subject>>, Vec<Images>) {
+        let Reading { judging, knowledge, .. } = reading;
+        let settings = Some(Held { loaded: &self.loaded, whole: &[] });
+        let of_part = |part: &Part<'_>| JudgingArgs { pools: part.pools.clone(), ..judging.clone() };
+        let options: Vec<JudgingArgs> = parts.iter().map(of_part).collect();
+        let runs = parts.iter().zip(&options).map(|(Part { fleet, detail, .. }, options)| {
+            (Run { fleet, options, knowledge, sources, settings, command: "check" }, *detail)
+        });
+        let judges: Vec<Judge<'_>> = runs.map(|(run, detail)| Judge::new(run, &self.subjects, book, detail)).collect();
+        let told = parallel::map(judging.jobs(), &self.subjects, |subject| {
+            let inferred = Inferred::default();
+            let judged = judges.iter().map(|judge| self.told(judge.judge_again(subject, &inferred)));
+            let judged: Vec<model::Subject> = judged.collect();
+            let as_of = judging.as_of.or(subject.as_of);
+            (judged, Images::known(subject, platforms, as_of, knowledge, &inferred))
+        });
+        let mut judged: Vec<Vec<model::Subject>> = parts.iter().map(|_| Vec::with_capacity(told.len())).collect();
+        let mut images = Vec::with_capacity(told.len());
+        for (subjects, own) in told {
+            judged.iter_mut().zip(subjects).for_each(|(all, subject)| all.push(subject));
+            images.push(own);
+        }
+        (judged, images)
     }
 
     /// The report of all of it without its subjects.

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use crate::cli::Failure;
 use crate::cli::args::DifferenceFormat;
 use crate::cli::args::FailOn;
-use crate::cli::args::JudgingArgs;
 use crate::cli::args::ReadingArgs;
 use crate::cli::args::WhatIfArgs;
 use crate::cli::compare::json;
@@ -19,6 +18,7 @@ use crate::cli::outputs::color;
 use crate::cli::parallel;
 use crate::cli::scan;
 use crate::cli::settings::Loaded;
+use crate::cli::sides::Part;
 use crate::cli::sides::Reading;
 use crate::cli::sides::Side;
 use crate::cli::streams;
@@ -68,10 +68,15 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let reading = Reading { build, set: platforms, access, pull: *pull, judging: &judging, fleet: &both, knowledge };
     let side = Side::of_inputs(&options.inputs, reading, &mut sources)?;
     let book = RuleBook::built_in();
-    let judged = |reading: Reading<'_>, detail| side.judged(reading, book, &sources, detail);
-    let was = before(&side, &changed, Reading { fleet: &fleet, ..reading }, judged);
-    let is = after(&side, &was, &changed, Reading { fleet: &changed.fleet, ..reading }, judged);
-    let head = side.head(Reading { fleet: &changed.fleet, ..reading }, book, &sources);
+    let old = Reading { fleet: &fleet, ..reading };
+    let new = Reading { fleet: &changed.fleet, ..reading };
+    let (before, after) = (before(&side, &changed, old), after(&side, &changed, new));
+    let of_old = before.len();
+    let parts: Vec<Part<'_>> = before.into_iter().chain(after).collect();
+    let platforms: Vec<String> = scan::platforms(&changed.fleet, knowledge).iter().map(ToString::to_string).collect();
+    let (judged, seen) = side.judged_on(&parts, &platforms, new, (book, &sources));
+    let (was, is) = sides(&side, &parts, &judged, of_old, (old, new));
+    let head = side.head(new, book, &sources);
     let images: Vec<Image> =
         was.iter().zip(&is).filter_map(|(before, after)| what_if::image(before, after, &changed.added)).collect();
     let written = sources.get(fleet.source).text().len();
@@ -83,7 +88,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
         summary: summary(&images, is.len()),
         changed: images,
         ready: changed.added.iter().map(|pool| what_if::ready(pool, &is)).collect(),
-        drivers: drivers(&side, &is, &changed, reading),
+        drivers: drivers(&seen, &is, &changed, reading),
         errors: side.errors,
         changes: if changed.told.is_empty() { vec!["as it is".to_owned()] } else { changed.told },
     };
@@ -103,45 +108,56 @@ fn no_fleet(fleet: &Fleet) -> &'static str {
     if fleet.built_in { "\nhelp: there is no fleet file here: name one with --fleet fleet.toml" } else { "" }
 }
 
-/// Judges what was read, in some detail.
-trait Judges: Fn(Reading<'_>, Detail) -> Vec<model::Subject> {}
-
-impl<F: Fn(Reading<'_>, Detail) -> Vec<model::Subject>> Judges for F {}
-
 /// What is judged on the fleet as it is: of pools that are set with what was not seen, of others the fates alone.
-fn before(side: &Side, changed: &Changed, reading: Reading<'_>, judged: impl Judges) -> Vec<model::Subject> {
+fn before<'a>(side: &Side, changed: &Changed, reading: Reading<'a>) -> Vec<Part<'a>> {
+    let whole = |detail| vec![Part { fleet: reading.fleet, pools: reading.judging.pools.clone(), detail }];
     if side.subjects.iter().any(judge::looks_for_pools) {
-        return judged(reading, Detail::Verdicts);
+        return whole(Detail::Verdicts);
     }
     let (set, others): (Vec<String>, Vec<String>) =
         asked(reading).into_iter().partition(|name| changed.set.contains(name));
     let parts = [(set, Detail::Verdicts), (others, Detail::Fates)].into_iter().filter(|(pools, _)| !pools.is_empty());
-    let parts: Vec<_> = parts.map(|(pools, detail)| (on(&pools, detail, reading, &judged), pools)).collect();
-    match parts.first() {
-        None => judged(reading, Detail::Fates),
-        Some(_) => together(reading.fleet, &parts),
-    }
+    let parts: Vec<Part<'_>> = parts.map(|(pools, detail)| Part { fleet: reading.fleet, pools, detail }).collect();
+    if parts.is_empty() { whole(Detail::Fates) } else { parts }
 }
 
 /// What is judged on the changed fleet. A pool that is as it was ends as it did, unless images look for pools by name or
 /// by label, which is a matter of the whole fleet.
-fn after(
-    side: &Side,
-    was: &[model::Subject],
-    changed: &Changed,
-    reading: Reading<'_>,
-    judged: impl Judges,
-) -> Vec<model::Subject> {
+fn after<'a>(side: &Side, changed: &Changed, reading: Reading<'a>) -> Option<Part<'a>> {
+    let (fleet, detail) = (reading.fleet, Detail::Verdicts);
     if side.subjects.iter().any(judge::looks_for_pools) {
-        return judged(reading, Detail::Verdicts);
+        return Some(Part { fleet, pools: reading.judging.pools.clone(), detail });
     }
     let new = |name: &String| changed.set.contains(name) || changed.added.contains(name);
-    let (new, others): (Vec<String>, Vec<String>) = asked(reading).into_iter().partition(new);
-    let mut parts = vec![(was.to_vec(), others)];
-    if !new.is_empty() {
-        parts.push((on(&new, Detail::Verdicts, reading, &judged), new));
+    let pools: Vec<String> = asked(reading).into_iter().filter(new).collect();
+    (!pools.is_empty()).then_some(Part { fleet, pools, detail })
+}
+
+/// What was judged before and after, of parts of which so many are of the fleet as it is.
+fn sides(
+    side: &Side,
+    parts: &[Part<'_>],
+    judged: &[Vec<model::Subject>],
+    before: usize,
+    (old, new): (Reading<'_>, Reading<'_>),
+) -> (Vec<model::Subject>, Vec<model::Subject>) {
+    let mut told = parts.iter().zip(judged).map(|(part, judged)| (judged.as_slice(), part.pools.as_slice()));
+    let was: Vec<Judged<'_>> = told.by_ref().take(before).collect();
+    let is: Vec<Judged<'_>> = told.collect();
+    let all = asked(old).is_empty() || side.subjects.iter().any(judge::looks_for_pools);
+    let was = match was.as_slice() {
+        [(whole, _)] if all => whole.to_vec(),
+        parts => together(old.fleet, parts),
+    };
+    if side.subjects.iter().any(judge::looks_for_pools) {
+        let is = is.first().map_or_else(Vec::new, |(whole, _)| whole.to_vec());
+        return (was, is);
     }
-    together(reading.fleet, &parts)
+    let same: Vec<String> =
+        asked(new).into_iter().filter(|name| !is.iter().any(|(_, pools)| pools.contains(name))).collect();
+    let whole: Vec<Judged<'_>> = [(was.as_slice(), same.as_slice())].into_iter().chain(is).collect();
+    let is = together(new.fleet, &whole);
+    (was, is)
 }
 
 /// The pools of a fleet that are asked about.
@@ -151,14 +167,11 @@ fn asked(reading: Reading<'_>) -> Vec<String> {
     names.filter(|name| wanted.is_empty() || wanted.contains(name)).collect()
 }
 
-/// What is judged on some pools alone.
-fn on(pools: &[String], detail: Detail, reading: Reading<'_>, judged: &impl Judges) -> Vec<model::Subject> {
-    let judging = JudgingArgs { pools: pools.to_vec(), ..reading.judging.clone() };
-    judged(Reading { judging: &judging, ..reading }, detail)
-}
+/// Subjects that were judged on some pools, by their names.
+type Judged<'a> = (&'a [model::Subject], &'a [String]);
 
 /// Subjects that were judged on several parts of a fleet, with the verdicts of all of its pools in their order.
-fn together(fleet: &Fleet, parts: &[(Vec<model::Subject>, Vec<String>)]) -> Vec<model::Subject> {
+fn together(fleet: &Fleet, parts: &[Judged<'_>]) -> Vec<model::Subject> {
     let whole = |(at, first): (usize, &model::Subject)| {
         let of_pool = |name: &str| {
             let part = parts.iter().find(|(_, pools)| pools.iter().any(|pool| pool == name));
@@ -218,15 +231,11 @@ fn summary(changed: &[Image], all: usize) -> Vec<String> {
 }
 
 /// The smallest driver of each pool; pools that are alike and run the same images are sought once.
-fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: Reading<'_>) -> Vec<Driver> {
+fn drivers(images: &[Images], judged: &[model::Subject], changed: &Changed, reading: Reading<'_>) -> Vec<Driver> {
     let Reading { judging, knowledge, .. } = reading;
     let fleet = &changed.fleet;
-    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    let images = parallel::map(judging.jobs(), &side.subjects, |subject| {
-        Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge)
-    });
     // Images that are alike but for their names and places are tried once.
-    let likeness = parallel::map(judging.jobs(), &images, Images::likeness);
+    let likeness = parallel::map(judging.jobs(), images, Images::likeness);
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let alike: Vec<usize> =
         likeness.iter().enumerate().map(|(at, likeness)| *first.entry(likeness).or_insert(at)).collect();

@@ -16,6 +16,7 @@ use crate::judge::Content;
 use crate::judge::Settings;
 use crate::judge::seen::Beside;
 use crate::judge::seen::observe;
+use crate::knowledge::Knowledge;
 use crate::report::observed::OnPlatform;
 
 /// What was seen of a subject on one platform.
@@ -23,6 +24,8 @@ use crate::report::observed::OnPlatform;
 pub(super) struct Told {
     pub(super) beside: Beside,
     pub(super) images: Vec<Arc<ImageFacts>>,
+    /// The day that it was seen on, where that is told.
+    day: Option<Date>,
 }
 
 /// A platform and the day for which tables are asked.
@@ -44,11 +47,33 @@ impl Inferred {
         platform: &str,
         settings: Settings<'_>,
     ) -> Option<(Arc<Told>, Option<OnPlatform>)> {
-        let asked = (platform.to_owned(), settings.as_of);
+        self.asked(content, platform, (settings.as_of, settings.detail.speaks()), settings.knowledge)
+    }
+
+    /// What is inferred for a platform with the tables as of a day, and the day that it was seen on, where that is told;
+    /// none where nothing can be seen.
+    pub fn images(
+        &self,
+        content: &Content,
+        platform: &str,
+        as_of: Option<Date>,
+        knowledge: Knowledge,
+    ) -> Option<(Vec<Arc<ImageFacts>>, Option<Date>)> {
+        let (told, _) = self.asked(content, platform, (as_of, false), knowledge)?;
+        Some((told.images.clone(), told.day))
+    }
+
+    fn asked(
+        &self,
+        content: &Content,
+        platform: &str,
+        (as_of, speaks): (Option<Date>, bool),
+        knowledge: Knowledge,
+    ) -> Option<(Arc<Told>, Option<OnPlatform>)> {
+        let asked = (platform.to_owned(), as_of);
         let known = lock(&self.told).get(&asked).cloned();
-        let speaks = settings.detail.speaks();
-        if let Some(known) = known.filter(|_| !speaks) {
-            return known.map(|told| (told, None));
+        if let Some(known) = known.as_ref().filter(|_| !speaks) {
+            return known.clone().map(|told| (told, None));
         }
         let mut beside = Beside::default();
         let alike = lock(&self.alike).clone();
@@ -59,18 +84,17 @@ impl Inferred {
             }
             None => observe(content, platform, &mut beside),
         };
-        let told = seen.as_ref().map(|seen| {
-            let images = infer(seen.as_ref(), platform, settings.as_of, settings.knowledge);
-            Arc::new(Told { beside: beside.clone(), images: images.into_iter().map(Arc::new).collect() })
-        });
+        let infer = |seen: &Observations| {
+            let images = infer(seen, platform, as_of, knowledge).into_iter().map(Arc::new).collect();
+            Arc::new(Told { beside: beside.clone(), images, day: seen.as_of })
+        };
+        let told = known.unwrap_or_else(|| seen.as_deref().map(infer));
         lock(&self.told).insert(asked, told.clone());
-        let seen = seen.map(|seen| {
-            let seen = seen.into_owned();
-            if alike.is_none() && beside.alike {
-                *lock(&self.alike) = Some(Arc::new((beside.clone(), seen.clone())));
-            }
-            seen
-        });
+        let keeps = alike.is_none() && beside.alike;
+        let seen = seen.filter(|_| speaks || keeps).map(Cow::into_owned);
+        if let Some(seen) = seen.as_ref().filter(|_| keeps) {
+            *lock(&self.alike) = Some(Arc::new((beside.clone(), seen.clone())));
+        }
         Some((told?, seen.filter(|_| speaks).map(|seen| beside.on(platform, seen))))
     }
 }

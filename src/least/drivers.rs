@@ -1,9 +1,9 @@
 //! The releases that a pool can have, tried one after the other.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use jiff::civil::Date;
 
@@ -81,7 +81,7 @@ pub(super) const MOST_REPLAYS: usize = 50_000;
 pub struct Drivers<'a> {
     pool: &'a Pool,
     releases: Vec<DriverVersion>,
-    hosts: Vec<OnceCell<Vec<Host>>>,
+    hosts: Vec<OnceLock<Vec<Host>>>,
     day: Option<Date>,
     knowledge: Knowledge,
 }
@@ -90,7 +90,7 @@ impl<'a> Drivers<'a> {
     /// Those of a pool, with the tables as of a day.
     pub fn of(pool: &'a Pool, day: Option<Date>, knowledge: Knowledge) -> Self {
         let releases = releases(pool, knowledge);
-        let hosts = vec![OnceCell::new(); releases.len()];
+        let hosts = vec![OnceLock::new(); releases.len()];
         Self { pool, releases, hosts, day, knowledge }
     }
 

@@ -16,6 +16,7 @@ mod likeness;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::civil::Date;
 
@@ -23,8 +24,7 @@ use crate::cuda::DriverVersion;
 use crate::fact::ImageFacts;
 use crate::fleet::Host;
 use crate::fleet::Pool;
-use crate::infer::infer;
-use crate::judge;
+use crate::judge::Inferred;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::knowledge::ToolkitRow;
@@ -73,19 +73,29 @@ impl End {
 /// What was inferred of a subject, by platform.
 #[derive(Clone, Debug)]
 pub struct Images {
-    builds: BTreeMap<String, Vec<ImageFacts>>,
+    builds: BTreeMap<String, Vec<Arc<ImageFacts>>>,
     day: Option<Date>,
 }
 
 impl Images {
     /// Infers it for these platforms, with the tables as of a day.
     pub fn of(subject: &Subject, platforms: &[String], as_of: Option<Date>, knowledge: Knowledge) -> Self {
+        Self::known(subject, platforms, as_of, knowledge, &Inferred::default())
+    }
+
+    /// The same where some of it was inferred already: `inferred` is of this subject.
+    pub fn known(
+        subject: &Subject,
+        platforms: &[String],
+        as_of: Option<Date>,
+        knowledge: Knowledge,
+        inferred: &Inferred,
+    ) -> Self {
         let (mut builds, mut day) = (BTreeMap::new(), as_of);
         for platform in platforms {
-            let Some(seen) = judge::observations(&subject.content, platform) else { continue };
-            day = seen.as_of.or(day);
-            let images = infer(&seen, platform, as_of, knowledge).into_iter();
-            builds.insert(platform.clone(), images.filter(|image| image.gpu_content).collect());
+            let Some((images, of)) = inferred.images(&subject.content, platform, as_of, knowledge) else { continue };
+            day = of.or(day);
+            builds.insert(platform.clone(), images.into_iter().filter(|image| image.gpu_content).collect());
         }
         Self { builds, day }
     }
@@ -127,17 +137,17 @@ impl Images {
 
     fn pairs<'a>(&'a self, hosts: &'a [Host]) -> Vec<(&'a ImageFacts, &'a Host)> {
         let of = |host: &Host| self.builds(&host.platform);
-        hosts.iter().flat_map(|host| of(host).iter().map(move |image| (image, host))).collect()
+        hosts.iter().flat_map(|host| of(host).iter().map(move |image| (image.as_ref(), host))).collect()
     }
 
     /// The builds for a platform that concern a GPU.
-    pub fn builds(&self, platform: &str) -> &[ImageFacts] {
+    pub fn builds(&self, platform: &str) -> &[Arc<ImageFacts>] {
         self.builds.get(platform).map_or(&[], Vec::as_slice)
     }
 
     /// The builds for all platforms that concern a GPU.
     pub fn all(&self) -> impl Iterator<Item = &ImageFacts> {
-        self.builds.values().flatten()
+        self.builds.values().flatten().map(Arc::as_ref)
     }
 
     /// What two subjects have in common that end alike on every host: all that a start-up looks at, with the facts that it
@@ -152,7 +162,7 @@ impl Images {
     fn named(&self, pool: &Pool, knowledge: Knowledge) -> Vec<DriverVersion> {
         let of_pool = pool.env.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS));
         let of_pool = of_pool.flat_map(|(_, value)| versions(&value.value)).collect();
-        named(self.builds.values().flatten(), of_pool, knowledge)
+        named(self.all(), of_pool, knowledge)
     }
 
     /// Of the releases, oldest first, the places of those that the start-up can tell apart on a pool, as [`telling`] has

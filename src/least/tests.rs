@@ -5,6 +5,7 @@ use crate::describe::Description;
 use crate::extract;
 use crate::fleet;
 use crate::fleet::GpuName;
+use crate::infer::infer;
 use crate::least::asked::Asked;
 use crate::least::drivers::MOST_REPLAYS;
 use crate::source::SourceText;
@@ -35,7 +36,7 @@ fn the_last_unbroken_row_is_asked_no_further_than_it_reaches() {
 fn images(text: &str) -> Images {
     let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
     let seen = extract::of_description(&description, None, None);
-    let found = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+    let found = infer(&seen, "linux/amd64", None, Knowledge::built_in()).into_iter().map(Arc::new).collect();
     Images { builds: BTreeMap::from([("linux/amd64".to_owned(), found)]), day: None }
 }
 

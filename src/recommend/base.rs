@@ -12,6 +12,7 @@ use crate::recommend::candidate::python_commands;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::Libraries;
 use crate::recommend::choice::weight;
+use crate::recommend::known::Known;
 use crate::recommend::python;
 use crate::reference::ImageReference;
 
@@ -111,6 +112,7 @@ pub(super) struct Ground<'a> {
     pub(super) wanted: &'a Wanted,
     pub(super) python: Option<&'a str>,
     pub(super) archs: &'a [String],
+    pub(super) known: &'a Known,
     pub(super) knowledge: Knowledge,
 }
 
@@ -210,12 +212,12 @@ impl Ground<'_> {
     }
 
     fn takes(self, choices: &[&Choice], python: &str) -> bool {
-        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.archs, self.knowledge)
+        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.known)
     }
 
     /// Whether some Python that an image has can have all that is chosen.
     pub(super) fn some_python(self, choices: &[&Choice]) -> bool {
-        python::all(self.knowledge).any(|own| python::all_have(choices, own, self.archs, self.knowledge))
+        python::all(self.knowledge).any(|own| python::all_have(choices, own, self.known))
     }
 
     /// Language images and operating systems; these only where they are asked for.
@@ -369,7 +371,7 @@ impl Ground<'_> {
     fn fetched(self, choices: &[&Choice]) -> Option<&'static str> {
         let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.wanted, Wanted::Any))?;
         let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
-        python::fits(choices, known, self.archs, self.knowledge).then_some(known)
+        python::fits(choices, known, self.known).then_some(known)
     }
 
     /// The image that was named, where its Python is not known to lack a wheel.

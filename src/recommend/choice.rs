@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use crate::cuda::CudaVersion;
 use crate::infer::is_compiled;
 use crate::infer::variant_cuda;
-use crate::install::admits;
 use crate::install::between;
 use crate::install::order;
 use crate::knowledge::BroughtRow;
@@ -17,6 +16,7 @@ use crate::knowledge::TorchRow;
 use crate::knowledge::by_number;
 use crate::nearest::nearest;
 use crate::recommend::along;
+use crate::recommend::known::Known;
 use crate::recommend::python;
 use crate::recommend::wish::Wish;
 
@@ -107,7 +107,8 @@ pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Re
             return Err(format!("the tables of {date} have no `{}`: of that release they have {there}", wish.text));
         }
     }
-    found.retain(|one| python::is_served(one, archs, knowledge));
+    let known = Known::of(archs.to_vec(), knowledge);
+    found.retain(|one| python::is_served(one, &known));
     if found.is_empty() {
         let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
         return Err(format!("the tables of {date} have no wheel of `{}` for {archs}", wish.text));
@@ -308,8 +309,9 @@ pub(super) fn weight(tag: &str) -> (bool, usize) {
 }
 
 /// Whether one choice goes with another: what pins a framework wants its release.
-pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bool {
-    let asked = |one: &Choice| pin(&one.name, one.version, knowledge).filter(|pin| !pin.is_empty());
+pub(super) fn together(one: &Choice, other: &Choice, known: &Known) -> bool {
+    let knowledge = known.knowledge;
+    let asked = |one: &Choice| known.pin(one).filter(|pin| !pin.is_empty());
     let component = |one: &Choice| knowledge.framework(one.code).map(|row| row.component);
     let twice = one.code != other.code && component(one).is_some() && component(one) == component(other);
     // Two distributions with the same code in them, for two CUDA releases.
@@ -321,14 +323,14 @@ pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bo
         one.within.is_some() && other.within.is_none() && is_compiled(&one.name, knowledge)
     };
     let wants = |one: &Choice, other: &Choice| {
-        !stays(one, other) && asked(one).is_none_or(|pin| admits(pin, other.version) == Some(true))
+        !stays(one, other) && asked(one).is_none_or(|pin| known.admits(pin, other.version))
     };
     match [one, other].map(|choice| knowledge.is_built_framework(&choice.name)) {
         [false, true] => wants(one, other),
         [true, false] => wants(other, one),
         // Both bring the framework along: one release of it for both.
         _ => match (asked(one), asked(other)) {
-            (Some(own), Some(others)) => one_release(own, others, knowledge),
+            (Some(own), Some(others)) => one_release(own, others, known),
             (None, Some(_)) => !stays(one, other),
             (Some(_), None) => !stays(other, one),
             (None, None) => true,
@@ -337,13 +339,15 @@ pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bo
 }
 
 /// Whether some release of the framework of several builds lies in two ranges.
-fn one_release(own: &'static str, others: &'static str, knowledge: Knowledge) -> bool {
+fn one_release(own: &'static str, others: &'static str, known: &Known) -> bool {
     let exact = |pin: &'static str| pin.strip_prefix("==").filter(|pin| !pin.contains(['*', ',']));
-    let within = |range: &str, version: &str| admits(range, version) == Some(true);
+    let within = |range: &'static str, version: &'static str| known.admits(range, version);
     match (exact(own), exact(others)) {
         (Some(own), _) => within(others, own),
         (None, Some(others)) => within(own, others),
-        (None, None) => knowledge.torch_served().any(|row| within(own, row.version) && within(others, row.version)),
+        (None, None) => {
+            known.knowledge.torch_served().any(|row| within(own, row.version) && within(others, row.version))
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod along;
 mod base;
 mod candidate;
 mod choice;
+mod known;
 pub mod model;
 mod print;
 mod python;
@@ -44,8 +45,8 @@ use std::cmp::Reverse;
 use crate::fleet::Pool;
 use crate::judge;
 use crate::judge::Settings;
-use crate::knowledge::Knowledge;
 use crate::outcome::Outcome;
+use crate::parallel;
 use crate::recommend::base::Base;
 use crate::recommend::base::Ground;
 use crate::recommend::base::Kind;
@@ -54,8 +55,10 @@ use crate::recommend::candidate::Asks;
 use crate::recommend::candidate::Candidate;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::Libraries;
+use crate::recommend::known::Known;
 use crate::recommend::model::Recommendation;
 use crate::recommend::rank::Tried;
+use crate::recommend::trial::Bench;
 use crate::recommend::trial::End;
 use crate::recommend::trial::Place;
 use crate::recommend::wish::Wish;
@@ -73,11 +76,6 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     if wishes.is_empty() && asked.base.is_none() {
         return Err(tell::nothing_wished());
     }
-    if let Some(twice) =
-        wishes.iter().enumerate().find_map(|(at, one)| wishes.iter().take(at).find(|other| other.name == one.name))
-    {
-        return Err(tell::wished_twice(twice));
-    }
     let wanted = Wanted::read(asked.base, knowledge)?;
     let python = asked.python.map(wish::python).transpose()?;
     let pools: Vec<&Pool> = settings
@@ -91,24 +89,21 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
         place.platforms.iter().filter_map(|one| Some(one.split('/').nth(1)?.to_owned())).collect();
     archs.sort();
     let all = wishes.iter().map(|wish| choice::choices(wish, &archs, knowledge)).collect::<Result<Vec<_>, _>>()?;
-    let sets = together(&all, knowledge);
-    let ground = Ground { wanted: &wanted, python: python.as_deref(), archs: &archs, knowledge };
+    let known = Known::of(archs.clone(), knowledge);
+    let sets = together(&all, &known);
+    let ground = Ground { wanted: &wanted, python: python.as_deref(), archs: &archs, known: &known, knowledge };
     let made: Vec<(Vec<&Choice>, Base)> =
         sets.iter().flat_map(|set| ground.bases(set).into_iter().map(move |base| (set.clone(), base))).collect();
     if made.is_empty() {
         return Err(tell::impossible(asked, &all, &sets, ground));
     }
-    let mut tried: Vec<Tried<'_>> = made
-        .into_iter()
-        .map(|(choices, base)| {
-            let candidate = Candidate { choices, base, asks: Asks::Nothing };
-            if asked.base.is_some() { tried(candidate, &place) } else { on_base(candidate, &place) }
-        })
-        .collect();
+    let given = asked.base.is_some();
+    let mut tried: Vec<Tried<'_>> =
+        parallel::map_with(asked.jobs, &made, || Bench::at(&place), |bench, one| first(one, given, bench));
     // Where nobody names a base, older ones of CUDA are for what starts on no other.
     if asked.base.is_none() && !tried.iter().any(Tried::everywhere) {
-        let older: Vec<Tried<'_>> = tried.iter().filter_map(|one| on_older(one, &place)).collect();
-        tried.extend(older);
+        let older = parallel::map_with(asked.jobs, &tried, || Bench::at(&place), |bench, one| on_older(one, bench));
+        tried.extend(older.into_iter().flatten());
     }
     if let Some(base) = asked.base.filter(|_| wishes.is_empty())
         && tried.iter().all(|one| place.images(&one.text).is_empty())
@@ -132,12 +127,12 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
 }
 
 /// Every choice of one wish with those of the others that go with it, the newest first.
-fn together<'a>(all: &'a [Vec<Choice>], knowledge: Knowledge) -> Vec<Vec<&'a Choice>> {
+fn together<'a>(all: &'a [Vec<Choice>], known: &Known) -> Vec<Vec<&'a Choice>> {
     let mut sets: Vec<Vec<&Choice>> = vec![Vec::new()];
     for choices in all {
         let with = |set: &Vec<&'a Choice>, one: &'a Choice| -> Option<Vec<&'a Choice>> {
             let alone = one.within.is_none() || set.iter().all(|other| other.within.is_none());
-            let goes = alone && set.iter().all(|other| choice::together(other, one, knowledge));
+            let goes = alone && set.iter().all(|other| choice::together(other, one, known));
             goes.then(|| set.iter().copied().chain([one]).collect())
         };
         sets = sets.iter().flat_map(|set| choices.iter().filter_map(move |one| with(set, one))).take(MOST).collect();
@@ -145,18 +140,24 @@ fn together<'a>(all: &'a [Vec<Choice>], knowledge: Knowledge) -> Vec<Vec<&'a Cho
     sets
 }
 
+/// Tries what is chosen on a base; where that is `given`, on an older one as well.
+fn first<'a>((choices, base): &(Vec<&'a Choice>, Base), given: bool, bench: &Bench<'_, '_>) -> Tried<'a> {
+    let candidate = Candidate { choices: choices.clone(), base: base.clone(), asks: Asks::Nothing };
+    if given { tried(candidate, bench) } else { on_base(candidate, bench) }
+}
+
 /// Tries a combination; where its base asks for too new a driver, on an older one as well.
-fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
-    let first = on_base(candidate, place);
-    on_older(&first, place).unwrap_or(first)
+fn tried<'a>(candidate: Candidate<'a>, bench: &Bench<'_, '_>) -> Tried<'a> {
+    let first = on_base(candidate, bench);
+    on_older(&first, bench).unwrap_or(first)
 }
 
 /// A combination on an older base, where its own asks for too new a driver; none where that starts on no more pools.
-fn on_older<'a>(first: &Tried<'a>, place: &Place<'_>) -> Option<Tried<'a>> {
+fn on_older<'a>(first: &Tried<'a>, bench: &Bench<'_, '_>) -> Option<Tried<'a>> {
     let base = first.candidate.base.older.as_deref()?.clone();
     first.ends.iter().find(|end| wants_newer(**end))?;
     let choices = first.candidate.choices.clone();
-    let second = on_base(Candidate { choices, base, asks: Asks::Nothing }, place);
+    let second = on_base(Candidate { choices, base, asks: Asks::Nothing }, bench);
     (starts(&second) > starts(first)).then_some(second)
 }
 
@@ -171,11 +172,12 @@ const fn wants_newer(end: End) -> bool {
 }
 
 /// Tries a combination; where the image has to ask for GPUs itself, or its base has not enough, once more.
-fn on_base<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
+fn on_base<'a>(candidate: Candidate<'a>, bench: &Bench<'_, '_>) -> Tried<'a> {
+    let place = bench.place;
     let once = |candidate: Candidate<'a>| {
         let text = candidate.dockerfile(place.knowledge);
         let images = place.images(&text);
-        let ends = place.ends(&images, candidate.choices.is_empty());
+        let ends = bench.ends(&images, candidate.choices.is_empty());
         let apart = trial::apart(&images, place, &candidate);
         let libraries = candidate.choices.iter().map(|choice| choice.libraries(place.knowledge));
         let told = libraries.max().unwrap_or(Libraries::Told) == Libraries::Told;

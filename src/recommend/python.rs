@@ -3,13 +3,14 @@
 use crate::knowledge::Knowledge;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::newer;
-use crate::recommend::choice::pin;
+use crate::recommend::known::Known;
 
 /// The processor of which the tables of Pythons are.
 const LISTED: &str = "amd64";
 
 /// Whether there is a wheel of a choice for a Python on every one of some processors; none where the tables do not say.
-pub(super) fn has_wheel(choice: &Choice, python: &str, archs: &[String], knowledge: Knowledge) -> Option<bool> {
+pub(super) fn has_wheel(choice: &Choice, python: &str, known: &Known) -> Option<bool> {
+    let knowledge = known.knowledge;
     let within = |first: &str, last: Option<&str>, version: &str| {
         newer(version, first).is_ge() && last.is_none_or(|last| newer(version, last).is_le())
     };
@@ -21,7 +22,7 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, archs: &[String], knowled
         return Some(of_built(choice.version));
     }
     // What pins a release of that framework has no more Pythons than it.
-    let asked = pin(&choice.name, choice.version, knowledge);
+    let asked = known.pin(choice);
     let pinned = asked.and_then(|pin| pin.strip_prefix("=="));
     // What is built with each release of it, and asks for none of them, is of a day before there were any.
     if let Some(asked) = asked.filter(|pin| !pin.starts_with("==") && knowledge.is_built_with_torch(&choice.name)) {
@@ -42,7 +43,7 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, archs: &[String], knowled
         own.any(|row| within(row.first, row.last, choice.version))
             || more.any(|row| within(row.first, row.last, choice.version))
     };
-    Some(archs.iter().all(|arch| has(arch)))
+    Some(known.archs.iter().all(|arch| has(arch)))
 }
 
 /// Whether an extra of it is of no avail for a Python.
@@ -53,16 +54,16 @@ fn is_unmet(choice: &Choice, python: &str, knowledge: Knowledge) -> bool {
 }
 
 /// Whether the tables have a wheel for a Python of all that is chosen and that no image brings.
-pub(super) fn fits(choices: &[&Choice], python: &str, archs: &[String], knowledge: Knowledge) -> bool {
-    let has = |choice: &&Choice| has_wheel(choice, python, archs, knowledge) == Some(true);
+pub(super) fn fits(choices: &[&Choice], python: &str, known: &Known) -> bool {
+    let has = |choice: &&Choice| known.has_wheel(choice, python) == Some(true);
     choices.iter().all(|choice| choice.within.is_some() || has(choice))
 }
 
 /// The same where what an image brings may not speak against that Python either.
-pub(super) fn all_have(choices: &[&Choice], python: &str, archs: &[String], knowledge: Knowledge) -> bool {
+pub(super) fn all_have(choices: &[&Choice], python: &str, known: &Known) -> bool {
     let brought = |choice: &&Choice| choice.within.is_some();
-    let against = |choice: &&Choice| has_wheel(choice, python, archs, knowledge) == Some(false);
-    fits(choices, python, archs, knowledge) && !choices.iter().any(|choice| brought(choice) && against(choice))
+    let against = |choice: &&Choice| known.has_wheel(choice, python) == Some(false);
+    fits(choices, python, known) && !choices.iter().any(|choice| brought(choice) && against(choice))
 }
 
 /// The Pythons of which some image tells that it has them.
@@ -71,8 +72,8 @@ pub(super) fn all(knowledge: Knowledge) -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether some Python of an image has a wheel of it on every one of some processors.
-pub(super) fn is_served(choice: &Choice, archs: &[String], knowledge: Knowledge) -> bool {
-    choice.within.is_some() || all(knowledge).any(|python| fits(&[choice], python, archs, knowledge))
+pub(super) fn is_served(choice: &Choice, known: &Known) -> bool {
+    choice.within.is_some() || all(known.knowledge).any(|python| fits(&[choice], python, known))
 }
 
 /// The Python to take of several that fit: the one in the middle, so that neither what is new nor what is old to it is
@@ -86,6 +87,7 @@ pub(super) fn middle(mut fitting: Vec<&str>) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recommend::choice::pin;
 
     fn choice(code: &'static str, version: &'static str) -> Choice {
         let (name, spec) = (code.to_owned(), format!("{code}=={version}"));
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn wheels_are_those_of_the_tables() {
-        let knowledge = Knowledge::built_in();
+        let known = Known::of(vec!["amd64".to_owned()], Knowledge::built_in());
         for (name, version, python, expected) in [
             ("torch", "2.6.0", "3.11", Some(true)),
             ("torch", "2.6.0", "3.8", Some(false)),
@@ -113,15 +115,15 @@ mod tests {
             ("cupy-cuda12x", "13.5.0", "3.9", Some(false)),
             ("a", "1", "3.11", None),
         ] {
-            let told = has_wheel(&choice(name, version), python, &["amd64".to_owned()], knowledge);
+            let told = has_wheel(&choice(name, version), python, &known);
             assert_eq!(told, expected, "{name} {version} {python}");
         }
     }
 
     #[test]
     fn a_wheel_for_one_processor_is_none_for_another() {
-        let knowledge = Knowledge::built_in();
-        let (one, both) = (vec!["arm64".to_owned()], vec!["amd64".to_owned(), "arm64".to_owned()]);
+        let both = vec!["amd64".to_owned(), "arm64".to_owned()];
+        let [one, both] = [vec!["arm64".to_owned()], both].map(|archs| Known::of(archs, Knowledge::built_in()));
         for (name, version, python, expected) in [
             ("paddlepaddle-gpu", "2.6.2", "3.10", false),
             ("onnxruntime-gpu", "1.18.1", "3.10", false),
@@ -132,11 +134,11 @@ mod tests {
             ("vllm", "0.8.3", "3.11", false),
             ("vllm", "0.11.0", "3.11", true),
         ] {
-            for archs in [&one, &both] {
-                let told = has_wheel(&choice(name, version), python, archs, knowledge);
-                assert_eq!(told, Some(expected), "{name} {version} {python} {archs:?}");
+            for known in [&one, &both] {
+                let told = has_wheel(&choice(name, version), python, known);
+                assert_eq!(told, Some(expected), "{name} {version} {python} {:?}", known.archs);
             }
-            assert_eq!(is_served(&choice(name, version), &one, knowledge), expected, "{name} {version}");
+            assert_eq!(is_served(&choice(name, version), &one), expected, "{name} {version}");
         }
     }
 

@@ -1,5 +1,8 @@
 //! What was tried as it is told.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::fleet::Pool;
 use crate::knowledge::Knowledge;
 use crate::knowledge::by_number;
@@ -142,15 +145,22 @@ fn rejected(
     let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
     let fails = |one: &&Tried<'_>| one.ends.iter().any(|end| matches!(end, End::Fails(_)));
     let better = |one: &&Tried<'_>| best.is_none_or(|best| rank::versions(&one.candidate, &best.candidate).is_le());
+    // Of a base alone nothing else is the same.
+    let packages = |one: &Tried<'_>| (!one.candidate.choices.is_empty()).then(|| one.candidate.told());
+    let everywhere: BTreeSet<String> = tried.iter().filter(|one| one.everywhere()).filter_map(packages).collect();
     let mut found: Vec<&Tried<'_>> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for one in tried.iter().filter(fails).filter(better) {
+        let Some(packages) = packages(one) else {
+            found.push(one);
+            continue;
+        };
         // What starts everywhere on another base stands for itself.
-        let same =
-            |other: &Tried<'_>| !one.candidate.choices.is_empty() && other.candidate.told() == one.candidate.told();
-        if tried.iter().any(|other| other.everywhere() && same(other)) {
+        if everywhere.contains(&packages) {
             continue;
         }
-        match found.iter_mut().find(|other| same(other)) {
+        let at = *places.entry(packages).or_insert(found.len());
+        match found.get_mut(at) {
             Some(other) if starts(one) > starts(other) => *other = one,
             Some(_) => {}
             None => found.push(one),
@@ -214,11 +224,6 @@ pub(super) fn nothing_wished() -> String {
         "nothing is wished for: say what is to run with {WHAT_RUNS}, or name a base image for GPUs with --base, such as \
          --torch '>=2.4'"
     )
-}
-
-/// What is to be said where one distribution is wished for more than once.
-pub(super) fn wished_twice(wish: &Wish) -> String {
-    format!("{} is wished for more than once: say all of it in one wish, such as '{0}>=2.4,<2.6'", wish.name)
 }
 
 /// What stands in the place of what is wished for, where the tables know that alone.
@@ -288,7 +293,7 @@ pub(super) fn impossible(
         let any = Wanted::Any;
         let (archs, knowledge) = (ground.archs, ground.knowledge);
         let wheels =
-            python::all(knowledge).filter(|own| sets.iter().any(|set| python::all_have(set, own, archs, knowledge)));
+            python::all(knowledge).filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.known)));
         if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
             return format!(
                 "of {wishes} the tables of {date} have no build for {} but in images, and which Python those bring they do \
@@ -296,7 +301,7 @@ pub(super) fn impossible(
                 archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ")
             );
         }
-        if sets.iter().any(|set| python::all_have(set, python, archs, knowledge)) {
+        if sets.iter().any(|set| python::all_have(set, python, ground.known)) {
             let base = asked.base.unwrap_or("a base");
             pythons.sort_by(|one, other| newer(one, other));
             pythons.dedup();

@@ -11,6 +11,7 @@ use crate::context::Files;
 use crate::cuda::DriverVersion;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::OnDemand;
+use crate::fact::ImageFacts;
 use crate::fact::Role;
 use crate::fleet::Host;
 use crate::fleet::Pool;
@@ -31,6 +32,7 @@ use crate::start::Shared;
 use crate::start::Step;
 use crate::start::StepResult;
 use crate::start::Verdict;
+use crate::start::fails_everywhere;
 use crate::start::is_open;
 use crate::start::verdicts_of;
 use crate::start::words;
@@ -80,12 +82,24 @@ impl End {
 /// Pools that are alike, with their hosts.
 struct Kind<'a> {
     hosts: Vec<Host>,
-    /// What these have in common.
-    shared: RefCell<Shared>,
-    /// The places of those that told first that it is open.
-    first: RefCell<Vec<usize>>,
     /// The same with every driver that they can have.
     drivers: Drivers<'a>,
+}
+
+/// What trials have told of the hosts of one kind, for the next ones.
+#[derive(Default)]
+struct Past {
+    /// What the hosts have in common.
+    shared: Shared,
+    /// The places of those that told first that it is open.
+    first: Vec<usize>,
+}
+
+/// Who tries one combination after the other.
+pub(super) struct Bench<'p, 'a> {
+    pub(super) place: &'p Place<'a>,
+    /// One for each kind of pool.
+    past: RefCell<Vec<Past>>,
 }
 
 /// Where combinations are tried.
@@ -114,15 +128,7 @@ impl<'a> Place<'a> {
             }
             let key = format!("{hosts:?}");
             let at = kinds.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
-                kinds.push((
-                    key,
-                    Kind {
-                        hosts,
-                        shared: RefCell::default(),
-                        first: RefCell::default(),
-                        drivers: Drivers::of(pool, day, knowledge),
-                    },
-                ));
+                kinds.push((key, Kind { hosts, drivers: Drivers::of(pool, day, knowledge) }));
                 kinds.len() - 1
             });
             of_pools.push(at);
@@ -137,13 +143,6 @@ impl<'a> Place<'a> {
         Images::of(&subject(text, SourceId(0), self.knowledge), &self.platforms, self.day, self.knowledge)
     }
 
-    /// How it ends, pool by pool.
-    pub(super) fn ends(&self, images: &Images, bare: bool) -> Vec<End> {
-        let of_kind = |kind: &Kind<'_>| end(images, kind, bare, self.knowledge);
-        let ends: Vec<End> = self.kinds.iter().map(of_kind).collect();
-        self.pools.iter().map(|at| ends.get(*at).copied().unwrap_or(End::Open)).collect()
-    }
-
     /// The smallest driver of each pool from which on it starts, all else as declared; none where no release is known.
     pub(super) fn smallest(&self, images: &Images) -> Vec<Option<DriverVersion>> {
         let of_kind = |kind: &Kind<'_>| match kind.drivers.least(&[images]) {
@@ -152,6 +151,22 @@ impl<'a> Place<'a> {
         };
         let found: Vec<_> = self.kinds.iter().map(of_kind).collect();
         self.pools.iter().map(|at| found.get(*at).copied().flatten()).collect()
+    }
+}
+
+impl<'p, 'a> Bench<'p, 'a> {
+    /// Nothing tried yet.
+    pub(super) fn at(place: &'p Place<'a>) -> Self {
+        Self { place, past: RefCell::new(place.kinds.iter().map(|_| Past::default()).collect()) }
+    }
+
+    /// How it ends, pool by pool.
+    pub(super) fn ends(&self, images: &Images, bare: bool) -> Vec<End> {
+        let mut past = self.past.borrow_mut();
+        let kinds = self.place.kinds.iter().zip(past.iter_mut());
+        let ends: Vec<End> =
+            kinds.map(|(kind, past)| end(images, &kind.hosts, past, bare, self.place.knowledge)).collect();
+        self.place.pools.iter().map(|at| ends.get(*at).copied().unwrap_or(End::Open)).collect()
     }
 }
 
@@ -183,20 +198,26 @@ pub(super) fn apart(images: &Images, place: &Place<'_>, candidate: &Candidate<'_
     builds.into_iter().any(|cuda| held().any(|held| held.major() != cuda.major()))
 }
 
+/// So many hosts of a pool are asked whether it may be that all of them fail.
+const ASKED: usize = 32;
+
 /// How all of it ends on the hosts of a pool; `bare` where nothing is chosen but a base.
-fn end(images: &Images, kind: &Kind<'_>, bare: bool, knowledge: Knowledge) -> End {
-    let hosts = kind.hosts.iter();
-    let pairs: Vec<_> =
-        hosts.flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host))).collect();
-    let mut shared = kind.shared.take();
+fn end(images: &Images, hosts: &[Host], past: &mut Past, bare: bool, knowledge: Knowledge) -> End {
+    let of = |host: &Host| images.builds(&host.platform);
+    let pairs: Vec<(&ImageFacts, &Host)> =
+        hosts.iter().flat_map(|host| of(host).iter().map(move |image| (image.as_ref(), host))).collect();
+    let mut shared = std::mem::take(&mut past.shared);
+    // What fails on some from all over the pool mostly fails on all: whether it is open is seen soonest by its verdicts.
+    let some: Vec<_> = pairs.iter().copied().step_by(pairs.len().div_ceil(ASKED).max(1)).collect();
+    let likely = fails_everywhere(&some, &mut shared, knowledge);
     // A runtime that is there as well and that nothing is known to use decides nothing.
     let counts = |name: &str| knowledge.frameworks().iter().any(|row| row.component == name);
-    if is_open(&pairs, &counting(images, counts), &mut shared, &mut kind.first.borrow_mut(), knowledge) {
-        kind.shared.replace(shared.for_others());
+    if !likely && is_open(&pairs, &counting(images, counts), &mut shared, &mut past.first, knowledge) {
+        past.shared = shared.for_others();
         return End::Open;
     }
     let list = verdicts_of(&pairs, &mut shared, knowledge);
-    kind.shared.replace(shared.for_others());
+    past.shared = shared.for_others();
     // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
     let mut worst = End::Starts { route: Route::Native, unseen: false };
     let extension = |verdict: &Verdict<'_>| verdict.hosts.iter().any(|host| host.component.role == Role::Extension);

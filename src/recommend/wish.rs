@@ -18,6 +18,8 @@ pub struct Asked<'a> {
     pub python: Option<&'a str>,
     /// So many combinations are told.
     pub limit: usize,
+    /// So many are tried at once.
+    pub jobs: usize,
 }
 
 /// One distribution that is wished for.

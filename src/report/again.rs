@@ -14,6 +14,7 @@ use serde::de::MapAccess;
 use serde::de::Visitor;
 use serde_json::Value;
 
+use crate::parallel;
 use crate::report::facts_sum::FactsSum;
 use crate::report::json::ReadError;
 use crate::report::json::SCHEMA_VERSION;
@@ -22,6 +23,9 @@ use crate::report::model::InputError;
 use crate::report::observed::Observed;
 use crate::report::observed::Text;
 use crate::report::thin::Thin;
+
+/// What is taken at a time of what was read ahead.
+const BUFFER: usize = 64 << 10;
 
 /// What of a report is judged again.
 #[derive(Clone, Debug, Deserialize)]
@@ -66,12 +70,13 @@ impl Kept {
 }
 
 /// Reads a report; `open` is asked several times for its bytes, and has to give the same ones.
-pub fn read<R: io::Read>(open: impl Fn() -> io::Result<R>) -> Result<Again, ReadError> {
+pub fn read<R: io::Read + Send>(open: impl Fn() -> io::Result<R>) -> Result<Again, ReadError> {
     let open = || open().map_err(|error| ReadError::Syntax(serde_json::Error::io(error)));
     match version(open()?)? {
         None => Err(ReadError::NoVersion),
         Some(version) if version.as_u64() == Some(u64::from(SCHEMA_VERSION)) => {
-            match serde_json::from_reader(io::BufReader::new(Thin::new(open()?))) {
+            let thin = Thin::new(open()?);
+            match parallel::ahead(thin, |thin| serde_json::from_reader(io::BufReader::with_capacity(BUFFER, thin))) {
                 Ok(again) => Ok(again),
                 // The whole text tells what is wrong, and where; and it may be right, and written as no program does.
                 Err(_) => serde_json::from_reader(open()?).map_err(of_shape),
