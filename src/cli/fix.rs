@@ -72,7 +72,9 @@ fn round(
         let barred = repair.texts.keys().filter_map(|id| {
             let path = run.sources.get(*id).name();
             let read = run.sources.get(*id).text();
-            let other = fs::read(path).is_ok_and(|now| now != read.as_bytes());
+            // What comes by a pipe is no file.
+            let piped = options.paths.iter().any(|path| path.as_os_str() == "-");
+            let other = !piped && fs::read(path).is_ok_and(|now| now != read.as_bytes());
             let other = other.then(|| "it is in another encoding, or is no longer what was read".to_owned());
             Some((path.to_owned(), writable(Path::new(path)).err().or(other)?))
         });

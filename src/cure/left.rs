@@ -89,7 +89,7 @@ fn addresses(text: &str) -> Vec<Span> {
             let option = before.rsplit(char::is_whitespace).next().unwrap_or_default();
             // One of several behind one name.
             named = if option.contains("://") { named } else { names_index(option) };
-            if named || line.get(from..to).is_some_and(|address| address.ends_with(".whl")) {
+            if named || line.get(from..to).is_some_and(|address| address.rsplit('.').next() == Some("whl")) {
                 found.push(Span::new(begins + from, begins + to));
             }
         }

@@ -40,14 +40,9 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
             new.base = BaseSeen::Image(ImageReference::parse(to).ok()?, fact(FactKey::Base, None, to));
         }
         Wish::Build { package, to, build, companions, .. } if !built || seen.depth == Depth::Config => {
-            // What no version names is told by its index, and may be on a platform alone.
-            let unnamed = |build: &&String| {
-                let mut rows = knowledge.torch_builds().iter().filter(|_| knowledge.is_built_framework(package));
-                rows.any(|row| row.unnamed && (row.version, row.variant) == (to.as_str(), build.as_str()))
-            };
-            let unnamed = build.as_ref().filter(unnamed);
+            let unnamed = build.as_ref().filter(|build| is_unnamed(knowledge, package, to, build));
             let version = match build {
-                Some(build) if unnamed.is_none() => format!("{to}+{build}"),
+                Some(local) if unnamed.is_none() => format!("{to}+{local}"),
                 _ => to.clone(),
             };
             let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
@@ -134,4 +129,10 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         | Wish::Pools(_) => return None,
     }
     Some(new)
+}
+
+/// Whether the version of some wheel of a build does not name it: it is told by its index then.
+fn is_unnamed(knowledge: Knowledge, package: &str, version: &str, build: &str) -> bool {
+    let mut rows = knowledge.torch_builds().iter().filter(|_| knowledge.is_built_framework(package));
+    rows.any(|row| row.unnamed && (row.version, row.variant) == (version, build))
 }

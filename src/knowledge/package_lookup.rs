@@ -195,7 +195,7 @@ impl Knowledge {
         let own = tag(cuda.major(), &cuda.minor().to_string());
         let of_major = tag(cuda.major(), "");
         let alike = |one: &&str| row.nearest && one.len() == own.len() && one.starts_with(&of_major);
-        Some(row.variants.iter().any(|one| *one == own || alike(&one)))
+        Some(row.variants.iter().any(|one| *one == own || alike(one)))
     }
 
     /// A distribution with GPU code, by its normalised name.
