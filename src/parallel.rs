@@ -75,7 +75,9 @@ pub fn ahead<R: Read + Send, T>(from: R, act: impl FnOnce(&mut dyn Read) -> T) -
         let reads = || {
             let (blocks, from) = (blocks, take());
             // Who no longer listens wants no more of it.
-            from.into_iter().for_each(|from| send(from, |block| blocks.send(block).is_ok()));
+            if let Some(from) = from {
+                send(from, |block| blocks.send(block).is_ok());
+            }
         };
         match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, reads) {
             Ok(_) => act(&mut Blocks { read, block: Vec::new(), at: 0 }),

@@ -216,11 +216,12 @@ impl Side {
         let runs = parts.iter().zip(&options).map(|(Part { fleet, detail, .. }, options)| {
             (Run { fleet, options, knowledge, sources, settings, command: "check" }, *detail)
         });
-        let judges: Vec<Judge<'_>> = runs.map(|(run, detail)| Judge::new(run, &self.subjects, book, detail)).collect();
+        let of_parts: Vec<Judge<'_>> =
+            runs.map(|(run, detail)| Judge::new(run, &self.subjects, book, detail)).collect();
         let told = parallel::map(judging.jobs(), &self.subjects, |subject| {
             let inferred = Inferred::default();
-            let judged = judges.iter().map(|judge| self.told(judge.judge_again(subject, &inferred)));
-            let judged: Vec<model::Subject> = judged.collect();
+            let of_part = |judge: &Judge<'_>| self.told(judge.judge_again(subject, &inferred));
+            let judged: Vec<model::Subject> = of_parts.iter().map(of_part).collect();
             let as_of = judging.as_of.or(subject.as_of);
             (judged, Images::known(subject, platforms, as_of, knowledge, &inferred))
         });

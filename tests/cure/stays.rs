@@ -56,9 +56,10 @@ fn a_compiler_is_kept_and_knows_what_it_is_asked_for() {
         )
     };
     let nvcc = |archs: &[&str]| {
-        let archs: String = archs.iter().map(|one| format!(" -gencode arch=compute_{one},code=sm_{one}")).collect();
+        let archs: Vec<String> = archs.iter().map(|one| format!("-gencode arch=compute_{one},code=sm_{one}")).collect();
+        let archs = archs.join(" ");
         format!(
-            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nCOPY k.cu .\nRUN nvcc{archs} k.cu -o /app\nCMD [\"/app\"]\n"
+            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nCOPY k.cu .\nRUN nvcc {archs} k.cu -o /app\nCMD [\"/app\"]\n"
         )
     };
     for (pool, dockerfile, title, by_hand) in [
