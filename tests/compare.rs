@@ -405,7 +405,8 @@ fn a_single_file_keeps_its_name() {
         let names = report["images"].as_array().expect("images").iter().filter_map(|image| image["name"].as_str());
         let mut names: Vec<&str> = names.collect();
         let mut expected = expected.to_vec();
-        (names.sort_unstable(), expected.sort_unstable());
+        names.sort_unstable();
+        expected.sort_unstable();
         assert_eq!(names, expected, "{before} {after}: {report}");
         let text = out(&place.run(&["compare", before, after]));
         assert!(text.starts_with(|first: char| !first.is_whitespace()) && !text.contains("``"), "{text}");
