@@ -96,7 +96,18 @@ const STANDARD: &[(&str, &[&str])] = &[
     ),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
-    ("thread", &["cli/interrupt.rs", "cli/lsp/", "cure/crew.rs", "layer/digest.rs", "oci/helper.rs", "parallel.rs"]),
+    (
+        "thread",
+        &[
+            "cli/interrupt.rs",
+            "cli/lsp/",
+            "cli/parallel.rs",
+            "cure/crew.rs",
+            "layer/digest.rs",
+            "oci/helper.rs",
+            "parallel.rs",
+        ],
+    ),
     ("time", &["cli/", "oci/"]),
 ];
 

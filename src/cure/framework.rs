@@ -121,9 +121,15 @@ impl<'a> Torch<'a> {
             old_build: self.said.clone(),
             build: build.map(str::to_owned),
             page: build.and_then(|build| Some(page?.page.replace("{build}", build))),
-            companions: [changed, bundled::companions(case, build)].concat(),
+            companions: [changed, bundled::companions(case, build.or(default_build(case, to)))].concat(),
         })
     }
+}
+
+/// The build of a release that the default index has.
+fn default_build(case: &Case<'_>, row: &TorchRow) -> Option<&'static str> {
+    let arch = case.platform.split('/').nth(1)?;
+    row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
 }
 
 /// The row of a release; of what led to one, that one's.

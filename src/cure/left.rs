@@ -3,6 +3,8 @@
 
 use crate::cuda::CudaVersion;
 use crate::cure::case::Case;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Stage;
 use crate::edit::TextEdit;
 use crate::fact::Manager;
 use crate::fact::Observations;
@@ -40,7 +42,9 @@ pub(super) fn left(case: &Case<'_>, goes: Goes<'_>, edits: &[TextEdit], after: &
             let meets = |edit: &TextEdit| edit.span.start < span.end && span.start < edit.span.end;
             edits.iter().any(|edit| edit.source == source && meets(edit))
         };
-        let stays = |span: &Span| !changed(*span);
+        let elsewhere = elsewhere(case, source, edits);
+        let apart = |span: Span| elsewhere.iter().any(|stage| stage.start <= span.start && span.end <= stage.end);
+        let stays = |span: &Span| !changed(*span) && !apart(*span);
         let address = |span: Span| text.get(span.start..span.end).unwrap_or_default();
         addresses(text).into_iter().filter(stays).map(address).any(|one| is_for_another(one, (goes, major)))
     });
@@ -67,6 +71,26 @@ fn texts<'a>(case: &Case<'a>) -> Vec<(SourceId, &'a str)> {
     let Content::Dockerfile { source, files, .. } = &case.subject.content else { return Vec::new() };
     let read = files.asked().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
     read.chain([*source]).map(|source| (source, case.settings.sources.get(source).text())).collect()
+}
+
+/// The instructions of a Dockerfile that belong to another image: to stages that this one does not build on, and that no
+/// edit changes.
+fn elsewhere(case: &Case<'_>, text: SourceId, edits: &[TextEdit]) -> Vec<Span> {
+    let Content::Dockerfile { source, dockerfile, options, .. } = &case.subject.content else { return Vec::new() };
+    let dockerfile: &Dockerfile = dockerfile;
+    let Some(evaluated) = (*source == text).then(|| dockerfile.evaluate(&options.on(&case.platform)).ok()).flatten()
+    else {
+        return Vec::new();
+    };
+    let spans = |stage: &Stage| -> Vec<Span> {
+        let own = std::iter::once(&stage.from).chain(&stage.instructions);
+        own.filter_map(|at| Some(dockerfile.instructions.get(*at)?.span)).collect()
+    };
+    let edited = |span: &Span| {
+        edits.iter().any(|edit| edit.source == text && span.start <= edit.span.start && edit.span.end <= span.end)
+    };
+    let others = dockerfile.stages.iter().filter(|stage| !evaluated.chain.contains(&stage.index)).map(spans);
+    others.filter(|spans| !spans.iter().any(edited)).flatten().collect()
 }
 
 /// The addresses of wheels, pages and indexes in a text: behind an option or a setting that names such, or of one wheel;

@@ -265,18 +265,24 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     let Candidate { kind, step, mut title, safety, wish } = candidate;
     let started = |one: &&PoolFate| cures.contains(&one.pool) || settles.contains(&one.pool);
     let compiled = outcome.fates.iter().filter(started).any(|one| one.compiled);
+    // Of a change that was tried alone before, the title may say it already.
+    let also = |title: &mut String, words: &str| {
+        if !title.contains(words) {
+            title.extend([", ", words]);
+        }
+    };
     // PTX carries a program to a newer GPU, and not the libraries of CUDA that it calls.
     let safety = if compiled { safety.max(Safety::Unsafe) } else { safety };
     if compiled {
-        title.push_str(", of which PTX is compiled at start-up");
+        also(&mut title, "of which PTX is compiled at start-up");
     }
     if let Some(why) = outcome.by_hand {
-        title = format!("{title}, {why}");
+        also(&mut title, why);
     }
     // Of a mirror nobody knows which builds it has.
     let safety = if outcome.elsewhere { safety.max(Safety::Unsafe) } else { safety };
     if outcome.elsewhere {
-        title.push_str(", where the index that is named has it");
+        also(&mut title, "where the index that is named has it");
     }
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };

@@ -74,22 +74,18 @@ fn is_unnamed(case: &Case<'_>, one: &Wanted<'_>, after: &Observations) -> bool {
     (named || !alone) && archs.into_iter().any(|arch| row(arch).is_some_and(|row| row.unnamed))
 }
 
-/// Whether something that another release asks for is pinned beside it to what that one does not take, as far as is known
-/// of the newest.
+/// Whether something that another release asks for is pinned beside it to what that one does not take, as far as the tables
+/// tell.
 fn is_pinned(case: &Case<'_>, one: &Wanted<'_>, wanted: &[Wanted<'_>], after: &Observations) -> bool {
-    let now = package_of(&case.seen, one.name).map(|package| &package.version);
-    let stays = matches!(now, Some(PackageVersion::Exact(text)) if public(text) == one.version);
-    if stays || !case.knowledge().is_built_framework(one.name) {
-        return false;
-    }
-    let plain = |name: &'_ str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let asks = |package: &PackageSeen, version: &str| {
-        let rows = case.knowledge().package_asks().iter().filter(|row| row.distribution == one.name);
-        let mut own = rows.filter(|row| plain(row.package) == plain(&package.name));
-        own.any(|row| admits(row.range, public(version)) == Some(false))
-    };
-    let others = || pinned(after).filter(|(package, _)| !wanted.iter().any(|one| one.name == package.name));
-    others().any(|(package, version)| asks(package, version))
+    let of_platform = |arch: &str| case.platforms.iter().any(|platform| platform.split('/').nth(1) == Some(arch));
+    let rows = case.knowledge().release_asks().iter();
+    let rows = rows.filter(|row| row.distribution == one.name && row.version == one.version);
+    let mut asked = rows.filter(|row| row.arch.is_none_or(of_platform));
+    asked.any(|row| {
+        let goes = wanted.iter().any(|one| one.name == row.package);
+        let mut own = pinned(after).filter(|(package, _)| !goes && package.name == row.package);
+        own.any(|(_, version)| admits(row.range, public(version)) == Some(false))
+    })
 }
 
 /// What commands of pip pin.

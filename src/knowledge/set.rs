@@ -181,6 +181,8 @@ whole_tables! {
     build_pages: BuildPageRow = build_pages;
     /// What newest releases ask of other packages.
     package_asks: PackageAskRow = package_asks;
+    /// What releases that are not the newest ask of other packages.
+    release_asks: ReleaseAskRow = release_asks;
     /// Every name of GPUs that build tools of torch know.
     torch_arch_names: TorchArchNameRow = torch_arch_names;
     /// Which torch other distributions bring.

@@ -38,6 +38,23 @@ pub struct PackageAskRow {
     pub range: &'static str,
 }
 
+/// Which versions of another package a release of a distribution asks for, be it the newest or not.
+#[derive(Clone, Copy, Debug)]
+pub struct ReleaseAskRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `torch`.
+    pub distribution: &'static str,
+    /// What it asks for: `triton`.
+    pub package: &'static str,
+    /// The release of the distribution.
+    pub version: &'static str,
+    /// Range of PEP 440.
+    pub range: &'static str,
+    /// Processor on which alone it does, `amd64`; on every one where none is told.
+    pub arch: Option<&'static str>,
+}
+
 /// Which torch releases have a wheel for a version of Python.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchPythonRow {

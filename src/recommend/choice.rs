@@ -82,11 +82,13 @@ pub(super) fn newer(one: &str, other: &str) -> Ordering {
 /// Every choice of a wish for some architectures, the newest first; why there is none.
 pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Result<Vec<Choice>, String> {
     let mut found = all(wish, archs, knowledge);
+    let nowhere = || {
+        let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
+        format!("the tables of {} have no wheel of `{}` for {archs}", knowledge.newest_date(), wish.text)
+    };
     if found.is_empty() {
         let elsewhere = !all(wish, &[], knowledge).is_empty();
-        let (name, date) = (&wish.name, knowledge.newest_date());
-        let nowhere = || format!("the tables of {date} have no wheel of {name} for {}", archs.join(" and "));
-        return Err(if elsewhere { nowhere() } else { unknown(name, knowledge) });
+        return Err(if elsewhere { nowhere() } else { unknown(&wish.name, knowledge) });
     }
     let versions: Vec<&'static str> = found.iter().map(|one| one.version).collect();
     found.retain(|one| wish.admits(one.version));
@@ -110,8 +112,7 @@ pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Re
     let known = Known::of(archs.to_vec(), knowledge);
     found.retain(|one| python::is_served(one, &known));
     if found.is_empty() {
-        let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
-        return Err(format!("the tables of {date} have no wheel of `{}` for {archs}", wish.text));
+        return Err(nowhere());
     }
     found.sort_by(|one, other| newer(other.version, one.version));
     Ok(found)

@@ -22,12 +22,7 @@ pub(super) fn has_wheel(choice: &Choice, python: &str, known: &Known) -> Option<
         return Some(of_built(choice.version));
     }
     // What pins a release of that framework has no more Pythons than it.
-    let asked = known.pin(choice);
-    let pinned = asked.and_then(|pin| pin.strip_prefix("=="));
-    // What is built with each release of it, and asks for none of them, is of a day before there were any.
-    if let Some(asked) = asked.filter(|pin| !pin.starts_with("==") && knowledge.is_built_with_torch(&choice.name)) {
-        return Some(asked.strip_prefix(">=").is_some_and(of_built));
-    }
+    let pinned = known.pin(choice).and_then(|pin| pin.strip_prefix("=="));
     if is_unmet(choice, python, knowledge) {
         return Some(false);
     }

@@ -307,13 +307,6 @@ pub(super) fn impossible(
             pythons.dedup();
             let elsewhere = !sets.iter().all(|set| Ground { wanted: &any, ..ground }.bases(set).is_empty());
             let hint = if elsewhere { "; without --base there is one" } else { "" };
-            if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
-                let archs = ground.archs.join(" and ");
-                return format!(
-                    "for {archs} the tables of {date} have {wishes} in images alone, none of which is known to have Python \
-                     {python}"
-                );
-            }
             let there = if pythons.is_empty() { "none that the tables tell".to_owned() } else { pythons.join(", ") };
             return format!(
                 "no tag of {base} that the tables of {date} have brings Python {python}; they bring {there}{hint}"

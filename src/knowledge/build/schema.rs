@@ -220,6 +220,9 @@ macro_rules! every_table {
     package_asks: PackageAskRow by [distribution, package] {
         distribution: Str, package: Str, version: Str, range: Str,
     }
+    release_asks: ReleaseAskRow by [distribution, package, version] {
+        distribution: Str, package: Str, version: Str, range: Str, arch: OptStr,
+    }
     torch_arch_names: TorchArchNameRow by [name, from] { name: Str, from: Str, before: OptStr, targets: Strs }
     torch_pins: TorchPinRow by [distribution, version] {
         distribution: Str, version: Str, torch: Str, on_python: Pairs, older: Pairs, unasked: Flag,
