@@ -492,13 +492,10 @@ fn a_package_newer_than_the_tables_is_not_taken_to_fit_its_torch() {
 
 /// A package on the CUDA runtime of torch is for that CUDA, or it cannot be told with which it runs.
 #[test]
-fn what_runs_on_torch_has_a_library_for_its_cuda_or_nothing_is_told() {
+fn what_runs_on_torch_is_for_its_cuda_or_nothing_is_told() {
     let pyg = "https://data.pyg.org/whl/torch-2.4.0";
     let cu118 = format!("torch==2.4.0 --index-url {WHL}/cu118");
     let scatter = |more: &str| format!("RUN pip install {cu118}\nRUN pip install torch-scatter{more}\n");
-    let bits = |torch: &str, version: &str| {
-        format!("RUN pip install torch=={torch}\nRUN pip install bitsandbytes=={version}\n")
-    };
     let cuda = |name: &str, run: &str| {
         let text = format!("{PY311}{run}");
         let dockerfile = Dockerfile::parse(&text);
@@ -515,19 +512,6 @@ fn what_runs_on_torch_has_a_library_for_its_cuda_or_nothing_is_told() {
         ("torch-scatter", scatter(&format!(" -f {pyg}+cu118.html")), Some("11.8")),
         ("torch-scatter", scatter(&format!("==2.1.2+pt24cu118 -f {pyg}+cu118.html")), Some("11.8")),
         ("torch-scatter", scatter(""), Some("11.8")),
-        ("bitsandbytes", bits("2.6.0", "0.45.0"), Some("12.4")),
-        ("bitsandbytes", bits("2.7.1", "0.45.3"), Some("12.6")),
-        ("bitsandbytes", bits(&format!("2.7.1 --index-url {WHL}/cu128"), "0.45.0"), None),
-        ("bitsandbytes", bits(&format!("2.8.0 --index-url {WHL}/cu129"), "0.45.5"), None),
-        ("bitsandbytes", bits(&format!("2.8.0 --index-url {WHL}/cu129"), "0.46.1"), Some("12.9")),
-        // The nearest of the same major, since that release.
-        ("bitsandbytes", bits(&format!("2.8.0 --index-url {WHL}/cu129"), "0.50.2"), Some("12.9")),
-        // The user says which library.
-        (
-            "bitsandbytes",
-            format!("ENV BNB_CUDA_VERSION=126\n{}", bits(&format!("2.7.1 --index-url {WHL}/cu128"), "0.45.0")),
-            Some("12.8"),
-        ),
     ] {
         assert_eq!(cuda(name, &run).as_deref(), expected, "{run}");
     }

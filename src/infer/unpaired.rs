@@ -1,5 +1,5 @@
 //! Packages that run on the CUDA runtime of another one, and have no library for the CUDA of that: their page of wheels is
-//! for another CUDA major, or their wheel holds libraries for some versions of CUDA and not for that one.
+//! for another CUDA major.
 
 use crate::cuda::CudaVersion;
 use crate::fact::Component;
@@ -17,8 +17,6 @@ use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::framework::variant_cuda;
 use crate::infer::unknown;
-use crate::install::public;
-use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 
 /// Takes back what such a package has of the other's CUDA: with which it runs, if any, cannot be told.
@@ -31,9 +29,7 @@ pub(super) fn part(facts: &mut Facts, list: &mut [Component], seen: &Observation
         let Some(on) = row.rides.and_then(|on| list.iter().find(|one| one.name == on)) else { continue };
         let Some(package) = seen.packages.iter().rfind(of_pip) else { continue };
         let Some(cuda) = on.cuda.known().copied().filter(|_| on.may_be.is_empty()) else { continue };
-        let reason = of_page(package, (&on.name, cuda), knowledge)
-            .or_else(|| without_library(package, row, (&on.name, cuda), seen, knowledge));
-        let Some(reason) = reason else { continue };
+        let Some(reason) = of_page(package, (&on.name, cuda), knowledge) else { continue };
         let supply = format!("install {} for CUDA {cuda}, or describe the built image", row.distribution);
         let from = vec![package.fact, on.cuda.id];
         let Some(own) = list.iter_mut().find(|one| one.name == row.component) else { continue };
@@ -71,25 +67,6 @@ fn of_version(version: &str) -> Option<String> {
     let tag = local.get(local.rfind("cu")?..)?;
     let digits = tag.len() - 2;
     ((3..=4).contains(&digits) && variant_cuda(tag).is_some()).then(|| tag.to_owned())
-}
-
-/// Why a wheel with libraries for several versions of CUDA has none for that one.
-fn without_library(
-    package: &PackageSeen,
-    row: &FrameworkRow,
-    (on, cuda): (&str, CudaVersion),
-    seen: &Observations,
-    knowledge: Knowledge,
-) -> Option<String> {
-    let PackageVersion::Exact(version) = &package.version else { return None };
-    if row.per_cuda_unless.is_some_and(|variable| seen.env.contains_key(variable)) {
-        return None;
-    }
-    let version = public(version);
-    let lacks = knowledge.has_library_for(&package.name, version, cuda) == Some(false);
-    lacks.then(|| {
-        format!("the wheel of {} {version} has no library for CUDA {cuda}, which {on} is here for", package.name)
-    })
 }
 
 #[cfg(test)]

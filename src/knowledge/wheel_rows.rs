@@ -62,8 +62,6 @@ pub struct FrameworkRow {
     pub rides: Option<&'static str>,
     /// Architectures for which the default index has builds without CUDA alone.
     pub cpu_on: &'static [&'static str],
-    /// Architectures for which the default index has none.
-    pub none_on: &'static [&'static str],
     /// Whether it uses no GPU unless a program asks it to.
     pub optional: bool,
     /// Repositories of its sources, `owner/name` in small letters, where the name is another than its own.

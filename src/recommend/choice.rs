@@ -123,7 +123,7 @@ fn all(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
         let built = knowledge.built_framework().filter(|row| row.distribution == wish.name);
         built.map_or_else(Vec::new, |row| of_builds(row.distribution, archs, knowledge))
     } else {
-        of_distribution(wish, archs, knowledge)
+        of_distribution(wish, knowledge)
     };
     if found.is_empty() {
         found = of_pins(&wish.name, knowledge);
@@ -132,11 +132,7 @@ fn all(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
         // A component of which no distribution has the name: those that are it.
         let rows = knowledge.frameworks().iter().filter(|row| row.component == wish.name);
         for row in rows.filter(|row| row.distribution != wish.name && !row.variants) {
-            found.extend(of_distribution(
-                &Wish { name: row.distribution.to_owned(), ..wish.clone() },
-                archs,
-                knowledge,
-            ));
+            found.extend(of_distribution(&Wish { name: row.distribution.to_owned(), ..wish.clone() }, knowledge));
         }
     }
     if !found.is_empty() && wish.extras.is_empty() && wish.build.is_none() {
@@ -190,14 +186,13 @@ fn of_builds(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<
 
 /// Releases of one build each: of the distribution itself, with each extra that brings what it runs on, or of what
 /// it brings along in its own version.
-fn of_distribution(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<Choice> {
+fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
     let name = wish.name.as_str();
     let whole = |version: &str| version.matches('.').count() >= 2;
     let rows = |distribution: &str| {
         let distribution = distribution.to_owned();
         let rows = knowledge.framework_builds().iter().filter(move |row| row.distribution == distribution);
-        let there = move |row: &&FrameworkBuildRow| archs.iter().all(|arch| has_wheel(row, arch, knowledge));
-        rows.filter(move |row| whole(row.version) && row.cuda.is_some()).filter(there)
+        rows.filter(move |row| whole(row.version) && row.cuda.is_some())
     };
     let choice = |row: &'static FrameworkBuildRow, extras: &[&str]| {
         let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
@@ -235,16 +230,6 @@ fn of_distribution(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Vec<C
         found.extend(own.map(|row| choice(row, &extras)));
     }
     found
-}
-
-/// Whether a release may have a wheel for an architecture: where the tables tell of those for arm64, they tell of all.
-fn has_wheel(row: &FrameworkBuildRow, arch: &str, knowledge: Knowledge) -> bool {
-    if arch == "amd64" {
-        return true;
-    }
-    let none = knowledge.framework(row.distribution).is_some_and(|own| own.none_on.contains(&arch));
-    let told = || knowledge.arm64_builds().iter().any(|own| own.distribution == row.distribution);
-    !none && (!told() || knowledge.arm64_build(row.distribution, row.version).is_some())
 }
 
 /// Releases of what goes with a framework and has no row of its own.
