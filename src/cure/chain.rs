@@ -186,7 +186,14 @@ mod tests {
 
     fn fate(pool: &str, outcome: Option<&str>) -> PoolFate {
         let fate = if outcome.is_some() { "fails" } else { "starts" }.to_owned();
-        PoolFate { pool: pool.to_owned(), fate, outcome: outcome.map(str::to_owned), lifted: false, compiled: false }
+        PoolFate {
+            pool: pool.to_owned(),
+            fate,
+            outcome: outcome.map(str::to_owned),
+            lifted: false,
+            compiled: false,
+            minor: false,
+        }
     }
 
     #[test]

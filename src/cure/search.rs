@@ -44,7 +44,12 @@ pub struct PoolFate {
     pub lifted: bool,
     /// Whether it starts only with code that is compiled for the GPU at start-up.
     pub compiled: bool,
+    /// Whether it starts only by minor version compatibility.
+    pub minor: bool,
 }
+
+/// What it means to start with the host's libcuda beside an image for a newer CUDA.
+const MINOR: &str = "by minor version compatibility: what asks for the newer driver still ends with 36";
 
 /// A change that was tried and helps on at least one pool.
 #[derive(Clone, Debug)]
@@ -275,6 +280,9 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     let safety = if compiled { safety.max(Safety::Unsafe) } else { safety };
     if compiled {
         also(&mut title, "of which PTX is compiled at start-up");
+    }
+    if wish.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
+        also(&mut title, MINOR);
     }
     if let Some(why) = outcome.by_hand {
         also(&mut title, why);

@@ -220,12 +220,8 @@ fn pretended(case: &Case<'_>, wish: &Wish) -> Option<Observations> {
 
 /// Whether no compat library is left, where none is wished for.
 fn drops(case: &Case<'_>, wish: &Wish, seen: &Observations) -> bool {
-    let wished = match wish {
-        Wish::All(list) => list.contains(&Wish::DropCompat),
-        one => *one == Wish::DropCompat,
-    };
     let left = || infer(seen, &case.platform, case.settings.as_of, case.knowledge());
-    !wished || left().iter().all(|image| image.compat.known().is_none())
+    !wish.drops_compat() || left().iter().all(|image| image.compat.known().is_none())
 }
 
 fn declared<T>(value: T) -> Declared<T> {
@@ -289,6 +285,7 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
         outcome: verdict.outcome.clone(),
         lifted: false,
         compiled: verdict.route.as_deref() == Some(Route::Jit.name()),
+        minor: verdict.route.as_deref() == Some(Route::MinorVersion.name()),
     };
     whole(subject).map(fate).collect()
 }

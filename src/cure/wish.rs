@@ -142,6 +142,14 @@ pub enum Wish {
 }
 
 impl Wish {
+    /// Whether it leaves out the compat library.
+    pub(super) fn drops_compat(&self) -> bool {
+        match self {
+            Self::All(list) => list.contains(&Self::DropCompat),
+            one => *one == Self::DropCompat,
+        }
+    }
+
     /// Whether it was granted, as far as that can be seen.
     pub(super) fn holds(&self, seen: &Observations) -> bool {
         match self {
