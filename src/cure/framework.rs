@@ -127,7 +127,7 @@ impl<'a> Torch<'a> {
 }
 
 /// The build of a release that the default index has.
-fn default_build(case: &Case<'_>, row: &TorchRow) -> Option<&'static str> {
+pub(super) fn default_build(case: &Case<'_>, row: &TorchRow) -> Option<&'static str> {
     let arch = case.platform.split('/').nth(1)?;
     row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
 }

@@ -3,6 +3,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::cure::case::Case;
+use crate::cure::framework::default_build;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Stage;
 use crate::edit::TextEdit;
@@ -36,7 +37,8 @@ pub(super) fn left(case: &Case<'_>, goes: Goes<'_>, edits: &[TextEdit], after: &
     if !case.knowledge().is_built_framework(goes.name) {
         return None;
     }
-    let major = variant_cuda(goes.build.or_else(|| default_of(case, goes))?)?.major();
+    let default = || default_build(case, case.knowledge().torch(goes.version)?);
+    let major = variant_cuda(goes.build.or_else(default)?)?.major();
     let addresses = texts(case).into_iter().any(|(source, text)| {
         let changed = |span: Span| {
             let meets = |edit: &TextEdit| edit.span.start < span.end && span.start < edit.span.end;
@@ -57,13 +59,6 @@ pub(super) fn left(case: &Case<'_>, goes: Goes<'_>, edits: &[TextEdit], after: &
         one.manager == Manager::Pip && cuda.is_some_and(|(cuda, _)| cuda.major() != major)
     };
     after.packages.iter().any(library).then_some(LIBRARIES)
-}
-
-/// The build of a release that the default index has.
-fn default_of(case: &Case<'_>, goes: Goes<'_>) -> Option<&'static str> {
-    let arch = case.platform.split('/').nth(1)?;
-    let row = case.knowledge().torch(goes.version)?;
-    row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
 }
 
 /// The texts that the build reads.
