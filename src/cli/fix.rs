@@ -54,6 +54,8 @@ fn round(
     let rules = output::own_rules(run.options)?;
     let judge = Judge::new(run, subjects, rules.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
     let least = options.fixing.least();
+    // What comes by a pipe is no file.
+    let piped = options.paths.iter().any(|path| path.as_os_str() == "-");
     let repairs: Vec<Repair> = parallel::map(run.options.jobs(), subjects, |subject| {
         judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, judge.crew(), least))
     });
@@ -72,8 +74,6 @@ fn round(
         let barred = repair.texts.keys().filter_map(|id| {
             let path = run.sources.get(*id).name();
             let read = run.sources.get(*id).text();
-            // What comes by a pipe is no file.
-            let piped = options.paths.iter().any(|path| path.as_os_str() == "-");
             let other = !piped && fs::read(path).is_ok_and(|now| now != read.as_bytes());
             let other = other.then(|| "it is in another encoding, or is no longer what was read".to_owned());
             Some((path.to_owned(), writable(Path::new(path)).err().or(other)?))

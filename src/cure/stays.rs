@@ -17,7 +17,8 @@ use crate::install::public;
 use crate::reference::ImageReference;
 
 const OUTGROWN: &str = "by hand: its compiler does not know all of the GPUs that it is asked for";
-const UNNAMED: &str = "by hand: no wheel for arm64 names its build in the version: ask for the release alone, from that index and no other";
+const UNNAMED: &str = "by hand: no wheel for a processor of these pools names its build in the version: ask for the release \
+    alone, from that index and no other";
 const PINNED: &str =
     "by hand: what it asks for itself is pinned beside it, to a release that goes with another one of it";
 
