@@ -64,6 +64,8 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
             pools: Vec::new(),
             component: None,
             locations: vec![places.text("settings", place.source, place.span, message)],
+            cause: None,
+            symptom: None,
             fixes: Vec::new(),
         })
     };

@@ -307,6 +307,8 @@ impl<'a> Orders<'a> {
             pools: Vec::new(),
             component: None,
             locations: vec![places.text("file", source, span, message.to_owned())],
+            cause: None,
+            symptom: None,
             fixes: Vec::new(),
         })
     }

@@ -218,6 +218,8 @@ impl<'a> Met<'a> {
             pools,
             component: Some(self.host.component.name.clone()),
             locations: self.locations,
+            cause: None,
+            symptom: None,
             fixes: Vec::new(),
         }
     }
@@ -360,6 +362,8 @@ fn practice(
             pools: pool.map(|pool| pool.name.clone()).into_iter().collect(),
             component: None,
             locations: blame(&scope, page, places),
+            cause: None,
+            symptom: None,
             fixes: Vec::new(),
         });
     }

@@ -110,6 +110,8 @@ fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
         pools: cause.pools,
         component: None,
         locations: cause.locations,
+        cause: None,
+        symptom: None,
         fixes: Vec::new(),
     })
 }

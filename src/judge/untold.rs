@@ -115,6 +115,8 @@ impl Untold {
                 pools: gap.pools,
                 component: None,
                 locations: gap.locations,
+                cause: None,
+                symptom: None,
                 fixes: Vec::new(),
             });
         }

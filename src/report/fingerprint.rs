@@ -224,6 +224,8 @@ mod tests {
             pools: pools.iter().map(|pool| (*pool).to_owned()).collect(),
             component: None,
             locations: vec![place("fleet", "fleet.toml", Some(region)), place("file", "Dockerfile", Some(region))],
+            cause: None,
+            symptom: None,
             fixes: Vec::new(),
         }
     }

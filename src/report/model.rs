@@ -253,8 +253,14 @@ pub struct Finding {
     pub rule: String,
     /// `error`, `warning`, `note`.
     pub severity: String,
-    /// One line.
+    /// One line: what is wrong, with the values of the input and of the pool.
     pub message: String,
+    /// The rule of CUDA, Docker or pip behind it, one sentence with the threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The error that the program or the container runtime prints, literally.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symptom: Option<String>,
     /// What to do.
     pub help: Option<String>,
     /// Pools that it holds for; empty = independent of pools.
