@@ -235,29 +235,3 @@ fn our_own_dockerfile_passes() {
         assert!(code == 1 && !told.is_empty(), "{is}: {code} {told}");
     }
 }
-
-/// The commands of a block of the README under a heading, first words of each line that runs something.
-fn snippet(heading: &str, number: usize) -> Vec<String> {
-    let readme = own("README.md");
-    let section = readme.split(&format!("\n## {heading}\n")).nth(1).expect("a section").to_owned();
-    let section = section.split("\n## ").next().expect("a section").to_owned();
-    let block =
-        section.split("```sh\n").nth(number).and_then(|rest| rest.split("```").next()).expect("a block").to_owned();
-    block.lines().map(str::to_owned).collect()
-}
-
-#[test]
-fn the_two_commands_of_the_readme_are_what_the_machine_runs() {
-    let main = snippet("Two commands", 1);
-    assert_eq!(main.len(), 1);
-    let arguments = main[0].strip_prefix("cargo run --release -- ").expect("a run with cargo");
-    let done = bash(&format!("imagelint {arguments} --color never"), Path::new(env!("CARGO_MANIFEST_DIR")));
-    assert_eq!(code(&done), 1, "{}", out(&done));
-    assert!(out(&done).contains("error: "), "a finding: {}", out(&done));
-    let tests = snippet("Two commands", 2);
-    assert_eq!(tests.len(), 1);
-    assert!(own(".ci/run").contains(&format!("\n{}\n", tests[0])), "{}", tests[0]);
-    for part in tests[0].split(" && ").filter(|part| !part.starts_with("cargo ")) {
-        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(part).is_file(), "{part}");
-    }
-}

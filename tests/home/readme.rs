@@ -1,105 +1,165 @@
-//! What the README shows of the program is what the program prints.
+//! The README shows what the program prints, and its commands run.
+//!
+//! `IMAGELINT_WRITE=1 cargo test --test home readme` writes the outputs and files that it shows.
 
+use std::fs;
 use std::path::Path;
-
-use assert_cmd::Command;
+use std::path::PathBuf;
+use std::process::Command;
 
 use crate::own;
 use crate::place::Place;
 
-/// The pools that the README describes beside its first output.
-const POOLS: [(&str, &str, &str); 3] = [
-    ("docker-gpus", "docker-gpus", "1.14.3"),
-    ("docker-cdi", "docker-cdi", "1.17.4"),
-    ("nvidia-runtime", "nvidia-runtime", "1.18.2"),
-];
-
-/// The lines of a block of the README behind its first, which is this one.
-fn block(first: &str) -> Vec<String> {
-    let readme = own("README.md");
-    let mut lines = readme.lines().skip_while(|line| *line != first).skip(1);
-    let block: Vec<String> = lines.by_ref().take_while(|line| *line != "```").map(str::to_owned).collect();
-    assert!(!block.is_empty(), "README.md has no block that begins with {first}");
-    block
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The lines that are not printed, in the order of the block. What stands in brackets tells that something is left out, and
-/// three dots that a line is shortened.
-fn astray<'a>(block: &'a [String], printed: &str) -> Vec<&'a str> {
-    let mut rest = printed.lines();
-    let shown = block.iter().filter(|line| !line.starts_with("[..."));
-    shown.filter(|line| !rest.any(|real| is_shortened(line, real))).map(String::as_str).collect()
+/// A fenced code block with the line before it.
+struct Block {
+    before: String,
+    language: String,
+    text: String,
 }
 
-/// Whether a line is another one, or that with something left out at its dots.
-fn is_shortened(line: &str, real: &str) -> bool {
-    let mut parts = line.split(" ...");
-    let Some(mut rest) = parts.next().and_then(|first| real.strip_prefix(first)) else { return false };
-    let mut cut = false;
-    for part in parts {
-        cut = true;
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+fn blocks(document: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut before = String::new();
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
+        if let Some(language) = line.strip_prefix("```") {
+            let text = lines.by_ref().take_while(|line| *line != "```").fold(String::new(), |text, line| text + line + "\n");
+            found.push(Block { before: before.clone(), language: language.to_owned(), text });
+        }
+        line.clone_into(&mut before);
     }
-    rest.is_empty() || (cut && line.ends_with(" ..."))
+    found
 }
 
-fn printed(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::cargo_bin("imagelint").expect("the program");
-    let done = command.args(arguments).current_dir(folder).env_remove("IMAGELINT_FLEET").output().expect("a run");
+/// The standard output of a command of the README, without color, for a terminal of 80 columns.
+fn printed(arguments: &str, folder: &Path) -> String {
+    let done = Command::new(env!("CARGO_BIN_EXE_imagelint"))
+        .args(arguments.split(' '))
+        .current_dir(folder)
+        .env_remove("IMAGELINT_FLEET")
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "80")
+        .output()
+        .expect("a run");
+    assert!(matches!(done.status.code(), Some(0 | 1)), "{arguments}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).expect("UTF-8")
 }
 
-#[test]
-fn the_first_output_is_what_is_printed() {
-    let place = Place::bare();
-    let dockerfile = block("```dockerfile");
-    place.file("Dockerfile", &format!("{}\n", dockerfile.join("\n")));
-    let pool = |(name, launch, toolkit)| {
-        let host = "gpu = \"NVIDIA A100-PCIE-40GB\"\ndriver = \"460.32.03\"\n";
-        format!("[[pool]]\nname = \"{name}\"\n{host}launch = \"{launch}\"\ntoolkit = \"{toolkit}\"\n\n")
-    };
-    place.file("fleet.toml", &POOLS.map(pool).concat());
-    let block = block("$ imagelint check --color never .");
-    let printed = printed(&place.path(""), &["check", "--color", "never", "."]);
-    assert_eq!(astray(&block, &printed), [""; 0], "{printed}");
-}
-
-#[test]
-fn the_outputs_on_the_example_are_what_is_printed() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/a100-torch-1.12");
-    for arguments in ["check --diff Dockerfile", "needs Dockerfile.cure"] {
-        let block = block(&format!("$ imagelint {arguments}"));
-        let printed = printed(&folder, &arguments.split(' ').collect::<Vec<_>>());
-        assert_eq!(astray(&block, &printed), [""; 0], "{arguments}: {printed}");
+/// What a block has to show: the file that the line before it names, or what its command prints.
+fn wanted(block: &Block) -> Option<String> {
+    let file = block.before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
+    if let Some(file) = file {
+        return Some(own(file));
     }
+    let command = block.text.lines().next()?.strip_prefix("$ imagelint ").filter(|_| block.language == "console")?;
+    Some(format!("$ imagelint {command}\n{}", printed(command, &root())))
 }
 
 #[test]
-fn a_line_that_is_not_printed_is_found() {
-    let block: Vec<String> = ["a", "[... left out]", "b: x, ... [y]", "c"].map(str::to_owned).to_vec();
-    assert_eq!(astray(&block, "a\nd\nb: x, 1, 2 [y]\nc\n"), [""; 0]);
-    assert_eq!(astray(&block, "a\nb: x, 1, 2 [z]\nc\n"), ["b: x, ... [y]", "c"]);
-    assert_eq!(astray(&block, "b: x, 1 [y]\nc\na\n"), ["b: x, ... [y]", "c"]);
-}
-
-/// The name by which a page is scrolled to a heading.
-fn anchor(heading: &str) -> String {
-    let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '-');
-    heading.to_ascii_lowercase().chars().filter(plain).collect::<String>().replace(' ', "-")
-}
-
-#[test]
-fn the_list_of_contents_leads_to_every_heading_in_their_order() {
+fn the_readme_shows_what_the_program_prints() {
     let readme = own("README.md");
-    let mut in_block = false;
-    let mut headings = Vec::new();
-    for line in readme.lines() {
-        in_block ^= line.starts_with("```");
-        headings.extend(line.strip_prefix("## ").filter(|_| !in_block).map(anchor));
+    let mut renewed = readme.clone();
+    let (mut files, mut outputs) = (0, 0);
+    for block in blocks(&readme) {
+        let Some(wanted) = wanted(&block) else { continue };
+        let count = if block.language == "console" { &mut outputs } else { &mut files };
+        *count += 1;
+        let (head, end) = (format!("{}\n```{}\n", block.before, block.language), "```\n");
+        renewed = renewed.replacen(&format!("{head}{}{end}", block.text), &format!("{head}{wanted}{end}"), 1);
     }
-    let list = readme.split("\n\n").find(|part| part.starts_with("Contents: ")).expect("a list of contents");
-    let links: Vec<&str> = list.split("(#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
-    assert_eq!(links, headings);
-    assert!(links.len() > 10, "{links:?}");
+    assert!(files >= 2 && outputs >= 2, "{files} files and {outputs} outputs are shown");
+    if std::env::var_os("IMAGELINT_WRITE").is_some() {
+        fs::write(root().join("README.md"), &renewed).expect("README.md");
+        return;
+    }
+    let differs = readme.lines().zip(renewed.lines()).find(|(shown, real)| shown != real);
+    assert!(readme == renewed, "shown and printed: {differs:?}; IMAGELINT_WRITE=1 cargo test --test home readme");
+}
+
+/// Commands that need a registry or a cluster.
+fn is_online(line: &str) -> bool {
+    line.starts_with("imagelint scan ") || line.starts_with("kubectl get pods")
+}
+
+#[test]
+fn the_commands_of_the_readme_run() {
+    let readme = own("README.md");
+    let place = Place::bare();
+    for file in ["Dockerfile", "serve.py"] {
+        place.file(file, &own(&format!("examples/quickstart/{file}")));
+    }
+    place.file("bin/kubectl", &format!("#!/bin/sh\ncat '{}/tests/fixtures/nodes/nodes.json'\n", root().display()));
+    // No nvidia-smi: the fleet file is the one with examples.
+    let program = Path::new(env!("CARGO_BIN_EXE_imagelint")).parent().expect("a folder");
+    let path = format!("{}:{}:/usr/bin:/bin", place.path("bin").display(), program.display());
+    let lines = blocks(&readme).into_iter().filter(|block| block.language == "sh");
+    let lines: Vec<String> = lines.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let mut run = 0;
+    for line in lines.iter().filter(|line| line.contains("imagelint ") && !is_online(line)) {
+        let done = Command::new("sh")
+            .args(["-c", &format!("chmod +x bin/kubectl; {line}")])
+            .current_dir(place.path(""))
+            .env("PATH", &path)
+            .env_remove("IMAGELINT_FLEET")
+            .output()
+            .expect("a shell");
+        let code = done.status.code();
+        assert!(matches!(code, Some(0 | 1)), "{line}: {code:?} {}", String::from_utf8_lossy(&done.stderr));
+        run += 1;
+    }
+    assert!(run >= 8, "{run} commands run");
+}
+
+#[test]
+fn the_fleet_files_of_the_readme_load() {
+    let readme = own("README.md");
+    let mut loaded = 0;
+    for block in blocks(&readme).iter().filter(|block| block.language == "toml" && block.text.contains("[[pool]]")) {
+        let place = Place::bare();
+        place.file("fleet.toml", &block.text);
+        printed("fleet show", &place.path(""));
+        loaded += 1;
+    }
+    assert_eq!(loaded, 2);
+}
+
+#[test]
+fn the_test_command_of_the_readme_is_the_one_of_the_checks() {
+    let readme = own("README.md");
+    let command = "tests/install-tools && cargo test --locked";
+    assert!(readme.contains(&format!("```sh\n{command}\n```")), "README.md has no {command}");
+    assert!(own(".ci/run").contains(&format!("\n{command}\n")), ".ci/run does not run {command}");
+    assert!(root().join("tests/install-tools").is_file());
+}
+
+#[test]
+fn the_pictures_of_the_demo_are_what_the_program_prints() {
+    let done = Command::new("python3")
+        .args(["docs/demo", "--check", env!("CARGO_BIN_EXE_imagelint")])
+        .current_dir(root())
+        .output()
+        .expect("python3");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn links_of_the_readme_lead_to_files_and_headings() {
+    let readme = own("README.md");
+    let anchor = |heading: &str| {
+        let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '-');
+        heading.to_ascii_lowercase().chars().filter(plain).collect::<String>().replace(' ', "-")
+    };
+    let headings: Vec<String> = readme.lines().filter_map(|line| line.strip_prefix("## ")).map(anchor).collect();
+    let links: Vec<&str> = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let sources = readme.split("src").skip(1).filter_map(|rest| rest.split('"').nth(1));
+    for link in links.into_iter().chain(sources.filter(|source| source.starts_with("docs/"))) {
+        match link.strip_prefix('#') {
+            Some(name) => assert!(headings.iter().any(|heading| heading == name), "no heading for #{name}"),
+            None => assert!(link.starts_with("https://") || root().join(link).exists(), "no file for {link}"),
+        }
+    }
 }
