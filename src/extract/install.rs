@@ -405,8 +405,7 @@ impl Reader<'_> {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));
                 if !install::is_of_system(command) {
-                    let fact = self.untold(names, reason, tag.as_deref(), *span);
-                    self.seen.of_base.unknown_wheels.extend(any_wheels.then_some((self.seen.commands, fact)));
+                    self.untold(names, reason, tag.as_deref(), *span);
                 }
             }
         }

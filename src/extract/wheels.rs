@@ -171,7 +171,7 @@ fn choose(package: &mut Install, wheels: &[Install], (alone, unknown): (bool, Op
     };
     match own.split_first() {
         None => {
-            if let Some(why) = unknown.filter(|_| !matches!(package.builds, Builds::Unknown(_))) {
+            if let Some(why) = unknown.filter(|_| !matches!(package.builds, Builds::Elsewhere(_) | Builds::Unknown(_))) {
                 cannot_tell(package, why);
             }
         }

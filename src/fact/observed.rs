@@ -150,7 +150,8 @@ pub struct OfBase {
     /// The words of ENTRYPOINT and CMD as they are written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_words: Vec<String>,
-    /// Commands that install wheels of which nobody knows which they are: the number of each, and why.
+    /// Commands that install by something that was not read, such as a list, a project or a folder of wheels: the number of
+    /// each, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_wheels: Vec<(u32, FactId)>,
     /// Whether commands compile for GPUs, or what nobody read is copied there.
