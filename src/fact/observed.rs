@@ -257,6 +257,8 @@ pub struct BuildAskSeen {
 impl BuildAskSeen {
     /// What a command asks for that chooses packages by the driver of the machine that builds.
     pub const BY_DRIVER: &str = "variant";
+    /// What a command asks for that calls an installer which is certainly not there.
+    pub const MISSING_INSTALLER: &str = "installer";
 }
 
 /// A text beside the Dockerfile from which something was read, and the instruction that made the build read it.
