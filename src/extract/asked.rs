@@ -80,7 +80,7 @@ fn says(row: &BuildAskRow, text: &str, value: &dyn Fn(&str) -> Option<String>) -
 }
 
 /// Whether a RUN may go on though one of its commands fails, or not come to it: told by the text outside of quotes.
-fn may_fail(run: &RunInstruction) -> bool {
+pub(super) fn may_fail(run: &RunInstruction) -> bool {
     let RunForm::Shell(text) = &run.form else { return false };
     let mut quote = None;
     let mut bare = String::new();

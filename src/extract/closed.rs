@@ -29,12 +29,17 @@ const INDEXES: &[&str] = &["--index-url", "--extra-index-url", "-i"];
 pub(super) const PLAIN: &[&str] =
     &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
 
+/// Whether a program puts no program and no library into an image.
+pub(super) fn is_harmless(program: &str) -> bool {
+    HARMLESS.contains(&program)
+}
+
 /// Whether what a command brings is all in the packages that it was found to install.
 pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge) -> bool {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
     let Some(program) = known(0) else { return false };
     let program = program.rsplit('/').next().unwrap_or(program);
-    if HARMLESS.contains(&program) {
+    if is_harmless(program) {
         return true;
     }
     if !found.unresolved.is_empty() || !found.files.is_empty() {

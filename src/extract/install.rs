@@ -26,6 +26,7 @@ use crate::extract::lands::Lands;
 use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::loose;
+use crate::extract::missing_installer;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::programs;
@@ -135,6 +136,8 @@ pub(super) struct State {
     pub(super) programs: Vec<Program>,
     /// Whether the installer of a toolkit ran.
     pub(super) other_toolkit: bool,
+    /// Whether a command may have brought an installer of packages, or one was found to be missing.
+    pub(super) any_installer: bool,
 }
 
 impl State {
@@ -160,8 +163,6 @@ struct Read {
     apart: bool,
     /// Where it lies, other than where the Python of the image looks.
     home: Option<Home>,
-    /// Whether it installs wheels that may be any.
-    any_wheels: bool,
     /// What is not judged, in words.
     left_out: Vec<String>,
 }
@@ -225,6 +226,7 @@ impl Reader<'_> {
                 "a script has more commands, words or levels than are followed, and the rest is not read",
             );
         }
+        missing_installer::read(self, command, run, depth);
         self.seen.other_python =
             self.seen.other_python || (pythons::other(command) && !pythons::takes_own(self, command, run));
         self.done.environments.note(command, &self.folder);
@@ -286,7 +288,7 @@ impl Reader<'_> {
         let around = Around { lookup: &lookup, open: &open, environment, knowledge };
         let mut found = install::installs_with(named.as_ref().unwrap_or(command), around);
         let listed = |folder: &str| open("/", &format!("{folder}/*")).or_else(|why| self.wheels_of(folder, why, run));
-        let any_wheels = self.done.wheels.installed(&mut found, command, &self.folder, (&listed, knowledge));
+        self.done.wheels.installed(&mut found, command, &self.folder, (&listed, knowledge));
         found.packages.extend(self.done.cloned.built(command, &self.folder, knowledge));
         found.packages.extend(install::unpacked(command, knowledge).filter(|one| !self.has(one)));
         let tool = venv::has_its_own(command);
@@ -318,7 +320,7 @@ impl Reader<'_> {
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
         let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
         let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
-        Read { found, compiled, named, python, apart, home, any_wheels, left_out }
+        Read { found, compiled, named, python, apart, home, left_out }
     }
 
     /// What a command sets, writes, fetches and probes beside what it installs.
@@ -352,7 +354,7 @@ impl Reader<'_> {
 
     /// Writes down what a command installs: what it takes away goes first.
     fn record(&mut self, command: &Command, run: &RunInstruction, read: Read) {
-        let Read { mut found, compiled, named, apart, home, any_wheels, left_out, .. } = read;
+        let Read { mut found, compiled, named, apart, home, left_out, .. } = read;
         for note in left_out {
             self.note(note);
         }
@@ -405,8 +407,7 @@ impl Reader<'_> {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));
                 if !install::is_of_system(command) {
-                    let fact = self.untold(names, reason, tag.as_deref(), *span);
-                    self.seen.of_base.unknown_wheels.extend(any_wheels.then_some((self.seen.commands, fact)));
+                    self.untold(names, reason, tag.as_deref(), *span);
                 }
             }
         }

@@ -36,6 +36,7 @@ mod make_conditions;
 mod make_values;
 mod makefile;
 mod merge;
+mod missing_installer;
 mod mounts;
 mod moves;
 mod of_tests;

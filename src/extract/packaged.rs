@@ -48,6 +48,10 @@ pub(super) fn packaged(
         Builds::Default => Offered::Default,
         Builds::Only(tag) => Offered::Only(tag.clone()),
         Builds::Beside(tags) => Offered::Beside(tags.clone()),
+        Builds::Elsewhere(address) => Offered::Unknown(Why {
+            reason: format!("{address} is outside of the index, and it was not read"),
+            supply: "pin a build of the index, such as +cu128, or scan the built image".to_owned(),
+        }),
         Builds::Unknown(reason) => Offered::Unknown(Why {
             reason: reason.clone(),
             supply: "name the build in the version, such as +cu128".to_owned(),

@@ -24,7 +24,7 @@ use crate::source::Span;
 impl Reader<'_> {
     /// Words of a command that name packages and are not known: what they install is missing evidence; with the build
     /// that the command's index is of.
-    pub(super) fn untold(&mut self, names: &[String], reason: &str, tag: Option<&str>, span: Span) -> FactId {
+    pub(super) fn untold(&mut self, names: &[String], reason: &str, tag: Option<&str>, span: Span) {
         let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
         let supply = match names.first() {
             Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
@@ -32,7 +32,7 @@ impl Reader<'_> {
         };
         let from = tag.map(|tag| format!(", from the index of {tag} as well")).unwrap_or_default();
         let why = Why { reason: format!("a command installs more than can be told{from}: {reason}"), supply };
-        self.missing(&what, why, span)
+        self.missing(&what, why, span);
     }
 
     /// Says once that commands are left out.
@@ -70,7 +70,12 @@ impl Reader<'_> {
             let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins));
             self.seen.of_base.perhaps.insert(format!("{path}/{LIBCUDA}"), (why.clone(), fact));
         }
-        self.missing(path, Why { reason: why, supply }, file.span);
+        let why = Why { reason: why, supply };
+        if file.constraint {
+            self.absent_text(path, why, file.span);
+        } else {
+            self.missing(path, why, file.span);
+        }
         self.notes.push(note);
     }
 
@@ -121,7 +126,13 @@ impl Reader<'_> {
         self.knowledge.is_cuda_repository(&image.familiar())
     }
 
-    fn missing(&mut self, what: &str, why: Why, span: Span) -> FactId {
+    /// What was not read and may install packages: a framework that a later command requires may be among them.
+    fn missing(&mut self, what: &str, why: Why, span: Span) {
+        let fact = self.absent_text(what, why, span);
+        self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+    }
+
+    fn absent_text(&mut self, what: &str, why: Why, span: Span) -> FactId {
         let origins = vec![Origin::File { source: self.source, span }];
         self.seen.facts.add(FactKey::Requirements, Some(what), State::Unknown(why), Evidence::Leaf(origins))
     }

@@ -78,16 +78,14 @@ impl Wheels {
         self.0.extend(other.0);
     }
 
-    /// Finds the wheels that a command takes from folders; what nobody can tell becomes a word that is not known. Says
-    /// whether the framework that comes in several builds may be among the latter.
+    /// Finds the wheels that a command takes from folders; what nobody can tell becomes a word that is not known.
     pub(super) fn installed(
         &self,
         found: &mut Installs,
         command: &Command,
         folder: &str,
         (listed, knowledge): Lister<'_>,
-    ) -> bool {
-        let mut any = false;
+    ) {
         for (pattern, span) in std::mem::take(&mut found.wheels) {
             let path = absolute(folder, &pattern);
             let (place, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -100,7 +98,6 @@ impl Wheels {
                 Err(why) => Some(why),
             };
             if let Some(why) = unknown {
-                any |= knowledge.built_framework().is_some_and(|framework| is_of(name, framework.distribution));
                 let reason = not_known(place, &why);
                 found.unresolved.push((Resolved::Unresolved { names: Vec::new(), reason }, span));
             }
@@ -121,7 +118,6 @@ impl Wheels {
         for package in found.packages.iter_mut().filter(|package| package.manager == Manager::Pip) {
             choose(package, &wheels, (alone, unknown.as_deref()), knowledge);
         }
-        any
     }
 
     /// The wheels of a folder; of those that a command put there, names that patterns can tell apart.
@@ -171,7 +167,8 @@ fn choose(package: &mut Install, wheels: &[Install], (alone, unknown): (bool, Op
     };
     match own.split_first() {
         None => {
-            if let Some(why) = unknown.filter(|_| !matches!(package.builds, Builds::Unknown(_))) {
+            if let Some(why) = unknown.filter(|_| !matches!(package.builds, Builds::Elsewhere(_) | Builds::Unknown(_)))
+            {
                 cannot_tell(package, why);
             }
         }

@@ -150,7 +150,8 @@ pub struct OfBase {
     /// The words of ENTRYPOINT and CMD as they are written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_words: Vec<String>,
-    /// Commands that install wheels of which nobody knows which they are: the number of each, and why.
+    /// Commands that install by something that was not read, such as a list, a project or a folder of wheels: the number of
+    /// each, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_wheels: Vec<(u32, FactId)>,
     /// Whether commands compile for GPUs, or what nobody read is copied there.
@@ -256,6 +257,8 @@ pub struct BuildAskSeen {
 impl BuildAskSeen {
     /// What a command asks for that chooses packages by the driver of the machine that builds.
     pub const BY_DRIVER: &str = "variant";
+    /// What a command asks for that calls an installer which is certainly not there.
+    pub const MISSING_INSTALLER: &str = "installer";
 }
 
 /// A text beside the Dockerfile from which something was read, and the instruction that made the build read it.

@@ -81,6 +81,9 @@ pub(super) fn installed(
             return any_version(facts, framework, package, &why, image);
         }
     };
+    if let (Offered::Unknown(why), Depth::Text, None) = (&package.offered, image.seen.depth, built) {
+        return component_unknown(facts, framework, package, why, None);
+    }
     let version = text.split('+').next().unwrap_or(text);
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     if let Some(row) = image.build.compiled(package) {

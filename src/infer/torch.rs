@@ -221,8 +221,8 @@ pub(super) fn resolve<'a>(
     now
 }
 
-/// Why it cannot be told whether torch is there already when a command runs: it, or one before, installs wheels that
-/// nobody knows.
+/// Why it is unknown whether torch is there already when a command runs: the command, or an earlier one, installs by
+/// something that was not read.
 fn there_already(seen: &Observations, command: u32) -> Option<Why> {
     let (_, fact) = seen.of_base.unknown_wheels.iter().find(|(number, _)| *number <= command)?;
     match &seen.facts.get(*fact).state {
@@ -279,6 +279,8 @@ fn step<'a>(
             }
             (PackageVersion::Exact(version), _) => ranges.push(format!("=={version}")),
             (PackageVersion::Open(range), _) => ranges.push(range.clone()),
+            // A bound that is not known changes nothing about the one version that a command names.
+            (PackageVersion::Unresolved(_), _) if asked.is_some_and(|asked| is_exact(&asked)) => {}
             (PackageVersion::Unresolved(why), _) => untold = untold.or_else(|| Some(why.clone())),
         }
     }
@@ -292,7 +294,10 @@ fn step<'a>(
         .filter(|package| build.compiled(package).is_none())
         .filter_map(|package| Some((*package, asked_by(package, &ranges, exact, place)?)))
         .collect();
-    let package = asked.or_else(|| pins.first().map(|(package, _)| *package))?;
+    // A package that was not read may require any build.
+    let unread = |(package, _): &&(&'a PackageSeen, Result<Ask, Why>)| matches!(package.offered, Offered::Unknown(_));
+    let first = pins.iter().find(unread).or(pins.first());
+    let package = asked.or_else(|| first.map(|(package, _)| *package))?;
     if package.manager == Manager::Conda {
         return Some(conda(package, seen, day.knowledge));
     }

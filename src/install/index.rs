@@ -471,9 +471,10 @@ fn names_its_build(package: &Install) -> bool {
     matches!(from, Some(VariantSource::LocalVersion | VariantSource::WheelUrl))
 }
 
-/// Whether a package is built from sources that no index offers.
+/// Whether a package comes from sources or an address, and no index offers its build.
 fn is_of_sources(package: &Install) -> bool {
-    matches!((&package.builds, &package.untold), (Builds::Unknown(why), Some(untold)) if why == untold)
+    matches!(package.builds, Builds::Elsewhere(_))
+        || matches!((&package.builds, &package.untold), (Builds::Unknown(why), Some(untold)) if why == untold)
 }
 
 /// Whether one version is asked for that comes before a release.

@@ -153,6 +153,8 @@ pub enum Builds {
     Only(String),
     /// Those of the default index and of these builds' indexes; the best version wins, a local one above its base.
     Beside(Vec<String>),
+    /// The one at this address, which is outside of any index and was not read.
+    Elsewhere(String),
     /// That cannot be told, for this reason.
     Unknown(String),
 }

@@ -2,6 +2,7 @@
 
 use crate::dockerfile::Resolved;
 use crate::install::Around;
+use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
 use crate::install::Opened;
@@ -19,6 +20,7 @@ use crate::install::index::is_there;
 use crate::install::index::setting;
 use crate::install::marker::holds;
 use crate::install::options;
+use crate::install::requirement::empty;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::knowledge::Knowledge;
@@ -147,6 +149,10 @@ pub(super) fn read(
         let path = file.path.known().unwrap_or("a file");
         format!("{path} bounds it and was not read: {}", file.why)
     });
+    if let (Some(why), Some(framework)) = (&unread, around.knowledge.built_framework()) {
+        let (version, untold) = (VersionSpec::Unresolved, Some(why.clone()));
+        found.constraints.push(Install { version, untold, ..empty(framework.distribution, command.span) });
+    }
     let untold = unread.or_else(|| indexes.any_version());
     for package in
         found.packages.iter_mut().filter(|package| matches!(package.version, VersionSpec::Range(_) | VersionSpec::None))

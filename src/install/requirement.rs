@@ -13,6 +13,7 @@ use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
 use crate::install::range::is_plain;
+use crate::install::variant::is_tag;
 use crate::install::variant::is_wheels;
 use crate::install::variant::tag_of_url;
 use crate::install::variant::tag_of_version;
@@ -42,7 +43,7 @@ pub fn requirement(text: &str, span: Span, knowledge: Knowledge) -> Option<Insta
         && !text.starts_with("git+")
         && is_name(name.trim().split('[').next().unwrap_or(""))
     {
-        let mut found = wheel(url.trim(), span, knowledge).unwrap_or_else(|| empty(name, span));
+        let mut found = wheel(url.trim(), span, knowledge).unwrap_or_else(|| elsewhere(url.trim(), empty(name, span)));
         (found.name, found.extras) = name_and_extras(name.trim())?;
         return Some(found);
     }
@@ -149,14 +150,26 @@ fn wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
     let name = parts.next().filter(|name| is_name(name))?;
     let written = parts.next()?;
     let version = Version::from_str(written).map_or_else(|_| written.to_owned(), |version| version.to_string());
-    let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/")));
+    let of_folder = || folder.split('/').find(|part| is_tag(part)).map(str::to_owned);
+    let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/"))).or_else(of_folder);
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
     let builds = if variant.is_none() && is_of_somebody(&decoded, &normalised(name), folder, knowledge) {
         Builds::Unknown(format!("{file} is a wheel that somebody built: its name does not say for which CUDA"))
     } else {
         Builds::Default
     };
-    Some(Install { version: VersionSpec::Exact(version), variant, builds, ..empty(name, span) })
+    let found = Install { version: VersionSpec::Exact(version), variant, builds, ..empty(name, span) };
+    Some(if found.variant.is_none() { elsewhere(path, found) } else { found })
+}
+
+/// A package at an address: outside of an index, its build need not be that of the index.
+fn elsewhere(address: &str, found: Install) -> Install {
+    let Some((_, place)) = address.split_once("://").filter(|(scheme, _)| *scheme != "file") else { return found };
+    let mut folders = place.split('/').skip(1);
+    let wheels = folders.clone().any(|part| is_wheels(part) || part == "simple");
+    // An index keeps each file three folders below that of all its packages.
+    let kept = folders.any(|part| part == "packages") && folders.count() == 4;
+    if wheels || kept { found } else { Install { builds: Builds::Elsewhere(address.to_owned()), ..found } }
 }
 
 /// Whether a wheel of a distribution with a build for each CUDA comes from nobody's index: the default index takes none

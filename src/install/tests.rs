@@ -36,7 +36,7 @@ fn read(run: &str) -> Vec<String> {
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
         let extra = match &one.builds {
             Builds::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
-            Builds::Unknown(_) => " (?)".to_owned(),
+            Builds::Elsewhere(_) | Builds::Unknown(_) => " (?)".to_owned(),
             _ => String::new(),
         };
         format!("{} {version}{variant}{extra}", one.name)

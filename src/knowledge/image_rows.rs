@@ -192,6 +192,26 @@ pub struct ToolScriptRow {
     pub address: &'static str,
 }
 
+/// The installers that the images of a repository lack.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageInstallersRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened.
+    pub repository: &'static str,
+    /// Their names: `pip`, `conda`, `mamba`, `uv`.
+    pub lacks: &'static [&'static str],
+}
+
+/// A system package that, with all that it depends on, brings none of those installers.
+#[derive(Clone, Copy, Debug)]
+pub struct PackageWithoutInstallerRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub package: &'static str,
+}
+
 /// A family of images without any NVIDIA content: what official operating system and language images are.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainImageRow {

@@ -11,8 +11,8 @@ use crate::knowledge::gpu_names;
 use crate::knowledge::gpu_names::SameGpu;
 use crate::knowledge::rows::{
     ArchitectureRow, BaseFamilyRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow,
-    ErrorRow, ForwardRow, FrameworkImageRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow,
-    ToolkitRow, WithdrawnRow,
+    ErrorRow, ForwardRow, FrameworkImageRow, GpuRow, ImageInstallersRow, MinorCompatRow, PlainImageRow, RequireRow,
+    RowInfo, TargetSetRow, ToolkitRow, WithdrawnRow,
 };
 use crate::knowledge::set::Tables;
 use crate::knowledge::tables;
@@ -226,6 +226,16 @@ impl Knowledge {
     /// A framework image.
     pub fn framework_image(self, repository: &str, tag: &str) -> Option<&'static FrameworkImageRow> {
         self.framework_images().iter().find(|row| row.repository == repository && row.tag == tag)
+    }
+
+    /// The installers that the images of a repository lack.
+    pub fn image_installers(self, repository: &str) -> Option<&'static ImageInstallersRow> {
+        self.image_installers_rows().iter().find(|row| row.repository == repository)
+    }
+
+    /// Whether a system package is known to bring no installer.
+    pub fn is_without_installer(self, package: &str) -> bool {
+        self.packages_without_installer().iter().any(|row| row.package == package)
     }
 
     /// The row of an image family without NVIDIA content: that of the repository, else the longest that begins it.

@@ -87,6 +87,10 @@ whole_tables! {
     base_variables: BaseVariablesRow = base_variables;
     /// Every script that installs one tool alone.
     tool_scripts: ToolScriptRow = tool_scripts;
+    /// Every repository whose images lack installers of packages.
+    image_installers_rows: ImageInstallersRow = image_installers;
+    /// Every system package that brings no installer of packages for Python.
+    packages_without_installer: PackageWithoutInstallerRow = packages_without_installer;
     /// Every image family without NVIDIA content.
     plain_images: PlainImageRow = plain_images;
     /// Every name that says that an image is there for GPUs.

@@ -93,6 +93,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("toolkit.cuda", Type::Version, "CUDA release", "CUDA release of the nvcc in the image, by the package that brings it", PACKAGES),
     entry("build.gpu_asks", Type::List, "commands", "commands that end the build where no GPU is", COMMANDS),
     entry("build.code_asks", Type::List, "commands", "commands that compile for the GPU of the machine that builds", COMMANDS),
+    entry("build.missing_installers", Type::List, "names", "the installer that a command calls, if it is certainly not there: the build stops there", COMMANDS),
     entry("build.variant_asks", Type::List, "commands", "commands that choose packages by the driver of the machine that builds", COMMANDS),
     entry("arch_list.refused", Type::List, "8.6, 9.0+PTX", "entries of a list of GPUs that the compiler which reads it does not know: TORCH_CUDA_ARCH_LIST of the image, else the first such list that a command compiles by", LISTS),
     entry("arch_list.name", Type::Text, "variable or option", "where those entries stand: `TORCH_CUDA_ARCH_LIST`, `CMAKE_CUDA_ARCHITECTURES`, `-gencode`, …", LISTS),

@@ -63,6 +63,7 @@ impl Subject<'_> {
             }),
             "build.gpu_asks" => self.build_asks("gpu"),
             "build.code_asks" => self.build_asks("code"),
+            "build.missing_installers" => self.build_asks(BuildAskSeen::MISSING_INSTALLER),
             "build.variant_asks" => self.build_asks(BuildAskSeen::BY_DRIVER),
             "arch_list.refused" => self.arch_list_refused(Refused::Entries),
             "arch_list.name" => self.arch_list_refused(Refused::Name),

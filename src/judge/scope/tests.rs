@@ -97,6 +97,7 @@ fn what_is_told_of_an_image_is_what_was_seen() {
         ("image.packages.other_cuda", "absent"),
         ("torch.index_without_effect", "absent"),
         ("build.gpu_asks", "absent"),
+        ("build.missing_installers", "absent"),
         ("toolkit.cuda", "12.4.1"),
         ("pool.name", "unknown"),
     ] {
