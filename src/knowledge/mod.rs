@@ -4,6 +4,7 @@
 #[path = "build/schema.rs"]
 pub(crate) mod schema;
 
+mod alias_rows;
 mod ask;
 mod ask_wheels;
 mod base_lookup;

@@ -6,6 +6,7 @@ use crate::cuda::CodeTarget;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+pub use crate::knowledge::alias_rows::ValueAliasRow;
 pub use crate::knowledge::change_rows::*;
 pub use crate::knowledge::code_rows::*;
 pub use crate::knowledge::driver_rows::DriverMoveRow;

@@ -26,6 +26,7 @@ mod vocabulary;
 mod words;
 
 pub use self::book::RuleBook;
+pub use self::book::is_page;
 pub use self::docs::rule_table;
 pub use self::docs::vocabulary_tables;
 pub use self::docs::web_book;
