@@ -32,6 +32,7 @@ mod slices;
 mod stages;
 mod toolkit_lookup;
 mod torch_rows;
+mod verdict_rows;
 mod wheel_lookup;
 mod wheel_rows;
 mod words;

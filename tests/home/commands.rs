@@ -150,7 +150,7 @@ fn a_mistake_says_what_to_do_next() {
         (&["explain", "no such thing at all"], "imagelint "),
         (&["lock", "empty"], "nothing"),
         (&["check", "Dokerfile"], "did you mean `Dockerfile`?"),
-        (&["check", "zzz"], "a folder, or no name at all"),
+        (&["check", "zzz"], "zzz: not found; pass a Dockerfile or a directory"),
         (&["check", "--target", "x", "Dockerfile"], "no stage `x`; none has a name"),
         (&["check", "--target", "biuld", "staged/Dockerfile"], "it has build, ship"),
         (&["check", "--fleet", "zzz.toml"], "imagelint fleet import"),
