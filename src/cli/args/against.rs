@@ -48,7 +48,7 @@ pub(crate) struct AgainstArgs {
     /// LEVEL is error, warning, note, undetermined or never. `undetermined` also fails on newly unknown verdicts.
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Output", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
-    /// Color the output: auto, always or never
+    /// Use color: auto, always, never
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
     /// Set the number of workers [number of CPUs]

@@ -14,7 +14,7 @@ use crate::cli::args::values::bytes;
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Dockerfiles, image descriptions, saved reports or directories; - is standard input [.]
+    /// Dockerfiles, descriptions, reports or directories; - is standard input [.]
     ///
     /// An image description is a *.image.toml file. A saved report is JSON.
     ///
@@ -46,7 +46,7 @@ pub(crate) struct CheckArgs {
     /// Images are named as in `scan`: registry/repo:tag, oci:DIR, docker-archive:FILE, docker-daemon:NAME.
     #[arg(long, value_name = "IMAGE", conflicts_with_all = ["show_files", "all_targets"], help_heading = "Input")]
     pub(crate) built: Vec<String>,
-    /// Set the inspection depth: config, sbom or layers
+    /// Inspect config, sbom or layers
     ///
     /// `config` reads the manifest and the configuration. `sbom` adds the package list of the image. `layers` reads every
     /// file.

@@ -42,7 +42,7 @@ pub(crate) struct NeedsArgs {
     /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
-    /// Color the output: auto, always or never
+    /// Use color: auto, always, never
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
     #[command(flatten)]

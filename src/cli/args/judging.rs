@@ -60,7 +60,7 @@ pub(crate) struct JudgingArgs {
     /// Enable preview rules
     #[arg(long, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) preview: bool,
-    /// Enable rules: regular, pedantic or auditor [regular]
+    /// Enable pedantic or auditor rules, too [regular]
     #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true, help_heading = "Fleet")]
     pub(crate) persona: Option<Persona>,
     /// Assume images were built on DATE (YYYY-MM-DD)
@@ -85,7 +85,7 @@ pub(crate) struct JudgingArgs {
     /// Search for fixes and show them
     #[arg(long, help_heading = "Fixes")]
     pub(crate) show_fixes: bool,
-    /// Color the output: auto, always or never
+    /// Use color: auto, always, never
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
     /// Set the number of workers [number of CPUs]

@@ -48,7 +48,7 @@ pub(crate) struct LspArgs {
     /// Enable preview rules
     #[arg(long, help_heading = "Fleet")]
     preview: bool,
-    /// Enable rules: regular, pedantic or auditor [regular]
+    /// Enable pedantic or auditor rules, too [regular]
     #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true, help_heading = "Fleet")]
     persona: Option<Persona>,
     /// Assume images were built on DATE (YYYY-MM-DD)

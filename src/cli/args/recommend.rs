@@ -62,7 +62,7 @@ pub(crate) struct RecommendArgs {
     /// Show N combinations
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) limit: NonZero<u16>,
-    /// Color the output: auto, always or never
+    /// Use color: auto, always, never
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
     /// Read settings from FILE [nearest imagelint.toml]

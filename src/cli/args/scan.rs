@@ -49,7 +49,7 @@ pub(crate) struct ScanArgs {
     /// Check the pools of these platforms [all]
     #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform, help_heading = "Fleet")]
     pub(crate) platforms: Vec<String>,
-    /// Set the inspection depth: config, sbom or layers
+    /// Inspect config, sbom or layers
     ///
     /// `config` reads the manifest and the configuration. `sbom` adds the package list of the image. `layers` reads every
     /// file.
