@@ -266,7 +266,7 @@ const LEADS: &[&str] =
 /// A text of which one of these is a part is about GPUs or their drivers.
 const OURS: &[&str] = &["cuda", "cuinit", "nvidia", "gpu", "driver", "nccl", "cublas", "cudnn", "ptx", "device"];
 /// A text of no more words may be about them without one.
-const SHORT: usize = 4;
+const SHORT: usize = 3;
 /// Of a longer line only the beginning counts.
 const LONGEST_LINE: usize = 4096;
 /// No more different lines of a log are looked at.

@@ -288,7 +288,6 @@ fn plain_english_and_other_logs_lead_nowhere() {
         "ModuleNotFoundError: No module named 'numpy'",
         "SyntaxError: invalid syntax",
         "MemoryError: out of memory, tried to allocate 804 bytes in total",
-        "torch",
         "https://example.org/",
         "https://example.org/no-such-page",
     ] {

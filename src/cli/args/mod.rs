@@ -109,7 +109,7 @@ pub(crate) struct Args {
 }
 
 fn version() -> &'static str {
-    let knowledge = crate::knowledge::Knowledge::built_in().newest_date();
+    let knowledge = Knowledge::built_in().newest_date();
     // One leak of a few bytes in a process that ends: clap keeps static texts alone.
     String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
 }
