@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 use toml::de::DeValue;
 
+use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 use crate::source::SourceText;
 use crate::source::Span;
@@ -174,8 +175,8 @@ impl Reader {
 
     /// Reports a word that is none of `known`.
     pub(crate) fn unknown_word(&mut self, what: &str, word: &str, span: Span, known: &[&str]) {
-        let help = nearest(word, known.iter().copied())
-            .map_or_else(|| format!("one of {}", known.join(", ")), |word| format!("did you mean `{word}`?"));
+        let help = Knowledge::built_in().did_you_mean(word, known);
+        let help = help.unwrap_or_else(|| format!("one of {}", known.join(", ")));
         self.report(span, format!("unknown {what} `{word}`"), Some(help));
     }
 

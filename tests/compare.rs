@@ -360,7 +360,7 @@ fn what_cannot_be_read_is_neither_gone_nor_new() {
         let done = place.run(&["compare", inputs[0], inputs[1]]);
         assert_eq!(code(&done), 2);
         let said = out(&done) + &err(&done);
-        assert!(said.contains("zzz: No such file"), "{said}");
+        assert!(said.contains("zzz: not found"), "{said}");
         assert!(!said.contains("any more") && !said.contains("is new"), "{said}");
     }
 }

@@ -183,7 +183,7 @@ fn errors_and_lines_of_logs_are_explained() {
     ] {
         let (code, out, _) = run(&["explain", text]);
         assert_eq!(code, 0, "{text}");
-        assert!(out.contains(means) && out.contains("no page is about it"), "{out}");
+        assert!(out.contains(means) && out.contains("No rule page is about it"), "{out}");
     }
     for text in ["it works", "exit status 1", "--", "\u{1b}[31m"] {
         let (code, out, _) = run(&["explain", "--format", "human", "--", text]);
@@ -278,4 +278,74 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     assert_eq!(causes.len(), 2, "{causes:?}");
     assert!(told("depends", known, &pool("old", "T4", &format!("launch = \"docker-gpus\"\n{old}"))).is_empty());
     assert!(told("undetermined", "FROM registry.example/base:1\nRUN make\n", &fleet).is_empty());
+}
+
+#[test]
+fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
+    let explain = |arguments: &[&str], log: Vec<u8>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let output = command.arg("explain").args(arguments).write_stdin(log).output().expect("runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let wrong = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
+    let log = format!("building\nit took 35 seconds\n{wrong}\nexit status 1\n");
+    for arguments in [&["-"][..], &[]] {
+        let (code, out) = explain(arguments, log.clone().into_bytes());
+        assert_eq!(code, Some(0));
+        assert!(out.starts_with(&format!("The deciding line of the log is `{wrong}`.\n")), "{out}");
+        assert!(out.contains("CUDA error 209 (cudaErrorNoKernelImageForDevice) means: no kernel image"), "{out}");
+    }
+    // A long log is read to its end, and what lies in the middle is left out.
+    let mut long = "all is well here\n".repeat(3_000_000).into_bytes();
+    long.extend_from_slice(wrong.as_bytes());
+    let (code, out) = explain(&[], long);
+    assert!(code == Some(0) && out.contains("no-kernel-image ("), "{out}");
+    let (code, out) = explain(&[], Vec::new());
+    assert_eq!(code, Some(3));
+    assert_eq!(
+        out.lines().next(),
+        Some("nothing known matches an empty text; try an error number such as 209, or the full log line")
+    );
+}
+
+#[test]
+fn verdicts_are_explained_and_answers_begin_with_a_sentence() {
+    for (text, first) in [
+        ("starts", "`starts` in a report means: imagelint found no reason"),
+        ("minor-version", "`minor-version` in a report means: the driver is older"),
+        ("no-gpu", "`no-gpu` is a rule of imagelint."),
+        ("209", "CUDA error 209 (cudaErrorNoKernelImageForDevice) means: no kernel image is available"),
+        ("802", "CUDA error 802 (cudaErrorSystemNotReady"),
+    ] {
+        let (code, out, _) = run(&["explain", text]);
+        assert!(code == 0 && out.starts_with(first), "{text}: {out}");
+    }
+}
+
+#[test]
+fn folders_are_searched_and_a_built_in_page_is_tested_as_given() {
+    let (code, out, error) = run(&["rules", "test", "rules/start-up", "--format", "json"]);
+    assert_eq!(code, 0, "{error}");
+    let all: Value = serde_json::from_str(&out).expect("JSON");
+    let outcomes = fs::read_dir("rules/start-up").expect("a folder").count();
+    assert_eq!(all["pages"].as_array().map(Vec::len), Some(outcomes));
+    let (code, out, error) = run(&["rules", "test", "rules/start-up/no-gpu.md"]);
+    assert!(code == 0 && out.contains("of 1 page:"), "{out}{error}");
+
+    let folder = TempDir::new().expect("temporary folder");
+    let below = folder.path().join("a/b");
+    fs::create_dir_all(&below).expect("folders");
+    fs::write(folder.path().join("README.md"), "no page").expect("written");
+    // The built-in page with an example that its rule does not report is tested as it is given.
+    let own = RuleBook::built_in().get("torch-unpinned").expect("a page");
+    let changed = own.text.replace(": torch-unpinned\n", ": no-gpu\n");
+    assert_ne!(changed, own.text);
+    fs::write(below.join("torch-unpinned.md"), &changed).expect("written");
+    let path = folder.path().to_str().expect("UTF-8");
+    let (code, out, error) = run(&["rules", "test", path]);
+    assert!(code == 1 && out.contains("of 1 page:") && !out.contains(" 0 missing"), "{out}{error}");
+    // Two pages of one name are an error.
+    fs::write(folder.path().join("torch-unpinned.md"), &own.text).expect("written");
+    let (code, _, error) = run(&["rules", "test", path]);
+    assert!(code == 2 && error.contains("there is a rule of this name already"), "{error}");
 }

@@ -102,6 +102,7 @@ pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge)
     let gpu =
         |name: &str| asked.borrow_mut().entry(name.to_owned()).or_insert_with(|| gpu_name(knowledge, name)).clone();
     let fleet = fleet::read(source, text, &gpu)?;
+    fleet::check_versions(&fleet, text, knowledge)?;
     fleet::check_modes(&fleet, text, knowledge)?;
     fleet::check_mig(&fleet, text, knowledge)?;
     fleet::check_width(&fleet, text, knowledge)?;

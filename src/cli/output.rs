@@ -39,8 +39,10 @@ use crate::report::json;
 use crate::report::model;
 use crate::report::model::InputError;
 use crate::report::words::count;
+use crate::rules::PageError;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
+use crate::rules::is_page;
 use crate::source::Sources;
 use crate::start::Doubts;
 
@@ -216,22 +218,18 @@ pub(crate) fn own_rules(options: &JudgingArgs) -> Result<Option<RuleBook>, Failu
 
 /// Tells of folders without a page: whoever names one expects rules of it.
 pub(crate) fn tell_empty_rules(options: &JudgingArgs) -> io::Result<()> {
-    let is_page = |path: &Path| {
-        let readme = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("README.md"));
-        path.extension().is_some_and(|extension| extension == "md") && !readme
-    };
     for folder in &options.rules {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        if !entries.map(|entry| entry.path()).any(|path| is_page(&path)) {
+        if !entries.map(|entry| entry.path()).any(|path| is_page(&path.to_string_lossy())) {
             writeln!(streams::err(), "warning: no rule page (*.md) in {}", clean(&folder.display().to_string()))?;
         }
     }
     Ok(())
 }
 /// A page is read no further than this.
-const LONGEST_PAGE: u64 = 256 << 10;
+pub(crate) const LONGEST_PAGE: u64 = 256 << 10;
 /// No more pages are read from folders.
-const MOST_PAGES: usize = 1_000;
+pub(crate) const MOST_PAGES: usize = 1_000;
 
 /// The built-in pages and those of folders.
 pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {
@@ -261,8 +259,12 @@ pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failu
             files.push((path.display().to_string(), text));
         }
     }
-    RuleBook::with_folder(files)
-        .map_err(|errors| Failure::Said(errors.iter().map(|error| render(error)).collect::<Vec<_>>().join("\n")))
+    RuleBook::with_folder(files).map_err(|errors| unreadable(&errors))
+}
+
+/// The errors of pages, each in its text.
+pub(crate) fn unreadable(errors: &[PageError]) -> Failure {
+    Failure::Said(errors.iter().map(|error| render(error)).collect::<Vec<_>>().join("\n"))
 }
 
 fn of_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> model::Fleet {

@@ -25,6 +25,7 @@ use crate::cli::settings;
 use crate::cli::settings::Held;
 use crate::cli::settings::Loaded;
 use crate::cli::streams;
+use crate::cli::texts;
 use crate::cli::workloads;
 use crate::cli::workloads::Asked;
 use crate::cluster::Start;
@@ -67,6 +68,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
     let refused = |name: &String| refused(&loaded, name, &sources);
+    if let Some(error) = options.images.iter().find_map(|name| texts::is_for_check(name)) {
+        return Err(Failure::Said(format!("error: {error}")));
+    }
     let (mut asked, places) = names::asked(options)?;
     let mut left = Vec::new();
     asked.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());

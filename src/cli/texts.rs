@@ -10,6 +10,7 @@ use crate::cli::walk::is_description;
 use crate::cli::walk::is_dockerfile;
 use crate::dockerfile::OnDemand;
 use crate::nearest::nearest;
+use crate::reference::ImageReference;
 use crate::report::again::Again;
 use crate::source::SourceText;
 
@@ -28,7 +29,7 @@ pub(super) fn read_file(path: &Path) -> Result<Text, String> {
     if reports::is_report(path) {
         return Ok(Text::Report(reports::of_file(path)));
     }
-    let text = read_named(path, MAX_TEXT).map_err(|error| format!("{error}{}", beside(path)))?;
+    let text = read_named(path, MAX_TEXT).map_err(|error| missing(path).unwrap_or(error))?;
     Ok(text_of(path, text))
 }
 
@@ -76,18 +77,47 @@ pub(super) fn read_limited(from: impl io::Read, limit: u64) -> Result<String, St
 /// No folder is looked through further for a name that was meant.
 const MANY: usize = 4096;
 
-/// What else may be meant by a path where nothing lies.
-fn beside(path: &Path) -> String {
+/// That nothing is at a path, and what may be meant; none if something is there.
+fn missing(path: &Path) -> Option<String> {
     if path.exists() {
-        return String::new();
+        return None;
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names: Vec<String> = fs::read_dir(folder)
         .map(|all| all.filter_map(Result::ok).take(MANY).filter_map(|one| one.file_name().into_string().ok()).collect())
         .unwrap_or_default();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    match nearest(&name, names.iter().map(String::as_str)) {
-        Some(meant) => format!("; did you mean `{meant}`?"),
-        None => "; a folder, or no name at all, takes what lies in it".to_owned(),
-    }
+    let way = match nearest(&name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if is_image(path) => format!("for an image: imagelint scan {}", path.display()),
+        None => "pass a Dockerfile or a directory".to_owned(),
+    };
+    Some(format!("not found; {way}"))
+}
+
+/// Whether a path that does not exist is the name of an image: with a tag, a digest or a registry.
+fn is_image(path: &Path) -> bool {
+    let text = path.to_str().unwrap_or_default();
+    let registry = text.split_once('/').is_some_and(|(host, _)| host.contains(['.', ':']) && !host.starts_with('.'));
+    let named = ImageReference::parse(text).is_ok_and(|image| image.tag().is_some() || image.digest().is_some());
+    let scheme = ["oci:", "dir:", "oci-archive:", "docker-archive:", "docker-daemon:", "podman:"];
+    scheme.iter().any(|scheme| text.starts_with(scheme)) || named || registry && ImageReference::parse(text).is_ok()
+}
+
+/// Why a name is no image but the path of a Dockerfile, or of a directory with one; none if it is neither.
+pub(super) fn is_for_check(name: &str) -> Option<String> {
+    let path = Path::new(name);
+    let file = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let own = |folder: &Path| {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten().take(MANY).map(|one| one.file_name());
+        let names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+        let image = ["oci-layout", "index.json", "manifest.json"];
+        !names.iter().any(|name| image.contains(&name.as_str())) && names.iter().any(|name| is_dockerfile(name))
+    };
+    let what = match () {
+        () if path.is_file() && is_dockerfile(&file) => "a Dockerfile",
+        () if path.is_dir() && own(path) => "a directory with a Dockerfile",
+        () => return None,
+    };
+    Some(format!("`{name}` is {what}, not an image; use: imagelint check {name}"))
 }

@@ -67,7 +67,9 @@ fn read_fleet(example: &Example, knowledge: Knowledge, sources: &mut Sources) ->
     };
     let text = SourceText::new("fleet.toml", text.clone());
     let source = sources.add(text.clone());
-    fleet::read(source, &text, &gpu).map_err(|errors| format!("its fleet cannot be read: {errors}"))
+    let read = fleet::read(source, &text, &gpu);
+    let read = read.and_then(|fleet| fleet::check_versions(&fleet, &text, knowledge).map(|()| fleet));
+    read.map_err(|errors| format!("its fleet cannot be read: {errors}"))
 }
 
 fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) -> Result<Subject, String> {

@@ -59,7 +59,16 @@ pub(crate) fn driver(text: &str) -> Result<DriverSpec, String> {
     {
         return Ok(DriverSpec::Branch(branch.branch()));
     }
-    text.parse().map(DriverSpec::Exact).map_err(|error| error.to_string())
+    let meant = || numbers_in(text).map(|numbers| format!("; did you mean `{numbers}`?")).unwrap_or_default();
+    text.parse().map(DriverSpec::Exact).map_err(|error| format!("{error}{}", meant()))
+}
+
+/// The numbers with dots in a text with more around them: `535` of `R535`, `550.54` of `550.54.x`.
+fn numbers_in(text: &str) -> Option<&str> {
+    let start = text.find(|sign: char| sign.is_ascii_digit())?;
+    let rest = text.get(start..)?;
+    let end = rest.find(|sign: char| !(sign.is_ascii_digit() || sign == '.')).unwrap_or(rest.len());
+    rest.get(..end).map(|numbers| numbers.trim_end_matches('.'))
 }
 
 fn range(text: &str) -> Result<DriverSpec, String> {
@@ -183,7 +192,10 @@ impl Reader {
 
     /// A version with dots.
     pub(crate) fn version(&mut self, key: &str, value: &Value<'_>) -> Option<Declared<CudaVersion>> {
-        let parse = |text: &str| text.parse().map_err(|_| format!("`{text}` is no version"));
+        let parse = |text: &str| {
+            let meant = numbers_in(text).map(|numbers| format!("; did you mean `{numbers}`?")).unwrap_or_default();
+            text.parse().map_err(|_| format!("`{text}` is not a version{meant}"))
+        };
         self.parsed(key, value, parse, Some("numbers with dots, such as 1.17.8"))
     }
 

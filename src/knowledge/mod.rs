@@ -4,6 +4,7 @@
 #[path = "build/schema.rs"]
 pub(crate) mod schema;
 
+mod alias_rows;
 mod ask;
 mod ask_wheels;
 mod base_lookup;
@@ -31,6 +32,7 @@ mod slices;
 mod stages;
 mod toolkit_lookup;
 mod torch_rows;
+mod verdict_rows;
 mod wheel_lookup;
 mod wheel_rows;
 mod words;

@@ -6,6 +6,7 @@ use crate::cuda::CodeTarget;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+pub use crate::knowledge::alias_rows::ValueAliasRow;
 pub use crate::knowledge::change_rows::*;
 pub use crate::knowledge::code_rows::*;
 pub use crate::knowledge::driver_rows::DriverMoveRow;
@@ -21,6 +22,7 @@ pub use crate::knowledge::slices::MigProfileRow;
 pub use crate::knowledge::stages::DriverProgramRow;
 pub use crate::knowledge::stages::StageNameRow;
 pub use crate::knowledge::torch_rows::*;
+pub use crate::knowledge::verdict_rows::VerdictWordRow;
 pub use crate::knowledge::wheel_rows::*;
 
 /// How a row is known, weakest first.

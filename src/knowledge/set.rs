@@ -117,6 +117,10 @@ whole_tables! {
     errors: ErrorRow = errors;
     /// Every line of a log that a page tells of.
     messages: MessageRow = messages;
+    /// Every word of a verdict or a route.
+    verdict_words: VerdictWordRow = verdict_words;
+    /// Every word that people write for a value of imagelint.
+    value_aliases: ValueAliasRow = value_aliases;
     /// Every way in which a command asks the machine that builds.
     build_asks: BuildAskRow = build_asks;
     /// Every library that a component cannot do without.

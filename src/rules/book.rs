@@ -1,5 +1,6 @@
 //! All pages together: the built-in ones and those of a user's folder.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::outcome::Outcome;
@@ -56,6 +57,22 @@ fn notice(page: &Page) -> Option<Notice> {
     }
 }
 
+/// Whether a file is a rule page by its name: any `.md` but a README.
+pub fn is_page(path: &str) -> bool {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.rsplit_once('.').is_some_and(|(_, extension)| extension == "md") && !file.eq_ignore_ascii_case("README.md")
+}
+
+/// Whether two pages are about the same: an outcome, a notice, or a practice.
+fn alike(left: &Kind, right: &Kind) -> bool {
+    match (left, right) {
+        (Kind::Startup(left), Kind::Startup(right)) => left == right,
+        (Kind::Reader(left), Kind::Reader(right)) => left == right,
+        (Kind::Practice(_), Kind::Practice(_)) => true,
+        _ => false,
+    }
+}
+
 impl RuleBook {
     /// The pages that come with the program, read at the first call.
     pub fn built_in() -> &'static Self {
@@ -64,15 +81,35 @@ impl RuleBook {
 
     /// The built-in pages and those of a folder, given as path and text; other files than `.md` are passed over.
     pub fn with_folder(files: Vec<(String, String)>) -> Result<Self, Vec<PageError>> {
+        Self::with_files(files, |book, page, path, text| book.add(page, path, text))
+    }
+
+    /// The same, but a page replaces the built-in page of its name and kind: for a test of the pages themselves. A second
+    /// page of one name among the files is an error.
+    pub fn replaced_by(files: Vec<(String, String)>) -> Result<Self, Vec<PageError>> {
+        let mut given = BTreeSet::new();
+        Self::with_files(files, |book, page, path, text| {
+            let first = given.insert(page.name.clone());
+            let mut all = book.startup.iter_mut().chain(&mut book.practice).chain(&mut book.reader);
+            match all.find(|own| first && own.name == page.name && alike(&own.kind, &page.kind)) {
+                Some(own) => {
+                    *own = page;
+                    Ok(())
+                }
+                None => book.add(page, path, text),
+            }
+        })
+    }
+
+    fn with_files(
+        files: Vec<(String, String)>,
+        mut add: impl FnMut(&mut Self, Page, &str, &str) -> Result<(), Box<PageError>>,
+    ) -> Result<Self, Vec<PageError>> {
         let mut book = Self::built_in().clone();
         let mut errors = Vec::new();
-        for (path, text) in files {
-            let is_page = path.rsplit_once('.').is_some_and(|(_, extension)| extension == "md");
-            if !is_page || path.rsplit(['/', '\\']).next().is_some_and(|file| file.eq_ignore_ascii_case("README.md")) {
-                continue;
-            }
-            let added = Page::read(&path, &text, &Vocabulary::built_in()).and_then(|page| book.add(page, &path, &text));
-            errors.extend(added.err().map(|error| *error));
+        for (path, text) in files.into_iter().filter(|(path, _)| is_page(path)) {
+            let read = Page::read(&path, &text, &Vocabulary::built_in());
+            errors.extend(read.and_then(|page| add(&mut book, page, &path, &text)).err().map(|error| *error));
         }
         book.practice.sort_by(|left, right| left.name.cmp(&right.name));
         if errors.is_empty() { Ok(book) } else { Err(errors) }

@@ -1,14 +1,17 @@
-//! Which pages tell of what a person names: a rule, an outcome, an error's number or name, a line of a log.
+//! The pages about a rule, an outcome, an error, a line of a log, a verdict, or the address of a page.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::knowledge::ErrorRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::MessageRow;
+use crate::knowledge::VerdictWordRow;
 use crate::nearest::distance;
 use crate::rules::book::RuleBook;
 use crate::rules::header::Kind;
 use crate::rules::page::Page;
+use crate::rules::partial;
 
 /// How many near names are told.
 const NEAR: usize = 5;
@@ -25,21 +28,37 @@ pub struct Match<'a> {
 }
 
 /// A page by name, why, and how well it fits.
-struct Fit<'a> {
-    rule: &'a str,
-    why: String,
-    weight: usize,
+pub(super) struct Fit<'a> {
+    pub(super) rule: &'a str,
+    pub(super) why: String,
+    pub(super) weight: usize,
 }
 
 /// The pages that tell of a text, the best first; none where nothing fits.
 pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<Match<'a>> {
     let text = first(text);
-    if let Some(page) = book.get(&text.to_ascii_lowercase()) {
-        return vec![Match { page, why: format!("the rule `{}`", page.name) }];
+    if let Some(page) = named(text, book) {
+        return vec![Match { page, why: format!("`{}` is a rule of imagelint.", page.name) }];
     }
-    let mut fits = of_errors(text, knowledge);
-    fits.extend(of_messages(text, knowledge));
-    fits.extend(of_pages(text, book));
+    let lower = text.to_lowercase();
+    let mut fits = of_words(&lower, knowledge);
+    if fits.is_empty() {
+        fits = whole(&Line::new(&lower), book, knowledge);
+        // A message that no page is about takes precedence over the shorter ones that are parts of it.
+        let bare = knowledge.messages().iter().filter(|row| row.rules.is_empty() && says(row, &lower));
+        let bare = bare.map(message_weight).max().unwrap_or_default();
+        let any = !fits.is_empty();
+        fits.retain(|fit| fit.weight + ORDER >= bare);
+        if any && fits.is_empty() {
+            return Vec::new();
+        }
+    }
+    if fits.is_empty() {
+        fits = partial::of_parts(&lower, book, knowledge);
+    }
+    if fits.is_empty() {
+        fits = partial::of_prefix(&lower, book, knowledge);
+    }
     fits.sort_by_key(|fit| Reverse(fit.weight));
     let mut found: Vec<Match<'a>> = Vec::new();
     for fit in fits {
@@ -51,16 +70,99 @@ pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<
     found
 }
 
+/// The line of a log that decides: the one that fits a known error or message best, the first of several. None if no line
+/// does.
+pub fn deciding<'t>(log: &'t str, book: &RuleBook, knowledge: Knowledge) -> Option<&'t str> {
+    let mut seen = BTreeSet::new();
+    let mut best: Option<(usize, &str)> = None;
+    for line in log.lines() {
+        let line = line.trim();
+        let short = line.get(..line.floor_char_boundary(LONGEST_LINE)).unwrap_or(line);
+        if short.is_empty() || seen.len() > MOST_LINES || !seen.insert(short) {
+            continue;
+        }
+        let lower = short.to_lowercase();
+        let weight = heaviest(&Line::new(&lower), book, knowledge);
+        if weight > best.map_or(0, |(weight, _)| weight) {
+            best = Some((weight, short));
+        }
+    }
+    best.map(|(_, line)| line)
+}
+
+/// The weight of the best that a line fits, with and without a page; 0 if nothing does.
+fn heaviest(line: &Line<'_>, book: &RuleBook, knowledge: Knowledge) -> usize {
+    let pages = whole(line, book, knowledge).iter().map(|fit| fit.weight).max();
+    let errors = knowledge.errors().iter().filter_map(|row| weight(row, line)).max();
+    let messages = knowledge.messages().iter().filter(|row| says(row, line.lower)).map(message_weight).max();
+    [pages, errors, messages].into_iter().flatten().max().unwrap_or_default()
+}
+
+/// The verdict or the route of a report that a text is.
+pub fn verdict_word(text: &str, knowledge: Knowledge) -> Option<&'static VerdictWordRow> {
+    let lower = text.trim().to_lowercase();
+    let is_it = |row: &&VerdictWordRow| row.word == lower || row.other.contains(&lower.as_str());
+    knowledge.verdict_words().iter().find(is_it)
+}
+
+/// The page that a text is the name of, or the address of.
+fn named<'a>(text: &str, book: &'a RuleBook) -> Option<&'a Page> {
+    let lower = text.trim().trim_matches('`').to_ascii_lowercase();
+    if !(lower.starts_with("https://") || lower.starts_with("http://")) {
+        return book.get(&lower);
+    }
+    let parts = lower.split(['/', '#', '?', '=', '&']).rev().take(PARTS);
+    parts.map(|part| part.trim_end_matches(".html").trim_end_matches(".md")).find_map(|part| book.get(part))
+}
+
+/// Pages about a verdict or a route.
+fn of_words(lower: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
+    let Some(row) = verdict_word(lower, knowledge) else { return Vec::new() };
+    let fit = |(at, rule): (usize, &&'static str)| {
+        let why = format!("`{}` in a report means: {}.", row.word, row.means);
+        Fit { rule, why, weight: 1_000 - at }
+    };
+    row.rules.iter().enumerate().map(fit).collect()
+}
+
+/// Pages of which a text has the whole of a known error, message or quoted line.
+fn whole<'a>(line: &Line<'_>, book: &'a RuleBook, knowledge: Knowledge) -> Vec<Fit<'a>> {
+    let mut fits = of_errors(line, knowledge);
+    fits.extend(of_messages(line, knowledge));
+    fits.extend(of_pages(line, book));
+    fits
+}
+
+/// A text in small letters, and what is looked up in it often.
+struct Line<'t> {
+    lower: &'t str,
+    /// With one space between its words.
+    squeezed: String,
+    /// Numbers that are written as those of errors.
+    codes: Vec<u32>,
+    /// Whether something in it is about GPUs or their drivers, or it is so short that nothing else can be.
+    is_ours: bool,
+}
+
+impl<'t> Line<'t> {
+    fn new(lower: &'t str) -> Self {
+        let is_ours = lower.split_whitespace().nth(SHORT).is_none() || OURS.iter().any(|word| lower.contains(word));
+        Self { lower, squeezed: squeezed(lower), codes: codes(lower), is_ours }
+    }
+}
+
 /// The errors that a text names, is the number of, or tells of in a line.
 pub fn errors(text: &str, knowledge: Knowledge) -> Vec<&'static ErrorRow> {
     let lower = first(text).to_lowercase();
-    knowledge.errors().iter().filter(|row| weight(row, &lower).is_some()).collect()
+    let line = Line::new(&lower);
+    knowledge.errors().iter().filter(|row| weight(row, &line).is_some()).collect()
 }
 
 /// The known lines of logs in a text that no page is about.
 pub fn lines(text: &str, knowledge: Knowledge) -> Vec<&'static MessageRow> {
     let lower = first(text).to_lowercase();
-    knowledge.messages().iter().filter(|row| row.rules.is_empty() && says(row, &lower)).collect()
+    let fits = |row: &&MessageRow| says(row, &lower) || partial::is_inside(row, &lower);
+    knowledge.messages().iter().filter(|row| row.rules.is_empty()).filter(fits).collect()
 }
 
 /// So much of a text as is looked through.
@@ -88,33 +190,42 @@ pub fn near(text: &str, book: &RuleBook, knowledge: Knowledge) -> Vec<String> {
 }
 
 /// Both names of an error.
-fn names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
+pub(super) fn names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
     std::iter::once(row.name).chain(row.driver_name)
 }
 
 /// Pages by errors: asked for by number or name, or found in a longer text by name, by number or by their words.
-fn of_errors(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
-    let lower = text.to_lowercase();
+fn of_errors(line: &Line<'_>, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let mut fits = Vec::new();
     for row in knowledge.errors() {
-        let Some(weight) = weight(row, &lower) else { continue };
+        let Some(weight) = weight(row, line) else { continue };
         for (at, rule) in row.rules.iter().copied().enumerate() {
-            let why = format!("error {} ({}): {}", row.code, row.name, row.text);
-            fits.push(Fit { rule, why, weight: weight - at });
+            fits.push(Fit { rule, why: error_words(row), weight: weight - at });
         }
     }
     fits
 }
 
+/// An error in a sentence.
+pub(super) fn error_words(row: &ErrorRow) -> String {
+    let text = row.text.trim_end_matches('.');
+    format!("CUDA error {} ({}) means: {text}.", row.code, row.name)
+}
+
 /// How well a text, in small letters, fits an error: by number or name, by its words, or by its number in a line.
-fn weight(row: &'static ErrorRow, lower: &str) -> Option<usize> {
-    let words = row.text.trim_end_matches('.').to_lowercase();
+fn weight(row: &'static ErrorRow, line: &Line<'_>) -> Option<usize> {
+    let lower = line.lower;
     if is_asked(row, lower) {
         return Some(1_000);
     }
-    let told = words.split(' ').count() > 1
+    let words = row.text.trim_end_matches('.').to_lowercase();
+    let count = words.split(' ').count();
+    // Two words may be those of any program.
+    let said = count > 1
+        && (count > 2 || line.is_ours)
         && lower.match_indices(&words).any(|(at, _)| !is_of_another(row, lower, at + words.len()));
-    if told { Some(100 + words.len()) } else { has_code(lower, row.code).then_some(100) }
+    let coded = line.is_ours && line.codes.contains(&u32::from(row.code));
+    if said { Some(100 + words.len()) } else { coded.then_some(100) }
 }
 
 /// Whether the number of another error stands in brackets behind its words: `UNKNOWN ERROR (303)`.
@@ -128,26 +239,40 @@ fn is_of_another(row: &'static ErrorRow, lower: &str, behind: usize) -> bool {
 fn is_asked(row: &'static ErrorRow, lower: &str) -> bool {
     lower == row.code.to_string()
         || row.was.is_some_and(|was| lower == was.to_string())
-        || names(row).any(|name| has_word(lower, &name.to_lowercase()))
+        || lower.contains("cuda") && names(row).any(|name| has_word(lower, &name.to_lowercase()))
 }
 
-/// Whether a number is told as that of an error: `error 804`, `error code: 35`, `CUDA failure 999`, `(35)`.
-fn has_code(text: &str, code: u16) -> bool {
-    let code = code.to_string();
-    let told = [
-        "error ",
-        "error: ",
-        "error code ",
-        "error code: ",
-        "error=",
-        "failure ",
-        "err=",
-        "code=",
-        "code: ",
-        "returned ",
-    ];
-    told.iter().any(|lead| has_word(text, &format!("{lead}{code}")))
+/// The numbers that a text in small letters writes as those of errors: `error 804`, `error code: 35`, `CUDA failure 999`.
+fn codes(lower: &str) -> Vec<u32> {
+    let part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    let after = |lead: &str| {
+        let found =
+            lower.match_indices(lead).filter(|(at, _)| !lower.get(..*at).is_some_and(|text| text.ends_with(part)));
+        let rest = found.filter_map(|(at, lead)| lower.get(at + lead.len()..));
+        let number = rest.filter_map(|rest| {
+            let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+            let (number, behind) = rest.split_at_checked(end)?;
+            number.parse().ok().filter(|_| !behind.starts_with(part))
+        });
+        number.collect::<Vec<u32>>()
+    };
+    LEADS.iter().flat_map(|lead| after(lead)).collect()
 }
+
+/// What stands before the number of an error.
+const LEADS: &[&str] =
+    &["error ", "error: ", "error code ", "error code: ", "error=", "failure ", "err=", "code=", "code: ", "returned "];
+
+/// A text of which one of these is a part is about GPUs or their drivers.
+const OURS: &[&str] = &["cuda", "cuinit", "nvidia", "gpu", "driver", "nccl", "cublas", "cudnn", "ptx", "device"];
+/// A text of no more words may be about them without one.
+const SHORT: usize = 3;
+/// Of a longer line only the beginning counts.
+const LONGEST_LINE: usize = 4096;
+/// No more different lines of a log are looked at.
+const MOST_LINES: usize = 50_000;
+/// So many parts at the end of an address may name a page.
+const PARTS: usize = 3;
 
 /// Whether a text has a word that is no part of a longer one.
 fn has_word(text: &str, word: &str) -> bool {
@@ -160,14 +285,13 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// Pages by the lines of logs, of which the longest that fits says most.
-fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
-    let lower = text.to_lowercase();
+fn of_messages(line: &Line<'_>, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let mut fits = Vec::new();
     for row in knowledge.messages() {
-        if !says(row, &lower) {
+        if !says(row, line.lower) {
             continue;
         }
-        let weight = 200 + row.says.iter().map(|part| part.len()).sum::<usize>();
+        let weight = message_weight(row);
         for (at, rule) in row.rules.iter().copied().enumerate() {
             fits.push(Fit { rule, why: told(row), weight: weight - at });
         }
@@ -175,9 +299,14 @@ fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
     fits
 }
 
-/// A line of a log in words.
-fn told(row: &MessageRow) -> String {
-    format!("a log says `{}`", row.says.join(" … "))
+/// How well a text fits a message of which it has all parts.
+fn message_weight(row: &MessageRow) -> usize {
+    200 + row.says.iter().map(|part| part.len()).sum::<usize>()
+}
+
+/// A line of a log in a sentence.
+pub(super) fn told(row: &MessageRow) -> String {
+    format!("This line of a log is known: `{}`.", row.says.join(" … "))
 }
 
 /// Whether a text, in small letters, has the parts of a line in their order.
@@ -193,24 +322,31 @@ fn says(row: &MessageRow, lower: &str) -> bool {
 }
 
 /// Pages by the lines that they quote themselves: behind what the tables say, start-up pages first.
-fn of_pages<'a>(text: &str, book: &'a RuleBook) -> Vec<Fit<'a>> {
-    let lower = text.to_lowercase();
+fn of_pages<'a>(text: &Line<'_>, book: &'a RuleBook) -> Vec<Fit<'a>> {
     let mut fits = Vec::new();
     for page in book.pages() {
-        let quoted = quoted(&page.sections.wrong).filter(|line| quotes(line, &lower));
+        let quoted = quoted(&page.sections.wrong).filter(|line| quotes(line, text));
         let Some(line) = quoted.max_by_key(|line| line.len()) else { continue };
         let startup = matches!(page.kind, Kind::Startup(_));
         let weight = line.len().min(HALF) + if startup { HALF } else { 0 };
-        fits.push(Fit { rule: &page.name, why: format!("a log says `{line}`"), weight });
+        fits.push(Fit { rule: &page.name, why: quoted_words(line), weight });
     }
     fits
 }
+
+/// A line that a page quotes, in a sentence.
+pub(super) fn quoted_words(line: &str) -> String {
+    format!("This line of a log is known: `{}`.", line.trim())
+}
+
+/// The pages of one row differ by less than this in weight.
+const ORDER: usize = 8;
 
 /// The most that the length of a quoted line counts: any row of the tables weighs more.
 const HALF: usize = 49;
 
 /// The lines of the `text` blocks of a section.
-fn quoted(section: &str) -> impl Iterator<Item = &str> {
+pub(super) fn quoted(section: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     section.lines().filter(move |line| {
         let fence = line.strip_prefix("```");
@@ -223,15 +359,15 @@ fn quoted(section: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a text, in small letters, has a quoted line, whatever stands for its numbers and for what it leaves out. A
 /// line of one word has to be one of the text.
-fn quotes(line: &str, lower: &str) -> bool {
+fn quotes(line: &str, text: &Line<'_>) -> bool {
     let line = line.trim().trim_end_matches('.').to_lowercase();
     if !line.contains(' ') {
-        return line.chars().any(char::is_alphabetic) && lower.lines().any(|other| other.trim() == line);
+        return line.chars().any(char::is_alphabetic) && text.lower.lines().any(|other| other.trim() == line);
     }
-    let (line, lower) = (squeezed(&line), squeezed(lower));
+    let line = squeezed(&line);
     let parts = line.split(|sign: char| sign.is_ascii_digit() || sign == '…');
     let mut parts = parts.map(str::trim).filter(|part| part.chars().any(char::is_alphabetic)).peekable();
-    let mut rest = lower.as_str();
+    let mut rest = text.squeezed.as_str();
     parts.peek().is_some()
         && parts.all(|part| {
             let behind = rest.find(part).and_then(|at| rest.get(at + part.len()..));
@@ -241,168 +377,10 @@ fn quotes(line: &str, lower: &str) -> bool {
 }
 
 /// A text with one blank between its words.
-fn squeezed(text: &str) -> String {
+pub(super) fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pages(text: &str) -> Vec<String> {
-        let found = explain(text, RuleBook::built_in(), Knowledge::built_in());
-        found.into_iter().map(|one| one.page.name.clone()).collect()
-    }
-
-    #[test]
-    fn codes_names_and_lines_lead_to_their_pages() {
-        for (text, expected) in [
-            ("804", "compat-not-supported"),
-            ("48", "no-kernel-image"),
-            ("cudaErrorNoKernelImageForDevice", "no-kernel-image"),
-            ("CUDA_ERROR_STUB_LIBRARY", "stub-library"),
-            ("cuda_error_unsupported_ptx_version", "unsupported-ptx"),
-            ("no-gpu", "no-gpu"),
-            ("Wheel-Of-Another-Cuda", "wheel-of-another-cuda"),
-            (
-                "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
-                "refused",
-            ),
-            (
-                "docker: Error response from daemon: ... nvidia-container-cli: device error: 8: unknown device",
-                "refused",
-            ),
-            ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
-            (
-                "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Error 803: system has \
-              unsupported display driver / cuda driver combination",
-                "driver-mismatch",
-            ),
-            ("cuInit failed with error code 34", "stub-library"),
-            ("RuntimeError: Found no NVIDIA driver on your system. Please check", "no-gpu"),
-            (
-                "./app: error while loading shared libraries: libcudart.so.12: cannot open shared object file",
-                "library-missing",
-            ),
-            ("exec /opt/app/app: exec format error", "wrong-platform"),
-            ("OSError: libcublas.so.11: cannot open shared object file: No such file or directory", "library-missing"),
-            (
-                "FAIL : Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open \
-                 shared object file: No such file or directory",
-                "library-missing",
-            ),
-            ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "refused"),
-            (
-                "ERROR: This container was built for NVIDIA Driver Release 450.51 or later, but version 440.33.01 was \
-                 detected and compatibility mode is UNAVAILABLE. [[CUDA Driver UNAVAILABLE (cuInit(0) returned 804)]]",
-                "insufficient-driver",
-            ),
-        ] {
-            assert_eq!(pages(text).first().map(String::as_str), Some(expected), "{text}");
-        }
-        assert_eq!(pages("803"), ["driver-mismatch", "compat-unusable"]);
-    }
-
-    #[test]
-    fn other_texts_lead_nowhere() {
-        for text in [
-            "",
-            "8040",
-            "cuda",
-            "error",
-            "it took 35 seconds",
-            "version 804.1",
-            "xcudaErrorUnknownx",
-            "error 3512",
-            "ModuleNotFoundError: No module named 'torch'",
-            "unsatisfied condition",
-            "no-gpu-at-all",
-        ] {
-            assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
-        }
-        let near = |text| near(text, RuleBook::built_in(), Knowledge::built_in());
-        assert_eq!(near("no-gpus").first().map(String::as_str), Some("no-gpu"));
-        assert_eq!(near("cudaErrorStubLibary").first().map(String::as_str), Some("cudaErrorStubLibrary"));
-        assert!(near("something else entirely, of some length").is_empty());
-    }
-
-    #[test]
-    fn every_line_that_a_page_quotes_leads_to_it() {
-        let mut all = 0;
-        for page in RuleBook::built_in().pages() {
-            for line in quoted(&page.sections.wrong) {
-                all += 1;
-                assert!(pages(line).contains(&page.name), "{}: `{line}` leads to {:?}", page.name, pages(line));
-            }
-        }
-        assert!(all > 50, "{all} lines");
-        // Start-up pages come first, and a line is no quotation of half of another.
-        assert_eq!(pages("CUDA driver version is insufficient for CUDA runtime version")[0], "insufficient-driver");
-        assert_eq!(pages("nvcc fatal : Unsupported gpu architecture 'compute_120'"), ["arch-list-beyond-compiler"]);
-        for text in ["GPU 0", "Unsupported gpu architecture", "AssertionError: x", "Cannot load x", "..."] {
-            assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
-        }
-    }
-
-    #[test]
-    fn an_error_without_a_page_is_known_all_the_same() {
-        let told = |text: &str| errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
-        for (text, expected) in [
-            ("802", &[802][..]),
-            (" cudaErrorSystemNotReady", &[802]),
-            ("46", &[46]),
-            ("RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized", &[802]),
-            ("system not yet initialized", &[802]),
-            ("8020", &[]),
-            ("it took 802 seconds", &[]),
-            ("the system is not yet initialized", &[]),
-            ("", &[]),
-        ] {
-            assert_eq!(told(text), expected, "{text}");
-        }
-        assert!(pages("802").is_empty());
-        assert!(pages("Error 802: system not yet initialized").is_empty());
-    }
-
-    #[test]
-    fn a_line_that_nothing_in_an_image_decides_is_told_all_the_same() {
-        let told = |text: &str| lines(text, Knowledge::built_in()).len();
-        for text in [
-            "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
-            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object",
-            "nvidia-container-cli: initialization error: driver error: driver not loaded",
-        ] {
-            assert_eq!((told(text), pages(text)), (1, Vec::new()), "{text}");
-        }
-        for text in
-            ["could not select a driver", "libnvidia-ml.so.1", "driver not loaded", "with capabilities: [[gpu]]"]
-        {
-            assert_eq!(told(text), 0, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_number_behind_the_words_decides() {
-        let none = "failed call to cuInit: UNKNOWN ERROR (303)";
-        assert_eq!(pages(none), ["no-gpu", "library-missing"]);
-        assert_eq!(pages("CUDA error: unknown error (999)"), ["compat-unusable"]);
-        assert_eq!(pages("CUDA error: unknown error"), ["compat-unusable"]);
-        assert!(pages("unknown error (12)").is_empty());
-    }
-
-    #[test]
-    fn every_page_that_the_tables_name_is_there() {
-        let knowledge = Knowledge::built_in();
-        let named = knowledge
-            .errors()
-            .iter()
-            .flat_map(|row| row.rules)
-            .chain(knowledge.messages().iter().flat_map(|row| row.rules));
-        for rule in named {
-            assert!(RuleBook::built_in().get(rule).is_some(), "{rule}");
-        }
-        for row in knowledge.messages() {
-            assert!(row.rules.is_empty() == row.means.is_some(), "{:?}: pages, or what it means", row.says);
-        }
-    }
-}
+#[path = "explain_tests.rs"]
+mod tests;

@@ -18,6 +18,7 @@ mod page;
 #[cfg(test)]
 mod page_tests;
 mod parser;
+mod partial;
 mod pattern;
 mod problem;
 mod template;
@@ -26,6 +27,7 @@ mod vocabulary;
 mod words;
 
 pub use self::book::RuleBook;
+pub use self::book::is_page;
 pub use self::docs::rule_table;
 pub use self::docs::vocabulary_tables;
 pub use self::docs::web_book;
@@ -34,10 +36,12 @@ pub use self::example::ExampleInput;
 pub use self::example::Expectation;
 pub use self::example::Level;
 pub use self::explain::Match;
+pub use self::explain::deciding;
 pub use self::explain::errors;
 pub use self::explain::explain;
 pub use self::explain::lines;
 pub use self::explain::near;
+pub use self::explain::verdict_word;
 pub use self::expr::Condition;
 pub use self::expr::Misfit;
 pub use self::functions::Function;

@@ -92,7 +92,7 @@ pub fn changed(
         told.push(format!("with a new pool `{name}`"));
     }
     let text = SourceText::new(fleet.name.clone(), text);
-    for check in [fleet::check_modes, fleet::check_mig, fleet::check_width] {
+    for check in [fleet::check_versions, fleet::check_modes, fleet::check_mig, fleet::check_width] {
         let checked = check(&new, &text, knowledge);
         checked.map_err(|errors| said(&errors))?;
     }

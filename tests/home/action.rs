@@ -184,7 +184,8 @@ const FURTHER: &str = "--persona=pedantic\n--no-config\n--pool=new\n  --pool\n o
 
 /// Whether options take a value, by their long names, as a command helps with them.
 fn options(command: &str) -> BTreeMap<String, bool> {
-    let help = std::process::Command::new(assert_cmd::cargo::cargo_bin!("imagelint")).args([command, "-h"]).output();
+    let help =
+        std::process::Command::new(assert_cmd::cargo::cargo_bin!("imagelint")).args([command, "--help"]).output();
     let help = String::from_utf8(help.expect("help").stdout).expect("UTF-8");
     // What an option is for stands further in.
     let options = help.lines().filter(|line| !line.starts_with("         "));

@@ -150,7 +150,7 @@ fn a_mistake_says_what_to_do_next() {
         (&["explain", "no such thing at all"], "imagelint "),
         (&["lock", "empty"], "nothing"),
         (&["check", "Dokerfile"], "did you mean `Dockerfile`?"),
-        (&["check", "zzz"], "a folder, or no name at all"),
+        (&["check", "zzz"], "zzz: not found; pass a Dockerfile or a directory"),
         (&["check", "--target", "x", "Dockerfile"], "no stage `x`; none has a name"),
         (&["check", "--target", "biuld", "staged/Dockerfile"], "it has build, ship"),
         (&["check", "--fleet", "zzz.toml"], "imagelint fleet import"),
@@ -169,6 +169,67 @@ fn a_mistake_says_what_to_do_next() {
         let said = out(&done) + &err(&done);
         assert!(said.contains(help), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_mistyped_value_suggests_the_one_that_was_meant() {
+    let place = Place::new();
+    let fleet = |line: &str| place.file("typo.toml", &format!("[[pool]]\nname = \"a\"\ngpu = \"A100\"\n{line}\n"));
+    for (line, help) in [
+        ("driver = \"12.4\"", "is this `driver_cuda`?"),
+        ("driver = \"53\"", "did you mean `530` or `535`?"),
+        ("driver = \"R535\"", "did you mean `535`?"),
+        ("driver_cuda = \"550\"", "is this `driver`?"),
+        ("toolkit = \"v1.17.8\"", "did you mean `1.17.8`?"),
+        ("launch = \"k8s\"", "did you mean `kubernetes`?"),
+        ("launch = \"docker\"", "did you mean `docker-gpus` or `docker-cdi`?"),
+        ("platform = \"aarch64\"", "did you mean `linux/arm64`?"),
+        ("mode = \"legcy\"", "did you mean `legacy`?"),
+    ] {
+        fleet(line);
+        let done = place.run(&["check", "--fleet", "typo.toml"]);
+        assert!(code(&done) == 2 && err(&done).contains(help) && err(&done).contains("typo.toml:4:"), "{}", err(&done));
+    }
+    fleet("driver = \"999.10\"");
+    assert_eq!(code(&place.run(&["check", "--fleet", "typo.toml"])), 0, "newer than the database: unknown");
+    fleet("driver = \"550.54.15\"");
+    for (arguments, help) in [
+        (&["fleet", "what-if", "Dockerfile", "--fleet", "typo.toml", "--set", "a.driver=12.4"][..], "`driver_cuda`"),
+        (&["check", "--persona", "strict"], "did you mean `pedantic`?"),
+        (&["check", "--format", "md"], "did you mean `markdown`?"),
+        (&["check", "--fail-on", "fatal"], "'error'"),
+        (&["check", "--color", "off"], "'never'"),
+        (&["check", "nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04"], "for an image: imagelint scan nvcr.io/"),
+        (&["scan", "./Dockerfile"], "use: imagelint check ./Dockerfile"),
+        (&["scan", "."], "use: imagelint check ."),
+        (&["rules", "lst"], "'list'"),
+    ] {
+        let done = place.run(arguments);
+        assert!(code(&done) > 1 && (out(&done) + &err(&done)).contains(help), "{arguments:?}: {}", err(&done));
+    }
+}
+
+#[test]
+fn the_short_help_of_check_fits_two_screens_and_has_headings() {
+    let place = Place::new();
+    for command in ["check", "scan"] {
+        let short = out(&place.run(&[command, "-h"]));
+        assert!(short.lines().count() <= 48, "{command}: {}\n{short}", short.lines().count());
+        assert!(short.lines().all(|line| line.chars().count() <= 80), "{short}");
+        for heading in ["Input:", "Fleet:", "Output:", "Registry:"] {
+            assert!(short.lines().any(|line| line == heading), "{command} {heading} {short}");
+        }
+    }
+    assert!(out(&place.run(&["check", "-h"])).contains("\nFixes:\n"));
+}
+
+#[test]
+fn flags_stand_before_or_after_the_command() {
+    let place = Place::new();
+    let after = place.run(&["check", "--color", "never", "--format", "concise", "Dockerfile"]);
+    let before = place.run(&["--color", "never", "--format", "concise", "check", "Dockerfile"]);
+    assert_eq!((code(&before), out(&before)), (code(&after), out(&after)));
+    assert_eq!(code(&place.run(&["--format", "json", "rules", "list"])), 0);
 }
 
 #[test]

@@ -7,22 +7,26 @@ use crate::cli::args::values::host;
 /// How registries are spoken to.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct AccessArgs {
-    /// User name for one registry: that of `--registry`, else the one that the images on the command line are in.
+    /// Log in to one registry as NAME
     ///
-    /// Stored credentials are used where not given.
-    #[arg(long, value_name = "NAME", requires = "password_stdin")]
+    /// Without it, imagelint uses stored credentials. The registry is that of --registry, else that of the images on the
+    /// command line.
+    #[arg(long, value_name = "NAME", requires = "password_stdin", help_heading = "Registry")]
     pub(crate) username: Option<String>,
-    /// Read the password of that user from standard input.
-    #[arg(long, requires = "username")]
+    /// Read the password from standard input
+    #[arg(long, requires = "username", help_heading = "Registry")]
     pub(crate) password_stdin: bool,
-    /// Registry (host and port) that alone sees that user's password; needed where only files name the images, such as
-    /// the FROM of a Dockerfile.
-    #[arg(long, value_name = "HOST", requires = "username", value_parser = host)]
+    /// Send the password to HOST only
+    ///
+    /// Required if only files name the images, as FROM does in a Dockerfile.
+    #[arg(long, value_name = "HOST", requires = "username", value_parser = host, help_heading = "Registry", hide_short_help = true)]
     pub(crate) registry: Option<String>,
-    /// File of certificates (PEM) to trust beside those of the system.
-    #[arg(long, value_name = "FILE")]
+    /// Trust the certificates (PEM) in FILE, too
+    #[arg(long, value_name = "FILE", help_heading = "Registry", hide_short_help = true)]
     pub(crate) cacert: Vec<PathBuf>,
-    /// Registry (host and port) to speak to in plain HTTP; those of this machine need no such word.
-    #[arg(long, value_name = "HOST")]
+    /// Use plain HTTP for HOST
+    ///
+    /// HOST is a host with an optional port. The local machine needs no flag.
+    #[arg(long, value_name = "HOST", help_heading = "Registry", hide_short_help = true)]
     pub(crate) plain_http: Vec<String>,
 }

@@ -28,34 +28,40 @@ pub(crate) enum DifferenceFormat {
 /// What to judge against, and how to tell it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct AgainstArgs {
-    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in the first input's folder or
-    /// above it, up to the repository root.
-    #[arg(long, value_name = "FILE")]
+    /// Read the fleet from FILE [nearest fleet.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in the directory of the
+    /// first input or above, up to the repository root, else the built-in fleet.
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     pub(crate) fleet: Option<PathBuf>,
-    /// Judge for these pools only.
-    #[arg(long = "pool", value_name = "NAME")]
+    /// Check this pool only (repeatable)
+    #[arg(long = "pool", value_name = "NAME", help_heading = "Fleet")]
     pub(crate) pools: Vec<String>,
-    /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Assume images were built on DATE (YYYY-MM-DD)
+    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
-    /// How to tell it.
-    #[arg(long, value_enum, default_value_t = DifferenceFormat::Human)]
+    /// Set the output format
+    #[arg(long, value_enum, default_value_t = DifferenceFormat::Human, help_heading = "Output")]
     pub(crate) format: DifferenceFormat,
-    /// Exit with 1 at new findings of this severity and above, `error` where nothing is said; `undetermined` also where
-    /// something can newly not be told.
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    /// Exit with 1 at new findings of this severity [error]
+    ///
+    /// LEVEL is error, warning, note, undetermined or never. `undetermined` also fails on newly unknown verdicts.
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Output", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
-    /// Colour in the output.
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    /// Use color: auto, always, never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
-    /// How many images are worked on at once; as many as there are processors where not given.
-    #[arg(short, long, value_name = "N")]
+    /// Set the number of workers [number of CPUs]
+    #[arg(short, long, value_name = "N", hide_short_help = true)]
     pub(crate) jobs: Option<std::num::NonZero<usize>>,
-    /// Settings file for all inputs; else those that lie beside or above each input.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    /// Read settings from FILE [nearest imagelint.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_CONFIG`, else imagelint.toml or .imagelint.toml next to each
+    /// input or above, up to the repository root, else the user's own.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config", help_heading = "Settings")]
     pub(crate) config: Option<PathBuf>,
-    /// Read no settings at all.
-    #[arg(long)]
+    /// Ignore all settings files
+    #[arg(long, help_heading = "Settings", hide_short_help = true)]
     pub(crate) no_config: bool,
 }
 

@@ -10,27 +10,27 @@ use crate::cli::args::values::platform;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_field_names, reason = "a build argument is called that")]
 pub(crate) struct BuildArgs {
-    /// Value of a build argument, as given to the build.
-    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg)]
+    /// Set a build argument
+    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg, help_heading = "Input")]
     pub(crate) build_args: Vec<(String, String)>,
-    /// Stage that ships; the last one where not given.
-    #[arg(long, value_name = "STAGE")]
+    /// Set the stage to check [last stage]
+    #[arg(long, value_name = "STAGE", help_heading = "Input")]
     pub(crate) target: Option<String>,
-    /// Folder of the build context; the Dockerfile's own where not given.
-    #[arg(long, value_name = "DIR")]
+    /// Set the build context [directory of the Dockerfile]
+    #[arg(long, value_name = "DIR", help_heading = "Input", hide_short_help = true)]
     pub(crate) context: Option<PathBuf>,
-    /// Ask registries for the configurations of base images again, and keep none of them.
+    /// Read base image configurations again, without the cache
     ///
-    /// Else those read before are taken from the user's cache, by digest; which digest a tag has is always asked.
-    #[arg(long)]
+    /// Otherwise imagelint reuses configurations by digest. It always resolves tags again.
+    #[arg(long, help_heading = "Registry", hide_short_help = true)]
     pub(crate) no_cache: bool,
 }
 
 /// How Dockerfiles are read that are not judged for their own sake alone: what their bases are asked, and how they are built.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadingArgs {
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
+    /// Read base image configurations from registries
+    #[arg(long, help_heading = "Registry")]
     pub(crate) pull: bool,
     #[command(flatten)]
     pub(crate) access: AccessArgs,
@@ -41,10 +41,10 @@ pub(crate) struct ReadingArgs {
 /// What a build is told beside its arguments.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct BuildSet {
-    /// Platforms that the image is built for; that of each pool where not given.
-    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    /// Set the build platforms [platform of each pool]
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform, help_heading = "Input")]
     pub(crate) platforms: Vec<String>,
-    /// Judge each stage that no other stage needs, not the last one alone.
-    #[arg(long, conflicts_with = "target")]
+    /// Check every final stage, not only the last
+    #[arg(long, conflicts_with = "target", help_heading = "Input", hide_short_help = true)]
     pub(crate) all_targets: bool,
 }

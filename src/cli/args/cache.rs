@@ -5,7 +5,7 @@ use clap::ValueEnum;
 /// What `cache` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CacheArgs {
-    /// What to do with it.
+    /// Show the size, or remove everything
     #[arg(value_enum)]
     pub(crate) action: CacheDo,
 }

@@ -14,44 +14,49 @@ use crate::cli::args::values::bytes;
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile or a report on standard input.
+    /// Dockerfiles, descriptions, reports or directories; - is standard input [.]
     ///
-    /// For a list of packages, a lock of them or a script, the Dockerfiles of the repository that read it are judged.
+    /// An image description is a *.image.toml file. A saved report is JSON.
     ///
-    /// The current folder where no path and no file of builds is given.
-    #[arg(value_name = "PATH")]
+    /// For a package list, a lock file or a script, imagelint checks the Dockerfiles that read it.
+    #[arg(value_name = "PATH", help_heading = "Input")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Judge the targets of a bake file (docker-bake.hcl or JSON), each as a build of its own.
+    /// Check the targets of a Bake file
     ///
-    /// Several files make one definition, and paths in them are seen from the current folder, as Bake has it.
-    #[arg(long, value_name = "FILE")]
+    /// Each target is one build. Several files make one definition; paths are relative to the current directory, as in
+    /// Bake.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) bake: Vec<PathBuf>,
-    /// Judge the services of a compose file that are built, each as a build of its own.
-    #[arg(long, value_name = "FILE")]
+    /// Check the built services of a compose file
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) compose: Vec<PathBuf>,
-    /// Name of the Dockerfile on standard input, for the report, the fleet's patterns and what lies beside it.
-    #[arg(long, value_name = "PATH")]
+    /// Name the Dockerfile on standard input
+    #[arg(long, value_name = "PATH", help_heading = "Input", hide_short_help = true)]
     pub(crate) stdin_filename: Option<PathBuf>,
-    /// List the files instead, each with what in it concerns a GPU or why nothing does.
-    #[arg(long)]
+    /// List the files and their GPU content
+    #[arg(long, help_heading = "Input")]
     pub(crate) show_files: bool,
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
+    /// Read base image configurations from registries
+    #[arg(long, help_heading = "Registry")]
     pub(crate) pull: bool,
-    /// Judge what this image holds, which was built from the Dockerfile, and tell it at the Dockerfile's lines; for
-    /// several Dockerfiles once for each, in their order.
+    /// Check the image built from the Dockerfile
     ///
-    /// An image is named as `scan` takes it: registry/repo:tag, oci:DIR, docker-archive:FILE, docker-daemon:NAME, ...
-    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["show_files", "all_targets"])]
+    /// Findings point to the lines of the Dockerfile. For several Dockerfiles, repeat the flag in their order.
+    ///
+    /// Images are named as in `scan`: registry/repo:tag, oci:DIR, docker-archive:FILE, docker-daemon:NAME.
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["show_files", "all_targets"], help_heading = "Input")]
     pub(crate) built: Vec<String>,
-    /// How deep to look into those images: `config`, `sbom` or `layers`.
-    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", requires = "built")]
+    /// Inspect config, sbom or layers
+    ///
+    /// `config` reads the manifest and the configuration. `sbom` adds the package list of the image. `layers` reads every
+    /// file.
+    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", requires = "built", help_heading = "Input", hide_possible_values = true, hide_short_help = true)]
     pub(crate) depth: Deep,
-    /// Leave out layers of those images of more packed bytes than this, and say so.
-    #[arg(long, value_name = "N", value_parser = bytes, requires = "built")]
+    /// Skip layers larger than N packed bytes
+    #[arg(long, value_name = "N", value_parser = bytes, requires = "built", help_heading = "Input", hide_short_help = true)]
     pub(crate) max_layer_bytes: Option<u64>,
-    /// How to tell progress of those images on standard error: bars on a terminal and nothing elsewhere, unless said.
-    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW", requires = "built")]
+    /// Show progress: auto, bar, plain or none
+    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW", requires = "built", help_heading = "Output", hide_short_help = true)]
     pub(crate) progress: Tell,
     #[command(flatten)]
     pub(crate) access: AccessArgs,

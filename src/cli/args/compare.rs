@@ -7,14 +7,18 @@ use crate::cli::args::builds::ReadingArgs;
 /// What `compare` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// What was and what is: each a Dockerfile, an image description, a saved report, a folder of such, an image as
-    /// `scan` takes it, or a file of a git revision (REV:PATH). With --git: files or folders of the repository.
+    /// Old and new input
+    ///
+    /// Each is a Dockerfile, an image description, a saved report, a directory, an image as in `scan`, or a file of a git
+    /// revision (REV:PATH). With --git: files or directories of the repository.
     #[arg(value_name = "INPUT", required_unless_present = "git")]
     pub(crate) inputs: Vec<String>,
-    /// Compare two revisions: A..B, A...B for what B changed since it left A, or A for A and the files as they are now.
+    /// Compare two git revisions, such as main...HEAD
     ///
-    /// Files are read with the git of the search path; nothing of the repository's own configuration is run.
-    #[arg(long, value_name = "REVISIONS")]
+    /// A..B compares A with B. A...B compares the merge base with B. A compares A with the working tree.
+    ///
+    /// imagelint reads the files with git and runs nothing from the configuration of the repository.
+    #[arg(long, value_name = "REVISIONS", help_heading = "Input")]
     pub(crate) git: Option<String>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,

@@ -5,32 +5,37 @@ use std::path::PathBuf;
 /// Which settings hold, and which findings are known.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// Settings file for all inputs; else `IMAGELINT_CONFIG`, else imagelint.toml (or .imagelint.toml) beside each input or
-    /// above it, up to the repository root, else the user's own.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    /// Read settings from FILE [nearest imagelint.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_CONFIG`, else imagelint.toml or .imagelint.toml next to each
+    /// input or above, up to the repository root, else the user's own.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config", help_heading = "Settings")]
     pub(crate) config: Option<PathBuf>,
-    /// Read no settings at all.
-    #[arg(long)]
+    /// Ignore all settings files
+    #[arg(long, help_heading = "Settings", hide_short_help = true)]
     pub(crate) no_config: bool,
-    /// Print the settings that hold for the inputs instead, each with where it is said.
-    #[arg(long)]
+    /// Print the effective settings and their source
+    #[arg(long, help_heading = "Settings", hide_short_help = true)]
     pub(crate) show_settings: bool,
-    /// Tell only findings that are not written down in this file.
-    #[arg(long, value_name = "FILE")]
+    /// Report findings missing from this baseline only
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write all findings down in a file for `--baseline`, and tell none.
-    #[arg(long, value_name = "FILE")]
+    /// Write all findings to a baseline
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub(crate) write_baseline: Option<PathBuf>,
 }
 
 /// Which settings hold, where no findings are told.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct SettingsArgs {
-    /// Settings file for the input; else as for `check`.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    /// Read settings from FILE [nearest imagelint.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_CONFIG`, else imagelint.toml or .imagelint.toml next to each
+    /// input or above, up to the repository root, else the user's own.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config", help_heading = "Settings")]
     config: Option<PathBuf>,
-    /// Read no settings at all.
-    #[arg(long)]
+    /// Ignore all settings files
+    #[arg(long, help_heading = "Settings", hide_short_help = true)]
     no_config: bool,
 }
 

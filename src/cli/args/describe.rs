@@ -12,14 +12,14 @@ use crate::cli::args::values::platform;
 /// What `describe` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DescribeArgs {
-    /// A Dockerfile, an image description, a saved report, or an image as `scan` takes it.
+    /// Dockerfile, image description, saved report or image
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
-    /// Platform to describe it for.
+    /// Select the platform
     #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
     pub(crate) platform: String,
-    /// Take images as they were built on this day (YYYY-MM-DD): the description says it.
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Assume images were built on DATE (YYYY-MM-DD)
+    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -30,20 +30,20 @@ pub(crate) struct DescribeArgs {
 /// What `needs` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NeedsArgs {
-    /// A Dockerfile, an image description, a saved report, or an image as `scan` takes it.
+    /// Dockerfile, image description, saved report or image
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
-    /// Platform to ask for.
+    /// Select the platform
     #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
     pub(crate) platform: String,
-    /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Assume images were built on DATE (YYYY-MM-DD)
+    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
-    /// How to tell it.
+    /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
-    /// Colour in the output.
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    /// Use color: auto, always, never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,

@@ -6,19 +6,23 @@ use crate::cure::Safety;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct FixArgs {
-    /// Write the smallest safe changes that make images start into their files, then check again.
+    /// Write safe fixes, then check again
     ///
-    /// A change is tried on every pool before it is written, and no other instruction of the file changes.
-    #[arg(long)]
+    /// imagelint tries each fix on every pool before it writes the file. Other instructions do not change.
+    #[arg(long, help_heading = "Fixes")]
     pub(crate) fix: bool,
-    /// With --fix and --diff: also changes of versions that the program meets, and of checks.
-    #[arg(long)]
+    /// Allow unsafe fixes, such as other versions
+    ///
+    /// For use with --fix and --diff.
+    #[arg(long, help_heading = "Fixes")]
     pub(crate) unsafe_fixes: bool,
-    /// With --fix: print the changes as a patch instead.
-    #[arg(long, requires = "fix")]
+    /// Print the patch instead of writing files
+    ///
+    /// For use with --fix.
+    #[arg(long, requires = "fix", help_heading = "Fixes", hide_short_help = true)]
     pub(crate) dry_run: bool,
-    /// Print the changes that --fix would write as a patch, and write nothing.
-    #[arg(long)]
+    /// Print fixes as a patch, write nothing
+    #[arg(long, help_heading = "Fixes")]
     pub(crate) diff: bool,
 }
 

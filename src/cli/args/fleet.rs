@@ -20,23 +20,23 @@ pub(crate) struct FleetArgs {
 /// What can be done with a fleet.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetDo {
-    /// Print the Kubernetes node affinity of exactly the nodes on which an input starts.
+    /// Print the Kubernetes node affinity of the nodes that start an input.
     ///
     /// Example: imagelint fleet affinity Dockerfile --against nodes.json
     Affinity(FleetAffinityArgs),
-    /// Say whether a fleet file can be read and what each open field costs, or what has changed since it was written.
+    /// Check a fleet file, or compare it with the nodes.
     ///
     /// Example: imagelint fleet check fleet.toml --against nodes.json
     Check(FleetCheckArgs),
-    /// Print a fleet file of what exists: nodes of a cluster, output of nvidia-smi, machine types, a list of targets.
+    /// Create a fleet file from a cluster, nvidia-smi or machine types.
     ///
     /// Example: kubectl get nodes -o json | imagelint fleet import - > fleet.toml
     Import(FleetImportArgs),
-    /// Print the pools with all that follows from what they declare, each with the row that tells it.
+    /// Show the pools and what imagelint derives for them.
     ///
     /// Example: imagelint fleet show
     Show(FleetShowArgs),
-    /// Say what becomes of images if the fleet were another: other drivers, new pools, pools that go.
+    /// Predict the effect of fleet changes, such as a new driver.
     ///
     /// Example: imagelint fleet what-if report.json --set t4.driver=550.54.15 --add 'b200: gpu=B200, driver=580.95.05'
     WhatIf(WhatIfArgs),
@@ -45,8 +45,10 @@ pub(crate) enum FleetDo {
 /// Which fleet file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetFileArgs {
-    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in this folder or above it, up to
-    /// the repository root.
+    /// Fleet file to read [nearest fleet.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in this directory or above,
+    /// up to the repository root.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -56,10 +58,12 @@ pub(crate) struct FleetFileArgs {
 pub(crate) struct FleetCheckArgs {
     #[command(flatten)]
     pub(crate) fleet: FleetFileArgs,
-    /// Compare with what exists, in a form that `fleet import` reads; exit with 1 where they differ.
+    /// Compare with SOURCE; exit with 1 if they differ
+    ///
+    /// SOURCE has a form that `fleet import` reads.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) against: Vec<PathBuf>,
-    /// How to tell it.
+    /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 }
@@ -69,7 +73,7 @@ pub(crate) struct FleetCheckArgs {
 pub(crate) struct FleetShowArgs {
     #[command(flatten)]
     pub(crate) fleet: FleetFileArgs,
-    /// How to tell it.
+    /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 }
@@ -77,15 +81,16 @@ pub(crate) struct FleetShowArgs {
 /// What `fleet import` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetImportArgs {
-    /// `kubectl get nodes -o json` (or yaml), `nvidia-smi -q -x`, `nvidia-smi
-    /// --query-gpu=name,driver_version,compute_cap --format=csv`, `.skylos/gpu-targets.yml`, or - for any of them on standard
-    /// input. A file of nvidia-smi is one machine.
+    /// Output of kubectl or nvidia-smi; - is standard input
+    ///
+    /// `kubectl get nodes -o json` (or yaml), `nvidia-smi -q -x`, `nvidia-smi --query-gpu=name,driver_version,compute_cap
+    /// --format=csv`, or `.skylos/gpu-targets.yml`. A file of nvidia-smi is one machine.
     #[arg(value_name = "SOURCE", required_unless_present = "instances")]
     pub(crate) sources: Vec<PathBuf>,
-    /// Machine type of a cloud, with how many there are: p5.48xlarge or p5.48xlarge=4.
+    /// Add a cloud machine type, such as p5.48xlarge=4
     #[arg(long = "instance", value_name = "TYPE[=NODES]")]
     pub(crate) instances: Vec<String>,
-    /// Write the names of the machines into comments.
+    /// Write machine names as comments
     #[arg(long)]
     pub(crate) with_names: bool,
 }
@@ -93,15 +98,18 @@ pub(crate) struct FleetImportArgs {
 /// What `fleet affinity` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetAffinityArgs {
-    /// A Dockerfile, an image description, a saved report, or an image as `scan` takes it.
+    /// Dockerfile, image description, saved report or image
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
-    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in this folder or above it, up to
-    /// the repository root.
-    #[arg(long, value_name = "FILE")]
+    /// Read the fleet from FILE [nearest fleet.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in the directory of the
+    /// first input or above, up to the repository root, else the built-in fleet.
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     pub(crate) fleet: Option<PathBuf>,
-    /// Select among the nodes of `kubectl get nodes -o json` (or yaml), each with what its pool of the fleet declares beside;
-    /// else among the pools of the fleet, by their `labels`.
+    /// Select among these nodes [pools of the fleet]
+    ///
+    /// NODES is the output of `kubectl get nodes -o json` (or yaml). Without it, imagelint selects pools by `labels`.
     #[arg(long, value_name = "NODES")]
     pub(crate) against: Option<PathBuf>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 /// What `completions` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell.
+    /// Shell to complete for
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: Shell,
 }
@@ -15,7 +15,9 @@ pub(crate) struct CompletionsArgs {
 /// What `man` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// Folder for the pages; files of the same names are replaced.
+    /// Directory for the manual pages
+    ///
+    /// imagelint replaces files of the same names.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

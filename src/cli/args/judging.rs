@@ -17,69 +17,82 @@ use crate::rules::Persona;
 /// What the exit code hangs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ExitArgs {
-    /// Exit with 1 at findings of this severity and above, `error` where nothing is said; `undetermined` also where
-    /// something cannot be told.
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) fail_on: Option<FailOn>,
-    /// Exit with 0 whatever is found; the same as `--fail-on never`.
-    #[arg(long, num_args = 0, default_missing_value = "never", value_enum, conflicts_with = "fail_on")]
-    pub(crate) exit_zero: Option<FailOn>,
-    /// Exit by what was found even where an input could not be read, which is told all the same and else exits with 2.
+    /// Exit with 1 from this severity up [error]
     ///
-    /// Where no input at all could be read the exit code is 3.
-    #[arg(long)]
+    /// LEVEL is error, warning, note, undetermined or never. `undetermined` also fails on unknown verdicts.
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Output", hide_possible_values = true)]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Exit with 0 in spite of findings
+    ///
+    /// The same as `--fail-on never`.
+    #[arg(
+        long,
+        num_args = 0,
+        default_missing_value = "never",
+        value_enum,
+        conflicts_with = "fail_on",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    pub(crate) exit_zero: Option<FailOn>,
+    /// Ignore unreadable inputs in the exit code
+    ///
+    /// imagelint reports them anyway; without the flag it exits with 2. If no input is readable, it exits with 3.
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) allow_incomplete: bool,
 }
 
 /// What to judge against, and how to tell it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct JudgingArgs {
-    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in the first input's folder or
-    /// above it, up to the repository root.
-    #[arg(long, value_name = "FILE")]
+    /// Read the fleet from FILE [nearest fleet.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in the directory of the
+    /// first input or above, up to the repository root, else the built-in fleet.
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     pub(crate) fleet: Option<PathBuf>,
-    /// Judge for these pools only.
-    #[arg(long = "pool", value_name = "NAME")]
+    /// Check this pool only (repeatable)
+    #[arg(long = "pool", value_name = "NAME", help_heading = "Fleet")]
     pub(crate) pools: Vec<String>,
-    /// Folder with rule pages of your own.
-    #[arg(long, value_name = "DIR")]
+    /// Add the rule pages in DIR
+    #[arg(long, value_name = "DIR", help_heading = "Fleet", hide_short_help = true)]
     pub(crate) rules: Vec<PathBuf>,
-    /// Let rules speak that are not stable yet.
-    #[arg(long)]
+    /// Enable preview rules
+    #[arg(long, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) preview: bool,
-    /// Whose rules speak: regular (where nothing is said), pedantic, auditor.
-    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true)]
+    /// Enable pedantic or auditor rules, too [regular]
+    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true, help_heading = "Fleet")]
     pub(crate) persona: Option<Persona>,
-    /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Assume images were built on DATE (YYYY-MM-DD)
+    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
-    /// How to tell it, on standard output or in a file; may be given several times.
+    /// Write the report in this format [human]
     ///
-    /// One of human, concise, json, ndjson, sarif, github, gitlab, rdjsonl, checkstyle, junit, markdown, summary,
-    /// html. One report alone goes to standard output: human, where every other one goes to a file.
-    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = formats(), hide_possible_values = true)]
+    /// Repeat the flag for several reports. NAME is one of human, concise, json, ndjson, sarif, github, gitlab, rdjsonl,
+    /// checkstyle, junit, markdown, summary, html. With =FILE, the report is written to that file.
+    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = formats(), hide_possible_values = true, help_heading = "Output")]
     pub(crate) formats: Vec<Wanted>,
-    /// Name of this run for code scanning: SARIF calls it `imagelint/NAME/`; `check` or `scan` where not given.
+    /// Name this run in SARIF [check or scan]
     ///
-    /// Runs of one repository that are uploaded for the same commit, such as those for two fleets, need one each.
-    #[arg(long, value_name = "NAME", value_parser = category)]
+    /// SARIF contains it as `imagelint/NAME/`. Give each run of one commit its own name, such as one for each fleet.
+    #[arg(long, value_name = "NAME", value_parser = category, help_heading = "Output", hide_short_help = true)]
     pub(crate) category: Option<String>,
-    /// Print the chain of steps behind each verdict, for one pool or all.
-    #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
+    /// Explain each verdict, or those of one pool
+    #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "", help_heading = "Output")]
     pub(crate) why: Option<String>,
     #[command(flatten)]
     pub(crate) exit: ExitArgs,
-    /// Look for changes that make failing images start, and tell them with each error.
-    #[arg(long)]
+    /// Search for fixes and show them
+    #[arg(long, help_heading = "Fixes")]
     pub(crate) show_fixes: bool,
-    /// Colour in the output.
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    /// Use color: auto, always, never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
-    /// How many files are worked on, and changes tried, at once; as many as there are processors where not given.
-    #[arg(short, long, value_name = "N")]
+    /// Set the number of workers [number of CPUs]
+    #[arg(short, long, value_name = "N", hide_short_help = true)]
     pub(crate) jobs: Option<std::num::NonZero<usize>>,
-    /// Tell also what was found to have no GPU content.
-    #[arg(short, long)]
+    /// List files without GPU content, too
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,

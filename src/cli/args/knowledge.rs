@@ -5,13 +5,13 @@ use crate::cli::args::formats::Format;
 /// What `knowledge` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KnowledgeArgs {
-    /// Kind of thing: gpu, driver, cuda, torch, base, toolkit, error, framework, requirement, table.
+    /// Kind: gpu, driver, cuda, torch, base, toolkit, error, framework, requirement, table
     #[arg(value_name = "KIND")]
     pub(crate) subject: Option<String>,
-    /// Its name or version.
+    /// Name or version
     #[arg(value_name = "KEY")]
     pub(crate) key: Vec<String>,
-    /// How to tell it.
+    /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 }

@@ -10,25 +10,31 @@ use crate::cli::args::values::platform;
 /// What `lock` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LockArgs {
-    /// Dockerfiles or folders; the current folder where none is given.
+    /// Dockerfiles or directories [.]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Lock the bases of the targets of a bake file too.
+    /// Check the targets of a Bake file
+    ///
+    /// Each target is one build. Several files make one definition; paths are relative to the current directory, as in
+    /// Bake.
     #[arg(long, value_name = "FILE")]
     pub(crate) bake: Vec<PathBuf>,
-    /// Lock the bases of the services of a compose file too.
+    /// Lock the bases of a compose file, too
     #[arg(long, value_name = "FILE")]
     pub(crate) compose: Vec<PathBuf>,
-    /// The lock file; else imagelint.lock where there is one, beside the fleet file, or at the repository's root.
+    /// Write this lock file [imagelint.lock]
+    ///
+    /// Without it, imagelint writes an existing imagelint.lock, else one next to the fleet file or at the repository
+    /// root.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write nothing; exit with 1 where a base moved or is not locked.
+    /// Write nothing; exit with 1 if a lock is outdated
     #[arg(long)]
     pub(crate) check: bool,
-    /// Platforms to lock bases for; linux/amd64 and linux/arm64 where not given.
+    /// Lock these platforms [linux/amd64, linux/arm64]
     #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
     pub(crate) platforms: Vec<String>,
-    /// Lock for each stage that no other stage needs, not the last one alone.
+    /// Lock the bases of every final stage
     #[arg(long, conflicts_with = "target")]
     pub(crate) all_targets: bool,
     #[command(flatten)]

@@ -19,50 +19,55 @@ use crate::rules::Persona;
 /// What `lsp` takes: what `check` does, but for files, formats and all that is told at the end of a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LspArgs {
-    /// Speak over standard input and output, as is done anyway: many editors say it.
+    /// Use standard input and output (the default)
     #[arg(long)]
     pub(crate) stdio: bool,
-    /// Value of a build argument, as given to the build.
-    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg)]
+    /// Set a build argument
+    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg, help_heading = "Input")]
     build_args: Vec<(String, String)>,
-    /// Stage that ships; the last one where not given.
-    #[arg(long, value_name = "STAGE")]
+    /// Set the stage to check [last stage]
+    #[arg(long, value_name = "STAGE", help_heading = "Input")]
     target: Option<String>,
-    /// Folder of the build context; the Dockerfile's own where not given.
-    #[arg(long, value_name = "DIR")]
+    /// Set the build context [directory of the Dockerfile]
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
     context: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) set: BuildSet,
-    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in the document's folder or above
-    /// it, up to the repository root.
-    #[arg(long, value_name = "FILE")]
+    /// Read the fleet from FILE [nearest fleet.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in the directory of the
+    /// first input or above, up to the repository root, else the built-in fleet.
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     fleet: Option<PathBuf>,
-    /// Judge for these pools only.
-    #[arg(long = "pool", value_name = "NAME")]
+    /// Check this pool only (repeatable)
+    #[arg(long = "pool", value_name = "NAME", help_heading = "Fleet")]
     pools: Vec<String>,
-    /// Folder with rule pages of your own.
-    #[arg(long, value_name = "DIR")]
+    /// Add the rule pages in DIR
+    #[arg(long, value_name = "DIR", help_heading = "Fleet")]
     rules: Vec<PathBuf>,
-    /// Let rules speak that are not stable yet.
-    #[arg(long)]
+    /// Enable preview rules
+    #[arg(long, help_heading = "Fleet")]
     preview: bool,
-    /// Whose rules speak: regular (where nothing is said), pedantic, auditor.
-    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true)]
+    /// Enable pedantic or auditor rules, too [regular]
+    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true, help_heading = "Fleet")]
     persona: Option<Persona>,
-    /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Assume images were built on DATE (YYYY-MM-DD)
+    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet")]
     as_of: Option<Date>,
-    /// How many files are worked on at once; as many as there are processors where not given.
+    /// Set the number of workers [number of CPUs]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
-    /// Settings file for all documents; else those that lie beside or above each.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    /// Read settings from FILE [nearest imagelint.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_CONFIG`, else imagelint.toml or .imagelint.toml next to each
+    /// input or above, up to the repository root, else the user's own.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config", help_heading = "Settings")]
     config: Option<PathBuf>,
-    /// Read no settings at all.
-    #[arg(long)]
+    /// Ignore all settings files
+    #[arg(long, help_heading = "Settings")]
     no_config: bool,
-    /// Tell only findings that are not written down in this file.
-    #[arg(long, value_name = "FILE")]
+    /// Report findings missing from this baseline only
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
     baseline: Option<PathBuf>,
 }
 

@@ -16,6 +16,7 @@ mod judging;
 mod knowledge;
 mod lock;
 mod lsp;
+mod order;
 mod recommend;
 mod rules;
 mod scan;
@@ -34,6 +35,7 @@ use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
 
+use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 
 pub(crate) use crate::cli::args::access::AccessArgs;
@@ -79,33 +81,35 @@ pub(crate) use crate::cli::args::schema::SchemaArgs;
 pub(crate) use crate::cli::args::schema::SchemaOf;
 pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
-/// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
+/// Predict on which node pools a GPU container will not start, and why
 ///
-/// Without a command, what lies in this folder and below is checked.
+/// Without a command, imagelint checks the current directory. Flags may stand before or after the command.
 #[derive(Debug, Parser)]
 #[command(name = "imagelint", version = version(), override_usage = "imagelint [COMMAND] [OPTIONS]")]
 #[command(after_help = "Examples:
-  imagelint                                        what is in this folder
-  imagelint check --fleet fleet.toml Dockerfile    one Dockerfile on the pools of a fleet
-  imagelint explain insufficient-driver            what an outcome means, and what to do")]
+  imagelint                                        check this directory
+  imagelint check --fleet fleet.toml Dockerfile    check one Dockerfile
+  imagelint explain insufficient-driver            explain a rule")]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Folder with tables of your own: rows beside or instead of the built-in ones, in the same form.
+    /// Add entries to the compatibility database from DIR
     ///
-    /// Else `IMAGELINT_KNOWLEDGE`, where that is set and not empty.
-    #[arg(long, global = true, value_name = "DIR")]
+    /// They have the form of the built-in tables, and replace entries of the same key. Without it, imagelint reads the
+    /// directory in `IMAGELINT_KNOWLEDGE`, if that is set and not empty.
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) knowledge: Option<PathBuf>,
-    /// Folder for what is kept for later runs.
+    /// Use this cache directory [~/.cache/imagelint]
     ///
-    /// Else `IMAGELINT_CACHE_DIR`, where that is set and not empty, else `imagelint` in `XDG_CACHE_HOME` or `~/.cache`.
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Without it, imagelint uses the directory in `IMAGELINT_CACHE_DIR`, if that is set and not empty, else `imagelint` in
+    /// `XDG_CACHE_HOME` or `~/.cache`.
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) cache_dir: Option<PathBuf>,
 }
 
 fn version() -> &'static str {
-    let knowledge = crate::knowledge::Knowledge::built_in().newest_date();
+    let knowledge = Knowledge::built_in().newest_date();
     // One leak of a few bytes in a process that ends: clap keeps static texts alone.
     String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
 }
@@ -117,13 +121,14 @@ impl Args {
         if said.len() < 2 {
             return Self::try_parse_from(["imagelint", "check"]);
         }
-        let parsed = Self::try_parse_from(&said);
+        let said = order::ordered(&said, &Self::command());
+        let parsed = Self::try_parse_from(&said).map_err(meant);
         let flag = said.get(1).is_some_and(|word| word.to_string_lossy().starts_with('-'));
         match parsed {
             // Flags of `check` without its name.
             Err(error) if flag && error.kind() == ErrorKind::UnknownArgument => {
                 let check = said.iter().take(1).cloned().chain([OsString::from("check")]);
-                Self::try_parse_from(check.chain(said.iter().skip(1).cloned()))
+                Self::try_parse_from(check.chain(said.iter().skip(1).cloned())).map_err(meant)
             }
             Err(mut error) if error.kind() == ErrorKind::InvalidSubcommand => {
                 if let Some(path) = said.get(1).filter(|word| Path::new(word).exists()) {
@@ -139,6 +144,21 @@ impl Args {
             parsed => parsed,
         }
     }
+}
+
+/// The error with the values that a mistyped one may mean, if a word is known for them.
+fn meant(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidValue
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidValue)
+        && let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
+    {
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        if let Some(first) = Knowledge::built_in().meant(word, &values).first() {
+            let first = (*first).to_owned();
+            error.insert(ContextKind::SuggestedValue, ContextValue::String(first));
+        }
+    }
+    error
 }
 
 /// Whether it is this word that is no command.
@@ -161,67 +181,67 @@ fn suggest(error: &mut clap::Error, word: &str) {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Judge Dockerfiles, image descriptions and saved reports, offline.
+    /// Check Dockerfiles, image descriptions and saved reports, offline.
     ///
     /// Example: imagelint check --fleet fleet.toml Dockerfile
     Check(CheckArgs),
-    /// Judge images in registries, archives and engines by what their layers hold.
+    /// Scan images in registries, archives and engines.
     ///
     /// Example: imagelint scan --fleet fleet.toml nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04
     Scan(ScanArgs),
-    /// Say what a change does to the fleet: two Dockerfiles, descriptions, reports or images, or two git revisions.
+    /// Compare two inputs or git revisions: what breaks, what starts.
     ///
     /// Example: imagelint compare --fleet fleet.toml --git main...HEAD Dockerfile
     Compare(CompareArgs),
-    /// Print the image description of an input: what imagelint sees in it.
+    /// Print the image description of an input.
     ///
     /// Example: imagelint describe Dockerfile > Dockerfile.image.toml
     Describe(DescribeArgs),
-    /// Print what the tables say of a thing, with source and date; without a thing: the tables.
+    /// Print entries of the compatibility database, with source and date.
     ///
     /// Example: imagelint knowledge gpu A100
     Knowledge(KnowledgeArgs),
-    /// Write down what registries say of the base images of Dockerfiles, so that checks know it without a network.
+    /// Lock the base images of Dockerfiles, for checks without a network.
     ///
     /// Example: imagelint lock .
     Lock(LockArgs),
-    /// Tell how much is kept on the disk for later runs, or remove it.
+    /// Show the size of the cache, or clear it.
     ///
     /// Example: imagelint cache info
     Cache(CacheArgs),
-    /// Say what an input demands of any node, without a fleet: the drivers that it starts on, by GPU and launch.
+    /// Show the GPUs and drivers that an input requires, without a fleet.
     ///
     /// Example: imagelint needs Dockerfile
     Needs(NeedsArgs),
-    /// Say what to build: base image, framework release, CUDA build and pip line that start on every pool, ranked.
+    /// Recommend base images and framework builds that start on every pool.
     ///
     /// Example: imagelint recommend --torch '>=2.4' --python 3.11
     Recommend(Box<RecommendArgs>),
-    /// Print the JSON Schema of what `--format json` writes, or of each line of `--format ndjson`.
+    /// Print the JSON Schema of a report.
     ///
     /// Example: imagelint schema > report.schema.json
     Schema(SchemaArgs),
-    /// List, show, test and begin rules.
+    /// List, show, test and create rules.
     ///
     /// Example: imagelint rules test our-rules
     Rules(RulesArgs),
-    /// Serve an editor over standard input and output, in the language server protocol.
+    /// Serve an editor through the Language Server Protocol.
     ///
     /// Example: imagelint lsp --fleet fleet.toml
     Lsp(Box<LspArgs>),
-    /// Print the page of a rule, an outcome, an error or a line of a log.
+    /// Explain a rule, a verdict, a CUDA error or a log.
     ///
     /// Example: imagelint explain 804
     Explain(ExplainArgs),
-    /// Look at the fleet, make one from what exists, compare it.
+    /// Show, check, import and change a fleet.
     ///
     /// Example: imagelint fleet show
     Fleet(FleetArgs),
-    /// Print what makes a shell complete commands, flags and their values.
+    /// Print shell completions.
     ///
     /// Example: imagelint completions bash > ~/.local/share/bash-completion/completions/imagelint
     Completions(CompletionsArgs),
-    /// Write the manual, a page for each command, for `man`.
+    /// Write the manual pages.
     ///
     /// Example: imagelint man ~/.local/share/man/man1
     Man(ManArgs),

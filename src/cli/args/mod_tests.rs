@@ -74,7 +74,9 @@ fn the_command_line_is_sound_and_every_flag_says_what_it_does() {
     Args::command().debug_assert();
     for (path, command) in commands() {
         for argument in command.get_arguments() {
-            assert!(argument.get_help().is_some(), "`{path}`: {} says nothing", argument.get_id());
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let words = help.split_whitespace().count();
+            assert!((1..=12).contains(&words), "`{path}`: the help of {} has {words} words", argument.get_id());
         }
     }
 }

@@ -26,48 +26,53 @@ pub(crate) enum RecommendFormat {
 /// What `recommend` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RecommendArgs {
-    /// A distribution with its versions, as pip takes it: 'torch>=2.4', 'jax[cuda12]', torchvision.
+    /// Require a distribution, such as 'torch>=2.4'
     #[arg(long, value_name = "REQUIREMENT")]
     pub(crate) with: Vec<String>,
-    /// The same as `--with 'torchVERSIONS'`: '>=2.4', 2.4 for 2.4.*, or nothing.
+    /// Require torch, such as '>=2.4' or 2.4
     #[arg(long, value_name = "VERSIONS", num_args = 0..=1, default_missing_value = "")]
     pub(crate) torch: Option<String>,
-    /// The same as `--with 'tensorflowVERSIONS'`.
+    /// Require TensorFlow, such as '>=2.15'
     #[arg(long, value_name = "VERSIONS", num_args = 0..=1, default_missing_value = "")]
     pub(crate) tensorflow: Option<String>,
-    /// The same as `--with 'jaxVERSIONS'`.
+    /// Require JAX, such as '>=0.4'
     #[arg(long, value_name = "VERSIONS", num_args = 0..=1, default_missing_value = "")]
     pub(crate) jax: Option<String>,
-    /// Base image: a repository such as nvidia/cuda, pytorch/pytorch or python, or one with its tag.
+    /// Use this base image, such as nvidia/cuda
     #[arg(long, value_name = "IMAGE")]
     pub(crate) base: Option<String>,
-    /// Version of Python, such as 3.11.
+    /// Use this Python version, such as 3.11
     #[arg(long, value_name = "VERSION")]
     pub(crate) python: Option<String>,
-    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in this folder or above it, up to
-    /// the repository root.
-    #[arg(long, value_name = "FILE")]
+    /// Read the fleet from FILE [nearest fleet.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in the directory of the
+    /// first input or above, up to the repository root, else the built-in fleet.
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     pub(crate) fleet: Option<PathBuf>,
-    /// For these pools only.
-    #[arg(long = "pool", value_name = "NAME")]
+    /// Check this pool only (repeatable)
+    #[arg(long = "pool", value_name = "NAME", help_heading = "Fleet")]
     pub(crate) pools: Vec<String>,
-    /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Assume images were built on DATE (YYYY-MM-DD)
+    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
-    /// How to tell it.
+    /// Set the output format
     #[arg(long, value_enum, default_value_t = RecommendFormat::Human)]
     pub(crate) format: RecommendFormat,
-    /// Tell so many combinations.
+    /// Show N combinations
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) limit: NonZero<u16>,
-    /// Colour in the output.
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    /// Use color: auto, always, never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
-    /// Settings file; else the one in this folder or above it.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    /// Read settings from FILE [nearest imagelint.toml]
+    ///
+    /// Without it, imagelint reads the file in `IMAGELINT_CONFIG`, else imagelint.toml or .imagelint.toml next to each
+    /// input or above, up to the repository root, else the user's own.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config", help_heading = "Settings")]
     pub(crate) config: Option<PathBuf>,
-    /// Read no settings at all.
-    #[arg(long)]
+    /// Ignore all settings files
+    #[arg(long, help_heading = "Settings", hide_short_help = true)]
     pub(crate) no_config: bool,
 }
 

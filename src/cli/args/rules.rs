@@ -17,70 +17,71 @@ pub(crate) struct RulesArgs {
 /// What can be done with rules.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesDo {
-    /// List every rule: name, severity, who hears it, what goes wrong.
+    /// List every rule with its severity and persona.
     ///
     /// Example: imagelint rules list
     List {
-        /// Folder with rule pages of your own.
+        /// Add the rule pages in DIR
         #[arg(long, value_name = "DIR")]
         rules: Vec<PathBuf>,
-        /// How to tell it.
+        /// Set the output format
         #[arg(long, value_enum, default_value_t = Format::Human)]
         format: Format,
     },
-    /// Print the page of a rule as it is written, with its examples.
+    /// Print the page of a rule with its examples.
     ///
     /// Example: imagelint rules show insufficient-driver
     Show {
         /// Name of the rule.
         rule: String,
-        /// Folder with rule pages of your own.
+        /// Add the rule pages in DIR
         #[arg(long, value_name = "DIR")]
         rules: Vec<PathBuf>,
     },
-    /// List every name, function and operator that conditions may use.
+    /// List the names, functions and operators of conditions.
     ///
     /// Example: imagelint rules vocabulary
     Vocabulary {
-        /// How to tell it.
+        /// Set the output format
         #[arg(long, value_enum, default_value_t = Format::Human)]
         format: Format,
     },
-    /// Judge the examples of pages: of the built-in ones, or of the folders given.
+    /// Test the examples of rule pages [built-in pages].
     ///
-    /// Each example is validated, noisy (something is said that it does not promise) or missing (something that it
-    /// promises is not said). Exit code 1 where one is not validated, 2 where a page or an example cannot be read.
+    /// Directories are searched with all below them; a README.md is omitted. A page with the name of a built-in page
+    /// replaces it during the test. Each example is validated, noisy (it reports more than it expects) or missing (it
+    /// reports less). The exit code is 1 if an example is not validated, and 2 if one is unreadable.
     ///
     /// Example: imagelint rules test our-rules
     Test {
-        /// Folders with rule pages of your own.
+        /// Rule pages, or directories of them
         #[arg(value_name = "DIR")]
         folders: Vec<PathBuf>,
-        /// Print every example, not only those that are not validated.
+        /// Print validated examples, too
         #[arg(short, long)]
         verbose: bool,
-        /// How to tell it.
+        /// Set the output format
         #[arg(long, value_enum, default_value_t = Format::Human)]
         format: Format,
     },
-    /// Write a page to start from: it loads, and `rules test` says what to fill in.
+    /// Create a rule page to fill in.
     ///
     /// Example: imagelint rules new no-nightly-wheels our-rules
     New {
-        /// Name of the rule: lower-case words joined by hyphens.
+        /// Name: lower-case words joined by hyphens
         name: String,
-        /// Folder for the page; the current one where not given.
+        /// Directory for the page
         #[arg(value_name = "DIR", default_value = ".")]
         folder: PathBuf,
     },
-    /// Write the pages as the source of a web book, for `mdbook build DIR`.
+    /// Write the rule pages as an mdBook.
     ///
     /// Example: imagelint rules docs book --rules our-rules
     Docs {
-        /// Folder for it; files of the same names are replaced.
+        /// Directory for the book; existing files are replaced
         #[arg(value_name = "DIR")]
         folder: PathBuf,
-        /// Folder with rule pages of your own.
+        /// Add the rule pages in DIR
         #[arg(long, value_name = "DIR")]
         rules: Vec<PathBuf>,
     },
@@ -89,13 +90,17 @@ pub(crate) enum RulesDo {
 /// What `explain` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// A rule, an outcome, an error's number or name, or a line of a log; `-` reads it from the standard input.
-    #[arg(value_name = "TEXT", required = true)]
+    /// Rule, verdict, error, log line or link; - reads standard input
+    ///
+    /// A rule or the beginning of its name; the name or the number of a CUDA error (804); a verdict or a route
+    /// (minor-version); a log line or a part of it; the address of a rule page. From standard input, imagelint reads a
+    /// whole log and picks the deciding line.
+    #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// Folder with rule pages of your own.
+    /// Add the rule pages in DIR
     #[arg(long, value_name = "DIR")]
     pub(crate) rules: Vec<PathBuf>,
-    /// How to tell it.
+    /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 }

@@ -12,40 +12,51 @@ use crate::cli::args::values::platform;
 /// What `scan` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScanArgs {
-    /// Images: registry/repo:tag, oci:DIR[:NAME], dir:DIR, oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
-    /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive (./DIR, /FILE).
-    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes", "show_settings"])]
-    pub(crate) images: Vec<String>,
-    /// Read further names of images from a file, one a line, or from standard input (`-`); `#` begins a comment.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) from_file: Option<PathBuf>,
-    /// Judge what a cluster runs, each container on the pools that its node selector leaves: `kubectl get pods -A -o json`,
-    /// workloads in JSON or YAML, or a compose file; `-` is standard input. Containers without GPUs are left out.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) from_kubernetes: Option<PathBuf>,
-    /// Take each IMAGE as a repository, and judge every tag of it; artifacts that are no images are left out with a note.
-    #[arg(long, conflicts_with = "from_kubernetes")]
-    pub(crate) all_tags: bool,
-    /// Take each IMAGE as a repository, and judge the tags that this pattern fits, such as '12.*-runtime-*'.
-    #[arg(long, value_name = "GLOB", conflicts_with_all = ["all_tags", "from_kubernetes"])]
-    pub(crate) tags: Vec<String>,
-    /// Read every layer again, and keep nothing for later runs.
+    /// Images to scan: registry/repo:tag, oci:DIR, docker-archive:FILE, docker-daemon:NAME
     ///
-    /// Else what was seen in a layer is kept in the user's cache by digest, up to 1 GiB of it.
-    #[arg(long)]
+    /// Others: oci:DIR:NAME, dir:DIR, oci-archive:FILE[:NAME], docker-archive:FILE[:NAME], podman:NAME, or the path of a
+    /// layout or an archive (./DIR, /FILE).
+    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes", "show_settings"], help_heading = "Input")]
+    pub(crate) images: Vec<String>,
+    /// Read image names from FILE; - is standard input
+    ///
+    /// One name a line; `#` begins a comment.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) from_file: Option<PathBuf>,
+    /// Scan the images that a cluster runs
+    ///
+    /// FILE is the output of `kubectl get pods -A -o json`, workloads in JSON or YAML, or a compose file; - is standard
+    /// input. imagelint checks each container on the pools that its node selector allows, and omits containers without
+    /// GPUs.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) from_kubernetes: Option<PathBuf>,
+    /// Scan every tag of each repository
+    ///
+    /// imagelint omits artifacts that are not images, with a note.
+    #[arg(long, conflicts_with = "from_kubernetes", help_heading = "Input")]
+    pub(crate) all_tags: bool,
+    /// Scan the tags that match GLOB
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["all_tags", "from_kubernetes"], help_heading = "Input")]
+    pub(crate) tags: Vec<String>,
+    /// Read every layer again, without the cache
+    ///
+    /// Otherwise imagelint reuses what it found in a layer, by digest, up to 1 GiB.
+    #[arg(long, help_heading = "Registry", hide_short_help = true)]
     pub(crate) no_cache: bool,
-    /// How to tell progress on standard error: bars on a terminal and nothing elsewhere, unless said.
-    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW")]
+    /// Show progress: auto, bar, plain or none
+    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW", help_heading = "Output", hide_short_help = true)]
     pub(crate) progress: Tell,
-    /// Judge for the pools of these platforms only; for every platform of the fleet where not given.
-    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    /// Check the pools of these platforms [all]
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform, help_heading = "Fleet")]
     pub(crate) platforms: Vec<String>,
-    /// How deep to look: `config` reads two small files of each image, `sbom` also the list of packages that is kept
-    /// beside it, whose word is taken, and `layers` every file in it.
-    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH")]
+    /// Inspect config, sbom or layers
+    ///
+    /// `config` reads the manifest and the configuration. `sbom` adds the package list of the image. `layers` reads every
+    /// file.
+    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", help_heading = "Input", hide_possible_values = true)]
     pub(crate) depth: Deep,
-    /// Leave out layers of more packed bytes than this, and say so.
-    #[arg(long, value_name = "N", value_parser = bytes)]
+    /// Skip layers larger than N packed bytes
+    #[arg(long, value_name = "N", value_parser = bytes, help_heading = "Input", hide_short_help = true)]
     pub(crate) max_layer_bytes: Option<u64>,
     #[command(flatten)]
     pub(crate) access: AccessArgs,

@@ -3,7 +3,7 @@
 /// What `schema` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
-    /// The report that is meant: json, or a line of ndjson.
+    /// Report format: json, or a line of ndjson
     #[arg(value_enum, default_value_t = SchemaOf::Json, value_name = "FORMAT")]
     pub(crate) of: SchemaOf,
 }

@@ -11,7 +11,7 @@ use jiff::civil::Date;
 
 use crate::cli::args::formats::ReportFormat;
 use crate::cli::args::formats::Wanted;
-use crate::nearest::nearest;
+use crate::knowledge::Knowledge;
 use crate::oci::Platform;
 use crate::rules::Persona;
 
@@ -27,9 +27,13 @@ pub(super) fn day(text: &str) -> Result<Date, String> {
 }
 
 pub(super) fn platform(text: &str) -> Result<String, String> {
+    const USUAL: &[&str] = &["linux/amd64", "linux/arm64", "linux/ppc64le"];
     match text.parse::<Platform>() {
         Ok(platform) => Ok(platform.to_string()),
-        Err(_) => Err("expected os/architecture, such as linux/arm64".to_owned()),
+        Err(_) => {
+            let meant = Knowledge::built_in().did_you_mean(text, USUAL).map(|meant| meant + " ").unwrap_or_default();
+            Err(format!("{meant}expected os/architecture, such as linux/arm64"))
+        }
     }
 }
 
@@ -100,7 +104,9 @@ pub(super) fn personas() -> impl TypedValueParser<Value = Persona> {
 }
 
 fn persona(text: &str) -> Result<Persona, String> {
-    text.parse().map_err(|()| format!("expected one of {}", Persona::WORDS.join(", ")))
+    let meant =
+        || Knowledge::built_in().did_you_mean(text, Persona::WORDS).map(|meant| meant + " ").unwrap_or_default();
+    text.parse().map_err(|()| format!("{}expected one of {}", meant(), Persona::WORDS.join(", ")))
 }
 
 /// `NAME` or `NAME=FILE`; the file `-` is standard output.
@@ -115,8 +121,8 @@ fn wanted(text: &str) -> Result<Wanted, String> {
             .iter()
             .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
             .collect();
-        let meant = nearest(name, names.iter().map(String::as_str));
-        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let meant = Knowledge::built_in().did_you_mean(name, &known).map(|meant| meant + " ").unwrap_or_default();
         format!("{meant}the formats are {}", names.join(", "))
     })?;
     Ok(Wanted { format, file: file.filter(|file| *file != "-").map(Into::into) })

@@ -7,19 +7,21 @@ use crate::cli::args::builds::ReadingArgs;
 /// What `fleet what-if` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIfArgs {
-    /// Saved reports, image descriptions, Dockerfiles, folders of such, or images as `scan` takes them.
+    /// Saved reports, descriptions, Dockerfiles, directories or images
     ///
-    /// What a saved report tells is judged again without reading the image.
+    /// imagelint checks a saved report again without the image.
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<String>,
-    /// Give a pool another value, with the keys of a fleet file: t4.driver=550.54.15, t4.toolkit=1.17.8, t4.env.NAME=VALUE.
-    #[arg(long, value_name = "POOL.KEY=VALUE")]
+    /// Change a pool, such as t4.driver=550.54.15
+    ///
+    /// The keys are those of a fleet file: t4.toolkit=1.17.8, t4.env.NAME=VALUE.
+    #[arg(long, value_name = "POOL.KEY=VALUE", help_heading = "Fleet")]
     pub(crate) set: Vec<String>,
-    /// Add a pool, with the keys of a fleet file: 'b200: gpu=B200, driver=580.95.05'.
-    #[arg(long, value_name = "NAME: KEY=VALUE, ...")]
+    /// Add a pool: 'b200: gpu=B200, driver=580.95.05'
+    #[arg(long, value_name = "NAME: KEY=VALUE, ...", help_heading = "Fleet")]
     pub(crate) add: Vec<String>,
-    /// Take a pool away.
-    #[arg(long, value_name = "POOL")]
+    /// Remove a pool
+    #[arg(long, value_name = "POOL", help_heading = "Fleet")]
     pub(crate) remove: Vec<String>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,

@@ -1,6 +1,9 @@
 //! The examples of pages, judged and told.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -9,7 +12,10 @@ use serde_json::json;
 use crate::cli::Failure;
 use crate::cli::args::Format;
 use crate::cli::exit::Exit;
-use crate::cli::output::read_rules;
+use crate::cli::output::LONGEST_PAGE;
+use crate::cli::output::MOST_PAGES;
+use crate::cli::output::unreadable;
+use crate::cli::texts::read_text;
 use crate::examples::Tried;
 use crate::examples::Verdict;
 use crate::examples::of_page;
@@ -18,6 +24,7 @@ use crate::report::escape::clean;
 use crate::report::words;
 use crate::rules::Page;
 use crate::rules::RuleBook;
+use crate::rules::is_page;
 use crate::source::SourceText;
 
 /// A page with its examples.
@@ -26,7 +33,50 @@ struct Tested<'a> {
     examples: Vec<Tried>,
 }
 
-/// Judges the examples of the pages in the folders, or of the built-in ones where none is given.
+/// The pages of files and folders, each file once. Folders are searched with all that is below them, but for hidden ones.
+fn files(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+    let mut found = BTreeSet::new();
+    for path in paths {
+        search(path, &mut found).map_err(|error| {
+            let help = "help: imagelint rules new NAME DIR begins a page in a folder";
+            Failure::Said(format!("error: cannot read rules in {}: {error}\n{help}", path.display()))
+        })?;
+    }
+    if found.len() > MOST_PAGES {
+        return Err(Failure::Said(format!("error: there are more than {MOST_PAGES} pages")));
+    }
+    let mut seen = BTreeSet::new();
+    let once = found.into_iter().filter(|path| path.canonicalize().is_ok_and(|path| seen.insert(path)));
+    once.map(|path| {
+        let text = read_text(&path, LONGEST_PAGE);
+        let text =
+            text.map_err(|error| Failure::Said(format!("error: cannot read the rule {}: {error}", path.display())))?;
+        Ok((path.display().to_string(), text))
+    })
+    .collect()
+}
+
+/// Adds a page, or the pages of a folder; a link to a folder below is not followed.
+fn search(path: &Path, found: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    if !fs::metadata(path)?.is_dir() {
+        found.insert(path.to_path_buf());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let (entry, hidden) =
+            entry.map(|entry| (entry.path(), entry.file_name().to_string_lossy().starts_with('.')))?;
+        let is_folder = fs::symlink_metadata(&entry)?.is_dir();
+        if is_folder && !hidden && found.len() <= MOST_PAGES {
+            search(&entry, found)?;
+        } else if !is_folder && is_page(&entry.to_string_lossy()) {
+            found.insert(entry);
+        }
+    }
+    Ok(())
+}
+
+/// Judges the examples of the pages in files and folders, or of the built-in ones if none is given. A given page replaces
+/// the built-in one of its name.
 pub(super) fn run(
     out: &mut impl io::Write,
     folders: &[PathBuf],
@@ -34,12 +84,14 @@ pub(super) fn run(
     format: Format,
     knowledge: Knowledge,
 ) -> Result<Exit, Failure> {
-    let book = read_rules(folders)?.with_preview();
-    let own = |page: &&Page| folders.is_empty() || RuleBook::built_in().get(&page.name).is_none();
+    let files = files(folders)?;
+    let given: BTreeSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
+    let book = RuleBook::replaced_by(files).map_err(|errors| unreadable(&errors))?.with_preview();
+    let own = |page: &&Page| folders.is_empty() || given.contains(&page.path);
     let test = |page| Tested { page, examples: of_page(page, &book, knowledge) };
     let tested: Vec<Tested<'_>> = book.pages().filter(own).map(test).collect();
     if tested.is_empty() {
-        return Err(Failure::Said("error: there is no rule page (*.md) in the folders".to_owned()));
+        return Err(Failure::Said("error: there is no rule page (*.md) there, or in a folder below".to_owned()));
     }
     match format {
         Format::Json => writeln!(out, "{:#}", in_json(&tested))?,

@@ -154,6 +154,8 @@ macro_rules! every_table {
         code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda, driver_name: OptStr, rules: Strs,
         means: OptStr,
     }
+    value_aliases: ValueAliasRow by [word] { word: Str, means: Strs }
+    verdict_words: VerdictWordRow by [word] { word: Str, other: Strs, means: Str, rules: Strs }
     messages: MessageRow by [says] { says: Strs, rules: Strs, means: OptStr }
     build_asks: BuildAskRow by [what, program, words] {
         what: Str, program: Str, words: Strs, variable: OptStr, value: OptStr, without: OptStr, unless: OptStr,

@@ -1,0 +1,71 @@
+//! Words that people write for a value, and the values that they may mean.
+
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows::RowInfo;
+use crate::nearest::nearest;
+
+/// A word that is no value itself.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueAliasRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `k8s`, in lower case.
+    pub word: &'static str,
+    /// `kubernetes`, the likeliest first.
+    pub means: &'static [&'static str],
+}
+
+impl Knowledge {
+    /// The values that a mistyped word may mean, the likeliest first: by an alias, else the nearest one.
+    pub fn meant<'a>(self, word: &str, values: &[&'a str]) -> Vec<&'a str> {
+        let lower = word.trim().to_ascii_lowercase();
+        let plain = lower.replace('_', "-");
+        let alias = |row: &&ValueAliasRow| row.word == lower || row.word == plain;
+        let means = self.value_aliases().iter().find(alias).map_or(&[][..], |row| row.means);
+        let value = |mean: &&str| values.iter().copied().find(|value| value == mean);
+        let meant: Vec<&str> = means.iter().filter_map(value).collect();
+        if meant.is_empty() { nearest(word.trim(), values.iter().copied()).into_iter().collect() } else { meant }
+    }
+
+    /// The same as a question: ``did you mean `docker-gpus` or `docker-cdi`?``; none if nothing is near.
+    pub fn did_you_mean(self, word: &str, values: &[&str]) -> Option<String> {
+        let meant: Vec<String> = self.meant(word, values).iter().map(|value| format!("`{value}`")).collect();
+        (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_suggests_values_of_its_field_only() {
+        let launch = ["docker-gpus", "docker-cdi", "kubernetes", "enroot", "singularity", "podman-cdi", "native"];
+        let severity = ["off", "note", "warning", "error"];
+        for (word, values, expected) in [
+            ("k8s", &launch[..], &["kubernetes"][..]),
+            ("K8S", &launch, &["kubernetes"]),
+            ("docker", &launch, &["docker-gpus", "docker-cdi"]),
+            ("pyxis", &launch, &["enroot"]),
+            ("apptainer", &launch, &["singularity"]),
+            ("kubernetis", &launch, &["kubernetes"]),
+            ("bare_metal", &launch, &["native"]),
+            ("lambda", &launch, &[]),
+            ("k8s", &severity, &[]),
+            ("none", &severity, &["off"]),
+            ("eror", &severity, &["error"]),
+        ] {
+            assert_eq!(Knowledge::built_in().meant(word, values), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn an_alias_is_in_lower_case_and_written_once() {
+        let rows = Knowledge::built_in().value_aliases();
+        for (at, row) in rows.iter().enumerate() {
+            assert_eq!(row.word, row.word.to_ascii_lowercase());
+            assert!(!row.means.is_empty() && !row.means.contains(&row.word), "{}", row.word);
+            assert!(rows.iter().take(at).all(|other| other.word != row.word), "{}", row.word);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+use super::*;
+
+fn pages(text: &str) -> Vec<String> {
+    let found = explain(text, RuleBook::built_in(), Knowledge::built_in());
+    found.into_iter().map(|one| one.page.name.clone()).collect()
+}
+
+#[test]
+fn codes_names_and_lines_lead_to_their_pages() {
+    for (text, expected) in [
+        ("804", "compat-not-supported"),
+        ("48", "no-kernel-image"),
+        ("cudaErrorNoKernelImageForDevice", "no-kernel-image"),
+        ("CUDA_ERROR_STUB_LIBRARY", "stub-library"),
+        ("cuda_error_unsupported_ptx_version", "unsupported-ptx"),
+        ("no-gpu", "no-gpu"),
+        ("Wheel-Of-Another-Cuda", "wheel-of-another-cuda"),
+        (
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
+            "refused",
+        ),
+        ("docker: Error response from daemon: ... nvidia-container-cli: device error: 8: unknown device", "refused"),
+        ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
+        (
+            "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Error 803: system has \
+          unsupported display driver / cuda driver combination",
+            "driver-mismatch",
+        ),
+        ("cuInit failed with error code 34", "stub-library"),
+        ("RuntimeError: Found no NVIDIA driver on your system. Please check", "no-gpu"),
+        (
+            "./app: error while loading shared libraries: libcudart.so.12: cannot open shared object file",
+            "library-missing",
+        ),
+        ("exec /opt/app/app: exec format error", "wrong-platform"),
+        ("OSError: libcublas.so.11: cannot open shared object file: No such file or directory", "library-missing"),
+        (
+            "FAIL : Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open \
+             shared object file: No such file or directory",
+            "library-missing",
+        ),
+        ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "refused"),
+        (
+            "ERROR: This container was built for NVIDIA Driver Release 450.51 or later, but version 440.33.01 was \
+             detected and compatibility mode is UNAVAILABLE. [[CUDA Driver UNAVAILABLE (cuInit(0) returned 804)]]",
+            "insufficient-driver",
+        ),
+    ] {
+        assert_eq!(pages(text).first().map(String::as_str), Some(expected), "{text}");
+    }
+    assert_eq!(pages("803"), ["driver-mismatch", "compat-unusable"]);
+}
+
+#[test]
+fn other_texts_lead_nowhere() {
+    for text in [
+        "",
+        "8040",
+        "cuda",
+        "error",
+        "it took 35 seconds",
+        "version 804.1",
+        "xcudaErrorUnknownx",
+        "error 3512",
+        "ModuleNotFoundError: No module named 'torch'",
+        "no-gpu-at-all",
+    ] {
+        assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+    }
+    let near = |text| near(text, RuleBook::built_in(), Knowledge::built_in());
+    assert_eq!(near("no-gpus").first().map(String::as_str), Some("no-gpu"));
+    assert_eq!(near("cudaErrorStubLibary").first().map(String::as_str), Some("cudaErrorStubLibrary"));
+    assert!(near("something else entirely, of some length").is_empty());
+}
+
+#[test]
+fn every_line_that_a_page_quotes_leads_to_it() {
+    let mut all = 0;
+    for page in RuleBook::built_in().pages() {
+        for line in quoted(&page.sections.wrong) {
+            all += 1;
+            assert!(pages(line).contains(&page.name), "{}: `{line}` leads to {:?}", page.name, pages(line));
+        }
+    }
+    assert!(all > 50, "{all} lines");
+    // Start-up pages come first, and a line is no quotation of half of another.
+    assert_eq!(pages("CUDA driver version is insufficient for CUDA runtime version")[0], "insufficient-driver");
+    assert_eq!(pages("nvcc fatal : Unsupported gpu architecture 'compute_120'"), ["arch-list-beyond-compiler"]);
+    for text in ["GPU 0", "AssertionError: x", "Cannot load x", "..."] {
+        assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+    }
+}
+
+#[test]
+fn an_error_without_a_page_is_known_all_the_same() {
+    let told = |text: &str| errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
+    for (text, expected) in [
+        ("802", &[802][..]),
+        (" cudaErrorSystemNotReady", &[802]),
+        ("46", &[46]),
+        ("RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized", &[802]),
+        ("system not yet initialized", &[802]),
+        ("8020", &[]),
+        ("it took 802 seconds", &[]),
+        ("the system is not yet initialized", &[]),
+        ("", &[]),
+    ] {
+        assert_eq!(told(text), expected, "{text}");
+    }
+    assert!(pages("802").is_empty());
+    assert!(pages("Error 802: system not yet initialized").is_empty());
+}
+
+#[test]
+fn a_line_that_nothing_in_an_image_decides_is_told_all_the_same() {
+    let told = |text: &str| lines(text, Knowledge::built_in()).len();
+    for text in [
+        "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+        "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object",
+        "nvidia-container-cli: initialization error: driver error: driver not loaded",
+    ] {
+        assert_eq!((told(text), pages(text)), (1, Vec::new()), "{text}");
+    }
+    for text in ["could not select a driver", "libnvidia-ml.so.1", "with capabilities: [[gpu]]"] {
+        assert_eq!(told(text), 0, "{text}");
+    }
+}
+
+#[test]
+fn the_number_behind_the_words_decides() {
+    let none = "failed call to cuInit: UNKNOWN ERROR (303)";
+    assert_eq!(pages(none), ["no-gpu", "library-missing"]);
+    assert_eq!(pages("CUDA error: unknown error (999)"), ["compat-unusable"]);
+    assert_eq!(pages("CUDA error: unknown error"), ["compat-unusable"]);
+    assert!(pages("unknown error (12)").is_empty());
+}
+
+#[test]
+fn every_page_that_the_tables_name_is_there() {
+    let knowledge = Knowledge::built_in();
+    let named = knowledge
+        .errors()
+        .iter()
+        .flat_map(|row| row.rules)
+        .chain(knowledge.messages().iter().flat_map(|row| row.rules));
+    for rule in named {
+        assert!(RuleBook::built_in().get(rule).is_some(), "{rule}");
+    }
+    for row in knowledge.messages() {
+        assert!(row.rules.is_empty() == row.means.is_some(), "{:?}: pages, or what it means", row.says);
+    }
+}
+
+/// The deciding line of a text, or the text.
+fn first_page(text: &str) -> Option<String> {
+    let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
+    let line = deciding(text, book, knowledge).unwrap_or(text);
+    explain(line, book, knowledge).first().map(|one| one.page.name.clone())
+}
+
+#[test]
+fn lines_of_real_logs_lead_to_their_pages() {
+    for (text, expected) in [
+        ("nvidia-container-cli: requirement error: unsatisfied condition: brand = tesla", "refused"),
+        ("nvidia-container-cli: requirement error: unsatisfied condition: driver < 385", "refused"),
+        ("requirement error: unsatisfied condition: cuda>=11.2", "refused"),
+        (
+            "requirement error: unsatisfied condition: cuda>=11.1, please update your driver to a newer version",
+            "refused",
+        ),
+        ("requirements not met: unsatisfied condition: cuda>=12.2 (cuda=11.4)", "refused"),
+        ("unsatisfied condition: cuda>=12.4", "refused"),
+        ("Error 804: forward compatibility was attempted on non supported HW", "compat-not-supported"),
+        ("CUDA Error: forward compatibility was attempted on non supported HW", "compat-not-supported"),
+        (
+            "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver combination",
+            "driver-mismatch",
+        ),
+        (
+            "CUDA: Check failed: e == cudaSuccess (803 vs. 0) : system has unsupported display driver / cuda driver combination",
+            "driver-mismatch",
+        ),
+        ("failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "no-gpu"),
+        ("CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
+        (
+            "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation",
+            "no-kernel-image",
+        ),
+        ("CUDA capability sm_80 is not compatible with the current PyTorch installation", "no-kernel-image"),
+        (
+            "built for NVIDIA Driver Release 525.85 or later, but version 470.199.02 was detected and compatibility mode is \
+             UNAVAILABLE",
+            "insufficient-driver",
+        ),
+        (
+            "UNAVAILABLE: Internal: unable to create stream: the provided PTX was compiled with an unsupported toolchain.",
+            "unsupported-ptx",
+        ),
+        (
+            "CUDA error 222 at ggml-cuda.cu:5141: the provided PTX was compiled with an unsupported toolchain.",
+            "unsupported-ptx",
+        ),
+        ("The NVIDIA driver on your system is too old (found version 11040).", "insufficient-driver"),
+        ("CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version", "insufficient-driver"),
+        ("RuntimeError: Found no NVIDIA driver on your system.", "no-gpu"),
+        ("libcublasLt.so.11: cannot open shared object file: No such file or directory", "library-missing"),
+        ("no matching manifest for linux/arm64/v8 in the manifest list entries", "wrong-platform"),
+        (
+            "CUDA runtime implicit initialization on GPU:0 failed. Status: device kernel image is invalid",
+            "no-kernel-image",
+        ),
+        (
+            "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0.",
+            "no-kernel-image",
+        ),
+        ("Failed to initialize NVML: Driver/library version mismatch", "driver-mismatch"),
+        ("image's platform (linux/amd64) does not match the detected host platform (linux/arm64/v8)", "wrong-platform"),
+        ("exec format error", "wrong-platform"),
+        ("AssertionError: Torch not compiled with CUDA enabled", "cpu-only"),
+        ("(804) forward compatibility was attempted on non supported HW", "compat-not-supported"),
+        (
+            "nvidia-container-cli: mount error: file creation failed: /x/libnvidia-ml.so.1: file exists: unknown",
+            "refused",
+        ),
+    ] {
+        assert_eq!(first_page(text).as_deref(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn parts_prefixes_words_and_links_lead_to_pages() {
+    for (text, expected) in [
+        ("no kernel image is available", "no-kernel-image"),
+        ("\"no kernel image is available\"", "no-kernel-image"),
+        ("forward compatibility was attempted", "compat-not-supported"),
+        ("found no nvidia driver", "no-gpu"),
+        ("unsatisfied condition", "refused"),
+        ("cannot open shared object file", "library-missing"),
+        ("no-ker", "no-kernel-image"),
+        ("insufficient", "insufficient-driver"),
+        ("cudaErrorNoKernel", "no-kernel-image"),
+        ("209", "no-kernel-image"),
+        ("error 804", "compat-not-supported"),
+        ("minor-version", "unsupported-ptx"),
+        ("forward-compat", "compat-not-supported"),
+        ("jit", "jit-failed"),
+        ("PTX JIT", "jit-failed"),
+        ("depends", "depends"),
+        ("undetermined", "undetermined"),
+        ("https://example.org/imagelint/rules/no-kernel-image.html", "no-kernel-image"),
+        ("https://example.org/blob/main/rules/start-up/no-gpu.md#why", "no-gpu"),
+    ] {
+        assert_eq!(first_page(text).as_deref(), Some(expected), "{text}");
+    }
+    for word in ["starts", "not-applicable", "native", "minor-version", "jit"] {
+        assert!(verdict_word(word, Knowledge::built_in()).is_some(), "{word}");
+    }
+    // A message that no page is about is longer than the part of it that another page is about.
+    let bare = "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared \
+                object file: no such file or directory: unknown";
+    assert!(pages(bare).is_empty() && lines(bare, Knowledge::built_in()).len() == 1);
+}
+
+#[test]
+fn the_line_of_a_log_that_decides_is_found() {
+    let log = "Step 1/4 : FROM python:3.11\nCollecting torch\nDownloading torch-2.4.0 (797 MB)\n\
+               2024-01-01 12:00:00 INFO starting 35 workers\n\
+               UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040).\n\
+               Traceback (most recent call last):\n  File \"a.py\", line 3\nValueError: x\n";
+    assert_eq!(first_page(log).as_deref(), Some("insufficient-driver"));
+    let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
+    assert!(deciding(log, book, knowledge).is_some_and(|line| line.starts_with("UserWarning")));
+}
+
+#[test]
+fn plain_english_and_other_logs_lead_nowhere() {
+    for text in [
+        "is available",
+        "on the device",
+        "no such file or directory",
+        "No such file or directory: 'requirements.txt'",
+        "The quick brown fox jumps over the lazy dog.",
+        "an unknown error occurred while the page was loading",
+        "make: *** [all] Error 35",
+        "npm ERR! code: 100",
+        "curl: (35) OpenSSL SSL_connect: Connection reset by peer",
+        "Traceback (most recent call last):\n  File \"x.py\", line 209, in <module>\nKeyError: 'starts'",
+        "ModuleNotFoundError: No module named 'numpy'",
+        "SyntaxError: invalid syntax",
+        "MemoryError: out of memory, tried to allocate 804 bytes in total",
+        "https://example.org/",
+        "https://example.org/no-such-page",
+    ] {
+        assert_eq!(first_page(text), None, "{text}");
+        assert!(errors(text, Knowledge::built_in()).is_empty(), "{text}");
+    }
+}
