@@ -338,7 +338,7 @@ fn folders_are_searched_and_a_built_in_page_is_tested_as_given() {
     fs::write(folder.path().join("README.md"), "no page").expect("written");
     // The built-in page with an example that its rule does not report is tested as it is given.
     let own = RuleBook::built_in().get("torch-unpinned").expect("a page");
-    let changed = own.text.replace(": torch-unpinned\n", ": no-gpu\n");
+    let changed = own.text.replacen(": torch-unpinned\n", ": no-gpu\n", 1);
     assert_ne!(changed, own.text);
     fs::write(below.join("torch-unpinned.md"), &changed).expect("written");
     let path = folder.path().to_str().expect("UTF-8");

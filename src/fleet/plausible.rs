@@ -76,7 +76,7 @@ fn near(number: u32, knowledge: Knowledge) -> Vec<String> {
     let branches: Vec<String> = knowledge.branches().iter().map(|row| row.branch.to_string()).collect();
     let begun: Vec<String> = branches.iter().filter(|branch| branch.starts_with(&number)).cloned().collect();
     if begun.is_empty() {
-        let near = nearest_few(&number, branches.iter().map(String::as_str), 2);
+        let near = nearest_few(&number, branches.iter().map(String::as_str), 1);
         return near.into_iter().map(str::to_owned).collect();
     }
     if begun.len() > FEW { Vec::new() } else { begun }

@@ -44,7 +44,7 @@ fn a_version_that_cannot_be_a_driver_is_an_error_with_a_suggestion() {
                 .to_owned(),
         ),
         ("wsl = true\ndriver = \"53\"", format!("4:10 `53` {old}; did you mean `530` or `535`?")),
-        ("gpu = \"A100\"\ndriver = \"36.4.3\"", format!("4:10 `36.4.3` {old}; did you mean `361` or `367`?")),
+        ("gpu = \"A100\"\ndriver = \"36.4.3\"", format!("4:10 `36.4.3` {old}; did you mean `367`?")),
         ("driver_cuda = \"550.54\"", "3:15 `550.54` is not a CUDA version; is this `driver`?".to_owned()),
     ] {
         assert_eq!(check(pool), Err(expected), "{pool}");
