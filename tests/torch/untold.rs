@@ -3,6 +3,7 @@
 use crate::PY311;
 use crate::WHL;
 use crate::check;
+use crate::torch;
 
 const CUDA: &str = "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n";
 
