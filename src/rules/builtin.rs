@@ -33,6 +33,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
         include_str!("../../rules/practice/graphics-capability-missing.md"),
     ),
     ("rules/practice/index-without-effect.md", include_str!("../../rules/practice/index-without-effect.md")),
+    ("rules/practice/installer-missing.md", include_str!("../../rules/practice/installer-missing.md")),
     ("rules/practice/library-missing-later.md", include_str!("../../rules/practice/library-missing-later.md")),
     ("rules/practice/library-of-another-cuda.md", include_str!("../../rules/practice/library-of-another-cuda.md")),
     (

@@ -3,6 +3,7 @@
 use crate::PY311;
 use crate::WHL;
 use crate::check;
+use crate::torch;
 
 const CUDA: &str = "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n";
 
@@ -152,4 +153,29 @@ fn what_is_installed_alone_brings_no_torch() {
         ],
         "linux/amd64",
     );
+}
+
+#[test]
+fn what_was_not_read_keeps_a_later_default_build_from_being_certain() {
+    let list = "COPY r.txt /tmp/r.txt\nRUN pip install -r /tmp/r.txt\n";
+    let flash = "https://host.example/flash_attn-2.5.8+cu122torch2.3cxx11abiFALSE-cp310-cp310-linux_x86_64.whl";
+    let wheel = "torch-2.0.0-cp311-cp311-manylinux1_x86_64.whl";
+    let kept = "packages/ab/cd/0123456789012345678901234567890123456789012345678901234567890123";
+    for (lines, expected) in [
+        (format!("{list}RUN pip install accelerate"), "? ?"),
+        (format!("{list}RUN pip install torch"), "? ?"),
+        (format!("{list}RUN pip install torch==2.4.0"), "2.4.0 12.1"),
+        ("RUN pip install -r https://host.example/r.txt\nRUN pip install accelerate".to_owned(), "? ?"),
+        ("COPY . /app\nRUN pip install -e /app\nRUN pip install torch".to_owned(), "? ?"),
+        ("COPY c.txt /c.txt\nRUN pip install -c /c.txt accelerate==1.0.0".to_owned(), "? ?"),
+        ("COPY c.txt /c.txt\nRUN pip install -c /c.txt torch==2.4.0".to_owned(), "2.4.0 12.1"),
+        (format!("RUN pip install https://host.example/{wheel}"), "2.0.0 ?"),
+        (format!("RUN pip install https://host.example/cu118/{wheel}"), "2.0.0 11.8"),
+        (format!("RUN pip install https://mirror.example/{kept}/{wheel}"), "2.0.0 11.7"),
+        (format!("RUN pip install {flash}"), "? ?"),
+        (format!("RUN pip install {flash}\nRUN pip install accelerate"), "? ?"),
+        (format!("RUN pip install torch==2.3.0\nRUN pip install {flash}"), "2.3.0 12.1"),
+    ] {
+        assert_eq!(torch(&format!("{PY311}{lines}\n"), "linux/amd64", None), expected, "{lines}");
+    }
 }
