@@ -13,6 +13,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::code;
 use crate::start::code::Compiler;
+use crate::start::code::Partly;
 use crate::start::container_words;
 use crate::start::floor;
 use crate::start::libraries;
@@ -196,6 +197,18 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
             )
         };
         (name(code.id), reason, "list [[gpu_code]] in an image description")
+    } else if let Some(partly) = code::partly(replay, loaded) {
+        let gpu = &replay.host.gpu.as_ref()?.name;
+        let Partly { library, runnable, all, without_ptx } = partly;
+        let file = if library.file.is_empty() { component } else { &library.file };
+        let kind = if without_ptx { "native code" } else { "native code or PTX" };
+        let ptx = if without_ptx { ", and the driver does not compile the PTX of the others" } else { "" };
+        let reason = format!(
+            "{runnable} of {all} containers of device code in {file} ({} %) have {kind} for {gpu}{ptx}{}: whether {component} runs the others is unknown",
+            (runnable * 100 / all.max(1)).max(1),
+            code::switch(replay)
+        );
+        (name(code.id), reason, "run the image once on that GPU, or use a build for it")
     } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
         let gpu = &replay.host.gpu.as_ref()?.name;
         let reason = format!(
