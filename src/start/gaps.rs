@@ -85,6 +85,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        _ if let Some(lacks) = uncalled(replay, step, &loaded) => {
+            let reason = format!("nothing that calls CUDA was found; a program that does would find no {lacks}");
+            (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
+        }
         Step::Capabilities => {
             let reason = "the image brings a libcuda of its own, and whether it finds /dev/nvidia-uvm without the capability compute is not known";
             (name(replay.image.driver_libraries.id), reason.to_owned(), "ask for the capability compute")
@@ -176,6 +180,17 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
         _ => return None,
     };
     Some(MissingFact { key, reason, supply: supply.to_owned() })
+}
+
+/// What a program that calls CUDA would lack, in an image where none was found.
+fn uncalled(replay: Replay<'_>, step: Step, loaded: &Loaded) -> Option<&'static str> {
+    let nowhere = loaded.source == Some(Source::Nowhere);
+    match step {
+        Step::Devices | Step::Capabilities | Step::Loader if nowhere => Some("libcuda"),
+        Step::Devices => Some("GPU"),
+        _ => None,
+    }
+    .filter(|_| runtime::is_uncalled(replay, step))
 }
 
 /// What is not known of the code of the component.
