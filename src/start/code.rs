@@ -29,6 +29,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::coverage::Coverage;
+use crate::start::coverage::Share;
 use crate::start::coverage::coverage;
 use crate::start::coverage::cubin_runs;
 use crate::start::environment::Env;
@@ -247,16 +248,17 @@ pub(super) fn switch(replay: Replay<'_>) -> String {
 /// What one library comes to.
 fn of_library(replay: Replay<'_>, coverage: Coverage, compiler: Compiler) -> StepResult {
     let codes = replay.component.codes;
-    if !coverage.enough(coverage.cubin + coverage.ptx) {
-        return match () {
-            () if coverage.linkable || coverage.unsaid => StepResult::Unknown,
-            () if coverage.switched_off => switched_off(replay),
-            () => no_code(replay),
-        };
+    match coverage.share(coverage.runnable()) {
+        Share::Part => return StepResult::Unknown,
+        Share::None if coverage.linkable || coverage.unsaid => return StepResult::Unknown,
+        Share::None if coverage.switched_off => return switched_off(replay),
+        Share::None => return no_code(replay),
+        Share::Most => {}
     }
     match compiler {
         Compiler::Works if coverage.ptx > 0 => StepResult::Passes(Route::Jit),
-        _ if coverage.enough(coverage.cubin) => StepResult::Passes(Route::Native),
+        _ if coverage.share(coverage.cubin) == Share::Most => StepResult::Passes(Route::Native),
+        Compiler::TooOld | Compiler::Missing if coverage.cubin > 0 => StepResult::Unknown,
         Compiler::TooOld => StepResult::Stops(Wall::new(Outcome::UnsupportedPtx, Codes::certain(codes.bad_ptx))),
         Compiler::Missing => StepResult::Stops(Wall::new(Outcome::JitFailed, Codes::certain(221))),
         Compiler::Works | Compiler::NotSeen | Compiler::Unknown => StepResult::Unknown,
@@ -321,7 +323,31 @@ pub(super) fn to_link(replay: Replay<'_>) -> bool {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
     let (Some(code), Some(capability)) = (replay.component.code.known(), capability) else { return false };
     let found = || counted(replay, code).map(|one| covered(replay, one, capability));
-    found().any(|one| one.linkable) && !found().any(|one| one.enough(one.cubin + one.ptx))
+    found().any(|one| one.linkable) && found().all(|one| one.runnable() == 0)
+}
+
+/// A library of which the GPU runs some containers only.
+pub(super) struct Partly<'a> {
+    pub(super) library: &'a Library,
+    /// How many containers it runs.
+    pub(super) runnable: usize,
+    /// How many containers there are.
+    pub(super) all: usize,
+    /// Whether the driver leaves out containers with PTX alone.
+    pub(super) without_ptx: bool,
+}
+
+/// The first library of which the GPU runs some containers only.
+pub(super) fn partly<'a>(replay: Replay<'a>, loaded: &Loaded) -> Option<Partly<'a>> {
+    let capability = replay.host.gpu.as_ref()?.capability?;
+    let compiles = !matches!(compiler(replay, loaded), Compiler::TooOld | Compiler::Missing);
+    counted(replay, replay.component.code.known()?).find_map(|library| {
+        let coverage = covered(replay, library, capability);
+        let of = |runnable| (coverage.share(runnable) == Share::Part).then_some(runnable);
+        let all = of(coverage.runnable());
+        let runnable = all.or_else(|| of(coverage.cubin).filter(|_| !compiles))?;
+        Some(Partly { library, runnable, all: coverage.all, without_ptx: all.is_none() })
+    })
 }
 
 /// Whether the code that the GPU would need is of a kind that nobody has spoken of.
@@ -340,7 +366,7 @@ pub(super) fn idle(replay: Replay<'_>) -> Vec<&str> {
     let others = code.libraries.iter().filter(|library| !is_named(replay, library));
     let idle = others.filter(|library| {
         let coverage = covered(replay, library, capability);
-        coverage.all > 0 && !coverage.linkable && !coverage.unsaid && !coverage.enough(coverage.cubin + coverage.ptx)
+        coverage.all > 0 && !coverage.linkable && !coverage.unsaid && coverage.runnable() == 0
     });
     idle.map(|library| library.file.as_str()).collect()
 }

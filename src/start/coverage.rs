@@ -7,9 +7,20 @@ use crate::fact::Library;
 use crate::fact::Signature;
 use crate::knowledge::Knowledge;
 
-/// Of a library built from parts, so many of a hundred containers must have code; the rest are parts for
-/// one generation alone. Measured: 87 to 94 on every GPU that such a build is for, 45 and less on others.
-const ENOUGH_PERCENT: usize = 80;
+/// From this percentage on, the remaining containers are parts for one generation of GPUs. Measured: 87 to 100 on every GPU
+/// that a build is for.
+const NEARLY_ALL_PERCENT: usize = 80;
+
+/// How much of a library a GPU can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// No container.
+    None,
+    /// Some containers: it is unknown whether a program runs the others.
+    Part,
+    /// Nearly all containers.
+    Most,
+}
 
 /// How many containers of a library a GPU can run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,13 +46,22 @@ impl Coverage {
     pub(super) fn switched(self, off: bool, forced: bool) -> Self {
         let (cubin, ptx) = if forced { (0, self.compiled) } else { (self.cubin, self.ptx) };
         let (ptx, linkable) = if off { (0, false) } else { (ptx, self.linkable) };
-        let switched_off = self.enough(self.cubin + self.ptx) && !self.enough(cubin + ptx);
+        let switched_off = self.runnable() > 0 && cubin + ptx == 0;
         Self { cubin, ptx, linkable, switched_off, ..self }
     }
 
-    /// Whether `runnable` containers are so many that the others are parts for another generation.
-    pub(super) fn enough(self, runnable: usize) -> bool {
-        runnable > 0 && runnable.saturating_mul(100) >= self.all.saturating_mul(ENOUGH_PERCENT)
+    /// How many containers run, by machine code or by PTX.
+    pub(super) fn runnable(self) -> usize {
+        self.cubin + self.ptx
+    }
+
+    /// The share that so many of its containers are.
+    pub fn share(self, containers: usize) -> Share {
+        match containers {
+            0 => Share::None,
+            _ if containers.saturating_mul(100) >= self.all.saturating_mul(NEARLY_ALL_PERCENT) => Share::Most,
+            _ => Share::Part,
+        }
     }
 }
 
@@ -144,11 +164,18 @@ mod tests {
     }
 
     #[test]
-    fn some_parts_for_other_generations_are_no_loss() {
-        let of = |cubin, ptx, all| Coverage { cubin, ptx, all, ..Coverage::default() };
-        assert!(of(80, 0, 100).enough(80));
-        assert!(!of(79, 0, 100).enough(79));
-        assert!(!of(0, 0, 0).enough(0));
-        assert!(of(1, 0, 1).enough(1));
+    fn between_no_container_and_nearly_all_is_a_part() {
+        for (runnable, all, expected) in [
+            (100, 100, Share::Most),
+            (80, 100, Share::Most),
+            (79, 100, Share::Part),
+            (1, 100, Share::Part),
+            (0, 100, Share::None),
+            (0, 0, Share::None),
+            (1, 1, Share::Most),
+        ] {
+            let coverage = Coverage { all, ..Coverage::default() };
+            assert_eq!(coverage.share(runnable), expected, "{runnable} of {all}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::code;
 use crate::start::code::Compiler;
+use crate::start::code::Partly;
 use crate::start::container_words;
 use crate::start::floor;
 use crate::start::libraries;
@@ -84,6 +85,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        _ if let Some(lacks) = uncalled(replay, step, &loaded) => {
+            let reason = format!("nothing that calls CUDA was found; a program that does would find no {lacks}");
+            (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
+        }
         Step::Capabilities => {
             let reason = "the image brings a libcuda of its own, and whether it finds /dev/nvidia-uvm without the capability compute is not known";
             (name(replay.image.driver_libraries.id), reason.to_owned(), "ask for the capability compute")
@@ -177,6 +182,17 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     Some(MissingFact { key, reason, supply: supply.to_owned() })
 }
 
+/// What a program that calls CUDA would lack, in an image where none was found.
+fn uncalled(replay: Replay<'_>, step: Step, loaded: &Loaded) -> Option<&'static str> {
+    let nowhere = loaded.source == Some(Source::Nowhere);
+    match step {
+        Step::Devices | Step::Capabilities | Step::Loader if nowhere => Some("libcuda"),
+        Step::Devices => Some("GPU"),
+        _ => None,
+    }
+    .filter(|_| runtime::is_uncalled(replay, step))
+}
+
 /// What is not known of the code of the component.
 fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
@@ -196,6 +212,18 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
             )
         };
         (name(code.id), reason, "list [[gpu_code]] in an image description")
+    } else if let Some(partly) = code::partly(replay, loaded) {
+        let gpu = &replay.host.gpu.as_ref()?.name;
+        let Partly { library, runnable, all, without_ptx } = partly;
+        let file = if library.file.is_empty() { component } else { &library.file };
+        let kind = if without_ptx { "native code" } else { "native code or PTX" };
+        let ptx = if without_ptx { ", and the driver does not compile the PTX of the others" } else { "" };
+        let reason = format!(
+            "{runnable} of {all} containers of device code in {file} ({} %) have {kind} for {gpu}{ptx}{}: whether {component} runs the others is unknown",
+            (runnable * 100 / all.max(1)).max(1),
+            code::switch(replay)
+        );
+        (name(code.id), reason, "run the image once on that GPU, or use a build for it")
     } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
         let gpu = &replay.host.gpu.as_ref()?.name;
         let reason = format!(

@@ -41,7 +41,7 @@ pub use self::cause::cause;
 pub use self::common::starts_everywhere;
 pub use self::common::verdicts;
 pub use self::common::verdicts_of;
-pub use self::coverage::{Coverage, coverage};
+pub use self::coverage::{Coverage, Share, coverage};
 pub use self::deciding::deciding;
 pub use self::doubt::Doubts;
 pub use self::doubt::Sought;

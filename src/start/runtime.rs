@@ -43,6 +43,9 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
     let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
     let not_asked = is_without_cuda(replay) && (about_driver || no_gpu);
+    if no_gpu && is_uncalled(replay, record.step) && (record.step == Step::Loader || !does_without(replay, &record)) {
+        return StepRecord { result: StepResult::Unknown, ..record };
+    }
     if let Callers::Unread(list) = replay.image.callers
         && no_gpu
         && !is_container(replay)
@@ -102,6 +105,11 @@ pub(super) fn says_cuda(replay: Replay<'_>) -> bool {
         State::Known(Value::Text(text)) => cuda(text) || text.rsplit_once('+').is_some_and(|(_, local)| cuda(local)),
         _ => false,
     })
+}
+
+/// Whether a step without a GPU or libcuda decides nothing, because nothing is known to call CUDA. A base with CUDA calls it.
+pub(super) fn is_uncalled(replay: Replay<'_>, step: Step) -> bool {
+    is_container(replay) || (step == Step::Loader && is_idle(replay))
 }
 
 /// Whether nothing is known to call CUDA, and the image's own variables keep the GPU or the driver's libraries for
