@@ -13,6 +13,9 @@ pub(crate) struct CompareArgs {
     pub(crate) inputs: Vec<String>,
     /// Compare two revisions: A..B, A...B for what B changed since it left A, or A for A and the files as they are now.
     ///
+    /// Each revision is judged against its own fleet file, settings and lock file. --fleet and --config hold for both. A
+    /// revision without a fleet file takes that of the other one.
+    ///
     /// Files are read with the git of the search path; nothing of the repository's own configuration is run.
     #[arg(long, value_name = "REVISIONS")]
     pub(crate) git: Option<String>,
