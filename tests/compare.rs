@@ -1,5 +1,7 @@
 //! `imagelint compare`: what a change does to a fleet, through the built program.
 
+#[path = "compare/own.rs"]
+mod own;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "verdicts are told here pool by pool")]
 mod place;

@@ -22,9 +22,9 @@ use crate::cli::fleet;
 use crate::cli::git::Repository;
 use crate::cli::git::Revision;
 use crate::cli::outputs::color;
+use crate::cli::own::Own;
 use crate::cli::parallel;
 use crate::cli::scan;
-use crate::cli::settings::Loaded;
 use crate::cli::sides::Reading;
 use crate::cli::sides::Side;
 use crate::cli::streams;
@@ -36,6 +36,7 @@ use crate::compare::Smallest;
 use crate::compare::model::Comparison;
 use crate::compare::model::Older;
 use crate::compare::model::Pair;
+use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Subject;
@@ -103,24 +104,30 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let repository = Repository::around(Path::new("."));
     let (before, after) = given(options, repository.as_ref())?;
     let mut sources = Sources::default();
-    let judging = options.against.judging();
-    let first = match &after {
-        Given::Inputs(inputs) => inputs.iter().map(PathBuf::from).find(|path| path.exists()),
-        Given::Revision(..) => None,
-    };
-    let loaded = Loaded::new(&judging.config, first.as_deref(), &mut sources)?;
-    let judging = loaded.under(&judging, &sources)?;
-    let fleet = fleet::load(&judging, first.as_deref(), knowledge, &mut sources)?;
+    let given_judging = options.against.judging();
     let ReadingArgs { pull, access, build } = &options.reading;
     let set = &options.set;
-    let reading = Reading { build, set, access, pull: *pull, judging: &judging, fleet: &fleet, knowledge };
+    let mut own = owns([&before, &after], repository.as_ref(), (&given_judging, build), knowledge, &mut sources)?;
+    let notes = settle(&mut own, [&before, &after], &given_judging, knowledge, &mut sources)?;
+    let [own_was, own_is] = &own;
+    let (judging, fleet) = (&own_was.judging, &own_was.fleet);
+    let reading_was = Reading { build, set, access, pull: *pull, judging, fleet, knowledge };
+    let reading_is = Reading { judging: &own_is.judging, fleet: &own_is.fleet, ..reading_was };
+    let judging = &own_is.judging;
     let book = RuleBook::built_in();
-    let was = read(&before, repository.as_ref(), reading, &mut sources)?;
-    let is = read(&after, repository.as_ref(), reading, &mut sources)?;
-    let judged = |side: &Side| side.judged(reading, book, &sources, Detail::Verdicts);
-    let (judged_was, judged_is) = (judged(&was), judged(&is));
+    let mut was = read(&before, own_was, repository.as_ref(), reading_was, &mut sources)?;
+    let mut is = read(&after, own_is, repository.as_ref(), reading_is, &mut sources)?;
+    for (snapshot, name) in own.iter().filter_map(|own| own.snapshot.as_ref()) {
+        was.stood_in(&snapshot.folder, name);
+        is.stood_in(&snapshot.folder, name);
+    }
+    let judged_was = was.judged(reading_was, book, &sources, Detail::Verdicts);
+    let judged_is = is.judged(reading_is, book, &sources, Detail::Verdicts);
     let of_git = repository.as_ref().filter(|_| options.git.is_some());
-    let head = is.head(reading, book, &sources);
+    let mut head = is.head(reading_is, book, &sources);
+    let mut fleet_before = was.head(reading_was, book, &sources).fleet;
+    own_is.label.clone_into(&mut head.fleet.source);
+    own_was.label.clone_into(&mut fleet_before.source);
     // A side of which nothing could be read is neither gone nor new.
     let unread = [(&was, &judged_was), (&is, &judged_is)];
     let unread = unread.iter().any(|(side, judged)| judged.is_empty() && !side.errors.is_empty());
@@ -129,11 +136,12 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     } else {
         let [old, new] = [(judged_was, &was, &before), (judged_is, &is, &after)]
             .map(|(judged, side, given)| named(judged, side, given, of_git, &sources));
-        let like = |side: &Side, one: &Named<usize>| likeness(side.subjects.get(one.with)?, reading);
-        compare::pairs(old, new, [&|one| like(&was, one), &|one| like(&is, one)])
+        let like = |side: &Side, one: &Named<usize>, reading| likeness(side.subjects.get(one.with)?, reading);
+        compare::pairs(old, new, [&|one| like(&was, one, reading_was), &|one| like(&is, one, reading_is)])
     };
     let many = ALL_SOUGHT < sides.len();
-    let pairs = parallel::map(judging.jobs(), &sides, |sides| pair(sides, &was, &is, many, reading));
+    let one = |sides: &Sides<usize>| pair(sides, (&was, reading_was), (&is, reading_is), many);
+    let pairs = parallel::map(judging.jobs(), &sides, one);
     let mut tally = Tally::default();
     for (pair, (_, after)) in pairs.iter().zip(&sides) {
         if let Some(after) = after {
@@ -145,17 +153,30 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         // What is gone breaks nothing.
         sides.iter().filter_map(|(before, _)| before.as_ref()).for_each(|one| tally.add(&one.judged, FailOn::Never));
     }
+    let names = |fleet: &Fleet| fleet.pools.iter().map(|pool| pool.name.value.clone()).collect::<Vec<_>>();
+    let only = |one: &Fleet, other: &Fleet| -> Vec<String> {
+        let others = names(other);
+        names(one).into_iter().filter(|name| !others.contains(name)).collect()
+    };
+    let (added, removed) = (only(&own_is.fleet, &own_was.fleet), only(&own_was.fleet, &own_is.fleet));
+    let mut summary = compare::summary(&pairs);
+    summary.extend(compare::moved_pools("added", &added));
+    summary.extend(compare::moved_pools("removed", &removed));
     let told = Comparison {
         schema_version: SCHEMA_VERSION,
         tool: head.tool,
+        fleet_before: (own_was.label != own_is.label).then_some(fleet_before),
         fleet: head.fleet,
+        pools_added: added,
+        pools_removed: removed,
+        notes,
         before: before.told(of_git),
         after: after.told(of_git),
-        summary: compare::summary(&pairs),
+        summary,
         images: pairs,
         errors: was.errors.into_iter().chain(is.errors).collect(),
     };
-    print(&told, &judging, options.against.format)?;
+    print(&told, judging, options.against.format)?;
     Ok(tally.exit(&told.errors, judging.exit.allow_incomplete))
 }
 
@@ -233,23 +254,104 @@ fn one(input: &str, repository: Option<&Repository>) -> Result<Given, Failure> {
     }
 }
 
+/// What each side is judged against: a revision by its own fleet and settings, two inputs that are none by the same.
+fn owns(
+    given: [&Given; 2],
+    repository: Option<&Repository>,
+    (judging, build): (&JudgingArgs, &BuildArgs),
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Result<[Own; 2], Failure> {
+    let first = |given: &Given| match given {
+        Given::Inputs(inputs) => inputs.iter().map(PathBuf::from).find(|path| path.exists()),
+        Given::Revision(..) => None,
+    };
+    let mut of = |one: &Given, other: &Given| match (one, repository) {
+        (Given::Revision(revision, paths), Some(repository)) => {
+            let context = build.context.as_deref().and_then(|context| repository.below(context));
+            let place = (repository, revision);
+            Own::of_revision(place, (paths, context.as_ref()), judging, knowledge, sources)
+        }
+        // Two inputs without a revision have one fleet: that of what is.
+        _ => match other {
+            Given::Inputs(_) => Own::here(first(other).as_deref(), judging, knowledge, sources),
+            Given::Revision(..) => Own::here(first(one).as_deref(), judging, knowledge, sources),
+        },
+    };
+    let [before, after] = given;
+    Ok([of(before, after)?, of(after, after)?])
+}
+
+/// Gives a side without a fleet file that of the other one, and says what the sides are judged against.
+fn settle(
+    own: &mut [Own; 2],
+    given: [&Given; 2],
+    judging: &JudgingArgs,
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Result<Vec<String>, Failure> {
+    let [was, is] = own;
+    let revisions = given.iter().any(|given| matches!(given, Given::Revision(..)));
+    let mut notes = Vec::new();
+    if revisions {
+        let explicit = judging.fleet.is_some() || fleet::from_environment().is_some();
+        let without = |own: &Own| match &own.snapshot {
+            Some((_, name)) => format!("{name} has no fleet file"),
+            None => "the work tree has no fleet file".to_owned(),
+        };
+        match (was.fleet.built_in, is.fleet.built_in) {
+            _ if explicit => {
+                notes.push(format!("both sides are judged against {}, which is named explicitly", is.label))
+            }
+            (true, false) => {
+                notes.push(format!("{}: both sides are judged against {}", without(was), is.label));
+                was.share(is);
+            }
+            (false, true) => {
+                notes.push(format!("{}: both sides are judged against {}", without(is), was.label));
+                is.share(was);
+            }
+            (true, true) => {
+                let here = Own::here(None, judging, knowledge, sources)?;
+                if !here.fleet.built_in {
+                    let why = "no revision has a fleet file";
+                    notes.push(format!("{why}: both sides are judged against {} of the work tree", here.label));
+                    was.share(&here);
+                    is.share(&here);
+                }
+            }
+            (false, false) => {
+                if sources.get(was.fleet.source).text() != sources.get(is.fleet.source).text() {
+                    notes.push(format!("before is judged against {}, after against {}", was.label, is.label));
+                }
+            }
+        }
+        if let Some(config) = &judging.config.config {
+            notes.push(format!("both sides have the settings of {}, which is named explicitly", config.display()));
+        }
+    }
+    let fleets = [was.fleet.clone(), is.fleet.clone()];
+    was.ask(&fleets[1])?;
+    is.ask(&fleets[0])?;
+    Ok(notes)
+}
+
 fn read(
     given: &Given,
+    own: &Own,
     repository: Option<&Repository>,
     reading: Reading<'_>,
     sources: &mut Sources,
 ) -> Result<Side, Failure> {
-    let said = |text: String| Failure::Said(format!("error: {text}"));
-    let (revision, paths) = match (given, repository) {
-        (Given::Inputs(inputs), _) if inputs.is_empty() => return Ok(Side::empty()),
-        (Given::Inputs(inputs), _) => return Side::of_inputs(inputs, reading, sources),
-        (Given::Revision(..), None) => return Ok(Side::empty()),
-        (Given::Revision(revision, paths), Some(repository)) => ((revision, repository), paths),
+    let (revision, paths, repository, snapshot) = match (given, repository, &own.snapshot) {
+        (Given::Inputs(inputs), ..) if inputs.is_empty() => return Ok(Side::empty()),
+        (Given::Inputs(inputs), ..) => return Side::of_inputs(inputs, reading, sources),
+        (Given::Revision(revision, paths), Some(repository), Some((snapshot, _))) => {
+            (revision, paths, repository, snapshot)
+        }
+        (Given::Revision(..), ..) => return Ok(Side::empty()),
     };
-    let (revision, repository) = revision;
     let context = reading.build.context.as_deref().and_then(|context| repository.below(context));
-    let taken: Vec<String> = paths.iter().chain(&context).cloned().collect();
-    let snapshot = repository.take(revision, &taken).map_err(said)?;
     let there = paths.iter().filter(|path| repository.has(revision, path));
     let files: Vec<PathBuf> = there.map(|path| snapshot.folder.join(path)).collect();
     if files.is_empty() {
@@ -266,7 +368,6 @@ fn read(
         let below = Path::new(name).strip_prefix(&snapshot.folder).unwrap_or(Path::new(name));
         (at(&revision.name, &below.display().to_string()), repository.top.join(below))
     });
-    side.stood_in(&snapshot.folder, &revision.name);
     Ok(side)
 }
 
@@ -307,7 +408,12 @@ fn images(subject: &Subject, reading: Reading<'_>) -> Images {
 }
 
 /// The difference of one image.
-fn pair(sides: &Sides<usize>, was: &Side, is: &Side, many: bool, reading: Reading<'_>) -> Pair {
+fn pair(
+    sides: &Sides<usize>,
+    (was, reading_was): (&Side, Reading<'_>),
+    (is, reading_is): (&Side, Reading<'_>),
+    many: bool,
+) -> Pair {
     let (before, after) = (sides.0.as_ref(), sides.1.as_ref());
     let one_name = |one: &Named<usize>| if one.key.is_empty() { one.judged.name.clone() } else { one.key.clone() };
     let name = after.or(before).map(one_name).unwrap_or_default();
@@ -320,7 +426,7 @@ fn pair(sides: &Sides<usize>, was: &Side, is: &Side, many: bool, reading: Readin
             let on = |judged| compare::on(judged, pool).is_some_and(|verdict| verdict.fate != "not-applicable");
             on(&before.judged) && on(&after.judged)
         };
-        Some((drivers(one, &asked, reading), drivers(other, &asked, reading)))
+        Some((drivers(one, &asked, reading_was), drivers(other, &asked, reading_is)))
     };
     let told = compare::compare(&name, old, new, if many && !differs { None } else { least() });
     match compare::renamed_from(sides) {

@@ -150,12 +150,17 @@ impl Repository {
         }
     }
 
-    /// Takes out what is at these paths, with the folders of the files and what lies above them.
-    pub(crate) fn take(&self, revision: &Revision, paths: &[String]) -> Result<Snapshot, String> {
+    /// Takes out what is at these paths, with the folders of the files and what lies above them; and what lies directly in
+    /// the folders of other files.
+    pub(crate) fn take(&self, revision: &Revision, paths: &[String], others: &[String]) -> Result<Snapshot, String> {
         let mut wanted: Vec<(String, bool)> = Vec::new();
         for path in paths {
             let folder = match self.lies(revision, path) {
-                None => continue,
+                None => {
+                    let above = Path::new(path).ancestors().skip(1).filter_map(Path::to_str);
+                    wanted.extend(above.map(|above| (above.to_owned(), false)));
+                    continue;
+                }
                 Some(Lies::Folder) => path.as_str(),
                 Some(Lies::File) => path.rsplit_once('/').map_or("", |(folder, _)| folder),
             };
@@ -163,6 +168,8 @@ impl Repository {
             let above = Path::new(folder).ancestors().skip(1).filter_map(Path::to_str);
             wanted.extend(above.map(|above| (above.to_owned(), false)));
         }
+        let folders = others.iter().map(|path| path.rsplit_once('/').map_or("", |(folder, _)| folder));
+        wanted.extend(folders.map(|folder| (folder.to_owned(), false)));
         wanted.sort();
         wanted.dedup();
         let mut entries: Vec<Entry> = Vec::new();

@@ -35,6 +35,7 @@ mod names;
 mod needs;
 mod output;
 mod outputs;
+mod own;
 mod parallel;
 mod progress;
 mod pull;

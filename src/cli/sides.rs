@@ -73,8 +73,8 @@ pub(crate) struct Side {
     /// What could not be read.
     pub(crate) errors: Vec<InputError>,
     loaded: Loaded,
-    /// A folder that stands for something else, and what for.
-    stands: Option<(String, String)>,
+    /// Folders that stand for something else, and what for.
+    stands: Vec<(String, String)>,
 }
 
 /// What holds an image, and not text.
@@ -86,7 +86,7 @@ pub(crate) fn is_image(input: &str) -> bool {
 impl Side {
     /// Of nothing.
     pub(crate) fn empty() -> Self {
-        Self { subjects: Vec::new(), errors: Vec::new(), loaded: Loaded::none(), stands: None }
+        Self { subjects: Vec::new(), errors: Vec::new(), loaded: Loaded::none(), stands: Vec::new() }
     }
 
     /// Of what people name: files, folders, images.
@@ -134,7 +134,7 @@ impl Side {
         }
         let Inputs { subjects, errors, .. } = inputs;
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Self { subjects, errors, loaded, stands: None })
+        Ok(Self { subjects, errors, loaded, stands: Vec::new() })
     }
 
     /// Calls the subjects something else, and puts them elsewhere for the patterns of the pools.
@@ -152,31 +152,31 @@ impl Side {
         }
     }
 
-    /// Tells places below a folder as those of a revision.
+    /// Shows places below a folder as those of a revision.
     pub(crate) fn stood_in(&mut self, folder: &Path, revision: &str) {
-        self.stands = Some((format!("{}/", folder.display()), format!("{revision}:")));
+        let (folder, shown) = (format!("{}/", folder.display()), format!("{revision}:"));
         for error in &mut self.errors {
-            if let Some((folder, told)) = &self.stands {
-                error.message = error.message.replace(folder.as_str(), told);
-                if let Some(location) = &mut error.location {
-                    location.path = location.path.replace(folder.as_str(), told);
-                }
+            error.message = error.message.replace(folder.as_str(), &shown);
+            if let Some(location) = &mut error.location {
+                location.path = location.path.replace(folder.as_str(), &shown);
             }
         }
+        self.stands.push((folder, shown));
     }
 
     fn told(&self, mut judged: model::Subject) -> model::Subject {
-        let Some((folder, told)) = &self.stands else { return judged };
-        let put = |text: &mut String| *text = text.replace(folder.as_str(), told);
-        for finding in &mut judged.findings {
-            put(&mut finding.message);
-            finding.help.iter_mut().for_each(put);
-            for location in &mut finding.locations {
-                put(&mut location.path);
-                put(&mut location.label);
+        for (folder, shown) in &self.stands {
+            let put = |text: &mut String| *text = text.replace(folder.as_str(), shown);
+            for finding in &mut judged.findings {
+                put(&mut finding.message);
+                finding.help.iter_mut().for_each(put);
+                for location in &mut finding.locations {
+                    put(&mut location.path);
+                    put(&mut location.label);
+                }
             }
+            judged.inspected.notes.iter_mut().for_each(put);
         }
-        judged.inspected.notes.iter_mut().for_each(put);
         judged
     }
 

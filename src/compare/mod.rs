@@ -15,6 +15,7 @@ pub use self::pair::renamed_from;
 pub use self::print::human;
 pub use self::print::markdown;
 pub use self::words::list;
+pub use self::words::moved_pools;
 pub use self::words::summary;
 pub use self::words::verdicts;
 

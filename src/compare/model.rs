@@ -11,8 +11,17 @@ pub struct Comparison {
     pub schema_version: u32,
     /// The program.
     pub tool: model::Tool,
-    /// The fleet that both were judged against.
+    /// The fleet that what is was judged against, and what was as well, unless that has its own.
     pub fleet: model::Fleet,
+    /// The fleet that what was was judged against, when it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet_before: Option<model::Fleet>,
+    /// Pools that only the later fleet has.
+    pub pools_added: Vec<String>,
+    /// Pools that only the earlier fleet has.
+    pub pools_removed: Vec<String>,
+    /// Which fleets and settings the sides were judged against, when that is no matter of course.
+    pub notes: Vec<String>,
     /// What was, as given.
     pub before: String,
     /// What is, as given.

@@ -29,6 +29,12 @@ pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Res
     if told.fleet.built_in {
         writeln!(out, "{NO_FLEET}\n")?;
     }
+    for note in &told.notes {
+        writeln!(out, "note: {}", clean(note))?;
+    }
+    if !told.notes.is_empty() {
+        writeln!(out)?;
+    }
     for pair in told.images.iter().filter(|pair| told.images.len() == 1 || changed(pair)) {
         writeln!(out, "{}", paint(&clean(&heading(pair)), Tone::Strong, color))?;
         for line in &pair.summary {

@@ -134,6 +134,13 @@ pub fn summary(pairs: &[Pair]) -> Vec<String> {
     told
 }
 
+/// Which pools are added or removed.
+pub fn moved_pools(word: &str, names: &[String]) -> Option<String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (noun, verb) = if names.len() == 1 { ("pool", "is") } else { ("pools", "are") };
+    (!names.is_empty()).then(|| format!("{noun} {} {verb} {word}", list(&names)))
+}
+
 /// The first of some images behind a word, and how many more there are.
 fn named(word: &str, mut images: Vec<String>) -> Option<String> {
     let more = images.len().saturating_sub(NAMED);

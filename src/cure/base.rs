@@ -72,7 +72,10 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
                 let like = tag.split_once('-').map_or(tag, |(_, rest)| rest);
                 (format!("take the month {month} of {name}, where it has a tag like {like}{instead}"), Safety::Manual)
             }
-            None => (format!("take the tag {to} of {name}{instead}"), safety),
+            None => match back(tag, &to) {
+                Some(back) => (format!("take the tag {to} of {name}{instead}, {back}"), Safety::Manual),
+                None => (format!("take the tag {to} of {name}{instead}"), safety),
+            },
         };
         Some(Candidate {
             kind: Kind::BaseTag,
@@ -111,6 +114,31 @@ pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
         wish: Wish::Base { from: written.to_string(), to },
     };
     libraries::bases(case).into_iter().enumerate().map(of_image).collect()
+}
+
+/// In words, that one tag of a CUDA image has an older CUDA major release or an older operating system than another.
+fn back(from: &str, to: &str) -> Option<String> {
+    let (own, new) = (CudaTag::of(from)?, CudaTag::of(to)?);
+    let cuda = |tag: &CudaTag<'_>| tag_version(tag.version).parse::<CudaVersion>().ok();
+    let (was, is) = (cuda(&own)?, cuda(&new)?);
+    let older_cuda = is.major() < was.major();
+    let older_system = number(new.os) < number(own.os);
+    let words = [
+        older_cuda.then(|| format!("from CUDA {} to CUDA {}", was.major(), is.major())),
+        older_system.then(|| format!("from {} to {}", own.os, new.os)),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    (!words.is_empty()).then(|| format!("which goes back {}", words.join(" and ")))
+}
+
+/// Whether a change takes a CUDA image with an older CUDA major release or an older operating system.
+pub(super) fn goes_back(wish: &Wish) -> bool {
+    let tag = |image: &'_ str| image.split('@').next().and_then(|image| Some(image.rsplit_once(':')?.1.to_owned()));
+    match wish {
+        Wish::Base { from, to } => tag(from).zip(tag(to)).is_some_and(|(from, to)| back(&from, &to).is_some()),
+        Wish::All(list) => list.iter().any(goes_back),
+        _ => false,
+    }
 }
 
 /// The CUDA of the base that a change takes, where its tag tells it.
@@ -295,4 +323,32 @@ fn release(knowledge: Knowledge, repository: &str, tag: &str) -> Option<String> 
 fn is_bound(package: &PackageSeen) -> bool {
     let PackageVersion::Exact(text) = &package.version else { return false };
     text.split_once('+').is_some_and(|(_, local)| local.starts_with("cu") || local.contains("torch"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_that_goes_back_says_from_what_to_what() {
+        for (from, to, expected) in [
+            (
+                "12.4.1-runtime-ubuntu22.04",
+                "9.2-runtime-ubuntu16.04",
+                Some("which goes back from CUDA 12 to CUDA 9 and from ubuntu22.04 to ubuntu16.04"),
+            ),
+            (
+                "12.4.1-cudnn-devel-ubuntu22.04",
+                "12.4.0-devel-ubuntu20.04",
+                Some("which goes back from ubuntu22.04 to ubuntu20.04"),
+            ),
+            ("12.4.1-base-ubuntu22.04", "11.8.0-base-ubuntu22.04", Some("which goes back from CUDA 12 to CUDA 11")),
+            ("12.4.1-base-ubuntu22.04", "12.2.2-base-ubuntu22.04", None),
+            ("12.4.1-base-ubuntu22.04", "13.0.1-base-ubuntu24.04", None),
+            ("12.4.1-base-ubi9", "12.4.1-base-ubi9", None),
+            ("latest", "11.8.0-base-ubuntu22.04", None),
+        ] {
+            assert_eq!(back(from, to).as_deref(), expected, "{from} {to}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::cure::left::Goes;
 use crate::cure::stays;
 use crate::cure::wish::package_of;
 use crate::cure::write::places;
+use crate::cure::write::shown::writes_unknown;
 use crate::cure::write::written;
 use crate::edit::TextEdit;
 use crate::fact::Manager;
@@ -32,6 +33,7 @@ const UNHASHED: &str = "by hand: what it depends on needs hashes of its own";
 const BOUNDED: &str = "by hand: another list bounds it to another release";
 const UNTOLD: &str = "by hand: the tables do not say that what goes with it is built for that CUDA";
 const BEHIND: &str = "by hand: what goes with it is asked for by another command, and stays a build for another CUDA";
+const UNSHOWN: &str = "by hand: nothing shows that the address of that build exists";
 const NOWHERE: &str = "by hand: no index that the command asks is known to have it";
 
 /// What asks for wheels by their hashes.
@@ -59,7 +61,7 @@ fn wanted(wish: &Wish) -> Vec<Wanted<'_>> {
 
 /// Whether a text names what the wish changes: the Dockerfile, or a file that names what its variables are.
 pub(super) fn is_named(case: &Case<'_>, wish: &Wish) -> bool {
-    if matches!(wish, Wish::Base { .. } | Wish::Whole { .. }) {
+    if matches!(wish, Wish::Base { .. } | Wish::Whole { .. } | Wish::DropPackage(_)) {
         return true;
     }
     let wanted = wanted(wish);
@@ -75,6 +77,9 @@ pub(super) fn hindrance(
 ) -> Option<&'static str> {
     if brings_more(wish) && asks_for_hashes(case) {
         return Some(UNHASHED);
+    }
+    if writes_unknown(case, edits) {
+        return Some(UNSHOWN);
     }
     let wanted = wanted(wish);
     if let Some(why) = stays::stays(case, &wanted, after) {

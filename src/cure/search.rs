@@ -156,7 +156,24 @@ pub(super) fn search(
         tried.extend(moved::moved(&case, &tried, &mut trials));
     }
     let split = if certain { split::told(&case, &tried) } else { None };
-    Found { tried: best(tried, &case), split, cut: trials.left() == 0 }
+    Found { tried: forward(best(tried, &case), aim), split, cut: trials.left() == 0 }
+}
+
+/// The changes without those that go back to an older CUDA major release or operating system of the base, if others of the
+/// image help on the same pools.
+fn forward(tried: Vec<Tried>, aim: Aim) -> Vec<Tried> {
+    let (back, onward): (Vec<bool>, Vec<&Tried>) = (
+        tried.iter().map(|one| base::goes_back(&one.wish)).collect(),
+        tried.iter().filter(|one| one.kind.of_image() && !base::goes_back(&one.wish)).collect(),
+    );
+    let needless = |one: &Tried| {
+        let others = || onward.iter().filter(|other| other.breaks.iter().all(|pool| one.breaks.contains(pool)));
+        let starts = |pool: &String| others().any(|other| other.starts(aim).contains(pool));
+        let eases = |pool: &String| starts(pool) || others().any(|other| other.eases(aim).contains(pool));
+        one.starts(aim).iter().all(starts) && one.eases(aim).iter().all(eases)
+    };
+    let kept: Vec<bool> = tried.iter().zip(back).map(|(one, back)| !back || !needless(one)).collect();
+    tried.into_iter().zip(kept).filter_map(|(one, kept)| kept.then_some(one)).collect()
 }
 
 /// Every change of some kinds that helps by itself, of each kind until one is enough.
@@ -287,10 +304,10 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     if let Some(why) = outcome.by_hand {
         also(&mut title, why);
     }
-    // Of a mirror nobody knows which builds it has.
+    // What takes its wheels from a mirror may have no way to another index.
     let safety = if outcome.elsewhere { safety.max(Safety::Unsafe) } else { safety };
     if outcome.elsewhere {
-        also(&mut title, "where the index that is named has it");
+        also(&mut title, "when the build can reach its index");
     }
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };

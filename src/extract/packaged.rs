@@ -54,7 +54,7 @@ pub(super) fn packaged(
         }),
         Builds::Unknown(reason) => Offered::Unknown(Why {
             reason: reason.clone(),
-            supply: "name the build in the version, such as +cu128".to_owned(),
+            supply: "name the build in the version and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128".to_owned(),
         }),
     };
     let conditional = install.conditional.then(|| Why {

@@ -17,6 +17,9 @@ pub(crate) struct CompareArgs {
     ///
     /// A..B compares A with B. A...B compares the merge base with B. A compares A with the working tree.
     ///
+    /// Each revision uses its own fleet file, settings and lock file; --fleet and --config apply to both. A revision without
+    /// a fleet file uses that of the other one.
+    ///
     /// imagelint reads the files with git and runs nothing from the configuration of the repository.
     #[arg(long, value_name = "REVISIONS", help_heading = "Input")]
     pub(crate) git: Option<String>,

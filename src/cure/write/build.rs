@@ -35,6 +35,9 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
     let Some(style) = style(texts, source, word) else { return Vec::new() };
     let text = texts.sources.get(source).text();
     let edit = |(span, replacement): (Span, String)| TextEdit { source, span, replacement };
+    if is_direct(texts, (source, word)) {
+        return Vec::new();
+    }
     let Some(mut beside) = others(case, texts, companions) else { return Vec::new() };
     beside.extend(bounds(case, own.command, package, to));
     let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, word) } else { vec![word] };
@@ -68,8 +71,8 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
             for release in releases {
                 // What is built on it and comes by another command is of the same build.
                 for (words, places) in [(&all, &wide), (&words, &near)] {
-                    let (edits, elsewhere) = of_addresses(case, texts, places, change);
-                    add([release.clone(), words.clone(), edits].concat(), elsewhere);
+                    let edits = of_addresses(texts, places, change);
+                    add([release.clone(), words.clone(), edits].concat(), false);
                 }
                 let words = [release, words.clone()].concat();
                 // What takes its wheels from a place that the tables do not know may have no way to another.
@@ -257,23 +260,33 @@ fn of_words(case: &Case<'_>, texts: &Texts<'_>, command: Option<u32>, (old, new)
     edits
 }
 
-/// The build in the addresses of indexes, and whether one of them is of a place that the tables do not know.
+/// The build in the addresses of indexes.
 pub(super) fn of_addresses(
-    case: &Case<'_>,
     texts: &Texts<'_>,
     addresses: &[(SourceId, Span)],
     (old, new): (&str, &str),
-) -> (Vec<TextEdit>, bool) {
-    let (mut edits, mut elsewhere) = (Vec::new(), false);
+) -> Vec<TextEdit> {
+    let mut edits = Vec::new();
     for (source, span) in addresses.iter().copied() {
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, span) } else { vec![span] };
         let way = edit::respell(text, &leaves, old, new).into_iter().next().unwrap_or_default();
-        let address = written(texts, (source, span));
-        elsewhere |= !way.is_empty() && is_private(case, address);
         edits.extend(way.into_iter().map(|(span, replacement)| TextEdit { source, span, replacement }));
     }
-    (edits, elsewhere)
+    edits
+}
+
+/// Whether a requirement names one file or repository: its address decides what is installed, and no index does.
+fn is_direct(texts: &Texts<'_>, (source, word): (SourceId, Span)) -> bool {
+    let text = texts.sources.get(source).text();
+    let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, word) } else { vec![word] };
+    let direct = |span: Span| {
+        let slice = text.get(span.start..span.end).unwrap_or_default();
+        slice.contains("://") || slice.trim_end_matches(['"', '\'']).ends_with(".whl")
+    };
+    // `name @ address` of a list.
+    let behind = text.get(word.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
+    leaves.into_iter().any(direct) || behind.starts_with('@')
 }
 
 /// Whether a text names the address of a place of which the tables do not know what lies there.
@@ -340,6 +353,9 @@ fn others(case: &Case<'_>, texts: &Texts<'_>, companions: &[Companion]) -> Optio
         let package = package_of(&case.seen, &one.package)?;
         let (source, span) = places(case, package.fact).into_iter().next()?;
         style(texts, source, span)?;
+        if is_direct(texts, (source, span)) {
+            return None;
+        }
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, span) } else { vec![span] };
         let way = match &one.from {

@@ -5,7 +5,9 @@ mod build;
 mod index;
 mod nvcc;
 mod options;
+mod removed;
 mod served;
+pub(in crate::cure) mod shown;
 mod whole;
 mod word;
 
@@ -134,9 +136,9 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
                 .collect();
             plain(vec![edits])
         }
-        Wish::DropPackage(name) => plain(vec![packages(case, &texts, |other| other == name)]),
+        Wish::DropPackage(name) => plain(packages(case, &texts, |other| other == name).into_iter().collect()),
         Wish::DropCompat => {
-            let installed = packages(case, &texts, |name| is_compat(case.knowledge(), name));
+            let installed = packages(case, &texts, |name| is_compat(case.knowledge(), name)).unwrap_or_default();
             let line = texts.line_behind(texts.evaluated.chain.first(), NO_COMPAT);
             let line: Vec<TextEdit> = line.into_iter().collect();
             let both = if installed.is_empty() { Vec::new() } else { [installed.as_slice(), &line].concat() };
@@ -212,18 +214,24 @@ pub(super) fn places(case: &Case<'_>, fact: FactId) -> Vec<(SourceId, Span)> {
         .collect()
 }
 
-/// Every word that installs one of some system packages, left out.
-fn packages(case: &Case<'_>, texts: &Texts<'_>, named: impl Fn(&str) -> bool) -> Vec<TextEdit> {
+/// Every word that installs one of some system packages, left out; none when a command would not run without it.
+fn packages(case: &Case<'_>, texts: &Texts<'_>, named: impl Fn(&str) -> bool) -> Option<Vec<TextEdit>> {
     let own = case.seen.packages.iter().filter(|one| one.manager == Manager::Apt && named(&one.name));
-    let spans = own.filter_map(|one| places(case, one.fact).into_iter().next());
     let mut edits: Vec<TextEdit> = Vec::new();
-    for (source, span) in spans.filter(|(source, _)| *source == texts.source) {
-        let edit = TextEdit { source, span: dropped(texts.text, span), replacement: String::new() };
+    for package in own {
+        let Some((source, word)) = places(case, package.fact).into_iter().next() else { continue };
+        if source != texts.source {
+            continue;
+        }
+        let holds = |span: &Span| span.start <= word.start && word.end <= span.end;
+        let instruction = texts.dockerfile.instructions.iter().map(|one| one.span).find(holds)?;
+        let span = removed::cut(texts.text, texts.dockerfile.escape, instruction, word, &package.name)?;
+        let edit = TextEdit { source, span, replacement: String::new() };
         if !edits.contains(&edit) {
             edits.push(edit);
         }
     }
-    edits
+    Some(edits)
 }
 
 /// The subject with edited texts; none where they cannot be made as they are meant.

@@ -43,10 +43,10 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
         let near: Vec<(SourceId, Span)> = words.flat_map(|word| index::around(texts, word)).collect();
         let wide = [near.clone(), index::everywhere(texts, old)].concat();
         let way = |addresses: &Vec<(SourceId, Span)>| {
-            let (mut edits, elsewhere) = of_addresses(case, texts, addresses, change);
+            let mut edits = of_addresses(texts, addresses, change);
             edits.sort();
             edits.dedup();
-            Way { edits, elsewhere }
+            Way::of(edits)
         };
         return [near, wide].iter().map(way).collect();
     }
