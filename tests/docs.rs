@@ -420,3 +420,16 @@ fn the_glossary_is_sorted() {
         assert!(pair[0] < pair[1], "{} before {}", pair[0], pair[1]);
     }
 }
+
+#[test]
+fn every_dependency_has_a_reason() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = manifest.parse().expect("TOML");
+    let reasons = page("project/decisions.md");
+    for part in ["dependencies", "dev-dependencies"] {
+        for name in manifest[part].as_table().expect("a table").keys() {
+            let row = pattern(&format!(r"(?m)^\| [^|]*\b{}\b[^|]* \|", name.replace('-', r"[-_]")));
+            assert!(row.is_match(&reasons), "docs/src/project/decisions.md has no reason for {name}");
+        }
+    }
+}
