@@ -1,10 +1,10 @@
 //! The messages in Rust source: string literals of at least three words that are no comments, tests, attributes or code.
 
 /// What a literal may begin with that is written into a file or compared, and never read as a sentence.
-const CODE: &[&str] = &["RUN ", "FROM ", "COPY ", "ENV ", "CMD ", "pip ", "apt-get ", "#!", "SELECT ", "<"];
+const CODE: &[&str] = &["RUN ", "FROM ", "COPY ", "ENV ", "CMD ", "pip ", "apt-get ", "#", "SELECT ", "<", "```", "."];
 
-/// Macros and methods whose texts only developers see.
-const DEVELOPERS: &[&str] = &["expect(", "assert!(", "assert_eq!(", "debug_assert!(", "unreachable!(", "reason = "];
+/// What stands before a text that is no message: calls whose texts only developers see, and citations of sources.
+const OTHERS: &[&str] = &["expect(", "assert!(", "assert_eq!(", "unreachable!(", "reason = ", "Cite("];
 
 /// Lines and texts of the messages in a source file.
 pub(crate) fn messages(source: &str) -> Vec<(usize, String)> {
@@ -27,8 +27,9 @@ pub(crate) fn messages(source: &str) -> Vec<(usize, String)> {
         if raw || rest[0] == '"' {
             let begin = if raw { at + 2 + hashes } else { at + 1 };
             let (text, end) = literal(&signs, begin, raw.then_some(hashes));
-            if is_message(&text) && !for_developers(&signs[..at]) {
-                found.push((line, text));
+            if !is_other(&signs[..at]) {
+                let parts = text.lines().map(str::trim).filter(|part| is_message(part));
+                found.extend(parts.map(|part| (line, part.to_owned())));
             }
             line += signs[at..end].iter().filter(|&&sign| sign == '\n').count();
             at = end;
@@ -88,7 +89,7 @@ fn is_message(text: &str) -> bool {
     !CODE.iter().any(|begin| text.starts_with(begin)) && text.split_whitespace().filter(plain).count() >= 3
 }
 
-fn for_developers(before: &[char]) -> bool {
+fn is_other(before: &[char]) -> bool {
     let line: String = before.iter().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
-    DEVELOPERS.iter().any(|call| line.trim_end().ends_with(call.trim_end()))
+    OTHERS.iter().any(|call| line.trim_end().ends_with(call.trim_end()))
 }
