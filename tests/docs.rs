@@ -19,7 +19,7 @@ use imagelint::settings;
 use regex::Regex;
 use serde_json::Value;
 
-/// Lines of a shown output that depend on the machine.
+/// Columns of shown outputs.
 const WIDTH: &str = "100";
 
 fn root() -> PathBuf {
@@ -240,6 +240,7 @@ fn every_word_of_a_fleet_file_is_documented() {
 fn every_format_in_the_reference_exists() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("Dockerfile"), "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n").expect("written");
+    fs::write(folder.path().join("fleet.toml"), "[[pool]]\nname = \"a100\"\n").expect("written");
     let formats = keys_in(&page("reference/formats.md"), "## Formats");
     assert!(formats.len() > 10, "{formats:?}");
     for format in formats {

@@ -77,7 +77,7 @@ fn chapter(page: &Page) -> String {
         Kind::Reader(notice) => format!("the reader notes {}", code(notice.word())),
     };
     for (key, value) in [
-        ("reports if", occasion.as_str()),
+        ("reports when", occasion.as_str()),
         ("severity", page.severity.word()),
         ("persona", page.persona.word()),
         ("status", page.status.word()),
