@@ -150,10 +150,10 @@ fn the_rules_reference_lists_every_rule() {
                 Kind::Reader(_) => 2,
             };
             if own == part {
-                let name = format!("[`{0}`](rules/{0}.md)", rule.name);
+                let name = format!("[`{0}`](../rules/{0}.md)", rule.name);
                 let words = [rule.severity.word(), rule.persona.word(), rule.status.word()];
                 text.push_str(&row(&[&name, words[0], words[1], words[2], &rule.summary()]));
-                let _ = writeln!(contents, "  - [{0}](reference/rules/{0}.md)", rule.name);
+                let _ = writeln!(contents, "  - [{0}](rules/{0}.md)", rule.name);
             }
         }
         text.push('\n');
@@ -181,8 +181,11 @@ fn the_error_codes_are_those_of_the_compatibility_database() {
     for entry in database["row"].as_array().expect("entries") {
         let word = |key: &str| entry.get(key).and_then(toml::Value::as_str).unwrap_or_default();
         let rules = entry.get("rules").and_then(toml::Value::as_array).cloned().unwrap_or_default();
-        let rules: Vec<String> =
-            rules.iter().filter_map(|rule| rule.as_str()).map(|rule| format!("[`{rule}`](rules/{rule}.md)")).collect();
+        let rules: Vec<String> = rules
+            .iter()
+            .filter_map(|rule| rule.as_str())
+            .map(|rule| format!("[`{rule}`](../rules/{rule}.md)"))
+            .collect();
         let code = entry["code"].to_string();
         text.push_str(&row(&[&code, &format!("`{}`", word("name")), word("text"), &rules.join(", ")]));
     }
@@ -350,8 +353,7 @@ fn every_command_in_the_book_and_its_flags_exist() {
 #[test]
 fn every_link_inside_the_book_leads_somewhere() {
     let known: BTreeSet<String> = pages().into_iter().collect();
-    let rules: BTreeSet<String> =
-        RuleBook::built_in().pages().map(|rule| format!("reference/rules/{}.md", rule.name)).collect();
+    let rules: BTreeSet<String> = RuleBook::built_in().pages().map(|rule| format!("rules/{}.md", rule.name)).collect();
     let link = pattern(r"\]\(([^)\s]+)\)");
     let fenced = pattern(r"(?s)```.*?```");
     let mut wrong = Vec::new();
