@@ -75,7 +75,7 @@ fn settle(path: &str, wanted: &str) {
         return;
     }
     let differs = found.lines().zip(wanted.lines()).position(|(found, wanted)| found != wanted);
-    let line = differs.map_or_else(|| found.lines().count().min(wanted.lines().count()), |line| line) + 1;
+    let line = differs.unwrap_or_else(|| found.lines().count().min(wanted.lines().count())) + 1;
     panic!("docs/src/{path}:{line}: out of date; run IMAGELINT_WRITE=1 cargo test --test docs");
 }
 
@@ -162,9 +162,8 @@ fn the_rules_reference_lists_every_rule() {
     let entry = "- [Rules](reference/rules.md)\n";
     let summary = page("SUMMARY.md");
     let (before, rest) = summary.split_once(entry).expect("an entry for the rules");
-    let after: String =
-        rest.lines().skip_while(|line| line.starts_with("  - ")).map(|line| format!("{line}\n")).collect();
-    settle("SUMMARY.md", &format!("{before}{entry}{contents}{after}"));
+    let after: Vec<&str> = rest.lines().skip_while(|line| line.starts_with("  - ")).collect();
+    settle("SUMMARY.md", &format!("{before}{entry}{contents}{}\n", after.join("\n")));
 }
 
 #[test]

@@ -194,6 +194,7 @@ impl Measure {
 
     /// Fails if the texts are over a limit.
     #[expect(clippy::cast_precision_loss, reason = "counts of words are small")]
+    #[expect(clippy::print_stdout, reason = "the figures of a test")]
     pub(crate) fn check(&self, name: &str) {
         let mean = self.words as f64 / self.sentences.max(1) as f64;
         let share = 1000.0 * self.private as f64 / self.words.max(1) as f64;
