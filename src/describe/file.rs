@@ -29,7 +29,8 @@ use crate::toml_reader::span_of;
 /// All errors of a description.
 pub type DescriptionErrors = Box<Problems>;
 
-const KEYS: &[&str] = &[
+/// The top-level keys of an image description.
+pub const KEYS: &[&str] = &[
     "of",
     "base",
     "base_unknown",
@@ -50,7 +51,8 @@ const KEYS: &[&str] = &[
     "gpu_code",
 ];
 
-const PACKAGE_KEYS: &[&str] = &[
+/// The keys of `[packages]`.
+pub const PACKAGE_KEYS: &[&str] = &[
     "pip",
     "conda",
     "apt",
@@ -65,7 +67,8 @@ const PACKAGE_KEYS: &[&str] = &[
     "renewing",
 ];
 
-const CODE_KEYS: &[&str] =
+/// The keys of `[[gpu_code]]`.
+pub const CODE_KEYS: &[&str] =
     &["file", "component", "untold", "sass", "ptx", "linkable", "ptx_isa", "containers", "needs", "opens"];
 
 impl Description {

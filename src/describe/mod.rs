@@ -11,7 +11,10 @@ use crate::cuda::CudaVersion;
 use crate::fact::Depth;
 use crate::source::Span;
 
+pub use self::file::CODE_KEYS;
 pub use self::file::DescriptionErrors;
+pub use self::file::KEYS;
+pub use self::file::PACKAGE_KEYS;
 pub use self::json::BadDescription;
 pub use self::package::Gone;
 pub use self::package::Package;

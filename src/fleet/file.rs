@@ -43,7 +43,8 @@ pub enum GpuName {
     },
 }
 
-const KEYS: &[&str] = &[
+/// The keys of a pool.
+pub const KEYS: &[&str] = &[
     "name",
     "gpu",
     "driver",

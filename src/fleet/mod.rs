@@ -20,6 +20,7 @@ mod words;
 pub use self::alike::Alike;
 pub use self::derived::{Derived, DerivedValue, OpenField, derived};
 pub use self::field::{PoolEntry, PoolField};
+pub use self::file::KEYS as POOL_KEYS;
 pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_mig, check_modes, check_width, read};
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;

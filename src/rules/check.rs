@@ -67,7 +67,7 @@ impl Checker<'_> {
             return match operator {
                 Operator::Equal => Ok(same),
                 Operator::NotEqual => Ok(Test::Not(Box::new(same))),
-                _ => Err(Fault::new(span, "truth values have no order")),
+                _ => Err(Fault::new(span, "Booleans have no order")),
             };
         }
         let ((left_term, left_type), (right_term, right_type)) = (self.term(left)?, self.term(right)?);
@@ -141,7 +141,7 @@ impl Checker<'_> {
             ("date", Some(text)) => Term::Constant(Value::Date(date(text, argument.span)?)),
             ("package", Some(text)) => Term::Fact(self.package(text)),
             ("date" | "package", None) => {
-                let fault = Fault::new(argument.span, format!("`{name}` takes a text that is written out"));
+                let fault = Fault::new(argument.span, format!("`{name}` takes a literal string"));
                 return Err(fault.help(format!("for example `{}`", function.example)));
             }
             ("size", _) => Term::Size(Box::new(self.typed(argument, Type::List)?)),
@@ -226,7 +226,7 @@ impl Checker<'_> {
 
     fn pattern(&self, node: &Node) -> Result<Pattern, Fault> {
         let Kind::Text(text) = &node.kind else {
-            return Err(Fault::new(node.span, "the pattern is written out as a text"));
+            return Err(Fault::new(node.span, "the pattern must be a literal string"));
         };
         Pattern::read(text, node.span, self.patterns)
     }

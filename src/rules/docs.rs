@@ -9,15 +9,15 @@ use crate::rules::vocabulary::Vocabulary;
 
 /// Operators, functions and names as tables of Markdown, each line with an end.
 pub fn vocabulary_tables(words: &Vocabulary) -> String {
-    let mut text = String::from("### Operators\n\n| Form | What it means |\n|---|---|\n");
+    let mut text = String::from("### Operators\n\n| Form | Meaning |\n|---|---|\n");
     for sign in words.signs {
         row(&mut text, &[&code(sign.form), sign.doc]);
     }
-    text.push_str("\n### Functions\n\n| Function | What it gives | Example |\n|---|---|---|\n");
+    text.push_str("\n### Functions\n\n| Function | Result | Example |\n|---|---|---|\n");
     for function in words.functions {
         row(&mut text, &[&code(&function.signature()), function.doc, &code(function.example)]);
     }
-    text.push_str("\n### Names\n\n| Name | Type | Unit or form | What it means | Given by |\n|---|---|---|---|---|\n");
+    text.push_str("\n### Names\n\n| Name | Type | Unit or form | Meaning | Source |\n|---|---|---|---|---|\n");
     for entry in words.entries {
         let origin = entry.origin.join(", ");
         row(&mut text, &[&code(entry.name), &entry.kind.to_string(), entry.unit, entry.doc, &origin]);
@@ -72,14 +72,14 @@ const SETTINGS: &str = "[book]\ntitle = \"imagelint rules\"\nlanguage = \"en\"\n
 fn chapter(page: &Page) -> String {
     let mut text = format!("# {}\n\n| Key | Value |\n|---|---|\n", page.name);
     let occasion = match &page.kind {
-        Kind::Startup(outcome) => format!("the start-up ends with {}", code(outcome.name())),
+        Kind::Startup(outcome) => format!("the outcome is {}", code(outcome.name())),
         Kind::Practice(condition) => code(condition.text()),
-        Kind::Reader(notice) => format!("the notice {}", code(notice.word())),
+        Kind::Reader(notice) => format!("the reader notes {}", code(notice.word())),
     };
     for (key, value) in [
-        ("speaks where", occasion.as_str()),
+        ("reports when", occasion.as_str()),
         ("severity", page.severity.word()),
-        ("who hears it", page.persona.word()),
+        ("persona", page.persona.word()),
         ("status", page.status.word()),
         ("fix", page.fix.word()),
         ("since", &page.since),

@@ -41,12 +41,12 @@ impl Type {
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Bool => "truth value",
-            Self::Text => "text",
+            Self::Bool => "Boolean",
+            Self::Text => "string",
             Self::Version => "version",
             Self::Number => "number",
             Self::Date => "date",
-            Self::List => "list of texts",
+            Self::List => "list of strings",
         })
     }
 }

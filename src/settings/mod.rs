@@ -22,6 +22,7 @@ pub use self::known::check;
 pub use self::own::Own;
 pub use self::pattern::PathPattern;
 pub use self::pattern::PoolPattern;
+pub use self::read::KEYS;
 pub use self::read::Words;
 pub use self::read::read;
 pub use self::tables::ForPaths;

@@ -18,7 +18,8 @@ use crate::toml_reader::Value;
 use crate::toml_reader::entries;
 use crate::toml_reader::span_of;
 
-const KEYS: &[&str] = &[
+/// The top-level keys of a settings file.
+pub const KEYS: &[&str] = &[
     "extend",
     "fleet",
     "baseline",
