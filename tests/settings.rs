@@ -172,9 +172,9 @@ fn entries_for_files_that_are_not_there_and_levels_of_silent_rules_are_told() {
         ("[rules]\ncompiler-newer-than-driver = 'off'\n", &["check"], 0),
         ("[rules]\ntorch-unpinned = 'error'\n", &["check"], 0),
         // What speaks of the image has no pool of its own.
-        ("[rules.misspelt-variable]\npools = { 'old' = 'off' }\n", &["check"], 1),
-        ("[[paths]]\nmatch = 'app/**'\nrules.misspelt-variable.pools = { 'old' = 'off' }\n", &["check"], 1),
-        ("[rules.misspelt-variable]\nseverity = 'note'\n", &["check"], 0),
+        ("[rules.unknown-nvidia-variable]\npools = { 'old' = 'off' }\n", &["check"], 1),
+        ("[[paths]]\nmatch = 'app/**'\nrules.unknown-nvidia-variable.pools = { 'old' = 'off' }\n", &["check"], 1),
+        ("[rules.unknown-nvidia-variable]\nseverity = 'note'\n", &["check"], 0),
         ("[rules.insufficient-driver]\npools = { 'old' = 'warning' }\n", &["check"], 0),
         ("[rules.driver-out-of-support]\npools = { 'old' = 'off' }\n", &["check"], 0),
     ] {

@@ -242,6 +242,9 @@ pub enum Role {
     Container,
 }
 
+/// The name of the component for the CUDA runtime of the image itself: a key of reports, never a word for people.
+pub const OWN_RUNTIME: &str = "cuda";
+
 /// Something that can start or fail on its own.
 #[derive(Clone, Debug)]
 pub struct Component {

@@ -17,7 +17,7 @@ use crate::settings::RuleLevel;
 
 /// How bad what a page says is on a pool, as the settings say, else the page.
 pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) -> Severity {
-    match settings.own.and_then(|own| own.level(&page.name, pool)) {
+    match settings.own.and_then(|own| page.names().find_map(|name| own.level(name, pool))) {
         Some(Level::Error) => Severity::Error,
         Some(Level::Warning) => Severity::Warning,
         Some(Level::Note) => Severity::Note,
@@ -38,10 +38,12 @@ pub(super) enum LeftOut {
 /// Whether the settings leave out what a rule says, for one pool or without pools.
 pub(super) fn left_out(rule: &str, pool: Option<&str>, settings: Settings<'_>) -> Option<LeftOut> {
     let own = settings.own?;
-    if own.level(rule, pool) == Some(Level::Off) {
+    let page = settings.book.get(rule);
+    let names = || page.into_iter().flat_map(Page::names).chain(std::iter::once(rule).filter(|_| page.is_none()));
+    if names().find_map(|name| own.level(name, pool)) == Some(Level::Off) {
         return Some(LeftOut::Off);
     }
-    let ignore = own.ignores(rule, pool)?;
+    let ignore = names().find_map(|name| own.ignores(name, pool))?;
     let text = settings.sources.get(ignore.place.source);
     let on = pool.map_or_else(String::new, |pool| format!(" on pool `{pool}`"));
     let place = text.position(ignore.place.span.start);

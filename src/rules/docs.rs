@@ -77,7 +77,7 @@ fn chapter(page: &Page) -> String {
         Kind::Reader(notice) => format!("the notice {}", code(notice.word())),
     };
     for (key, value) in [
-        ("speaks where", occasion.as_str()),
+        ("reports when", occasion.as_str()),
         ("severity", page.severity.word()),
         ("who hears it", page.persona.word()),
         ("status", page.status.word()),
@@ -92,7 +92,8 @@ fn chapter(page: &Page) -> String {
         row(&mut text, &[&format!("help for {}", code(cause.name())), &code(&help.text())]);
     }
     text.push('\n');
-    text.push_str(page.after_header());
+    text.push_str(&page.prose());
+    let _ = write!(text, "\n\n---\n\n{} examples: `imagelint rules show {}`\n", page.examples.len(), page.name);
     text
 }
 

@@ -263,7 +263,7 @@ mod tests {
             ("CUDA_ERROR_STUB_LIBRARY", "stub-library"),
             ("cuda_error_unsupported_ptx_version", "unsupported-ptx"),
             ("no-gpu", "no-gpu"),
-            ("Wheel-Of-Another-Cuda", "wheel-of-another-cuda"),
+            ("Wheel-Of-Another-Cuda", "torch-cuda-mismatch"),
             (
                 "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
                 "refused",

@@ -333,6 +333,23 @@ pub(super) fn named(replay: Replay<'_>, loaded: &Loaded) -> Option<DriverVersion
     (supported.major() == runtime.major() && supported.release() >= runtime.release()).then_some(floor)
 }
 
+/// The CUDA release that the floor of the runtime is for, and the oldest driver for it.
+pub(super) fn floor(replay: Replay<'_>, loaded: &Loaded) -> Option<(String, DriverVersion)> {
+    let runtime = replay.component.cuda.known()?;
+    // Modules and Windows have numbers of their own.
+    if user_mode::is_jetson(replay) || replay.host.wsl {
+        return None;
+    }
+    if let Some(oldest) = named(replay, loaded) {
+        return Some((runtime.to_string(), oldest));
+    }
+    if let Some(row) = replay.knowledge.minor_compat(runtime.major()) {
+        return Some((row.cuda_major.to_string(), row.min_driver));
+    }
+    let oldest = of_release(replay.knowledge, *runtime).filter_map(oldest_driver).min()?;
+    Some((runtime.to_string(), oldest))
+}
+
 /// Whether a runtime is of a release that the tables do not know yet.
 pub(super) fn is_beyond(knowledge: Knowledge, runtime: CudaVersion) -> bool {
     // A toolkit may be out before a driver of its own.
