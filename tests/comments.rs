@@ -48,7 +48,7 @@ fn each_stray_line_is_one_finding_and_the_rest_is_judged() {
     let report = place.json(&["check", "Dockerfile"]);
     assert_eq!(
         findings(&report),
-        ["refused 2:25", "dockerfile-syntax 3:1", "dockerfile-syntax 5:1", "dockerfile-syntax 6:5"]
+        ["container-refused 2:25", "dockerfile-syntax 3:1", "dockerfile-syntax 5:1", "dockerfile-syntax 6:5"]
     );
     assert!(report["subjects"][0]["findings"][2]["message"].as_str().is_some_and(|text| text.contains("`RUN`")));
     let done = place.run(&["check", "Dockerfile"]);
@@ -207,18 +207,18 @@ fn an_ignore_for_one_pool_leaves_the_others() {
 #[test]
 fn an_ignore_at_the_wrong_place_or_of_the_wrong_name_hides_nothing_and_is_told() {
     for (text, expected) in [
-        ("FROM a AS x\n# imagelint: ignore[refused]\nRUN x\n%", vec!["refused 5:25"]),
-        ("%# imagelint: ignore[refused]\nRUN x\n", vec!["refused 2:25", "unused-ignore 3:21"]),
-        ("# imagelint: ignore[no-gpu]\n%", vec!["unused-ignore 1:21", "refused 3:25"]),
-        ("# imagelint: ignore[refusd]\n%", vec!["invalid-directive 1:21", "refused 3:25"]),
-        ("# imagelint: ignore[refused@nwe]\n%", vec!["invalid-directive 1:21", "refused 3:25"]),
-        ("# imagelint: ignore\n%", vec!["invalid-directive 1:1", "refused 3:25"]),
-        ("%# imagelint: ignore-file[refused]\n", vec!["refused 2:25", "invalid-directive 3:1"]),
-        ("%RUN echo # imagelint: ignore[refused]\n", vec!["refused 2:25"]),
-        ("%RUN <<E\n# imagelint: ignore[refused]\nE\n", vec!["refused 2:25", "invalid-directive 4:1"]),
-        ("%RUN <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["refused 2:25", "unused-ignore 4:21"]),
-        ("%RUN cat >f <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["refused 2:25"]),
-        ("%COPY <<E /f\n# imagelint: ignore[refused]\nE\n", vec!["refused 2:25"]),
+        ("FROM a AS x\n# imagelint: ignore[refused]\nRUN x\n%", vec!["container-refused 5:25"]),
+        ("%# imagelint: ignore[refused]\nRUN x\n", vec!["container-refused 2:25", "unused-ignore 3:21"]),
+        ("# imagelint: ignore[no-gpu]\n%", vec!["unused-ignore 1:21", "container-refused 3:25"]),
+        ("# imagelint: ignore[refusd]\n%", vec!["invalid-directive 1:21", "container-refused 3:25"]),
+        ("# imagelint: ignore[refused@nwe]\n%", vec!["invalid-directive 1:21", "container-refused 3:25"]),
+        ("# imagelint: ignore\n%", vec!["invalid-directive 1:1", "container-refused 3:25"]),
+        ("%# imagelint: ignore-file[refused]\n", vec!["container-refused 2:25", "invalid-directive 3:1"]),
+        ("%RUN echo # imagelint: ignore[refused]\n", vec!["container-refused 2:25"]),
+        ("%RUN <<E\n# imagelint: ignore[refused]\nE\n", vec!["container-refused 2:25", "invalid-directive 4:1"]),
+        ("%RUN <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["container-refused 2:25", "unused-ignore 4:21"]),
+        ("%RUN cat >f <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["container-refused 2:25"]),
+        ("%COPY <<E /f\n# imagelint: ignore[refused]\nE\n", vec!["container-refused 2:25"]),
     ] {
         let text = text.replace('%', REFUSED);
         assert_eq!(of(&text), expected, "{text}");
@@ -326,10 +326,7 @@ fn a_comment_in_a_file_counts_for_its_own_line_alone() {
             vec!["torch-cuda-mismatch 3:1", "unused-ignore 1:21"],
         ),
         ("torch==1.12.1 # imagelint: ignore[no-gpu]\n", vec!["torch-cuda-mismatch 1:1", "unused-ignore 1:35"]),
-        (
-            "torch==1.12.1 # imagelint: ignore[no-such]\n",
-            vec!["torch-cuda-mismatch 1:1", "invalid-directive 1:35"],
-        ),
+        ("torch==1.12.1 # imagelint: ignore[no-such]\n", vec!["torch-cuda-mismatch 1:1", "invalid-directive 1:35"]),
         // What is for a whole file is not for those of others.
         (
             "# imagelint: ignore-file[torch-cuda-mismatch]\ntorch==1.12.1\n",
@@ -357,7 +354,7 @@ fn a_comment_in_a_file_leaves_what_is_shown_elsewhere() {
         format!("{REFUSED}RUN apt-get install -y python3-pip\nCOPY *.txt .\nRUN pip install -r requirements.txt\n");
     let listed = "# imagelint: ignore[refused] not mine\ntorch==2.4.0\n";
     let found = with(&[("Dockerfile", &text), ("requirements.txt", listed)], "refused");
-    assert_eq!(found, ["unused-ignore 1:21", "refused 2:25"]);
+    assert_eq!(found, ["unused-ignore 1:21", "container-refused 2:25"]);
 }
 
 #[test]

@@ -271,6 +271,11 @@ pub struct Component {
 }
 
 impl Component {
+    /// What people call it: the component for the CUDA runtime of the image itself has no name of its own.
+    pub fn called(&self) -> &str {
+        if self.name == OWN_RUNTIME { "the image" } else { &self.name }
+    }
+
     /// One that the image is there to run, known by name.
     pub fn core(name: &str, cuda: Fact<CudaVersion>, code: Fact<GpuCode>, codes: CodeWording) -> Self {
         Self {

@@ -281,7 +281,11 @@ impl<'a> Orders<'a> {
             return None;
         }
         let on = one.pool.as_ref().map_or_else(String::new, |pool| format!(" of pool `{pool}`"));
-        Some((Notice::UnusedIgnore, one.span, format!("`{}` has nothing to say here{on}", one.rule)))
+        Some((
+            Notice::UnusedIgnore,
+            one.span,
+            format!("`{}` reports nothing here{on}, so the ignore has no effect", one.rule),
+        ))
     }
 
     fn no_pool(&self, name: &str) -> String {

@@ -37,6 +37,7 @@ use crate::start::Wall;
 use crate::start::cause;
 use crate::start::deciding;
 use crate::start::words::Failure;
+use crate::start::words::POOLS;
 use crate::start::words::failure;
 use crate::start::words::failure_of_several;
 
@@ -215,7 +216,7 @@ impl<'a> Met<'a> {
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
         let Failure { title, cause, symptom, help } = self.failure;
         let words = PoolWords {
-            name: pools.join("`, `"),
+            name: pools.join(", "),
             outcome: Some(self.wall.outcome().to_string()),
             title,
             ..self.pools.first().map(|one| PoolWords::of(one, settings.knowledge)).unwrap_or_default()
@@ -225,7 +226,7 @@ impl<'a> Met<'a> {
         let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
         base_behind(&mut self.locations, &base);
         let recalled = rests_on_memory(self.host);
-        let own = help.map(|help| format!("{help} ({})", of_pools(&pools)));
+        let own = help.map(|help| help.replace(POOLS, &of_pools(&pools)));
         let help = own.unwrap_or_else(|| page.help_of(self.cause).render(&scope));
         let cause = match cause {
             Some(cause) => Some(format!("{cause}{}", self.elsewhere)),
@@ -254,7 +255,7 @@ fn of_pools(names: &[String]) -> String {
     match names {
         [one] => format!("pool {one}"),
         [others @ .., last] if names.len() <= MOST_NAMED => format!("pools {} and {last}", others.join(", ")),
-        _ => format!("{} pools", names.len()),
+        _ => format!("these {} pools", names.len()),
     }
 }
 

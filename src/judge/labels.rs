@@ -17,7 +17,13 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
     let of = entry.of.as_deref().unwrap_or_default();
     let value = match &entry.state {
         State::Known(value) => value.to_string(),
-        State::Absent { .. } => return format!("no {}", noun(entry.key, of)),
+        State::Absent { .. } => {
+            return match entry.key {
+                FactKey::Env => format!("{of} is not set"),
+                FactKey::ComponentCuda => format!("{} was built without CUDA", versioned(image, of)),
+                key => format!("no {}", noun(key, of)),
+            };
+        }
         State::Unknown(_) => return format!("{} unknown", noun(entry.key, of)),
     };
     let newest = image.facts.newest(id);

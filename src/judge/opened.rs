@@ -141,6 +141,6 @@ mod tests {
         assert!(own.is_alike(&reasons(&["b", "a"])));
         assert!(!own.is_alike(&reasons(&["a"])) && !reasons(&["a"]).is_alike(&own));
         assert!(!own.is_alike(&reasons(&["a", "c"])) && !own.is_alike(&depends("a", &["b"])));
-        assert_eq!(own.text(), "cannot tell: a; b");
+        assert_eq!(own.text(), "unknown: a; b");
     }
 }

@@ -275,7 +275,7 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     if first.component.role == Role::Container {
         return vec!["programs that call CUDA".to_owned()];
     }
-    let name = &first.component.name;
+    let name = first.component.called();
     let met = |step: Step| {
         let mut steps = verdict.hosts.iter().flat_map(|host| &host.steps);
         // What fails later was looked for and is not there.
@@ -317,6 +317,7 @@ fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Ve
         if let (Some(name), Some(Fate::Fails(wall))) = (other.component, other.fate)
             && !matches!(verdict.fate, Some(Fate::Fails(own)) if own.outcome() == wall.outcome())
         {
+            let name = if name == crate::fact::OWN_RUNTIME { "the CUDA runtime of the image" } else { name };
             notes.push(format!("{name} fails, which does not count: {}", message(other, knowledge)));
         }
     }

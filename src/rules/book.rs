@@ -82,10 +82,8 @@ impl RuleBook {
 
     /// Puts the names of rules in place of former ones that examples expect.
     fn rename_expectations(&mut self) {
-        let former: BTreeMap<String, String> = self
-            .pages()
-            .flat_map(|page| page.aliases.iter().map(|alias| (alias.clone(), page.name.clone())))
-            .collect();
+        let former: BTreeMap<String, String> =
+            self.pages().flat_map(|page| page.aliases.iter().map(|alias| (alias.clone(), page.name.clone()))).collect();
         let expected = self.practice.iter_mut().flat_map(|page| &mut page.examples).flat_map(|one| &mut one.expect);
         for one in expected {
             if let Some(name) = former.get(&one.rule) {

@@ -160,8 +160,8 @@ pub(super) struct Header {
 }
 
 const KEYS: &[&str] = &[
-    "aliases", "severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message", "help",
-    "help_for",
+    "aliases", "severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message",
+    "help", "help_for",
 ];
 
 #[derive(Deserialize)]

@@ -215,7 +215,11 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
     let header = header(&text[body.start..body.end], vocabulary, patterns);
     let header = header.map_err(|fault| fault.shifted(body.start))?;
     let lead = parts[2..].iter().take_while(|part| matches!(part, Block::Line(_))).count();
-    let detects: Vec<&str> = parts[2..2 + lead].iter().filter_map(|part| text.get(part.span().start..part.span().end)).map(str::trim).collect();
+    let detects: Vec<&str> = parts[2..2 + lead]
+        .iter()
+        .filter_map(|part| text.get(part.span().start..part.span().end))
+        .map(str::trim)
+        .collect();
     let detects = detects.join(" ");
     if !detects.is_empty() && !(detects.starts_with("Detects ") && detects.ends_with('.')) {
         return Err(Fault::new(parts[2].span(), "text before the first `##` section")
@@ -241,7 +245,13 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
         help: header.help,
         help_for: header.help_for,
         detects,
-        sections: Sections { wrong: prose(0), why: prose(1), remedy: prose(2), ignore: prose(3), references: prose(REFERENCES) },
+        sections: Sections {
+            wrong: prose(0),
+            why: prose(1),
+            remedy: prose(2),
+            ignore: prose(3),
+            references: prose(REFERENCES),
+        },
         examples,
         path: path.to_owned(),
         text: text.to_owned(),

@@ -44,6 +44,7 @@ use crate::start::requirement::Check;
 use crate::start::requirement::Off;
 use crate::start::user_mode;
 use crate::start::words::MissingFact;
+use crate::start::words::POOLS;
 use crate::start::words::message;
 
 const CLI: &str = "nvidia-container-cli";
@@ -168,12 +169,13 @@ fn required_cuda(replay: Replay<'_>) -> Option<CudaVersion> {
 }
 
 /// The rule behind a refusal.
-pub(super) fn refusal_rule(replay: Replay<'_>, reason: Option<Reason>) -> Option<String> {
+pub(super) fn refusal_rule(replay: Replay<'_>, reason: Option<Reason>, several: bool) -> Option<String> {
     Some(match reason? {
         Reason::Requirement => match (required_cuda(replay), replay.host.driver_cuda) {
-            (Some(_), Some(cuda)) => {
+            (Some(_), Some(cuda)) if !several => {
                 format!("the toolkit compares NVIDIA_REQUIRE_* with the CUDA version of the driver, which is {cuda}")
             }
+            (Some(_), _) => "the toolkit compares NVIDIA_REQUIRE_* with the CUDA version of the driver".to_owned(),
             _ => "the toolkit checks every condition in NVIDIA_REQUIRE_* before it starts a container".to_owned(),
         },
         Reason::MalformedRequirement => "the toolkit stops at a requirement that it cannot parse".to_owned(),
@@ -187,10 +189,10 @@ pub(super) fn refusal_rule(replay: Replay<'_>, reason: Option<Reason>) -> Option
 }
 
 /// What makes the node satisfy a requirement.
-pub(super) fn refusal_help(replay: Replay<'_>) -> Option<String> {
+pub(super) fn refusal_help(replay: Replay<'_>, several: bool) -> Option<String> {
     let wanted = required_cuda(replay)?;
     let branch = replay.knowledge.branches().iter().find(|row| row.cuda.release() >= wanted.release())?.branch;
-    let image = match replay.host.driver_cuda {
+    let image = match replay.host.driver_cuda.filter(|_| !several) {
         Some(cuda) => format!("that requires CUDA {cuda} or older"),
         None => "with an older CUDA release".to_owned(),
     };
@@ -198,7 +200,7 @@ pub(super) fn refusal_help(replay: Replay<'_>) -> Option<String> {
     Some(if own {
         format!("use an image {image}")
     } else {
-        format!("upgrade the driver to branch {branch} or newer, or use an image {image}")
+        format!("upgrade the driver of {POOLS} to branch {branch} or newer, or use an image {image}")
     })
 }
 

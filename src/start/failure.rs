@@ -27,6 +27,9 @@ use crate::start::loader;
 use crate::start::runtime;
 use crate::start::user_mode;
 
+/// Stands for the pools in a help; whoever knows their names puts them in.
+pub const POOLS: &str = "{pools}";
+
 /// What a finding reports of a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
@@ -192,7 +195,7 @@ fn title(replay: Replay<'_>, wall: Wall, named: &Named) -> String {
 fn rule(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
     let found = loader::step(replay).0;
     Some(match wall.outcome() {
-        Outcome::Refused => return container_words::refusal_rule(replay, wall.reason()),
+        Outcome::Refused => return container_words::refusal_rule(replay, wall.reason(), named.several),
         Outcome::WrongPlatform => "a node runs images for its own platform only".to_owned(),
         Outcome::NoGpu => return rule_of_no_gpu(replay),
         Outcome::LibraryMissing => return libraries::rule(replay),
@@ -278,14 +281,14 @@ fn help(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
     let name = &replay.component.name;
     match wall.outcome() {
         Outcome::WrongPlatform => Some(format!("build the image for {} as well", replay.host.platform)),
-        Outcome::Refused if cause(replay, wall).is_none() => container_words::refusal_help(replay),
+        Outcome::Refused if cause(replay, wall).is_none() => container_words::refusal_help(replay, named.several),
         Outcome::InsufficientDriver if on_host => {
             let (_, oldest) = runtime::floor(replay, &found)?;
             let newer = replay.host.driver.is_none_or(|driver| driver < oldest);
             let older = older_cuda(replay, &found).filter(|_| !named.several);
             let older = older.unwrap_or_else(|| "an older CUDA release".to_owned());
             Some(if newer {
-                format!("upgrade the driver to {oldest} or newer, or use an image built with {older}")
+                format!("upgrade the driver of {POOLS} to {oldest} or newer, or use an image built with {older}")
             } else {
                 format!("use an image built with {older}")
             })
@@ -299,11 +302,13 @@ fn help(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
         Outcome::CompatUnusable | Outcome::CompatNotSupported => {
             let (_, oldest) = runtime::floor(replay, &Loaded::host(replay))?;
             let newer = replay.host.driver.is_some_and(|driver| driver < oldest);
-            newer.then(|| format!("remove cuda-compat from the image and upgrade the driver to {oldest} or newer"))
+            newer.then(|| {
+                format!("remove cuda-compat from the image and upgrade the driver of {POOLS} to {oldest} or newer")
+            })
         }
         Outcome::GpuUnsupported if !of_image(replay, &found) => match branches(replay)? {
-            (branch, true) => Some(format!("upgrade the driver to branch {branch} or newer")),
-            (branch, false) => Some(format!("use a driver of branch {branch} or older")),
+            (branch, true) => Some(format!("upgrade the driver of {POOLS} to branch {branch} or newer")),
+            (branch, false) => Some(format!("use a driver of branch {branch} or older on {POOLS}")),
         },
         Outcome::NoKernelImage if code::switch(replay).is_empty() => {
             let target = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability).filter(|_| !named.several);
@@ -317,7 +322,10 @@ fn help(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
         Outcome::UnsupportedPtx if on_host => {
             let built = replay.component.cuda.known()?;
             let branch = replay.knowledge.branches().iter().find(|row| row.cuda.release() >= built.release())?.branch;
-            Some(format!("upgrade the driver to branch {branch} or newer, or build native code for {}", named.gpu))
+            Some(format!(
+                "upgrade the driver of {POOLS} to branch {branch} or newer, or build native code for {}",
+                named.gpu
+            ))
         }
         _ => None,
     }
@@ -326,7 +334,7 @@ fn help(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
 /// What keeps a component from CUDA.
 pub(super) fn without_cuda(replay: Replay<'_>) -> String {
     match replay.component.switch(&replay.image.facts) {
-        Some(variable) => format!("{} runs on the CPU only because of {variable}", replay.component.name),
+        Some(variable) => format!("{} runs on the CPU only because of {variable}", replay.component.called()),
         None => format!("{} is a CPU-only build", component(replay)),
     }
 }
@@ -334,9 +342,6 @@ pub(super) fn without_cuda(replay: Replay<'_>) -> String {
 /// The component as people call it, with its version.
 pub(super) fn component(replay: Replay<'_>) -> String {
     let of = &replay.component;
-    if of.name == OWN_RUNTIME {
-        return "the image".to_owned();
-    }
     let version = replay.image.facts.iter().find_map(|(_, entry)| match &entry.state {
         State::Known(Value::Text(text))
             if entry.key == FactKey::ComponentVersion && entry.of.as_deref() == Some(&of.name) =>
@@ -345,7 +350,7 @@ pub(super) fn component(replay: Replay<'_>) -> String {
         }
         _ => None,
     });
-    version.map_or_else(|| of.name.clone(), |version| format!("{} {version}", of.name))
+    version.map_or_else(|| of.called().to_owned(), |version| format!("{} {version}", of.name))
 }
 
 /// The GPU code that a component has.

@@ -300,7 +300,7 @@ fn falls_back(replay: Replay<'_>) -> bool {
 
 fn without_gpu(replay: Replay<'_>) -> String {
     let list = lacking(replay, Step::OpenedLater, There::No).join(", ");
-    format!("{} starts and uses no GPU, because it cannot open {list}", replay.component.name)
+    format!("{} starts and uses no GPU, because it cannot open {list}", replay.component.called())
 }
 
 /// Whether it starts and certainly uses no GPU, however its code would run there.
@@ -314,7 +314,7 @@ pub(super) fn note(replay: Replay<'_>) -> Option<String> {
         return None;
     }
     let list = lacking(replay, Step::OpenedLater, There::Unfound).join(", ");
-    let name = &replay.component.name;
+    let name = replay.component.called();
     (!list.is_empty())
         .then(|| format!("{name} uses no GPU without {list}, and nothing in the image is known to include it"))
 }
@@ -325,7 +325,7 @@ pub(super) fn fails_later(replay: Replay<'_>) -> Option<String> {
     let absent = later.iter().filter(|library| library.presence == Presence::Absent);
     let list: Vec<&str> = absent.map(|library| library.name.as_str()).collect();
     let fails = !list.is_empty() && opened_later(replay).result == StepResult::FailsLater;
-    fails.then(|| will_fail(&replay.component.name, &list.join(", ")))
+    fails.then(|| will_fail(replay.component.called(), &list.join(", ")))
 }
 
 fn will_fail(name: &str, list: &str) -> String {
@@ -336,7 +336,7 @@ fn will_fail(name: &str, list: &str) -> String {
 pub(super) fn unfound(replay: Replay<'_>) -> Option<(FactId, String)> {
     let fact = &of_component(replay)?.at_start;
     let list = lacking(replay, Step::Libraries, There::Unfound).join(", ");
-    let name = &replay.component.name;
+    let name = replay.component.called();
     (!list.is_empty())
         .then(|| (fact.id, format!("{name} needs {list}, and nothing in the image is known to include it")))
 }
@@ -358,7 +358,7 @@ fn searched(replay: Replay<'_>) -> String {
 
 /// What a step found, in one sentence.
 pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
-    let name = &replay.component.name;
+    let name = replay.component.called();
     let list = |how| lacking(replay, record.step, how).join(", ");
     match (record.step, record.result) {
         (Step::Libraries, StepResult::Stops(_)) => {

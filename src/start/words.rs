@@ -14,6 +14,7 @@ use crate::start::StepResult;
 use crate::start::code;
 use crate::start::container_words;
 pub use crate::start::failure::Failure;
+pub use crate::start::failure::POOLS;
 use crate::start::failure::driver;
 pub use crate::start::failure::failure;
 pub use crate::start::failure::failure_of_several;
@@ -76,7 +77,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         Step::GpuKnown => gpu_known(replay, record),
         Step::Build => match record.result {
             StepResult::Stops(_) => without_cuda(replay),
-            _ => format!("{} is a CUDA build", replay.component.name),
+            _ => format!("{} is a CUDA build", replay.component.called()),
         },
         Step::Runtime => runtime_text(replay, record),
         Step::Code => code_text(replay, record),
@@ -154,7 +155,7 @@ fn gpu_known(replay: Replay<'_>, record: &StepRecord) -> String {
 }
 
 fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
-    let name = &replay.component.name;
+    let name = replay.component.called();
     let Some(runtime) = replay.component.cuda.known() else { return format!("{name} has no CUDA runtime") };
     let loaded = loaded(replay);
     let supported = match (loaded.cuda, runtime::between(replay, &loaded)) {
@@ -184,7 +185,7 @@ fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
 }
 
 fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
-    let name = &replay.component.name;
+    let name = replay.component.called();
     let list = match &replay.image.facts.get(replay.component.code.id).state {
         State::Known(value) => value.to_string(),
         State::Absent { .. } | State::Unknown(_) => String::new(),
