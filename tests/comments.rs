@@ -186,7 +186,7 @@ fn an_ignored_finding_is_left_out_and_does_not_fail_the_run() {
         place.file("Dockerfile", &text);
         let report = place.json(&["check", "Dockerfile"]);
         let found = findings(&report);
-        assert!(!found.iter().any(|finding| finding.starts_with("refused")), "{text}\n{found:?}");
+        assert!(!found.iter().any(|finding| finding.starts_with("container-refused")), "{text}\n{found:?}");
         assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0, "{text}");
         assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails", "the verdict stands");
         assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("refused on pool `old` is ignored"));
@@ -199,7 +199,7 @@ fn an_ignore_for_one_pool_leaves_the_others() {
     place.file("Dockerfile", &REFUSED.replace("ENV", "# imagelint: ignore[refused@old] gone soon\nENV"));
     let report = place.json(&["check", "Dockerfile"]);
     let finding = &report["subjects"][0]["findings"][0];
-    assert_eq!((&finding["rule"], finding["pools"].to_string()), (&"refused".into(), "[\"new\"]".to_owned()));
+    assert_eq!((&finding["rule"], finding["pools"].to_string()), (&"container-refused".into(), "[\"new\"]".to_owned()));
     assert!(!finding["message"].to_string().contains("`old`"), "{finding}");
     assert!(findings(&report).len() == 1, "{report}");
 }

@@ -93,7 +93,7 @@ fn a_fingerprint_is_what_it_was_under_the_former_name() {
     let now = subject.findings.iter().find(|one| one.rule == NOW).expect("the finding");
     let formerly = Finding { rule: FORMERLY.to_owned(), ..now.clone() };
     let hashes = |mut made: Fingerprints, finding: &Finding| -> Vec<String> {
-        let prints = made.of(finding, subject, &|_| None, &str::to_owned);
+        let prints = made.of(finding, subject, &|_: &str| None, &str::to_owned);
         prints.into_iter().map(|one| one.hash).collect()
     };
     let before = hashes(Fingerprints::default(), &formerly);

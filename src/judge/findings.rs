@@ -175,7 +175,7 @@ struct Met<'a> {
     severity: Severity,
     /// On the first pool; the others differ from it in their GPUs and drivers.
     host: &'a HostFate<'a>,
-    /// The sentence of the first pool.
+    /// As long as all pools have the same, their sentence; else empty.
     message: String,
     /// The same without what differs from pool to pool.
     general: String,
@@ -200,6 +200,9 @@ impl<'a> Met<'a> {
     }
 
     fn join(&mut self, other: Self) {
+        if self.message != other.message {
+            self.message.clear();
+        }
         let own = std::mem::take(&mut self.failure);
         self.failure = own.common(&other.failure, &self.failure_of_several, &other.failure_of_several);
         if self.elsewhere != other.elsewhere {

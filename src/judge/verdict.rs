@@ -161,7 +161,7 @@ pub(super) fn title(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
         Fate::Fails(wall) => Some(wall),
         Fate::Starts(_) | Fate::Undetermined => None,
     };
-    let of = |host: &HostFate<'_>| wall(host.fate).map(|wall| words::failure(host.replay(knowledge), wall).title);
+    let of = |host: &HostFate<'_>| wall(host.fate).map(|wall| words::title_of(host.replay(knowledge), wall));
     match verdict.fate {
         Some(Fate::Fails(_)) => verdict.typical().and_then(of),
         Some(Fate::Starts(_) | Fate::Undetermined) | None => None,

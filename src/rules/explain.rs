@@ -266,11 +266,11 @@ mod tests {
             ("Wheel-Of-Another-Cuda", "torch-cuda-mismatch"),
             (
                 "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
-                "refused",
+                "container-refused",
             ),
             (
                 "docker: Error response from daemon: ... nvidia-container-cli: device error: 8: unknown device",
-                "refused",
+                "container-refused",
             ),
             ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
             (
@@ -291,7 +291,7 @@ mod tests {
                  shared object file: No such file or directory",
                 "library-missing",
             ),
-            ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "refused"),
+            ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "container-refused"),
             (
                 "ERROR: This container was built for NVIDIA Driver Release 450.51 or later, but version 440.33.01 was \
                  detected and compatibility mode is UNAVAILABLE. [[CUDA Driver UNAVAILABLE (cuInit(0) returned 804)]]",

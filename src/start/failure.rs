@@ -49,7 +49,8 @@ impl Failure {
     pub fn common(self, other: &Self, general: &Self, other_general: &Self) -> Self {
         let common = |part: fn(&Self) -> &Option<String>| {
             let same = |one: &Self, other: &Self| part(one).clone().filter(|_| part(one) == part(other));
-            same(&self, other).or_else(|| same(general, other_general))
+            // What two pools do not share stays out.
+            same(&self, other).or_else(|| part(&self).as_ref().and_then(|_| same(general, other_general)))
         };
         Self {
             title: if self.title == other.title { self.title.clone() } else { general.title.clone() },
@@ -80,6 +81,11 @@ pub fn failure(replay: Replay<'_>, wall: Wall) -> Failure {
 /// The same on several pools, without the GPU and the driver of each.
 pub fn failure_of_several(replay: Replay<'_>, wall: Wall) -> Failure {
     words(replay, wall, &named_together(replay))
+}
+
+/// What is wrong on one host.
+pub fn title_of(replay: Replay<'_>, wall: Wall) -> String {
+    title(replay, wall, &named(replay))
 }
 
 /// A failure in one sentence, the error first.
@@ -260,7 +266,11 @@ fn symptom(replay: Replay<'_>, wall: Wall) -> Option<String> {
             Some(format!("no matching manifest for {platform} in the manifest list entries, or: exec format error"))
         }
         Outcome::LibraryMissing if wall.codes().certain.is_none() => libraries::symptom(replay),
-        Outcome::CpuOnly => None,
+        Outcome::CpuOnly => {
+            let mut rows = replay.knowledge.frameworks().iter();
+            let row = rows.find(|row| row.component == replay.component.name)?;
+            row.without_cuda.map(str::to_owned)
+        }
         _ => {
             let codes = wall.codes();
             let mut texts: Vec<String> = Vec::new();

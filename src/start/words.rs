@@ -21,6 +21,7 @@ pub use crate::start::failure::failure_of_several;
 use crate::start::failure::gpu;
 pub use crate::start::failure::message;
 pub use crate::start::failure::message_of_several;
+pub use crate::start::failure::title_of;
 use crate::start::failure::stands_for_cuda;
 use crate::start::failure::without_cuda;
 use crate::start::floor;
