@@ -27,7 +27,7 @@ pub fn vocabulary_tables(words: &Vocabulary) -> String {
 
 /// The rules as a table of Markdown; `link` makes the address of a page.
 pub fn rule_table(book: &RuleBook, link: impl Fn(&Page) -> String) -> String {
-    let mut text = String::from("| Rule | Severity | Who hears it | What goes wrong |\n|---|---|---|---|\n");
+    let mut text = String::from("| Rule | Severity | Persona | What it detects |\n|---|---|---|---|\n");
     for page in book.pages() {
         let name = format!("[{}]({})", code(&page.name), link(page));
         row(&mut text, &[&name, page.severity.word(), page.persona.word(), &page.summary()]);
@@ -79,7 +79,7 @@ fn chapter(page: &Page) -> String {
     for (key, value) in [
         ("reports when", occasion.as_str()),
         ("severity", page.severity.word()),
-        ("who hears it", page.persona.word()),
+        ("persona", page.persona.word()),
         ("status", page.status.word()),
         ("fix", page.fix.word()),
         ("since", &page.since),
