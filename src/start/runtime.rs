@@ -340,14 +340,11 @@ pub(super) fn floor(replay: Replay<'_>, loaded: &Loaded) -> Option<(String, Driv
     if user_mode::is_jetson(replay) || replay.host.wsl {
         return None;
     }
-    if let Some(oldest) = named(replay, loaded) {
-        return Some((runtime.to_string(), oldest));
-    }
-    if let Some(row) = replay.knowledge.minor_compat(runtime.major()) {
-        return Some((row.cuda_major.to_string(), row.min_driver));
-    }
-    let oldest = of_release(replay.knowledge, *runtime).filter_map(oldest_driver).min()?;
-    Some((runtime.to_string(), oldest))
+    let exact = |oldest| (runtime.to_string(), oldest);
+    let of_major =
+        || replay.knowledge.minor_compat(runtime.major()).map(|row| (row.cuda_major.to_string(), row.min_driver));
+    let of_release = || of_release(replay.knowledge, *runtime).filter_map(oldest_driver).min().map(exact);
+    named(replay, loaded).map(exact).or_else(of_major).or_else(of_release)
 }
 
 /// Whether a runtime is of a release that the tables do not know yet.
