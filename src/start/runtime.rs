@@ -336,15 +336,12 @@ pub(super) fn named(replay: Replay<'_>, loaded: &Loaded) -> Option<DriverVersion
 /// The CUDA release that the floor of the runtime is for, and the oldest driver for it.
 pub(super) fn floor(replay: Replay<'_>, loaded: &Loaded) -> Option<(String, DriverVersion)> {
     let runtime = replay.component.cuda.known()?;
-    // Modules and Windows have numbers of their own.
-    if user_mode::is_jetson(replay) || replay.host.wsl {
-        return None;
-    }
+    let own_numbers = user_mode::is_jetson(replay) || replay.host.wsl;
     let exact = |oldest| (runtime.to_string(), oldest);
     let of_major =
         || replay.knowledge.minor_compat(runtime.major()).map(|row| (row.cuda_major.to_string(), row.min_driver));
     let of_release = || of_release(replay.knowledge, *runtime).filter_map(oldest_driver).min().map(exact);
-    named(replay, loaded).map(exact).or_else(of_major).or_else(of_release)
+    named(replay, loaded).map(exact).or_else(of_major).or_else(of_release).filter(|_| !own_numbers)
 }
 
 /// Whether a runtime is of a release that the tables do not know yet.
