@@ -342,7 +342,7 @@ fn the_json_has_the_fields_of_the_model() {
     let subject = &report["subjects"][0];
     assert_eq!(subject["inspected"]["depth"], "text");
     let verdict = &subject["verdicts"][0];
-    assert_eq!((&verdict["fate"], &verdict["outcome"]), (&"fails".into(), &"container-refused".into()));
+    assert_eq!((&verdict["fate"], &verdict["outcome"]), (&"fails".into(), &"refused".into()));
     assert_eq!(verdict["reason"], "requirement");
     assert!(!verdict["scenarios"][0]["steps"].as_array().expect("steps").is_empty());
     let finding = &subject["findings"][0];

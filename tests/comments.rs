@@ -273,7 +273,7 @@ fn with(files: &[(&str, &str)], rule: &str) -> Vec<String> {
     }
     let report = place.json(&["check", files[0].0]);
     let mut found = findings(&report);
-    found.retain(|one| one.starts_with(rule) || one.starts_with("unused") || one.starts_with("comment"));
+    found.retain(|one| one.starts_with(rule) || one.starts_with("unused") || one.starts_with("invalid-directive"));
     found
 }
 
@@ -353,7 +353,7 @@ fn a_comment_in_a_file_leaves_what_is_shown_elsewhere() {
     let text =
         format!("{REFUSED}RUN apt-get install -y python3-pip\nCOPY *.txt .\nRUN pip install -r requirements.txt\n");
     let listed = "# imagelint: ignore[refused] not mine\ntorch==2.4.0\n";
-    let found = with(&[("Dockerfile", &text), ("requirements.txt", listed)], "refused");
+    let found = with(&[("Dockerfile", &text), ("requirements.txt", listed)], "container-refused");
     assert_eq!(found, ["unused-ignore 1:21", "container-refused 2:25"]);
 }
 
