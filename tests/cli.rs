@@ -23,7 +23,7 @@ fn a_clean_image_ends_with_0_and_a_failing_one_with_1() {
     place.file("Dockerfile", REFUSED);
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 1);
-    assert!(out(&done).contains("error: refused"), "{}", out(&done));
+    assert!(out(&done).contains("error: container-refused"), "{}", out(&done));
     assert!(out(&done).contains("Dockerfile:2:"), "{}", out(&done));
     assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0);
 }
@@ -220,7 +220,7 @@ fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
         out(&command.args(arguments).env("GITHUB_ACTIONS", value).output().expect("a run"))
     };
     let both = told("true", &[]);
-    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error: refused"), "{both}");
+    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error: container-refused"), "{both}");
     for (value, arguments) in [("false", &[][..]), ("", &[]), ("true", &["--format", "human"])] {
         assert!(!told(value, arguments).contains("::error"), "{value} {arguments:?}");
     }
@@ -346,7 +346,7 @@ fn the_json_has_the_fields_of_the_model() {
     assert_eq!(verdict["reason"], "requirement");
     assert!(!verdict["scenarios"][0]["steps"].as_array().expect("steps").is_empty());
     let finding = &subject["findings"][0];
-    assert_eq!((&finding["rule"], &finding["severity"]), (&"refused".into(), &"error".into()));
+    assert_eq!((&finding["rule"], &finding["severity"]), (&"container-refused".into(), &"error".into()));
     assert_eq!(finding["locations"][0]["region"]["start_line"], 2);
     let ids: Vec<&str> =
         subject["facts"].as_array().expect("facts").iter().filter_map(|fact| fact["id"].as_str()).collect();

@@ -48,7 +48,7 @@ fn each_stray_line_is_one_finding_and_the_rest_is_judged() {
     let report = place.json(&["check", "Dockerfile"]);
     assert_eq!(
         findings(&report),
-        ["refused 2:25", "dockerfile-syntax 3:1", "dockerfile-syntax 5:1", "dockerfile-syntax 6:5"]
+        ["container-refused 2:25", "dockerfile-syntax 3:1", "dockerfile-syntax 5:1", "dockerfile-syntax 6:5"]
     );
     assert!(report["subjects"][0]["findings"][2]["message"].as_str().is_some_and(|text| text.contains("`RUN`")));
     let done = place.run(&["check", "Dockerfile"]);
@@ -186,7 +186,7 @@ fn an_ignored_finding_is_left_out_and_does_not_fail_the_run() {
         place.file("Dockerfile", &text);
         let report = place.json(&["check", "Dockerfile"]);
         let found = findings(&report);
-        assert!(!found.iter().any(|finding| finding.starts_with("refused")), "{text}\n{found:?}");
+        assert!(!found.iter().any(|finding| finding.starts_with("container-refused")), "{text}\n{found:?}");
         assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0, "{text}");
         assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails", "the verdict stands");
         assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("refused on pool `old` is ignored"));
@@ -199,7 +199,7 @@ fn an_ignore_for_one_pool_leaves_the_others() {
     place.file("Dockerfile", &REFUSED.replace("ENV", "# imagelint: ignore[refused@old] gone soon\nENV"));
     let report = place.json(&["check", "Dockerfile"]);
     let finding = &report["subjects"][0]["findings"][0];
-    assert_eq!((&finding["rule"], finding["pools"].to_string()), (&"refused".into(), "[\"new\"]".to_owned()));
+    assert_eq!((&finding["rule"], finding["pools"].to_string()), (&"container-refused".into(), "[\"new\"]".to_owned()));
     assert!(!finding["message"].to_string().contains("`old`"), "{finding}");
     assert!(findings(&report).len() == 1, "{report}");
 }
@@ -207,18 +207,18 @@ fn an_ignore_for_one_pool_leaves_the_others() {
 #[test]
 fn an_ignore_at_the_wrong_place_or_of_the_wrong_name_hides_nothing_and_is_told() {
     for (text, expected) in [
-        ("FROM a AS x\n# imagelint: ignore[refused]\nRUN x\n%", vec!["refused 5:25"]),
-        ("%# imagelint: ignore[refused]\nRUN x\n", vec!["refused 2:25", "unused-ignore 3:21"]),
-        ("# imagelint: ignore[no-gpu]\n%", vec!["unused-ignore 1:21", "refused 3:25"]),
-        ("# imagelint: ignore[refusd]\n%", vec!["comment-without-effect 1:21", "refused 3:25"]),
-        ("# imagelint: ignore[refused@nwe]\n%", vec!["comment-without-effect 1:21", "refused 3:25"]),
-        ("# imagelint: ignore\n%", vec!["comment-without-effect 1:1", "refused 3:25"]),
-        ("%# imagelint: ignore-file[refused]\n", vec!["refused 2:25", "comment-without-effect 3:1"]),
-        ("%RUN echo # imagelint: ignore[refused]\n", vec!["refused 2:25"]),
-        ("%RUN <<E\n# imagelint: ignore[refused]\nE\n", vec!["refused 2:25", "comment-without-effect 4:1"]),
-        ("%RUN <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["refused 2:25", "unused-ignore 4:21"]),
-        ("%RUN cat >f <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["refused 2:25"]),
-        ("%COPY <<E /f\n# imagelint: ignore[refused]\nE\n", vec!["refused 2:25"]),
+        ("FROM a AS x\n# imagelint: ignore[refused]\nRUN x\n%", vec!["container-refused 5:25"]),
+        ("%# imagelint: ignore[refused]\nRUN x\n", vec!["container-refused 2:25", "unused-ignore 3:21"]),
+        ("# imagelint: ignore[no-gpu]\n%", vec!["unused-ignore 1:21", "container-refused 3:25"]),
+        ("# imagelint: ignore[refusd]\n%", vec!["invalid-directive 1:21", "container-refused 3:25"]),
+        ("# imagelint: ignore[refused@nwe]\n%", vec!["invalid-directive 1:21", "container-refused 3:25"]),
+        ("# imagelint: ignore\n%", vec!["invalid-directive 1:1", "container-refused 3:25"]),
+        ("%# imagelint: ignore-file[refused]\n", vec!["container-refused 2:25", "invalid-directive 3:1"]),
+        ("%RUN echo # imagelint: ignore[refused]\n", vec!["container-refused 2:25"]),
+        ("%RUN <<E\n# imagelint: ignore[refused]\nE\n", vec!["container-refused 2:25", "invalid-directive 4:1"]),
+        ("%RUN <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["container-refused 2:25", "unused-ignore 4:21"]),
+        ("%RUN cat >f <<E\n# imagelint: ignore[refused]\nx\nE\n", vec!["container-refused 2:25"]),
+        ("%COPY <<E /f\n# imagelint: ignore[refused]\nE\n", vec!["container-refused 2:25"]),
     ] {
         let text = text.replace('%', REFUSED);
         assert_eq!(of(&text), expected, "{text}");
@@ -273,35 +273,35 @@ fn with(files: &[(&str, &str)], rule: &str) -> Vec<String> {
     }
     let report = place.json(&["check", files[0].0]);
     let mut found = findings(&report);
-    found.retain(|one| one.starts_with(rule) || one.starts_with("unused") || one.starts_with("comment"));
+    found.retain(|one| one.starts_with(rule) || one.starts_with("unused") || one.starts_with("invalid-directive"));
     found
 }
 
 /// `PyTorch` of CUDA 10.2 on a base of CUDA 12.4.
-const OTHER_CUDA: &str = "wheel-of-another-cuda";
+const OTHER_CUDA: &str = "torch-cuda-mismatch";
 
 #[test]
 fn a_comment_above_an_install_counts_for_the_files_that_it_reads() {
-    let said = "# imagelint: ignore[wheel-of-another-cuda] on purpose\n";
+    let said = "# imagelint: ignore[torch-cuda-mismatch] on purpose\n";
     let listed = [("requirements.txt", "numpy\ntorch==1.12.1\n")];
     let of =
         |dockerfile: &str, more: &[(&str, &str)]| with(&[&[("Dockerfile", dockerfile)], more].concat(), OTHER_CUDA);
-    assert_eq!(of(&installing(""), &listed), ["wheel-of-another-cuda 2:1"]);
+    assert_eq!(of(&installing(""), &listed), ["torch-cuda-mismatch 2:1"]);
     assert_eq!(of(&installing(said), &listed), Vec::<String>::new());
     let nested = [("requirements.txt", "-r more.txt\n"), ("more.txt", "torch==1.12.1\n")];
     assert_eq!(of(&installing(said), &nested), Vec::<String>::new());
     // Of another rule, of another pool, above another instruction.
     let other = said.replace(OTHER_CUDA, "no-gpu");
-    assert_eq!(of(&installing(&other), &listed), ["wheel-of-another-cuda 2:1", "unused-ignore 4:21"]);
-    let of_pool = said.replace(OTHER_CUDA, "wheel-of-another-cuda@old");
-    assert_eq!(of(&installing(&of_pool), &listed), ["wheel-of-another-cuda 2:1", "unused-ignore 4:21"]);
+    assert_eq!(of(&installing(&other), &listed), ["torch-cuda-mismatch 2:1", "unused-ignore 4:21"]);
+    let of_pool = said.replace(OTHER_CUDA, "torch-cuda-mismatch@old");
+    assert_eq!(of(&installing(&of_pool), &listed), ["torch-cuda-mismatch 2:1", "unused-ignore 4:21"]);
     let elsewhere = format!("{}{said}RUN make\n", installing(""));
-    assert_eq!(of(&elsewhere, &listed), ["wheel-of-another-cuda 2:1", "unused-ignore 5:21"]);
+    assert_eq!(of(&elsewhere, &listed), ["torch-cuda-mismatch 2:1", "unused-ignore 5:21"]);
     let of_copy = installing("").replace("COPY", &format!("{said}COPY"));
-    assert_eq!(of(&of_copy, &listed), ["wheel-of-another-cuda 2:1", "unused-ignore 3:21"]);
+    assert_eq!(of(&of_copy, &listed), ["torch-cuda-mismatch 2:1", "unused-ignore 3:21"]);
     // Two commands read the file, and of one of them nothing is said.
     let again = "RUN pip install --no-deps -r requirements.txt\n";
-    assert_eq!(of(&format!("{}{again}", installing(said)), &listed), ["wheel-of-another-cuda 2:1"]);
+    assert_eq!(of(&format!("{}{again}", installing(said)), &listed), ["torch-cuda-mismatch 2:1"]);
     assert_eq!(of(&format!("{}{said}{again}", installing(said)), &listed), Vec::<String>::new());
 }
 
@@ -309,37 +309,34 @@ fn a_comment_above_an_install_counts_for_the_files_that_it_reads() {
 fn a_comment_in_a_file_counts_for_its_own_line_alone() {
     let of = |text: &str| with(&[("Dockerfile", &installing("")), ("requirements.txt", text)], OTHER_CUDA);
     for silent in [
-        "torch==1.12.1  # imagelint: ignore[wheel-of-another-cuda] on purpose\n",
-        "# imagelint: ignore[wheel-of-another-cuda] on purpose\ntorch==1.12.1\n",
-        "# imagelint: ignore[wheel-of-another-cuda]\n\n# more\ntorch==1.12.1 \\\n  --hash=sha256:0\n",
+        "torch==1.12.1  # imagelint: ignore[torch-cuda-mismatch] on purpose\n",
+        "# imagelint: ignore[torch-cuda-mismatch] on purpose\ntorch==1.12.1\n",
+        "# imagelint: ignore[torch-cuda-mismatch]\n\n# more\ntorch==1.12.1 \\\n  --hash=sha256:0\n",
     ] {
         assert_eq!(of(silent), Vec::<String>::new(), "{silent}");
     }
     for (text, expected) in [
         // Another line, another rule, another pool.
         (
-            "numpy # imagelint: ignore[wheel-of-another-cuda]\ntorch==1.12.1\n",
-            vec!["wheel-of-another-cuda 2:1", "unused-ignore 1:27"],
+            "numpy # imagelint: ignore[torch-cuda-mismatch]\ntorch==1.12.1\n",
+            vec!["torch-cuda-mismatch 2:1", "unused-ignore 1:27"],
         ),
         (
-            "# imagelint: ignore[wheel-of-another-cuda]\nnumpy\ntorch==1.12.1\n",
-            vec!["wheel-of-another-cuda 3:1", "unused-ignore 1:21"],
+            "# imagelint: ignore[torch-cuda-mismatch]\nnumpy\ntorch==1.12.1\n",
+            vec!["torch-cuda-mismatch 3:1", "unused-ignore 1:21"],
         ),
-        ("torch==1.12.1 # imagelint: ignore[no-gpu]\n", vec!["wheel-of-another-cuda 1:1", "unused-ignore 1:35"]),
-        (
-            "torch==1.12.1 # imagelint: ignore[no-such]\n",
-            vec!["wheel-of-another-cuda 1:1", "comment-without-effect 1:35"],
-        ),
+        ("torch==1.12.1 # imagelint: ignore[no-gpu]\n", vec!["torch-cuda-mismatch 1:1", "unused-ignore 1:35"]),
+        ("torch==1.12.1 # imagelint: ignore[no-such]\n", vec!["torch-cuda-mismatch 1:1", "invalid-directive 1:35"]),
         // What is for a whole file is not for those of others.
         (
-            "# imagelint: ignore-file[wheel-of-another-cuda]\ntorch==1.12.1\n",
-            vec!["comment-without-effect 1:1", "wheel-of-another-cuda 2:1"],
+            "# imagelint: ignore-file[torch-cuda-mismatch]\ntorch==1.12.1\n",
+            vec!["invalid-directive 1:1", "torch-cuda-mismatch 2:1"],
         ),
-        ("# imagelint: pools=new\ntorch==1.12.1\n", vec!["comment-without-effect 1:1", "wheel-of-another-cuda 2:1"]),
-        ("torch==1.12.1 # imagelint: ignore\n", vec!["wheel-of-another-cuda 1:1", "comment-without-effect 1:15"]),
+        ("# imagelint: pools=new\ntorch==1.12.1\n", vec!["invalid-directive 1:1", "torch-cuda-mismatch 2:1"]),
+        ("torch==1.12.1 # imagelint: ignore\n", vec!["torch-cuda-mismatch 1:1", "invalid-directive 1:15"]),
         (
-            "torch==1.12.1\n# imagelint: ignore[wheel-of-another-cuda]\n",
-            vec!["wheel-of-another-cuda 1:1", "comment-without-effect 2:1"],
+            "torch==1.12.1\n# imagelint: ignore[torch-cuda-mismatch]\n",
+            vec!["torch-cuda-mismatch 1:1", "invalid-directive 2:1"],
         ),
     ] {
         let mut found = of(text);
@@ -356,8 +353,8 @@ fn a_comment_in_a_file_leaves_what_is_shown_elsewhere() {
     let text =
         format!("{REFUSED}RUN apt-get install -y python3-pip\nCOPY *.txt .\nRUN pip install -r requirements.txt\n");
     let listed = "# imagelint: ignore[refused] not mine\ntorch==2.4.0\n";
-    let found = with(&[("Dockerfile", &text), ("requirements.txt", listed)], "refused");
-    assert_eq!(found, ["unused-ignore 1:21", "refused 2:25"]);
+    let found = with(&[("Dockerfile", &text), ("requirements.txt", listed)], "container-refused");
+    assert_eq!(found, ["unused-ignore 1:21", "container-refused 2:25"]);
 }
 
 #[test]
@@ -369,24 +366,24 @@ fn a_comment_in_a_here_document_counts_for_its_own_line() {
         with(&[("Dockerfile", &text)], OTHER_CUDA)
     };
     for silent in [
-        "# imagelint: ignore[wheel-of-another-cuda] why\npip install torch==1.12.1\n",
-        "pip install torch==1.12.1 # imagelint: ignore[wheel-of-another-cuda] why\n",
-        "\t# imagelint: ignore[wheel-of-another-cuda] why\n\tpip install \\\n\t  torch==1.12.1\n",
+        "# imagelint: ignore[torch-cuda-mismatch] why\npip install torch==1.12.1\n",
+        "pip install torch==1.12.1 # imagelint: ignore[torch-cuda-mismatch] why\n",
+        "\t# imagelint: ignore[torch-cuda-mismatch] why\n\tpip install \\\n\t  torch==1.12.1\n",
     ] {
         assert_eq!(of(silent), Vec::<String>::new(), "{silent}");
     }
     for (script, expected) in [
         (
-            "# imagelint: ignore[wheel-of-another-cuda] why\nmake\npip install torch==1.12.1\n",
-            ["unused-ignore 4:21", "wheel-of-another-cuda 6:13"],
+            "# imagelint: ignore[torch-cuda-mismatch] why\nmake\npip install torch==1.12.1\n",
+            ["unused-ignore 4:21", "torch-cuda-mismatch 6:13"],
         ),
         (
-            "pip install torch==1.12.1\n# imagelint: ignore[wheel-of-another-cuda] why\nmake\n",
-            ["wheel-of-another-cuda 4:13", "unused-ignore 5:21"],
+            "pip install torch==1.12.1\n# imagelint: ignore[torch-cuda-mismatch] why\nmake\n",
+            ["torch-cuda-mismatch 4:13", "unused-ignore 5:21"],
         ),
         (
             "# imagelint: ignore[no-gpu] why\npip install torch==1.12.1\n",
-            ["unused-ignore 4:21", "wheel-of-another-cuda 5:13"],
+            ["unused-ignore 4:21", "torch-cuda-mismatch 5:13"],
         ),
     ] {
         assert_eq!(of(script), expected, "{script}");

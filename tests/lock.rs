@@ -111,7 +111,7 @@ fn a_private_base_is_known_by_pull() {
     let report = place.json(&["check", "--pull", "Dockerfile"]);
     assert_eq!(fate(&report, "old"), "fails refused", "{report:#}");
     assert_ne!(fate(&report, "new"), "fails refused");
-    let finding = finding(&report, "refused");
+    let finding = finding(&report, "container-refused");
     let first = &finding["locations"][0];
     assert_eq!((&first["path"], &first["region"]["start_line"]), (&"Dockerfile".into(), &1.into()), "{finding:#}");
     let length = reference.len() as u64;
@@ -229,7 +229,7 @@ fn a_locked_base_is_known_without_its_registry() {
     drop(registry);
     let report = place.json(&["check", "Dockerfile"]);
     assert_eq!(fate(&report, "old"), "fails refused", "{report:#}");
-    let finding = finding(&report, "refused");
+    let finding = finding(&report, "container-refused");
     let text = fs::read_to_string(place.path("imagelint.lock")).expect("the lock file");
     let line = text.lines().position(|line| line.starts_with("NVIDIA_REQUIRE_CUDA")).expect("the variable") + 1;
     assert_eq!(finding["locations"][0]["path"], "imagelint.lock", "{finding:#}");
@@ -563,7 +563,7 @@ fn a_tag_that_asks_for_something_else_than_its_digest_is_told() {
     let asks: Vec<&str> = ENV.iter().copied().filter(|one| !one.starts_with("NVIDIA_VISIBLE")).collect();
     push(&registry, &place, "1", &[asks, vec!["NVIDIA_REQUIRE_CUDA=cuda>=12.9", "A=1", "B=1"]].concat());
     let (rules, told) = moved(&place, &["--pull"]);
-    assert!(rules.contains(&"refused".to_owned()), "{rules:?}");
+    assert!(rules.contains(&"container-refused".to_owned()), "{rules:?}");
     for part in ["now `cuda>=12.9`, no longer `cuda>=12.4`", "NVIDIA_VISIBLE_DEVICES: no longer `all`", &digest] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -577,5 +577,5 @@ fn a_tag_that_asks_for_something_else_than_its_digest_is_told() {
     let done = place.run(&["check", "--pull", "Dockerfile"]);
     assert!(!err(&done).contains("was not read"), "{}", err(&done));
     let (rules, told) = moved(&place, &["--pull"]);
-    assert!(rules.contains(&"refused".to_owned()) && told.is_empty(), "{rules:?} {told}");
+    assert!(rules.contains(&"container-refused".to_owned()) && told.is_empty(), "{rules:?} {told}");
 }

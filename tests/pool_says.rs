@@ -132,11 +132,11 @@ fn another_failure_by_another_launch_is_not_told_of_other_nodes() {
     let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
     let said = message(bare, "gpu = \"A100\"\ndriver = \"470.57.02\"\ntoolkit = \"1.17.8\"\n");
     assert!(!said.contains("other nodes of the pool"), "{said}");
-    assert!(said.contains("; which failure it is depends on pool.launch, others: "), "{said}");
+    assert!(said.contains("; depending on the launch method, the failure is "), "{said}");
     // Of several GPUs, they are other nodes.
     let several = "gpu = [\"Tesla K80\", \"A100\"]\ndriver = [\"470.57.02\", \"418.67\"]\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
     let said = message(TORCH, several);
-    assert!(!said.contains("depends on pool.launch"), "{said}");
+    assert!(!said.contains("depending on the launch method"), "{said}");
 }
 
 #[test]
@@ -293,9 +293,9 @@ fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
     assert_eq!(
         told,
         [
-            "depends on pool.driver: compat-not-supported or starts: 1",
-            "depends on pool.driver: compat-unusable or starts: 2",
-            "depends on pool.driver: gpu-unsupported or starts: 1",
+            "depends on the driver: compat-not-supported or starts: 1",
+            "depends on the driver: compat-unusable or starts: 2",
+            "depends on the driver: gpu-unsupported or starts: 1",
         ]
     );
 }

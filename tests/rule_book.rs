@@ -268,7 +268,10 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     let [(message, help, pools)] = &told("depends", known, &fleet)[..] else { panic!("one cause") };
     assert_eq!(
         (message.as_str(), help.as_str()),
-        ("depends on pool.launch: no-gpu or starts", "set `launch` of the pool")
+        (
+            "may fail on t4, a100: no GPU in the container: NVIDIA_VISIBLE_DEVICES is not set",
+            "set `launch` of the pool"
+        )
     );
     assert_eq!(pools, &["t4", "a100"]);
     let fleet =

@@ -60,7 +60,7 @@ fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
             command.args(["check", "--format", "json", "--persona", persona.word(), path]).output().expect("runs");
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
         let all = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
-        all.into_iter().filter(|one| one["rule"] == "condition-untold").collect::<Vec<_>>()
+        all.into_iter().filter(|one| one["rule"] == "rule-not-evaluated").collect::<Vec<_>>()
     };
     assert!(findings(Persona::Regular).is_empty() && findings(Persona::Pedantic).is_empty());
     let told = findings(Persona::Auditor);
@@ -68,7 +68,7 @@ fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
     for one in &told {
         let (message, help) = (one["message"].as_str().expect("text"), one["help"].as_str().expect("text"));
         assert!(
-            message.starts_with("cannot tell whether `") && message.contains("known") | message.contains("seen"),
+            message.starts_with("not evaluated: `") && message.contains("known") | message.contains("seen"),
             "{message}"
         );
         assert!(help.split(' ').count() > 2, "{message}: {help}");

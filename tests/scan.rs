@@ -80,7 +80,7 @@ fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
     assert_eq!((&subject["kind"], &subject["inspected"]["depth"]), (&"image".into(), &"config".into()));
     assert!(subject["digest"].as_str().expect("a digest").starts_with("sha256:"));
     let finding = &subject["findings"][0];
-    assert_eq!((&finding["rule"], &finding["pools"]), (&"refused".into(), &json!(["old"])));
+    assert_eq!((&finding["rule"], &finding["pools"]), (&"container-refused".into(), &json!(["old"])));
     assert_eq!(finding["locations"][0]["kind"], "config");
     assert!(finding["locations"].to_string().contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{finding:#}");
 

@@ -90,9 +90,9 @@ fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
         assert!(!out(&done).contains("unused-ignore"), "{rest}: {}", out(&done));
     }
     for (rest, told) in [
-        ("until = 2020-01-01", "ran out on 2020-01-01"),
-        ("paths = 'web'", "leaves nothing out"),
-        ("paths = 'app/*.x'", "leaves nothing out"),
+        ("until = 2020-01-01", "expired on 2020-01-01"),
+        ("paths = 'web'", "matches no finding"),
+        ("paths = 'app/*.x'", "matches no finding"),
     ] {
         let done = with(rest);
         assert_eq!(code(&done), 1, "{rest}: {}", out(&done));
@@ -121,7 +121,7 @@ fn every_format_tells_of_an_ignore_without_effect() {
     let ignore = |until: &str| format!("[[ignore]]\nrule = 'stub-library'\nreason = 'x'\n{until}");
     for dockerfile in [place::DOCKERFILE, "FROM python:3.11-slim\nRUN pip install flask\n"] {
         place.file("Dockerfile", dockerfile);
-        for (until, told) in [("", "leaves nothing out"), ("until = 2020-01-01\n", "ran out on 2020-01-01")] {
+        for (until, told) in [("", "matches no finding"), ("until = 2020-01-01\n", "expired on 2020-01-01")] {
             place.file("imagelint.toml", &ignore(until));
             for format in formats {
                 let done = run(&place, &["check", ".", "--fail-on", "warning", "--format", format]);
@@ -135,7 +135,7 @@ fn every_format_tells_of_an_ignore_without_effect() {
         for format in formats {
             let done = run(&place, &["check", ".", "--fail-on", "warning", "--format", format]);
             assert_eq!(code(&done), 0, "{format}: {}", out(&done));
-            assert!(!out(&done).contains("leaves nothing out"), "{format}: {}", out(&done));
+            assert!(!out(&done).contains("matches no finding"), "{format}: {}", out(&done));
         }
     }
 }
@@ -172,9 +172,9 @@ fn entries_for_files_that_are_not_there_and_levels_of_silent_rules_are_told() {
         ("[rules]\ncompiler-newer-than-driver = 'off'\n", &["check"], 0),
         ("[rules]\ntorch-unpinned = 'error'\n", &["check"], 0),
         // What speaks of the image has no pool of its own.
-        ("[rules.misspelt-variable]\npools = { 'old' = 'off' }\n", &["check"], 1),
-        ("[[paths]]\nmatch = 'app/**'\nrules.misspelt-variable.pools = { 'old' = 'off' }\n", &["check"], 1),
-        ("[rules.misspelt-variable]\nseverity = 'note'\n", &["check"], 0),
+        ("[rules.unknown-nvidia-variable]\npools = { 'old' = 'off' }\n", &["check"], 1),
+        ("[[paths]]\nmatch = 'app/**'\nrules.unknown-nvidia-variable.pools = { 'old' = 'off' }\n", &["check"], 1),
+        ("[rules.unknown-nvidia-variable]\nseverity = 'note'\n", &["check"], 0),
         ("[rules.insufficient-driver]\npools = { 'old' = 'warning' }\n", &["check"], 0),
         ("[rules.driver-out-of-support]\npools = { 'old' = 'off' }\n", &["check"], 0),
     ] {

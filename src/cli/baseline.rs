@@ -42,7 +42,7 @@ pub(crate) struct Sieve<'a> {
 
 impl<'a> Sieve<'a> {
     /// What the options ask for.
-    pub(crate) fn new(options: &JudgingArgs, sources: &'a Sources) -> Result<Self, Failure> {
+    pub(crate) fn new(options: &JudgingArgs, sources: &'a Sources, book: &RuleBook) -> Result<Self, Failure> {
         let config = &options.config;
         let write = config.write_baseline.clone();
         let known = match config.baseline.as_ref().filter(|_| write.is_none()) {
@@ -57,7 +57,7 @@ impl<'a> Sieve<'a> {
             folder,
             texts: sources.iter().map(|text| (text.name(), text.text())).collect(),
             names: RefCell::default(),
-            made: Fingerprints::default(),
+            made: Fingerprints::of_book(book),
             met: BTreeSet::new(),
             looked_at: BTreeSet::new(),
             found: Vec::new(),

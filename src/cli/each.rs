@@ -71,7 +71,7 @@ where
     let own = output::own_rules(run.options)?;
     let book = own.as_ref().unwrap_or(RuleBook::built_in());
     let judge = Judge::new(run, &[], book, Detail::Everything);
-    let sieve = Mutex::new(Sieve::new(run.options, run.sources)?);
+    let sieve = Mutex::new(Sieve::new(run.options, run.sources, book)?);
     let sieved = || sieve.lock().unwrap_or_else(PoisonError::into_inner);
     let writes = sieved().writes();
     let progress = each.progress;

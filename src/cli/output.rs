@@ -68,7 +68,7 @@ pub(crate) fn judge_and_print(run: Run<'_>, subjects: Vec<Subject>, errors: Vec<
     let judge = Judge::new(run, &subjects, book, outputs::detail(run.options));
     let mut report = judge.head(errors);
     let mut tally = Tally::default();
-    let mut sieve = Sieve::new(run.options, run.sources)?;
+    let mut sieve = Sieve::new(run.options, run.sources, book)?;
     if sieve.writes() {
         judge.each(subjects).for_each(|subject| tally.add(&sieve.pass(subject), FailOn::Never));
         sieve.write()?;

@@ -16,6 +16,8 @@ message = "fill in: what is wrong with {{image.base}}, in one line"
 help = "fill in: what to do, in one line"
 ```
 
+Detects fill in: what the rule finds, in one sentence.
+
 ## What goes wrong
 
 Fill in: what a user sees, with the exact words of the error.

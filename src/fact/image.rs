@@ -242,6 +242,9 @@ pub enum Role {
     Container,
 }
 
+/// The name of the component for the CUDA runtime of the image itself: a key of reports, never a word for people.
+pub const OWN_RUNTIME: &str = "cuda";
+
 /// Something that can start or fail on its own.
 #[derive(Clone, Debug)]
 pub struct Component {
@@ -268,6 +271,11 @@ pub struct Component {
 }
 
 impl Component {
+    /// What people call it: the component for the CUDA runtime of the image itself has no name of its own.
+    pub fn called(&self) -> &str {
+        if self.name == OWN_RUNTIME { "the image" } else { &self.name }
+    }
+
     /// One that the image is there to run, known by name.
     pub fn core(name: &str, cuda: Fact<CudaVersion>, code: Fact<GpuCode>, codes: CodeWording) -> Self {
         Self {

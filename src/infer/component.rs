@@ -46,8 +46,7 @@ use crate::infer::unpaired;
 use crate::knowledge::Knowledge;
 use crate::knowledge::TargetSetRow;
 
-/// The name of the component that stands for the image's own CUDA runtime.
-pub(super) const OWN_RUNTIME: &str = "cuda";
+pub(super) use crate::fact::OWN_RUNTIME;
 /// How the CUDA runtime itself words missing code and unusable PTX.
 pub(super) const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
 

@@ -17,7 +17,7 @@ use crate::settings::RuleLevel;
 
 /// How bad what a page says is on a pool, as the settings say, else the page.
 pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) -> Severity {
-    match settings.own.and_then(|own| own.level(&page.name, pool)) {
+    match settings.own.and_then(|own| page.names().find_map(|name| own.level(name, pool))) {
         Some(Level::Error) => Severity::Error,
         Some(Level::Warning) => Severity::Warning,
         Some(Level::Note) => Severity::Note,
@@ -38,10 +38,12 @@ pub(super) enum LeftOut {
 /// Whether the settings leave out what a rule says, for one pool or without pools.
 pub(super) fn left_out(rule: &str, pool: Option<&str>, settings: Settings<'_>) -> Option<LeftOut> {
     let own = settings.own?;
-    if own.level(rule, pool) == Some(Level::Off) {
+    let page = settings.book.get(rule);
+    let names = || page.into_iter().flat_map(Page::names).chain(std::iter::once(rule).filter(|_| page.is_none()));
+    if names().find_map(|name| own.level(name, pool)) == Some(Level::Off) {
         return Some(LeftOut::Off);
     }
-    let ignore = own.ignores(rule, pool)?;
+    let ignore = names().find_map(|name| own.ignores(name, pool))?;
     let text = settings.sources.get(ignore.place.source);
     let on = pool.map_or_else(String::new, |pool| format!(" on pool `{pool}`"));
     let place = text.position(ignore.place.span.start);
@@ -75,19 +77,20 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
         Some((until.map_or(ignore.place, |until| until.place), message, help))
     });
     let paths = own.settings.paths.iter().filter(|one| all && !one.was_used()).map(|one| {
-        let message = "`match` fits none of the inputs: what is said here has no effect".to_owned();
-        (one.place, message, "correct the pattern, or take the entry out".to_owned())
+        let message = "`match` matches none of the inputs, so this entry has no effect".to_owned();
+        (one.place, message, "correct the pattern, or remove the entry".to_owned())
     });
     let of_paths = own.settings.paths.iter().flat_map(|one| &one.rules);
     let levels = own.settings.rules.iter().chain(of_paths).filter(|level| silent(level, settings)).map(|level| {
-        let message = format!("`{}` is a preview and does not speak: its level has no effect", level.rule.value);
-        (level.rule.place, message, "set `preview = true`, or take the level out".to_owned())
+        let message =
+            format!("`{}` is a preview rule and not enabled, so its severity has no effect", level.rule.value);
+        (level.rule.place, message, "set `preview = true`, or remove the entry".to_owned())
     });
     let of_paths = own.settings.paths.iter().flat_map(|one| &one.rules);
     let of_pools = own.settings.rules.iter().chain(of_paths).filter(|level| !level.pools.is_empty());
     let of_pools = of_pools.filter(|level| is_of_image(&level.rule.value, settings)).map(|level| {
-        let message = format!("`{}` speaks of the image: what is said of pools has no effect", level.rule.value);
-        (level.rule.place, message, "say `severity`, which holds for the image, or take `pools` out".to_owned())
+        let message = format!("`{}` is about the image, so `pools` has no effect", level.rule.value);
+        (level.rule.place, message, "set `severity` for the image, or remove `pools`".to_owned())
     });
     let findings: Vec<model::Finding> = ignores.chain(paths).chain(levels).chain(of_pools).filter_map(tell).collect();
     (!findings.is_empty()).then(|| model::Subject {
@@ -126,17 +129,17 @@ fn is_of_image(rule: &str, settings: Settings<'_>) -> bool {
 fn idle(ignore: &Ignore, today: Date, all: bool, settings: Settings<'_>) -> Option<(String, String)> {
     let rule = &ignore.rule.value;
     if let Some(until) = ignore.until.as_ref().filter(|_| ignore.is_over(today)) {
-        let message = format!("this ignore of `{rule}` ran out on {}: it leaves nothing out any more", until.value);
-        return Some((message, "take the entry out, or set a later day for `until`".to_owned()));
+        let message = format!("this ignore of `{rule}` expired on {} and has no effect", until.value);
+        return Some((message, "remove the entry, or set a later date for `until`".to_owned()));
     }
     let page = settings.book.get(rule)?;
     // What a start-up page says hangs on pools: without all of those that are there, nothing is proved.
     let open = settings.fleet.built_in || !settings.pools.is_empty();
     let unused = all && !open && !ignore.was_used() && page.persona <= settings.persona;
     let help = if !ignore.pools.is_empty() && is_of_image(rule, settings) {
-        "the rule speaks of the image: take `pools` out, or the entry"
+        "the rule is about the image: remove `pools`, or the entry"
     } else {
-        "take the entry out"
+        "remove the entry"
     };
-    unused.then(|| (format!("this ignore of `{rule}` leaves nothing out"), help.to_owned()))
+    unused.then(|| (format!("this ignore of `{rule}` matches no finding"), help.to_owned()))
 }

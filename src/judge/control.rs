@@ -28,6 +28,7 @@ use crate::report::observed::OnPlatform;
 use crate::rules::Kind;
 use crate::rules::Notice;
 use crate::rules::Persona;
+use crate::rules::RuleBook;
 use crate::rules::Severity;
 use crate::source::SourceId;
 use crate::source::Span;
@@ -134,7 +135,7 @@ impl<'a> Orders<'a> {
         let mut speaking: BTreeSet<usize> = BTreeSet::new();
         for (at, control) in dockerfile.controls.iter().enumerate() {
             let Order::Ignore { rules, reason } = &control.order else { continue };
-            let Some(which) = asked_for(rules, rule, pool) else { continue };
+            let Some(which) = asked_for(rules, rule, pool, self.settings.book) else { continue };
             let about = control.instruction.and_then(|at| dockerfile.instructions.get(at)).map(|found| found.span);
             let here = about.is_none_or(|span| places.iter().any(|place| touches(place, name, span)));
             let reads = control.instruction.filter(|at| readers.contains(at));
@@ -158,7 +159,7 @@ impl<'a> Orders<'a> {
             let name = self.settings.sources.get(lines.source).name();
             for (number, control) in lines.controls.iter().enumerate() {
                 let Order::Ignore { rules, reason } = &control.order else { continue };
-                let Some(which) = asked_for(rules, rule, pool) else { continue };
+                let Some(which) = asked_for(rules, rule, pool, self.settings.book) else { continue };
                 if touches(place, name, control.about) {
                     self.used_beside.insert((at, number, which));
                     let (source, span, reason) = (lines.source, control.span, reason.clone());
@@ -280,7 +281,11 @@ impl<'a> Orders<'a> {
             return None;
         }
         let on = one.pool.as_ref().map_or_else(String::new, |pool| format!(" of pool `{pool}`"));
-        Some((Notice::UnusedIgnore, one.span, format!("`{}` has nothing to say here{on}", one.rule)))
+        Some((
+            Notice::UnusedIgnore,
+            one.span,
+            format!("`{}` reports nothing here{on}, so the ignore has no effect", one.rule),
+        ))
     }
 
     fn no_pool(&self, name: &str) -> String {
@@ -315,9 +320,9 @@ impl<'a> Orders<'a> {
 }
 
 /// Which of the rules of an ignore is asked for, on a pool or of the image.
-fn asked_for(rules: &[Ignored], rule: &str, pool: Option<&str>) -> Option<usize> {
+fn asked_for(rules: &[Ignored], rule: &str, pool: Option<&str>, book: &RuleBook) -> Option<usize> {
     let on = |only: &str| pool.is_some_and(|pool| pool == only);
-    rules.iter().position(|one| one.rule == rule && one.pool.as_deref().is_none_or(on))
+    rules.iter().position(|one| book.is(&one.rule, rule) && one.pool.as_deref().is_none_or(on))
 }
 
 /// Whether a word of a text is a package with GPU code, or speaks of CUDA.

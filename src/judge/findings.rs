@@ -8,11 +8,15 @@ use crate::judge::Build;
 use crate::judge::Settings;
 use crate::judge::asked;
 use crate::judge::control::Orders;
+use crate::judge::labels::label;
+use crate::judge::labels::pool_entry;
+use crate::judge::labels::pool_field;
 use crate::judge::open;
 use crate::judge::place::Places;
 use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
 use crate::judge::untold::Untold;
+use crate::judge::verdict::elsewhere;
 use crate::judge::verdict::message;
 use crate::judge::verdict::message_of_several;
 use crate::knowledge::How;
@@ -32,6 +36,10 @@ use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::cause;
 use crate::start::deciding;
+use crate::start::words::Failure;
+use crate::start::words::POOLS;
+use crate::start::words::failure;
+use crate::start::words::failure_of_several;
 
 /// A pool with its verdicts.
 pub(super) struct Judged<'a> {
@@ -146,6 +154,9 @@ fn startup(
             host,
             message: message(verdict, settings.knowledge),
             general: message_of_several(host, wall, settings.knowledge),
+            failure: failure(host.replay(settings.knowledge), own),
+            failure_of_several: failure_of_several(host.replay(settings.knowledge), own),
+            elsewhere: elsewhere(verdict, wall),
             pools: vec![one],
             locations,
         };
@@ -164,10 +175,16 @@ struct Met<'a> {
     severity: Severity,
     /// On the first pool; the others differ from it in their GPUs and drivers.
     host: &'a HostFate<'a>,
-    /// As long as all pools say the same, that; else empty.
+    /// As long as all pools have the same, their sentence; else empty.
     message: String,
     /// The same without what differs from pool to pool.
     general: String,
+    /// What the finding reports: the parts that all pools share.
+    failure: Failure,
+    /// The same without what differs from pool to pool.
+    failure_of_several: Failure,
+    /// How other nodes of the pools fail; empty if all fail alike.
+    elsewhere: String,
     pools: Vec<&'a Judged<'a>>,
     locations: Vec<Location>,
 }
@@ -186,6 +203,11 @@ impl<'a> Met<'a> {
         if self.message != other.message {
             self.message.clear();
         }
+        let own = std::mem::take(&mut self.failure);
+        self.failure = own.common(&other.failure, &self.failure_of_several, &other.failure_of_several);
+        if self.elsewhere != other.elsewhere {
+            self.elsewhere.clear();
+        }
         self.pools.extend(other.pools);
         for location in other.locations {
             push(&mut self.locations, location);
@@ -195,13 +217,11 @@ impl<'a> Met<'a> {
     fn finding(mut self, images: Images<'a>, places: Places<'_>, settings: Settings<'_>) -> Finding {
         let page = settings.book.startup(self.wall.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
-        if self.message.is_empty() {
-            self.message = self.general;
-        }
+        let Failure { title, cause, symptom, help } = self.failure;
         let words = PoolWords {
-            name: pools.join("`, `"),
+            name: pools.join(", "),
             outcome: Some(self.wall.outcome().to_string()),
-            message: self.message,
+            title,
             ..self.pools.first().map(|one| PoolWords::of(one, settings.knowledge)).unwrap_or_default()
         };
         let scope = images.scope(self.host.image, settings, Some(&words));
@@ -209,7 +229,12 @@ impl<'a> Met<'a> {
         let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
         base_behind(&mut self.locations, &base);
         let recalled = rests_on_memory(self.host);
-        let help = page.help_of(self.cause).render(&scope);
+        let own = help.map(|help| help.replace(POOLS, &of_pools(&pools)));
+        let help = own.unwrap_or_else(|| page.help_of(self.cause).render(&scope));
+        let cause = match cause {
+            Some(cause) => Some(format!("{cause}{}", self.elsewhere)),
+            None => Some(self.elsewhere.trim_start_matches("; ").to_owned()).filter(|text| !text.is_empty()),
+        };
         Finding {
             rule: page.name.clone(),
             severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.to_string(),
@@ -218,10 +243,22 @@ impl<'a> Met<'a> {
             pools,
             component: Some(self.host.component.name.clone()),
             locations: self.locations,
-            cause: None,
-            symptom: None,
+            cause,
+            symptom,
             fixes: Vec::new(),
         }
+    }
+}
+
+/// The most pools that a help names.
+const MOST_NAMED: usize = 3;
+
+/// Pools by name: `pool t4`, `pools a and b`, `5 pools`.
+fn of_pools(names: &[String]) -> String {
+    match names {
+        [one] => format!("pool {one}"),
+        [others @ .., last] if names.len() <= MOST_NAMED => format!("pools {} and {last}", others.join(", ")),
+        _ => format!("these {} pools", names.len()),
     }
 }
 
@@ -246,7 +283,7 @@ fn basis(host: &HostFate<'_>) -> Vec<Basis> {
 }
 
 /// Said with a finding that rests on somebody's memory.
-const FROM_MEMORY: &str = "A row of the tables that is from memory decides here, so this is no error.";
+const FROM_MEMORY: &str = "This depends on an unverified entry of the compatibility database, so it is not an error.";
 
 /// Whether the step that decided looked at a table row from memory: itself, for a fact of the image, or for the host.
 fn rests_on_memory(host: &HostFate<'_>) -> bool {
@@ -281,13 +318,11 @@ pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places
                 }
             }
             Basis::Pool(field) if pool.span_of(*field).is_some() => {
-                let label = format!("the {} of pool `{}`", field.name().trim_start_matches("pool."), pool.name.value);
-                found.extend(places.pool(pool, Some(*field), label));
+                found.extend(places.pool(pool, Some(*field), pool_field(pool, *field)));
             }
             Basis::Entry(entry) => {
                 if let Some((name, value)) = entry.of(pool) {
-                    let label = format!("{name} of pool `{}`", pool.name.value);
-                    found.extend(places.pool_span(value.span, label));
+                    found.extend(places.pool_span(value.span, pool_entry(pool, name, &value.value)));
                 }
             }
             Basis::Pool(_) | Basis::Row(_) => {}
@@ -295,7 +330,7 @@ pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places
     }
     places.named(&mut found, image);
     if !found.iter().any(|location| location.kind == "fleet") {
-        found.extend(places.pool(pool, None, format!("pool `{}` is declared here", pool.name.value)));
+        found.extend(places.pool(pool, None, format!("pool {}", pool.name.value)));
     }
     found
 }
@@ -306,23 +341,6 @@ pub(super) fn push(found: &mut Vec<Location>, location: Location) {
         .any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region)
     {
         found.push(location);
-    }
-}
-
-/// A fact in a label: its name and value.
-pub(super) fn label(image: &ImageFacts, id: crate::fact::FactId) -> String {
-    let entry = image.facts.get(id);
-    match &entry.state {
-        crate::fact::State::Known(value) => {
-            let value = value.to_string();
-            let short: String = value.chars().take(60).collect();
-            let dots = if short.len() < value.len() { " ..." } else { "" };
-            let newest = image.facts.newest(id);
-            let newest = newest.map_or_else(String::new, |row| format!(", with the newest release of {}", row.checked));
-            format!("{}: {short}{dots}{newest}", entry.name())
-        }
-        crate::fact::State::Absent { .. } => format!("{} is not there", entry.name()),
-        crate::fact::State::Unknown(_) => format!("{} is not known", entry.name()),
     }
 }
 

@@ -112,11 +112,11 @@ fn unread(builds: &[Build]) -> Vec<(String, &Why)> {
 /// That it is open which of several builds of the base is meant, and what tells it.
 fn which_build(verdict: &Verdict<'_>) -> model::Missing {
     let supply = if is_pinned(verdict) {
-        "say the day of the build by --as-of: no table tells which build the digest is; or run `imagelint scan` on the built image"
+        "set the date of the build with --as-of, because the compatibility database has no entry for this digest; or run `imagelint scan` on the built image"
     } else if verdict.hosts.iter().any(|host| host.image.build.as_deref().is_some_and(is_of_system)) {
-        "name the operating system in the tag, pin the digest, or say the day of the build by --as-of"
+        "name the operating system in the tag, pin the digest, or set the date of the build with --as-of"
     } else {
-        "pin the digest, or say the day of the build by --as-of"
+        "pin the digest, or set the date of the build with --as-of"
     };
     model::Missing { key: "image.base.digest".to_owned(), supply: supply.to_owned() }
 }

@@ -8,6 +8,7 @@ mod facts;
 mod findings;
 mod hosts;
 mod inferred;
+mod labels;
 mod missing;
 mod open;
 mod opened;

@@ -6,9 +6,10 @@ use crate::judge::Settings;
 use crate::judge::asked;
 use crate::judge::control::Orders;
 use crate::judge::findings::Judged;
-use crate::judge::findings::label;
 use crate::judge::findings::locations;
 use crate::judge::findings::push;
+use crate::judge::labels::label;
+use crate::judge::labels::pool_field;
 use crate::judge::missing::missing;
 use crate::judge::opened::Opened;
 use crate::judge::place::Places;
@@ -23,19 +24,24 @@ use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::StepResult;
 use crate::start::Verdict;
+use crate::start::words::Failure;
+use crate::start::words::failure;
+use crate::start::words::failure_of_several;
 
 /// A finding names about so many places of facts, of so many hosts.
 const MOST_PLACES: usize = 8;
 const MOST_HOSTS: usize = 64;
 
 /// What helps where nothing is named that is missing.
-const NO_HELP: &str = "ask for the chain of steps by --why";
+const NO_HELP: &str = "run with --why to see the deciding step";
 
 /// A cause, and what is told of it.
 struct Cause {
     notice: Notice,
     severity: Severity,
     opened: Opened,
+    /// What goes wrong if it fails: the parts that all pools share.
+    failure: Option<[Failure; 2]>,
     help: String,
     pools: Vec<String>,
     locations: Vec<Location>,
@@ -70,12 +76,19 @@ pub(super) fn report(
         };
         if let Some(cause) = causes.iter_mut().find(alike) {
             cause.pools.push(pool.clone());
+            cause.failure = match (cause.failure.take(), failure_of(verdict, settings)) {
+                (Some([one, general]), Some([other, other_general])) => {
+                    Some([one.common(&other, &general, &other_general), general])
+                }
+                _ => None,
+            };
             for location in located {
                 push(&mut cause.locations, location);
             }
             continue;
         }
-        causes.push(Cause { notice, severity, opened, help, pools: vec![pool.clone()], locations: located });
+        let failure = failure_of(verdict, settings);
+        causes.push(Cause { notice, severity, opened, failure, help, pools: vec![pool.clone()], locations: located });
     }
     causes.into_iter().filter_map(|cause| finding(cause, settings)).collect()
 }
@@ -88,32 +101,64 @@ pub(super) fn no_host(
     settings: Settings<'_>,
     orders: &mut Orders<'_>,
 ) -> Option<Finding> {
-    let label = format!("the toolkit of pool `{}`", pool.name.value);
+    let label = pool_field(pool, PoolField::Toolkit);
     let locations: Vec<Location> = places.pool(pool, Some(PoolField::Toolkit), label).into_iter().collect();
     if orders.ignores(Notice::Undetermined.word(), Some(&pool.name.value), &locations) {
         return None;
     }
     let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
-    let told = verdict.message.strip_prefix("cannot tell: ").unwrap_or(&verdict.message).to_owned();
+    let told = verdict.message.strip_prefix("unknown: ").unwrap_or(&verdict.message).to_owned();
     let (notice, opened, pools) = (Notice::Undetermined, Opened::Reasons(vec![told]), vec![pool.name.value.clone()]);
     let severity = asked::severity(settings.book.reader(notice)?, Some(&pool.name.value), settings);
-    finding(Cause { notice, severity, opened, help, pools, locations }, settings)
+    finding(Cause { notice, severity, opened, failure: None, help, pools, locations }, settings)
 }
 
 fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
     let page = settings.book.reader(cause.notice)?;
+    let behind = cause.opened.cause();
+    let title = match (&cause.failure, &behind) {
+        (Some([failure, _]), Some(_)) => format!("may fail on {}: {}", named(&cause.pools), failure.title),
+        (None, Some(_)) => format!("may fail on {}: it {}", named(&cause.pools), cause.opened.text()),
+        (_, None) => cause.opened.text(),
+    };
+    let symptom = cause.failure.and_then(|[failure, _]| failure.symptom).filter(|_| behind.is_some());
     Some(Finding {
         rule: page.name.clone(),
         severity: cause.severity.to_string(),
-        message: page.message.render(&NoticeWords(cause.opened.text())),
+        message: page.message.render(&NoticeWords(title)),
         help: Some(page.help.render(&NoticeWords(cause.help))),
         pools: cause.pools,
         component: None,
         locations: cause.locations,
-        cause: None,
-        symptom: None,
+        cause: behind,
+        symptom,
         fixes: Vec::new(),
     })
+}
+
+/// The failure of the first host that fails, on its pool and on several.
+fn failure_of(verdict: &Verdict<'_>, settings: Settings<'_>) -> Option<[Failure; 2]> {
+    let of = |host: &HostFate<'_>| match host.fate {
+        Fate::Fails(wall) => {
+            let replay = host.replay(settings.knowledge);
+            Some([failure(replay, wall), failure_of_several(replay, wall)])
+        }
+        Fate::Starts(_) | Fate::Undetermined => None,
+    };
+    verdict.hosts.iter().find_map(of)
+}
+
+/// The most pools that a title names.
+const MOST_NAMED: usize = 3;
+
+/// Pools by name, the first of many.
+fn named(pools: &[String]) -> String {
+    match pools.get(..MOST_NAMED) {
+        Some(first) if pools.len() > MOST_NAMED => {
+            format!("{} and {} more", first.join(", "), pools.len() - MOST_NAMED)
+        }
+        _ => pools.join(", "),
+    }
 }
 
 /// How to supply what is missing, each once; where fields of the pool decide, these first, for they may settle all.

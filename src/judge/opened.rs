@@ -2,6 +2,7 @@
 
 use crate::judge::missing::is_pinned;
 use crate::judge::verdict::all_missing;
+use crate::judge::verdict::in_words;
 use crate::judge::verdict::outcome_name;
 use crate::knowledge::Knowledge;
 use crate::start::Fate;
@@ -30,11 +31,11 @@ impl Opened {
                 Some(Self::Reasons(reasons))
             }
             None => {
-                let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.key()).collect();
+                let fields: Vec<&str> = verdict.open_fields.iter().map(|field| in_words(*field)).collect();
                 let on = match (verdict.open_build, is_pinned(verdict)) {
-                    (true, true) => "which build the digest is".to_owned(),
-                    (true, false) => "the build behind the tag".to_owned(),
-                    (false, _) => fields.join(", "),
+                    (true, true) => "the build that the digest names".to_owned(),
+                    (true, false) => "the build that the tag names".to_owned(),
+                    (false, _) => fields.join(" and "),
                 };
                 let mut ends: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
                 ends.sort();
@@ -59,9 +60,17 @@ impl Opened {
     /// One line.
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Reasons(reasons) if reasons.is_empty() => "cannot tell: nothing that is known decides it".to_owned(),
-            Self::Reasons(reasons) => format!("cannot tell: {}", folded(reasons).join("; ")),
+            Self::Reasons(reasons) if reasons.is_empty() => "unknown: nothing known decides it".to_owned(),
+            Self::Reasons(reasons) => format!("unknown: {}", folded(reasons).join("; ")),
             Self::Depends(on, ends) => format!("depends on {on}: {}", ends.join(" or ")),
+        }
+    }
+
+    /// The rule behind a verdict that may be a failure; none of one that is unknown.
+    pub(super) fn cause(&self) -> Option<String> {
+        match self {
+            Self::Depends(..) => Some(self.text()),
+            Self::Reasons(_) => None,
         }
     }
 }
@@ -113,9 +122,9 @@ mod tests {
             (&["a is not known: x", "no source says", "b is not known: x"], "a and b are not known: x; no source says"),
             (&["x", "a is not known: x"], "x; a is not known: x"),
             (&["no source says"], "no source says"),
-            (&[], "nothing that is known decides it"),
+            (&[], "nothing known decides it"),
         ] {
-            assert_eq!(reasons(all).text(), format!("cannot tell: {expected}"), "{all:?}");
+            assert_eq!(reasons(all).text(), format!("unknown: {expected}"), "{all:?}");
         }
     }
 
@@ -132,6 +141,6 @@ mod tests {
         assert!(own.is_alike(&reasons(&["b", "a"])));
         assert!(!own.is_alike(&reasons(&["a"])) && !reasons(&["a"]).is_alike(&own));
         assert!(!own.is_alike(&reasons(&["a", "c"])) && !own.is_alike(&depends("a", &["b"])));
-        assert_eq!(own.text(), "cannot tell: a; b");
+        assert_eq!(own.text(), "unknown: a; b");
     }
 }

@@ -43,7 +43,7 @@ impl Places<'_> {
             return;
         }
         let origins = image.base.map(|id| image.facts.origins(id)).unwrap_or_default();
-        let mut lines = origins.iter().map(|origin| self.origin(origin, "the image that it is built on".to_owned()));
+        let mut lines = origins.iter().map(|origin| self.origin(origin, "base image".to_owned()));
         if let Some(line) = lines.find(on_a_line) {
             found.insert(0, line);
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::judge::Settings;
 use crate::judge::asked;
 use crate::judge::control::Orders;
-use crate::judge::findings::label;
 use crate::judge::findings::push;
+use crate::judge::labels::label;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
 use crate::judge::scope::Subject;
@@ -67,14 +67,16 @@ impl Untold {
             let open = || match &value {
                 Lookup::Known(Value::Seen(_)) => LOOK.to_owned(),
                 Lookup::Known(_) => UNREADABLE.to_owned(),
-                _ if name.starts_with("pool.") => format!("set `{name}` in the fleet file"),
+                _ if name.starts_with("pool.") => {
+                    format!("set `{}` of the pool in the fleet file", name.trim_start_matches("pool."))
+                }
                 _ => LOOK.to_owned(),
             };
             let reason = match (why, &value) {
                 (Some(why), _) => why.reason.clone(),
-                (None, Lookup::Known(Value::Seen(_))) => format!("not all of `{name}` was seen"),
+                (None, Lookup::Known(Value::Seen(_))) => format!("`{name}` was not inspected completely"),
                 (None, Lookup::Known(value)) => format!("the condition cannot read `{name}`, which is `{value}`"),
-                (None, _) => format!("`{name}` is not known"),
+                (None, _) => format!("`{name}` is unknown"),
             };
             let supply = why.map_or_else(open, |why| why.supply.clone());
             let at = self.0.iter().position(|gap| (&gap.reason, &gap.supply) == (&reason, &supply));
@@ -106,7 +108,7 @@ impl Untold {
                 continue;
             }
             let rules = gap.rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
-            let message = format!("cannot tell whether {rules} would speak: {}", gap.reason);
+            let message = format!("not evaluated: {rules}: {}", gap.reason);
             found.push(Finding {
                 rule: page.name.clone(),
                 severity: asked::severity(page, None, settings).to_string(),

@@ -34,12 +34,10 @@ pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
     let files = unread_files(builds);
     let names: Vec<&str> = files.iter().map(|file| file.key.split_once('.').map_or("", |(_, name)| name)).collect();
     let message = match builds {
-        [] => "there is no stage to judge".to_owned(),
-        _ if !names.is_empty() => format!("nothing that was read concerns a GPU; not read: {}", names.join(", ")),
-        _ if unread => {
-            "nothing in it concerns a GPU; what it builds on is an unknown base that was not read".to_owned()
-        }
-        _ => "nothing in it concerns a GPU".to_owned(),
+        [] => "no stage to check".to_owned(),
+        _ if !names.is_empty() => format!("nothing that was read uses a GPU; not read: {}", names.join(", ")),
+        _ if unread => "nothing in it uses a GPU; its base image is unknown and was not read".to_owned(),
+        _ => "nothing in it uses a GPU".to_owned(),
     };
     plain(pool, "not-applicable", message, files)
 }
@@ -47,8 +45,7 @@ pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
 /// A pool that nothing in the tables answers to.
 pub(super) fn no_host(pool: &str, day: Option<Date>) -> model::Verdict {
     let until = day.map_or_else(String::new, |day| format!(" until {day}"));
-    let message =
-        format!("cannot tell: no version of the container toolkit{until} is known to have the mode of the pool");
+    let message = format!("unknown: no container toolkit{until} is known to have the mode of the pool");
     let supply = "set `toolkit` of the pool to the version of its nodes, or leave `mode` out".to_owned();
     let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply };
     plain(pool, fate_name(Some(Fate::Undetermined)), message, vec![missing])
@@ -158,13 +155,27 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
     }
 }
 
+/// What is wrong, or may be, without the error that is printed.
+pub(super) fn title(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
+    let wall = |fate: Fate| match fate {
+        Fate::Fails(wall) => Some(wall),
+        Fate::Starts(_) | Fate::Undetermined => None,
+    };
+    let of = |host: &HostFate<'_>| wall(host.fate).map(|wall| words::title_of(host.replay(knowledge), wall));
+    match verdict.fate {
+        Some(Fate::Fails(_)) => verdict.typical().and_then(of),
+        Some(Fate::Starts(_) | Fate::Undetermined) | None => None,
+    }
+    .unwrap_or_else(|| message(verdict, knowledge))
+}
+
 /// What users of several pools would see that meet this wall, without the GPU and the driver of each.
 pub(super) fn message_of_several(host: &HostFate<'_>, wall: Wall, knowledge: Knowledge) -> String {
     words::message_of_several(host.replay(knowledge), wall)
 }
 
 /// What other nodes of a pool, or other builds behind the tag, meet, where all fail and not all at this wall.
-fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
+pub(super) fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
     let here = |host: &&HostFate<'_>| matches!(host.fate, Fate::Fails(own) if own.outcome() == wall.outcome() && own.reason() == wall.reason());
     let elsewhere = || verdict.hosts.iter().filter(|host| !here(host));
     let mut others: Vec<String> = elsewhere().map(|host| outcome_name(host.fate)).collect();
@@ -181,14 +192,14 @@ fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
     };
     let what = match () {
         () if others.is_empty() => return String::new(),
-        () if same_host(false) => "the build behind the tag",
-        () if same_host(true) => "the release that it is",
+        () if same_host(false) => "the build that the tag names",
+        () if same_host(true) => "the release",
         () => match told_apart(verdict, here) {
-            Some(field) => field.key(),
-            None => return format!("; first on other nodes of the pool: {}", others.join(", ")),
+            Some(field) => in_words(field),
+            None => return format!("; other nodes fail with {}", others.join(" or ")),
         },
     };
-    format!("; which failure it is depends on {what}, others: {}", others.join(", "))
+    format!("; depending on {what}, the failure is {} instead", others.join(" or "))
 }
 
 /// The field that the pool leaves open and by which alone the hosts that fail here differ from those that fail elsewhere.
@@ -202,11 +213,37 @@ fn told_apart(verdict: &Verdict<'_>, here: impl Fn(&&HostFate<'_>) -> bool) -> O
     PoolField::ALL.iter().filter(open).find(apart).copied()
 }
 
+/// A field of a pool in words.
+pub(super) fn in_words(field: PoolField) -> &'static str {
+    match field {
+        PoolField::Gpu => "the GPU",
+        PoolField::Brand => "the brand of the GPU",
+        PoolField::ComputeCapability => "the compute capability",
+        PoolField::Driver => "the driver",
+        PoolField::DriverCuda => "the CUDA version of the driver",
+        PoolField::Platform => "the platform of the nodes",
+        PoolField::Launch => "the launch method",
+        PoolField::Toolkit => "the version of the container toolkit",
+        PoolField::LibnvidiaContainer => "the version of libnvidia-container",
+        PoolField::Mode => "the mode of the container toolkit",
+        PoolField::Env => "the environment of the container",
+        PoolField::Wsl => "whether the nodes run WSL",
+        PoolField::Host => "`accept-nvidia-visible-devices-as-volume-mounts`",
+        PoolField::Engine => "the container engine",
+        PoolField::CdiSpecs => "the CDI specifications of the nodes",
+        PoolField::Runtime => "the container runtime",
+        PoolField::Strategy => "`device_list_strategy`",
+        PoolField::Privileged => "whether the container is privileged",
+        PoolField::Modeset => "whether the nodes load nvidia-modeset",
+        PoolField::LibraryDirectory => "the library directory of the nodes",
+    }
+}
+
 pub(super) fn outcome_name(fate: Fate) -> String {
     match fate {
         Fate::Starts(_) => "starts".to_owned(),
         Fate::Fails(wall) => wall.outcome().to_string(),
-        Fate::Undetermined => "cannot tell".to_owned(),
+        Fate::Undetermined => "unknown".to_owned(),
     }
 }
 
@@ -236,9 +273,9 @@ fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) ->
 fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     let Some(first) = verdict.hosts.first() else { return Vec::new() };
     if first.component.role == Role::Container {
-        return vec!["anything that calls CUDA".to_owned()];
+        return vec!["programs that call CUDA".to_owned()];
     }
-    let name = &first.component.name;
+    let name = first.component.called();
     let met = |step: Step| {
         let mut steps = verdict.hosts.iter().flat_map(|host| &host.steps);
         // What fails later was looked for and is not there.
@@ -280,7 +317,8 @@ fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Ve
         if let (Some(name), Some(Fate::Fails(wall))) = (other.component, other.fate)
             && !matches!(verdict.fate, Some(Fate::Fails(own)) if own.outcome() == wall.outcome())
         {
-            notes.push(format!("component {name} fails, which does not count: {}", message(other, knowledge)));
+            let name = if name == crate::fact::OWN_RUNTIME { "the CUDA runtime of the image" } else { name };
+            notes.push(format!("{name} fails, which does not count: {}", message(other, knowledge)));
         }
     }
     notes

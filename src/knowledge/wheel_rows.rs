@@ -81,6 +81,8 @@ pub struct FrameworkRow {
     pub per_cuda_unless: Option<&'static str>,
     /// The variable with the value, `NAME=value`, by which it uses the processor alone and calls nothing of CUDA.
     pub off_by: Option<&'static str>,
+    /// The error of a CPU-only build when a program requests a GPU.
+    pub without_cuda: Option<&'static str>,
 }
 
 /// A package that another one brings along.

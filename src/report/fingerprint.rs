@@ -12,6 +12,7 @@ use crate::report::model::Finding;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Subject;
+use crate::rules::RuleBook;
 
 /// One finding on one pool, or one that is independent of pools.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,9 +31,22 @@ pub struct Fingerprint {
 #[derive(Clone, Debug, Default)]
 pub struct Fingerprints {
     seen: BTreeMap<String, usize>,
+    /// The first names of rules that have another one now.
+    first_names: BTreeMap<String, String>,
 }
 
 impl Fingerprints {
+    /// Those of findings of these rules: a rule is known by its first name, whatever it is called now.
+    pub fn of_book(book: &RuleBook) -> Self {
+        let renamed = book.pages().filter(|page| page.first_name() != page.name);
+        let first_names = renamed.map(|page| (page.name.clone(), page.first_name().to_owned())).collect();
+        Self { seen: BTreeMap::new(), first_names }
+    }
+
+    fn first_name(&self, rule: &str) -> String {
+        self.first_names.get(rule).cloned().unwrap_or_else(|| rule.to_owned())
+    }
+
     /// Those of a finding: one for each of its pools, or a single one where it has none.
     ///
     /// `texts` gives the text at a path of a location; `named` makes of such a path what it is called wherever the
@@ -47,9 +61,10 @@ impl Fingerprints {
         let (path, text) = blamed(finding, subject, texts, named);
         let pools: Vec<Option<&String>> =
             if finding.pools.is_empty() { vec![None] } else { finding.pools.iter().map(Some).collect() };
+        let rule = self.first_name(&finding.rule);
         let one = |pool: Option<&String>| {
             let pool_word = pool.map_or("", String::as_str);
-            let hash = self.numbered(hash(&[&finding.rule, &path, &text, pool_word]));
+            let hash = self.numbered(hash(&[&rule, &path, &text, pool_word]));
             Fingerprint { path: path.clone(), rule: finding.rule.clone(), pool: pool.cloned(), hash }
         };
         pools.into_iter().map(one).collect()
@@ -65,7 +80,8 @@ impl Fingerprints {
         named: &dyn Fn(&str) -> String,
     ) -> String {
         let (path, text) = blamed(finding, subject, texts, named);
-        self.numbered(hash(&[&finding.rule, &path, &text]))
+        let rule = self.first_name(&finding.rule);
+        self.numbered(hash(&[&rule, &path, &text]))
     }
 
     /// That of an input that could not be read.

@@ -26,7 +26,7 @@ pub struct Gitlab<'a> {
 impl<'a> Gitlab<'a> {
     /// Of a run.
     pub fn new(setting: Setting<'a>) -> Self {
-        Self { setting, prints: Fingerprints::default(), any: false }
+        Self { setting, prints: Fingerprints::of_book(setting.book), any: false }
     }
 
     fn issue(&mut self, issue: &Value, out: &mut dyn io::Write) -> io::Result<()> {

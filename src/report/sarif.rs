@@ -42,7 +42,7 @@ pub struct Sarif<'a> {
 impl<'a> Sarif<'a> {
     /// Of a run.
     pub fn new(setting: Setting<'a>) -> Self {
-        Self { setting, prints: Fingerprints::default(), rules: Vec::new(), results: 0 }
+        Self { setting, prints: Fingerprints::of_book(setting.book), rules: Vec::new(), results: 0 }
     }
 
     fn result(&mut self, finding: &Finding, subject: &Subject) -> Value {

@@ -1,5 +1,6 @@
 //! All pages together: the built-in ones and those of a user's folder.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -112,12 +113,25 @@ impl RuleBook {
             errors.extend(read.and_then(|page| add(&mut book, page, &path, &text)).err().map(|error| *error));
         }
         book.practice.sort_by(|left, right| left.name.cmp(&right.name));
+        book.rename_expectations();
         if errors.is_empty() { Ok(book) } else { Err(errors) }
+    }
+
+    /// Puts the names of rules in place of former ones that examples expect.
+    fn rename_expectations(&mut self) {
+        let former: BTreeMap<String, String> =
+            self.pages().flat_map(|page| page.aliases.iter().map(|alias| (alias.clone(), page.name.clone()))).collect();
+        let expected = self.practice.iter_mut().flat_map(|page| &mut page.examples).flat_map(|one| &mut one.expect);
+        for one in expected {
+            if let Some(name) = former.get(&one.rule) {
+                one.rule.clone_from(name);
+            }
+        }
     }
 
     fn add(&mut self, page: Page, path: &str, text: &str) -> Result<(), Box<PageError>> {
         let title = Span::new(0, page.name.len() + 2);
-        if let Some(other) = self.get(&page.name) {
+        if let Some(other) = page.names().find_map(|name| self.get(name)) {
             let fault = Fault::new(title, format!("there is a rule of this name already, in `{}`", other.path));
             return Err(Box::new(fault.help("give yours another name".to_owned()).of(path, text)));
         }
@@ -178,8 +192,14 @@ impl RuleBook {
         self.startup.iter().chain(&self.practice).chain(&self.reader)
     }
 
-    /// The page of that name.
+    /// The page of that name, or the one that had it formerly.
     pub fn get(&self, name: &str) -> Option<&Page> {
-        self.pages().find(|page| page.name == name)
+        let formerly = || self.pages().find(|page| page.aliases.iter().any(|alias| alias == name));
+        self.pages().find(|page| page.name == name).or_else(formerly)
+    }
+
+    /// Whether a name that somebody wrote, be it a former one, is that of a rule.
+    pub fn is(&self, written: &str, rule: &str) -> bool {
+        written == rule || self.get(written).is_some_and(|page| page.name == rule)
     }
 }

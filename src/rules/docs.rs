@@ -27,7 +27,7 @@ pub fn vocabulary_tables(words: &Vocabulary) -> String {
 
 /// The rules as a table of Markdown; `link` makes the address of a page.
 pub fn rule_table(book: &RuleBook, link: impl Fn(&Page) -> String) -> String {
-    let mut text = String::from("| Rule | Severity | Who hears it | What goes wrong |\n|---|---|---|---|\n");
+    let mut text = String::from("| Rule | Severity | Persona | What it detects |\n|---|---|---|---|\n");
     for page in book.pages() {
         let name = format!("[{}]({})", code(&page.name), link(page));
         row(&mut text, &[&name, page.severity.word(), page.persona.word(), &page.summary()]);
@@ -92,7 +92,8 @@ fn chapter(page: &Page) -> String {
         row(&mut text, &[&format!("help for {}", code(cause.name())), &code(&help.text())]);
     }
     text.push('\n');
-    text.push_str(page.after_header());
+    text.push_str(&page.prose());
+    let _ = write!(text, "\n\n---\n\n{} examples: `imagelint rules show {}`\n", page.examples.len(), page.name);
     text
 }
 

@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use crate::outcome::Cause;
 use crate::outcome::Outcome;
+use crate::rules::example::is_name;
 use crate::rules::expr::Condition;
 use crate::rules::pattern::Patterns;
 use crate::rules::problem::Fault;
@@ -151,6 +152,7 @@ pub(super) struct Header {
     pub(super) status: Status,
     pub(super) fix: FixKind,
     pub(super) since: String,
+    pub(super) aliases: Vec<Spanned<String>>,
     pub(super) blame: String,
     pub(super) message: Template,
     pub(super) help: Template,
@@ -158,8 +160,8 @@ pub(super) struct Header {
 }
 
 const KEYS: &[&str] = &[
-    "severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message", "help",
-    "help_for",
+    "aliases", "severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message",
+    "help", "help_for",
 ];
 
 #[derive(Deserialize)]
@@ -167,6 +169,8 @@ const KEYS: &[&str] = &[
 struct Written {
     severity: Option<Spanned<String>>,
     since: Spanned<String>,
+    #[serde(default)]
+    aliases: Vec<Spanned<String>>,
     persona: Option<Spanned<String>>,
     status: Option<Spanned<String>>,
     fix: Option<Spanned<String>>,
@@ -244,8 +248,11 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
     for (name, text) in &written.help_for {
         help_for.push((cause(name, &kind)?, template(text)?));
     }
-    let (since, blame) = (since.clone(), blame.clone());
-    Ok(Header { kind, severity, persona, status, fix, since, blame, message, help, help_for })
+    if let Some(alias) = written.aliases.iter().find(|alias| !is_name(alias.get_ref())) {
+        return Err(Fault::new(place(alias), "a rule is named in lower-case words joined by hyphens"));
+    }
+    let (since, aliases, blame) = (since.clone(), written.aliases.clone(), blame.clone());
+    Ok(Header { kind, severity, persona, status, fix, since, aliases, blame, message, help, help_for })
 }
 
 /// A cause of the outcome that the page narrates.

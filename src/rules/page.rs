@@ -1,5 +1,7 @@
 //! One rule as one Markdown page: header, prose, examples.
 
+use std::fmt::Write as _;
+
 use crate::outcome::Cause;
 use crate::rules::blocks::Block;
 use crate::rules::blocks::blocks;
@@ -26,6 +28,8 @@ use crate::source::Span;
 pub struct Page {
     /// Name of the rule: heading and file stem.
     pub name: String,
+    /// Former names of the rule, the first one first; they work wherever the name does.
+    pub aliases: Vec<String>,
     /// What it is about.
     pub kind: Kind,
     /// How bad its findings are.
@@ -46,6 +50,8 @@ pub struct Page {
     pub help: Template,
     /// The same for causes that have a cure of their own.
     pub help_for: Vec<(Cause, Template)>,
+    /// What it detects, in one line; empty if the page does not say it.
+    pub detects: String,
     /// The prose.
     pub sections: Sections,
     /// What it says of given inputs.
@@ -77,10 +83,11 @@ const HEADINGS: &[(&str, bool)] = &[
     ("Why", false),
     ("What to do", true),
     ("When to ignore it", false),
-    ("Examples", true),
     ("References", false),
+    ("Examples", true),
 ];
-const EXAMPLES: usize = 4;
+const REFERENCES: usize = 4;
+const EXAMPLES: usize = 5;
 const LARGEST: usize = 1 << 18;
 
 impl Page {
@@ -115,6 +122,9 @@ impl Page {
     /// Why a page cannot come with the program.
     fn lacks(&self) -> Option<Fault> {
         let title = Span::new(0, self.name.len() + 2);
+        if self.detects.is_empty() {
+            return Some(Fault::new(title, "a line `Detects ...` follows the header"));
+        }
         if let Some(name) = self.sections_missing().next() {
             return Some(Fault::new(title, format!("the page has no section `## {name}`")));
         }
@@ -123,6 +133,16 @@ impl Page {
             Fault::new(title, "what goes wrong does not show the words of the error")
                 .help("put them into a block with the info string `text`".to_owned())
         })
+    }
+
+    /// The name and all former names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str))
+    }
+
+    /// The first name that the rule had: fingerprints contain it, and so survive a new name.
+    pub fn first_name(&self) -> &str {
+        self.aliases.first().unwrap_or(&self.name)
     }
 
     /// What to do about a failure of this cause.
@@ -140,13 +160,29 @@ impl Page {
         }
     }
 
-    /// The text behind the header, from the first section on.
-    pub fn after_header(&self) -> &str {
-        self.text.find("\n## ").and_then(|at| self.text.get(at + 1..)).unwrap_or_default()
+    /// The Markdown between the header and the examples.
+    pub fn prose(&self) -> String {
+        let mut text = self.detects.clone();
+        let parts = &self.sections;
+        for (name, section) in HEADINGS.iter().map(|(name, _)| *name).zip([
+            &parts.wrong,
+            &parts.why,
+            &parts.remedy,
+            &parts.ignore,
+            &parts.references,
+        ]) {
+            if !section.is_empty() {
+                let _ = write!(text, "\n\n## {name}\n\n{section}");
+            }
+        }
+        text.trim_start().to_owned()
     }
 
-    /// The first sentence of what goes wrong, on one line.
+    /// What it detects, else the first sentence of what goes wrong, on one line.
     pub fn summary(&self) -> String {
+        if !self.detects.is_empty() {
+            return self.detects.clone();
+        }
         let paragraph = self.sections.wrong.split("\n\n").next().unwrap_or_default();
         let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = line.find(". ").map_or(line.len(), |at| at + 1);
@@ -178,7 +214,18 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
     };
     let header = header(&text[body.start..body.end], vocabulary, patterns);
     let header = header.map_err(|fault| fault.shifted(body.start))?;
-    let sections = split(&parts[2..])?;
+    let lead = parts[2..].iter().take_while(|part| matches!(part, Block::Line(_))).count();
+    let detects: Vec<&str> = parts[2..2 + lead]
+        .iter()
+        .filter_map(|part| text.get(part.span().start..part.span().end))
+        .map(str::trim)
+        .collect();
+    let detects = detects.join(" ");
+    if !detects.is_empty() && !(detects.starts_with("Detects ") && detects.ends_with('.')) {
+        return Err(Fault::new(parts[2].span(), "text before the first `##` section")
+            .help("only one sentence `Detects ...` follows the header".to_owned()));
+    }
+    let sections = split(&parts[2 + lead..])?;
     let prose = |index: usize| sections[index].map_or_else(String::new, |blocks| prose(blocks, text));
     let listed = sections[EXAMPLES].unwrap_or_default();
     let heading = listed.first().map_or(*title, Block::span);
@@ -186,6 +233,7 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
     check_examples(name, header.severity, &examples, heading)?;
     Ok(Page {
         name: name.clone(),
+        aliases: header.aliases.into_iter().map(toml::Spanned::into_inner).collect(),
         kind: header.kind,
         severity: header.severity,
         persona: header.persona,
@@ -196,7 +244,14 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
         message: header.message,
         help: header.help,
         help_for: header.help_for,
-        sections: Sections { wrong: prose(0), why: prose(1), remedy: prose(2), ignore: prose(3), references: prose(5) },
+        detects,
+        sections: Sections {
+            wrong: prose(0),
+            why: prose(1),
+            remedy: prose(2),
+            ignore: prose(3),
+            references: prose(REFERENCES),
+        },
         examples,
         path: path.to_owned(),
         text: text.to_owned(),
@@ -237,7 +292,9 @@ fn split(parts: &[Block]) -> Result<Split<'_>, Fault> {
                 .unwrap_or_else(|| format!("one of: {}", names().collect::<Vec<_>>().join(", ")));
             return Err(Fault::new(*span, format!("a page has no section `{text}`")).help(help));
         };
-        if last.is_some_and(|last| index <= last) {
+        // References stood behind the examples once, and may.
+        let late = last.is_some_and(|last| index <= last) && !(index == REFERENCES && last == Some(EXAMPLES));
+        if late || sections[index].is_some() {
             return Err(Fault::new(*span, "this section comes twice or too late")
                 .help(format!("the order is: {}", names().collect::<Vec<_>>().join(", "))));
         }

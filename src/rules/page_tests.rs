@@ -132,7 +132,8 @@ fn a_folder_adds_practice_pages_and_repeats_none() {
 
 /// A page with every section, told by an outcome where one is given.
 fn whole(outcome: Option<&str>) -> String {
-    let page = PAGE.replace("## What to do\n", "## Why\n\nIt must.\n\n## What to do\n");
+    let page = PAGE.replacen("## What goes wrong\n", "Detects it.\n\n## What goes wrong\n", 1);
+    let page = page.replace("## What to do\n", "## Why\n\nIt must.\n\n## What to do\n");
     let page = page.replace("## Examples\n", "## When to ignore it\n\nNever.\n\n## Examples\n");
     let page = format!("{page}\n## References\n\n- a thread\n");
     match outcome {

@@ -114,20 +114,20 @@ pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
     let env = Env::of(replay);
     let variable = stands_in(env, host).unwrap_or(VISIBLE);
     match no_gpu(replay) {
-        Some(Cause::NoneHanded) => "the launch hands out no GPU".to_owned(),
+        Some(Cause::NoneHanded) => "the launch requests none".to_owned(),
         Some(Cause::PlainRuntime) => {
-            format!("the runtime of the pool is not NVIDIA's, so nobody reads {variable}")
+            format!("only the NVIDIA runtime reads {variable}")
         }
-        Some(Cause::ToolkitOff) => "the mode of the pool is `none`, so no container toolkit puts one in".to_owned(),
-        Some(Cause::VariableIgnored) => format!("{VISIBLE} does not count in an unprivileged container"),
-        Some(Cause::MountsIgnored) => "the node does not read lists of devices that are mounted".to_owned(),
+        Some(Cause::ToolkitOff) => "the pool uses no container toolkit (mode `none`)".to_owned(),
+        Some(Cause::VariableIgnored) => format!("the node ignores {VISIBLE} in an unprivileged container"),
+        Some(Cause::MountsIgnored) => "the node ignores device lists given as volume mounts".to_owned(),
         Some(Cause::Hidden) => {
             let value = env.value(device::HIDING).unwrap_or_default();
-            format!("{} is `{value}`", device::HIDING)
+            format!("{}=`{value}` hides all GPUs", device::HIDING)
         }
         Some(Cause::WithoutCompute) => without_compute(replay),
         Some(Cause::DriverElsewhere) => {
-            format!("LD_LIBRARY_PATH does not name {}, where the node puts the driver", loader::DRIVER_DIRECTORY)
+            format!("LD_LIBRARY_PATH lacks {}, the directory of the driver", loader::DRIVER_DIRECTORY)
         }
         _ => match written(env, host) {
             Some(value) => format!("{variable} is `{value}`"),
@@ -136,18 +136,47 @@ pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
     }
 }
 
+/// The rule behind it.
+pub(super) fn rule_of_no_gpu(replay: Replay<'_>) -> Option<String> {
+    let host = replay.host;
+    let env = Env::of(replay);
+    let variable = stands_in(env, host).unwrap_or(VISIBLE);
+    let launch = host.launch.as_str();
+    Some(match no_gpu(replay) {
+        Some(Cause::NoneHanded) => {
+            format!("with launch method `{launch}`, a container gets only the GPUs that it requests")
+        }
+        Some(Cause::PlainRuntime) => {
+            "a container under another runtime gets GPUs only from the device plugin".to_owned()
+        }
+        Some(Cause::ToolkitOff) => "the container toolkit adds the devices and libraries of the driver".to_owned(),
+        Some(Cause::VariableIgnored) => format!("`{}` is off on the node", Options::ACCEPT_ENVVAR),
+        Some(Cause::MountsIgnored) => format!("`{}` is off on the node", Options::ACCEPT_MOUNTS),
+        Some(Cause::Hidden) => format!("CUDA uses only the GPUs that {} lists", device::HIDING),
+        Some(Cause::WithoutCompute) => {
+            "the container toolkit mounts libcuda only for the capabilities compute and video".to_owned()
+        }
+        Some(Cause::DriverElsewhere) => {
+            format!("GKE mounts the driver into {} and changes no search path", loader::DRIVER_DIRECTORY)
+        }
+        Some(Cause::DriverOnly) => format!("`none` in {variable} requests the driver without a GPU"),
+        Some(Cause::AsksForNone) => format!("{variable} requests no GPU if it is empty or contains `void`"),
+        _ => format!("with launch method `{launch}`, only {variable} requests GPUs"),
+    })
+}
+
 /// What the words for the driver's capabilities leave out.
 pub(super) fn without_compute(replay: Replay<'_>) -> String {
     let unset = Env::of(replay).value(device::WANTED).is_none_or(str::is_empty);
     let lacks = if unset { "is not set, and the default lacks" } else { "lacks" };
     let own = match (given(replay), loader::alone(replay)) {
         (Given::Set(set), Alone::Driver(..)) if !brings_libcuda(set) => {
-            ", and that of the image gets no /dev/nvidia-uvm"
+            ", and libcuda of the image finds no /dev/nvidia-uvm"
         }
-        (Given::Set(set), Alone::Stub) if !brings_libcuda(set) => ", and the image has a stub of it",
+        (Given::Set(set), Alone::Stub) if !brings_libcuda(set) => ", and the image contains a stub of it",
         _ => "",
     };
-    format!("{} {lacks} compute: libcuda is not put into the container{own}", device::WANTED)
+    format!("{} {lacks} compute, so libcuda is not mounted{own}", device::WANTED)
 }
 
 /// What is said where the default of every engine decided.
@@ -155,7 +184,7 @@ pub(super) fn unsaid(host: &Host) -> &'static str {
     if host.privileged.is_some() {
         ""
     } else {
-        " (the pool does not say `privileged`: no engine starts containers so unasked)"
+        " (the pool does not set `privileged`; no engine starts privileged containers by default)"
     }
 }
 

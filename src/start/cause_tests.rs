@@ -67,7 +67,7 @@ fn a_container_without_a_gpu_says_why() {
         (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"none\"", "", "no-gpu", Some(Cause::DriverOnly), "is `none`"),
         (RUNTIME, ALL, "", "starts", None, ""),
         (GPUS, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "starts", None, ""),
-        (none, ALL, "", "no-gpu", Some(Cause::NoneHanded), "hands out no GPU"),
+        (none, ALL, "", "no-gpu", Some(Cause::NoneHanded), "the launch requests none"),
         (&runc, ALL, "", "no-gpu", Some(Cause::PlainRuntime), "the runtime of the pool is not NVIDIA's"),
         (&kubernetes("runtime = \"nvidia\"\ndevice_list_strategy = \"envvar\""), ALL, "", "starts", None, ""),
         (&unread, ALL, "", "no-gpu", Some(Cause::VariableIgnored), "does not count in an unprivileged"),

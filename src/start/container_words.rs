@@ -2,6 +2,7 @@
 
 use crate::cuda::Capabilities;
 use crate::cuda::CapabilityReading;
+use crate::cuda::CudaVersion;
 use crate::cuda::driver_capabilities;
 use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
@@ -41,7 +42,9 @@ use crate::start::request::stands_in;
 use crate::start::requirement;
 use crate::start::requirement::Check;
 use crate::start::requirement::Off;
+use crate::start::user_mode;
 use crate::start::words::MissingFact;
+use crate::start::words::POOLS;
 use crate::start::words::message;
 
 const CLI: &str = "nvidia-container-cli";
@@ -62,10 +65,10 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
         StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
             let why = why_no_gpu(replay);
             match cause(replay, wall) {
-                Some(Cause::NoneHanded) => format!("{why}: none is put into the container"),
-                Some(Cause::Hidden) => format!("{why}: programs are not to see a GPU"),
-                Some(Cause::VariableIgnored) => format!("{why}: no GPU is put into it{}", unsaid(host)),
-                _ => format!("{why}: no GPU is put into the container"),
+                Some(Cause::NoneHanded) => why,
+                Some(Cause::Hidden) => why,
+                Some(Cause::VariableIgnored) => format!("{why}{}", unsaid(host)),
+                _ => format!("no GPU in the container: {why}"),
             }
         }
         StepResult::Stops(wall)
@@ -75,28 +78,26 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         StepResult::Stops(wall) => message(replay, wall),
         StepResult::NotApplicable if libraries::stops(replay) => {
-            "no GPU is put into the container, and the program ends before it asks for one".to_owned()
+            "no GPU in the container, and the program ends before it needs one".to_owned()
         }
-        StepResult::NotApplicable => {
-            "no GPU is put into the container, and the stub of the image answers for it".to_owned()
-        }
+        StepResult::NotApplicable => "no GPU in the container, and the program uses the stub of the image".to_owned(),
         _ if by_image && request(env, host).asked == Asked::DriverOnly => {
-            format!("{variable} asks for driver files without a GPU")
+            format!("{variable} requests driver files without a GPU")
         }
-        _ if by_image => "the environment asks for GPUs".to_owned(),
-        _ => format!("launch {} puts the GPUs into the container, whatever the image says", host.launch.as_str()),
+        _ if by_image => "the environment requests GPUs".to_owned(),
+        _ => format!("launch method {} adds the GPUs; the image has no influence", host.launch.as_str()),
     }
 }
 
 pub(super) fn capabilities(replay: Replay<'_>, record: &StepRecord) -> String {
     match (record.result, given(replay)) {
         (StepResult::NotApplicable, _) if replay.host.mode == Mode::Legacy => {
-            format!("without devices nobody asks {WANTED}")
+            format!("without devices {WANTED} is not read")
         }
-        (StepResult::NotApplicable, _) => format!("this mode does not ask {WANTED}"),
+        (StepResult::NotApplicable, _) => format!("this mode does not read {WANTED}"),
         (_, Given::Refused) => capability_message(replay),
         (_, Given::Set(set)) if !brings_libcuda(set) => without_compute(replay),
-        (_, Given::Set(set)) if !set.has("compute") => format!("{WANTED} includes video, which brings libcuda"),
+        (_, Given::Set(set)) if !set.has("compute") => format!("{WANTED} includes video, which includes libcuda"),
         _ => format!("{WANTED} includes compute"),
     }
 }
@@ -104,16 +105,103 @@ pub(super) fn capabilities(replay: Replay<'_>, record: &StepRecord) -> String {
 pub(super) fn requirements(replay: Replay<'_>, record: &StepRecord) -> String {
     let mode = replay.host.mode.as_str();
     match requirement::off(replay) {
-        Some(Off::Mode) => return format!("nothing looks at NVIDIA_REQUIRE_* in mode {mode}"),
-        Some(Off::NoDevices) => return "without devices nobody looks at NVIDIA_REQUIRE_*".to_owned(),
-        Some(Off::Option) => return "the option disable-require switches the requirement check off".to_owned(),
-        Some(Off::Variable) => return "NVIDIA_DISABLE_REQUIRE switches the requirement check off".to_owned(),
+        Some(Off::Mode) => return format!("mode {mode} does not check NVIDIA_REQUIRE_*"),
+        Some(Off::NoDevices) => return "without devices NVIDIA_REQUIRE_* is not checked".to_owned(),
+        Some(Off::Option) => return "the option disable-require disables the requirement check".to_owned(),
+        Some(Off::Variable) => return "NVIDIA_DISABLE_REQUIRE disables the requirement check".to_owned(),
         None => {}
     }
     match (record.result, requirement::check(replay)) {
         (StepResult::Stops(_), Check::Refused | Check::Malformed) => requirement::message(replay),
-        _ => "the host meets every NVIDIA_REQUIRE_* that is set".to_owned(),
+        _ => "the host satisfies every NVIDIA_REQUIRE_* that is set".to_owned(),
     }
+}
+
+/// What keeps the container from being created.
+pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<Reason>, driver: &str) -> String {
+    let what = match reason {
+        Some(Reason::Requirement) => match unsatisfied(replay) {
+            Some(term) => format!("{term} is not satisfied by {driver}"),
+            None => format!("NVIDIA_REQUIRE_* is not satisfied by {driver}"),
+        },
+        Some(Reason::MalformedRequirement) => "NVIDIA_REQUIRE_* or CUDA_VERSION is malformed".to_owned(),
+        Some(Reason::Capability) => {
+            let value = Env::of(replay).value(WANTED).unwrap_or_default();
+            format!("{WANTED}=`{value}` contains an unsupported capability")
+        }
+        Some(Reason::Device) => device_title(replay),
+        Some(Reason::Mount) if loader::scattered(replay) => "cuda-compat is in several directories".to_owned(),
+        Some(Reason::Mount) if replay.host.wsl => "a driver library of the image blocks a mount".to_owned(),
+        Some(Reason::Mount) if firmware_path(replay).is_some() => {
+            "driver firmware of the image blocks a mount".to_owned()
+        }
+        Some(Reason::Mount) => "the node has no /dev/nvidia-modeset".to_owned(),
+        Some(Reason::Hook) => "`--gpus` does not work with this toolkit mode".to_owned(),
+        None => "a setup step fails".to_owned(),
+    };
+    format!("the container toolkit refuses the image: {what}")
+}
+
+fn device_title(replay: Replay<'_>) -> String {
+    let host = replay.host;
+    let env = Env::of(replay);
+    if request(env, host).asked == Asked::Forbidden {
+        return format!("{VISIBLE} is not allowed in an unprivileged container");
+    }
+    match mig_variable(env, host) {
+        Some(name) => format!("{name} is not allowed in an unprivileged container"),
+        None if request(env, host).asked == Asked::Mixed => format!("{VISIBLE} mixes two kinds of device names"),
+        None => format!("the node has no GPU `{}`", first(env, host, Some(false)).unwrap_or_default()),
+    }
+}
+
+/// The condition of the requirement that the node does not satisfy.
+fn unsatisfied(replay: Replay<'_>) -> Option<String> {
+    let text = requirement::message(replay);
+    let (_, rest) = text.split_once("unsatisfied condition: ")?;
+    let term = rest.split([',', ' ']).next().filter(|term| !term.is_empty())?;
+    Some(term.to_owned())
+}
+
+/// The CUDA release that an unsatisfied condition requires at least.
+fn required_cuda(replay: Replay<'_>) -> Option<CudaVersion> {
+    unsatisfied(replay)?.strip_prefix("cuda>=")?.parse().ok()
+}
+
+/// The rule behind a refusal.
+pub(super) fn refusal_rule(replay: Replay<'_>, reason: Option<Reason>, several: bool) -> Option<String> {
+    Some(match reason? {
+        Reason::Requirement => match (required_cuda(replay), replay.host.driver_cuda) {
+            (Some(_), Some(cuda)) if !several => {
+                format!("the toolkit compares NVIDIA_REQUIRE_* with the CUDA version of the driver, which is {cuda}")
+            }
+            (Some(_), _) => "the toolkit compares NVIDIA_REQUIRE_* with the CUDA version of the driver".to_owned(),
+            _ => "the toolkit checks every condition in NVIDIA_REQUIRE_* before it starts a container".to_owned(),
+        },
+        Reason::MalformedRequirement => "the toolkit stops at a requirement that it cannot parse".to_owned(),
+        Reason::Capability => {
+            "the toolkit accepts only the capabilities that it supports and its settings allow".to_owned()
+        }
+        Reason::Device => "every device in the request must exist on the node and be allowed there".to_owned(),
+        Reason::Mount => "the toolkit mounts every requested file of the driver, or stops".to_owned(),
+        Reason::Hook => "the hook of `--gpus` supports only the legacy mode of the toolkit".to_owned(),
+    })
+}
+
+/// What makes the node satisfy a requirement.
+pub(super) fn refusal_help(replay: Replay<'_>, several: bool) -> Option<String> {
+    let wanted = required_cuda(replay)?;
+    let branch = replay.knowledge.branches().iter().find(|row| row.cuda.release() >= wanted.release())?.branch;
+    let image = match replay.host.driver_cuda.filter(|_| !several) {
+        Some(cuda) => format!("that requires CUDA {cuda} or older"),
+        None => "with an older CUDA release".to_owned(),
+    };
+    let own = user_mode::is_jetson(replay) || replay.host.wsl;
+    Some(if own {
+        format!("use an image {image}")
+    } else {
+        format!("upgrade the driver of {POOLS} to branch {branch} or newer, or use an image {image}")
+    })
 }
 
 /// Why the container is not created, as the user reads it.

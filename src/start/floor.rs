@@ -40,17 +40,19 @@ pub(super) fn step(replay: Replay<'_>) -> Option<StepRecord> {
 /// Why it is not known whether a GPU is older than the component is for, and what would tell it.
 pub(super) fn open(replay: Replay<'_>) -> Option<(FactId, String, &'static str)> {
     step(replay).filter(|record| record.result == StepResult::Unknown)?;
-    let (floor, gpu, name) = (of(replay)?, replay.host.gpu.as_ref()?, &replay.component.name);
+    let (floor, gpu, name) = (of(replay)?, replay.host.gpu.as_ref()?, replay.component.called());
     let (lowest, capability) = (floor.lowest.known()?, gpu.capability?);
     let told = if capability < *lowest {
         let reason = format!(
-            "{name} takes {lowest} and later, so that what calls it on {} fails, and whether the program does is not known",
+            "{name} supports compute capability {lowest} and newer, so calls to it on {} fail; whether the program makes them is unknown",
             gpu.name
         );
-        (reason, "leave it out of the image for these nodes, or try it there")
+        (reason, "remove it from the image for these nodes, or test it there")
     } else {
-        let reason =
-            format!("no source says whether {name} of this image is for GPUs of {capability}, such as {}", gpu.name);
+        let reason = format!(
+            "no source states whether {name} supports GPUs with compute capability {capability}, such as {}",
+            gpu.name
+        );
         (reason, "list [[gpu_code]] in an image description, or run `imagelint scan` on the image")
     };
     Some((floor.lowest.id, told.0, told.1))

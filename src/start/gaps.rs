@@ -22,9 +22,9 @@ use crate::start::runtime;
 use crate::start::user_mode;
 
 /// How to supply what is newer than the tables.
-const NEWER: &str = "use a newer imagelint: the tables of this one end before it";
+const NEWER: &str = "use a newer imagelint: its compatibility database ends before it";
 /// How to supply what a libcuda of the image says of itself.
-const NOTE: &str = "scan the built image, or say the `elf_note` of this libcuda under [files] of an image description";
+const NOTE: &str = "scan the built image, or set `elf_note` of this libcuda under [files] of an image description";
 
 /// Something that would have to be known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,57 +83,57 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
     let cuda = &replay.component.cuda;
     let loaded = loader::step(replay).0;
-    let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
+    let newer =
+        |what: String| format!("{what} is newer than the compatibility database of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
         _ if let Some(lacks) = uncalled(replay, step, &loaded) => {
             let reason = format!("nothing that calls CUDA was found; a program that does would find no {lacks}");
             (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
         }
         Step::Capabilities => {
-            let reason = "the image brings a libcuda of its own, and whether it finds /dev/nvidia-uvm without the capability compute is not known";
-            (name(replay.image.driver_libraries.id), reason.to_owned(), "ask for the capability compute")
+            let reason =
+                "whether the libcuda of the image finds /dev/nvidia-uvm without the capability compute is unknown";
+            (name(replay.image.driver_libraries.id), reason.to_owned(), "request the capability compute")
         }
         Step::Libraries => {
             let (id, reason) = libraries::unfound(replay)?;
             (name(id), reason, "install it, or scan the built image")
         }
         Step::Loader if let Some(library) = unnumbered(replay) => {
-            let reason = format!("which release of the driver {} brings is not known", library.path);
+            let reason = format!("the driver release of {} is unknown", library.path);
             (name(replay.image.driver_libraries.id), reason, "pin its version")
         }
         Step::Loader if replay.image.compat.known().is_some_and(|compat| !compat.root_seen) => {
-            let reason = "where the link `/usr/local/cuda` of the image leads was not seen".to_owned();
+            let reason = "the target of the link `/usr/local/cuda` in the image is unknown".to_owned();
             (
                 name(replay.image.compat.id),
                 reason,
-                "say the link under [files] of an image description, or scan the image",
+                "declare the link under [files] of an image description, or scan the image",
             )
         }
         Step::Loader => {
             let library = replay.image.compat.known()?.libraries.iter().find(|library| library.unread)?;
-            let reason = format!(
-                "whether libcuda {} of the image has a note of the branches it is for was not seen",
-                library.version
-            );
+            let reason =
+                format!("whether libcuda {} of the image lists its driver branches is unknown", library.version);
             (name(replay.image.compat.id), reason, NOTE)
         }
         Step::UserMode if let Some(Source::Image(path)) = loaded.source.filter(|_| loaded.version.is_none()) => {
-            let reason = format!("of which driver {path} is was not seen");
-            let supply = "name the file by its version under [files] of an image description, or scan the image";
+            let reason = format!("the driver version of {path} is unknown");
+            let supply = "declare the file with its version under [files] of an image description, or scan the image";
             (name(replay.image.driver_libraries.id), reason, supply)
         }
         Step::UserMode if user_mode::is_jetson(replay) && replay.host.driver_cuda.is_some() => {
             let reason = format!(
-                "no source says whether the compat library of CUDA {} runs on a release of the module with CUDA {}",
+                "no source states whether cuda-compat of CUDA {} runs on a module release with CUDA {}",
                 loaded.cuda?, replay.host.driver_cuda?
             );
-            (name(replay.image.compat.id), reason, "use an image of the CUDA version that the module's release has")
+            (name(replay.image.compat.id), reason, "use an image for the CUDA version of the module release")
         }
         Step::UserMode => {
             let Some(Source::Compat(library)) = &loaded.source else { return None };
             let (driver, gpu) = (replay.host.driver?, replay.host.gpu.as_ref()?);
             let reason = format!(
-                "no source says whether libcuda {} may run on {} with driver {driver}",
+                "no source states whether libcuda {} runs on {} with driver {driver}",
                 library.version, gpu.name
             );
             (name(replay.image.compat.id), reason, NOTE)
@@ -145,35 +145,35 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
         }
         Step::Runtime if let Some(floor) = runtime::disputed(replay, &loaded) => {
             let reason = format!(
-                "NVIDIA's release notes name driver {} for all of CUDA {}, its compatibility guide the branch {}: no source says what the CUDA {} runtime does on {}",
+                "NVIDIA's release notes require driver {} for CUDA {}, its compatibility guide branch {}: no source states what the CUDA {} runtime does on {}",
                 floor.min_driver,
                 floor.cuda_major,
                 floor.from_branch?,
                 cuda.known()?,
                 loaded.version?
             );
-            (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
+            (PoolField::Driver.name().to_owned(), reason, "use that driver release or newer")
         }
         Step::Runtime if let Some((version, oldest)) = runtime::ahead(replay, &loaded) => {
             let reason = format!(
-                "driver {version} itself reports CUDA {}, NVIDIA's release notes name driver {oldest} for it: no source says what the runtime does on the older one",
+                "driver {version} itself reports CUDA {}, and NVIDIA's release notes require driver {oldest}: no source states what the runtime does on the older one",
                 loaded.cuda?
             );
-            (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
+            (PoolField::Driver.name().to_owned(), reason, "use that driver release or newer")
         }
         Step::Runtime if let Some((row, oldest)) = runtime::may_be_too_new(replay, &loaded) => {
             let reason = format!(
-                "CUDA {} asks for driver {oldest}, other releases of CUDA {} for an older one: which of them {} has is not known",
+                "CUDA {} needs driver {oldest}, other releases of CUDA {} an older one: which release {} uses is unknown",
                 row.version,
                 cuda.known()?,
                 replay.component.name
             );
-            (name(cuda.id), reason, "say the full version of the CUDA runtime, or use a driver from that release on")
+            (name(cuda.id), reason, "set the full version of the CUDA runtime, or use that driver release or newer")
         }
         // What is missing is what the loader's step lacks.
         Step::Runtime if replay.host.driver.is_some() => return None,
         Step::Runtime => {
-            let reason = "the driver's CUDA version alone does not tell whether it is above the floor".to_owned();
+            let reason = "the CUDA version of the driver does not show whether the driver is new enough".to_owned();
             (PoolField::Driver.name().to_owned(), reason, "set `driver` of the pool")
         }
         Step::Code => return of_code(replay, &loaded),
@@ -196,7 +196,7 @@ fn uncalled(replay: Replay<'_>, step: Step, loaded: &Loaded) -> Option<&'static 
 /// What is not known of the code of the component.
 fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
-    let (code, cuda, component) = (&replay.component.code, &replay.component.cuda, &replay.component.name);
+    let (code, cuda, component) = (&replay.component.code, &replay.component.cuda, replay.component.called());
     let (key, reason, supply) = if let Some((id, reason, supply)) = floor::open(replay).filter(|_| code.is_unknown()) {
         (name(id), reason, supply)
     } else if code.is_unknown() {
@@ -204,12 +204,10 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
         let built = cuda.known()?;
         let reason = if code::compiler(replay, loaded) == Compiler::TooOld {
             format!(
-                "the driver compiles no PTX of CUDA {built}, and whether what runs on {component} has machine code for {gpu} was not seen"
+                "the driver compiles no PTX of CUDA {built}, and whether {component} has native code for {gpu} is unknown"
             )
         } else {
-            format!(
-                "the compilers of CUDA {built} make no machine code for {gpu}, and whether {component} has PTX was not seen"
-            )
+            format!("CUDA {built} compiles no native code for {gpu}, and whether {component} has PTX is unknown")
         };
         (name(code.id), reason, "list [[gpu_code]] in an image description")
     } else if let Some(partly) = code::partly(replay, loaded) {
@@ -227,36 +225,37 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
     } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
         let gpu = &replay.host.gpu.as_ref()?.name;
         let reason = format!(
-            "{component} has nothing but PTX for {gpu}, and on GPUs newer than CUDA {} drivers were seen to refuse it",
+            "{component} has only PTX for {gpu}, and drivers are reported to refuse it on GPUs newer than CUDA {}",
             cuda.known()?
         );
-        (name(cuda.id), reason, "use a build of a CUDA release that knows the GPU, or try it there")
+        (name(cuda.id), reason, "use a build with a CUDA release that supports the GPU, or test it there")
     } else if code::unsaid(replay) {
         let reason = format!(
-            "{component} has no code for this GPU among what was listed, and of its machine code or its PTX nothing was said"
+            "the listed code of {component} does not support this GPU, and its native code or its PTX is not listed"
         );
         let supply = "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
         (name(code.id), reason, supply)
     } else if code::to_link(replay) {
         let reason = format!(
-            "{component} has no code for this GPU but in parts with PTX, and whether the driver links them was not tried"
+            "{component} supports this GPU only in parts with PTX, and whether the driver links them is untested"
         );
-        (name(code.id), reason, "build it for the GPU, or try it there")
+        (name(code.id), reason, "build it for the GPU, or test it there")
     } else if code.known().is_some_and(|code| code::mixed(replay, code)) {
         let reason = format!(
-            "not all libraries of {component} that lie in the image have code for this GPU: which of them it runs is not known"
+            "some libraries of {component} in the image do not support this GPU, and which ones it uses is unknown"
         );
-        (name(code.id), reason, "list those that it needs under [[gpu_code]] in an image description")
+        (name(code.id), reason, "list the libraries that it needs under [[gpu_code]] in an image description")
     } else {
         match code::compiler(replay, loaded) {
             Compiler::NotSeen => {
-                let reason = "whether a PTX compiler came with the compat library was not seen".to_owned();
+                let reason = "whether cuda-compat in the image includes the PTX compiler is unknown".to_owned();
                 let supply = "list libnvidia-ptxjitcompiler.so under [files] of an image description";
                 (name(replay.image.compat.id), reason, supply)
             }
             Compiler::Unknown if cuda.known().is_some() && loaded.cuda.is_some() => {
                 let date = replay.knowledge.newest_date();
-                let reason = format!("PTX of CUDA {} is newer than the knowledge of {date}", cuda.known()?);
+                let reason =
+                    format!("PTX of CUDA {} is newer than the compatibility database of {date}", cuda.known()?);
                 (name(cuda.id), reason, NEWER)
             }
             _ => return None,
@@ -278,25 +277,28 @@ fn of_gpu(replay: Replay<'_>) -> Option<MissingFact> {
         if knowledge.jetson_release(host.driver?).is_some() {
             return None;
         }
-        let reason = format!("no release of the modules with the driver {} is in the tables", host.driver?);
+        let reason = format!("no module release with driver {} is in the compatibility database", host.driver?);
         return lacks(PoolField::Driver, reason);
     }
     if knowledge.architecture(capability).is_none() {
         let newest = knowledge.architectures().iter().flat_map(|row| row.capabilities).max();
         let date = knowledge.newest_date();
         let why = if newest < Some(&capability) {
-            format!("newer than the knowledge of {date}")
+            format!("newer than the compatibility database of {date}")
         } else {
-            "not in the tables".to_owned()
+            "not in the compatibility database".to_owned()
         };
         return lacks(PoolField::Gpu, format!("compute capability {capability} is {why}"));
     }
     let (branch, newest) = (host.branch()?, knowledge.newest_branch()?.branch);
     if newest < branch {
         let date = knowledge.newest_date();
-        return lacks(PoolField::Driver, format!("driver branch {branch} is newer than the knowledge of {date}"));
+        return lacks(
+            PoolField::Driver,
+            format!("driver branch {branch} is newer than the compatibility database of {date}"),
+        );
     }
-    lacks(PoolField::Driver, format!("driver branch {branch} is not in the tables"))
+    lacks(PoolField::Driver, format!("driver branch {branch} is not in the compatibility database"))
 }
 
 /// A libcuda of the image whose release is not known.
@@ -309,31 +311,35 @@ fn unnumbered(replay: Replay<'_>) -> Option<&DriverLibrary> {
 fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
     let host = replay.host;
     let gpu = host.gpu.as_ref();
-    let newer = || format!("newer than the knowledge of {}", replay.knowledge.newest_date());
+    let newer = || format!("newer than the compatibility database of {}", replay.knowledge.newest_date());
     let (reason, supply) = match field {
         PoolField::Toolkit if host.toolkit_newer => {
             let version = host.toolkit_version.map_or_else(String::new, |version| format!(" {version}"));
             (format!("container toolkit{version} is {}", newer()), NEWER.to_owned())
         }
         PoolField::Driver if host.driver.is_none() => {
-            ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
+            ("the pool does not set `driver`".to_owned(), "set `driver` of the pool".to_owned())
         }
         PoolField::Driver if host.driver_cuda.is_none() => {
             let newest = replay.knowledge.newest_branch().map(|row| row.branch);
             let later = if host.branch() > newest { ", ".to_owned() + &newer() } else { String::new() };
-            (format!("the pool's driver is not in the tables{later}"), "set `driver_cuda` of the pool".to_owned())
+            (
+                format!("the driver of the pool is not in the compatibility database{later}"),
+                "set `driver_cuda` of the pool".to_owned(),
+            )
         }
         PoolField::Gpu if gpu.is_none_or(|gpu| !gpu.named && (gpu.capability.is_none() || gpu.brand.is_none())) => {
-            ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
+            ("the pool does not set `gpu`".to_owned(), "set `gpu` of the pool".to_owned())
         }
-        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
-            ("the GPU is not in the tables".to_owned(), "set `compute_capability` of the pool".to_owned())
-        }
+        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => (
+            "the GPU is not in the compatibility database".to_owned(),
+            "set `compute_capability` of the pool".to_owned(),
+        ),
         PoolField::Brand if host.lacks_brand() => {
-            ("the brand of the GPU under this driver is not known".to_owned(), "set `brand` of the pool".to_owned())
+            ("the brand of the GPU with this driver is unknown".to_owned(), "set `brand` of the pool".to_owned())
         }
         PoolField::LibraryDirectory if host.library_directory.is_none() => {
-            let reason = "in which directory the nodes have the driver's libraries is not said: CDI mounts them there";
+            let reason = "the pool does not set `library_directory`, into which CDI mounts the driver";
             (reason.to_owned(), "set `library_directory` of the pool".to_owned())
         }
         _ => return None,
@@ -353,7 +359,7 @@ mod tests {
         let image = image("base = \"nvcr.io/nvidia/pytorch:20.10-py3\"\n");
         let said = |fields: &str| step(&image, &hosts(fields)[0], Step::Code);
         let (result, text) = said("gpu = \"GB10\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"");
-        assert!(result == "unknown" && !text.contains("brand") && text.contains("whether cuda has PTX"), "{text}");
+        assert!(result == "unknown" && !text.contains("brand") && text.contains("whether the image has PTX"), "{text}");
         let (result, text) = said("gpu = \"Own\"\ndriver = \"580.95.05\"\nbrand = \"tesla\"");
         assert!(result != "unknown" || text.contains("GPU"), "{result}: {text}");
     }

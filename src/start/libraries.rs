@@ -28,6 +28,7 @@ use crate::start::device::Given;
 use crate::start::device::given_as_to;
 use crate::start::device::requested;
 use crate::start::environment::Env;
+use crate::start::failure::component;
 use crate::start::loader;
 use crate::start::loader::Alone;
 use crate::start::request::Asked;
@@ -228,6 +229,46 @@ fn lacking(replay: Replay<'_>, step: Step, how: There) -> Vec<&str> {
     list.map(|library| library.name.as_str()).collect()
 }
 
+/// What is missing.
+pub(super) fn title(replay: Replay<'_>) -> String {
+    let name = component(replay);
+    match first_missing(replay) {
+        Some(library) => format!("{name} needs {}, which is not in the container", library.name),
+        None if goes_without(replay) => {
+            format!("{name} uses no GPU without {}", lacking(replay, Step::OpenedLater, There::No).join(", "))
+        }
+        None => format!("a library that {name} needs is not in the container"),
+    }
+}
+
+/// The rule behind it.
+pub(super) fn rule(replay: Replay<'_>) -> Option<String> {
+    if replay.host.wsl_lacks.is_some() {
+        return Some("the toolkit mounts the files of the Windows driver that its version lists by name".to_owned());
+    }
+    let Some(library) = first_missing(replay) else {
+        return Some("it opens its libraries at run time, and continues on the CPU if one is missing".to_owned());
+    };
+    Some(match library.presence {
+        Presence::Driver(capability) => {
+            format!("the library is part of the driver of the node: {}", kept_out(replay, capability))
+        }
+        _ => "the dynamic loader resolves every library before the program starts".to_owned(),
+    })
+}
+
+/// What the loader prints.
+pub(super) fn symptom(replay: Replay<'_>) -> Option<String> {
+    let list = lacking(replay, Step::OpenedLater, There::No);
+    match (first_missing(replay), list.first()) {
+        (Some(library), _) => {
+            Some(format!("{}: cannot open shared object file: No such file or directory", library.name))
+        }
+        (None, Some(first)) if goes_without(replay) => Some(format!("Could not load dynamic library '{first}'")),
+        (None, _) => None,
+    }
+}
+
 /// What the loader says of the first library that it does not find.
 pub(super) fn message(replay: Replay<'_>) -> String {
     let needed = first_missing(replay);
@@ -246,7 +287,7 @@ pub(super) fn message(replay: Replay<'_>) -> String {
 fn kept_out(replay: Replay<'_>, capability: &str) -> String {
     match given_as_to(replay, capability) {
         Given::Set(_) if replay.host.launch != Launch::Gke => {
-            format!("the driver capability {capability} is not given")
+            format!("the driver capability {capability} is not requested")
         }
         _ => why_no_gpu(replay),
     }
@@ -259,7 +300,7 @@ fn falls_back(replay: Replay<'_>) -> bool {
 
 fn without_gpu(replay: Replay<'_>) -> String {
     let list = lacking(replay, Step::OpenedLater, There::No).join(", ");
-    format!("{} starts and then uses no GPU: it cannot open {list}", replay.component.name)
+    format!("{} starts and uses no GPU, because it cannot open {list}", replay.component.called())
 }
 
 /// Whether it starts and certainly uses no GPU, however its code would run there.
@@ -273,8 +314,9 @@ pub(super) fn note(replay: Replay<'_>) -> Option<String> {
         return None;
     }
     let list = lacking(replay, Step::OpenedLater, There::Unfound).join(", ");
-    let name = &replay.component.name;
-    (!list.is_empty()).then(|| format!("{name} uses no GPU without {list}, and nothing that was seen brings that"))
+    let name = replay.component.called();
+    (!list.is_empty())
+        .then(|| format!("{name} uses no GPU without {list}, and nothing in the image is known to include it"))
 }
 
 /// What a program that starts will fail at: libraries of the image that it opens as it runs, and that are certainly not there.
@@ -283,19 +325,20 @@ pub(super) fn fails_later(replay: Replay<'_>) -> Option<String> {
     let absent = later.iter().filter(|library| library.presence == Presence::Absent);
     let list: Vec<&str> = absent.map(|library| library.name.as_str()).collect();
     let fails = !list.is_empty() && opened_later(replay).result == StepResult::FailsLater;
-    fails.then(|| will_fail(&replay.component.name, &list.join(", ")))
+    fails.then(|| will_fail(replay.component.called(), &list.join(", ")))
 }
 
 fn will_fail(name: &str, list: &str) -> String {
-    format!("{name} starts, and will fail when it opens {list}, which is not there")
+    format!("{name} starts, and fails when it opens {list}, which is not in the image")
 }
 
 /// What a start lacks of which nothing tells that it is there.
 pub(super) fn unfound(replay: Replay<'_>) -> Option<(FactId, String)> {
     let fact = &of_component(replay)?.at_start;
     let list = lacking(replay, Step::Libraries, There::Unfound).join(", ");
-    let name = &replay.component.name;
-    (!list.is_empty()).then(|| (fact.id, format!("{name} needs {list}, and nothing that was seen brings that")))
+    let name = replay.component.called();
+    (!list.is_empty())
+        .then(|| (fact.id, format!("{name} needs {list}, and nothing in the image is known to include it")))
 }
 
 /// What was looked through for what is missing.
@@ -307,7 +350,7 @@ fn searched(replay: Replay<'_>) -> String {
         Presence::Driver(capability) => Some(capability),
         _ => None,
     });
-    let image = of_image.then(|| "no file, package or base of the image brings it".to_owned());
+    let image = of_image.then(|| "no file, package or base of the image includes it".to_owned());
     let driver = of_driver.map(|capability| kept_out(replay, capability));
     let told: Vec<String> = image.into_iter().chain(driver).collect();
     if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }
@@ -315,32 +358,32 @@ fn searched(replay: Replay<'_>) -> String {
 
 /// What a step found, in one sentence.
 pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
-    let name = &replay.component.name;
+    let name = replay.component.called();
     let list = |how| lacking(replay, record.step, how).join(", ");
     match (record.step, record.result) {
         (Step::Libraries, StepResult::Stops(_)) => {
-            format!("{name} needs {}, which is not there{}", list(There::No), searched(replay))
+            format!("{name} needs {}, which is missing{}", list(There::No), searched(replay))
         }
         (Step::Libraries, StepResult::NotSeen) => {
-            format!("{name} needs {}: whether it is there was not seen", list(There::Unseen))
+            format!("{name} needs {}: whether the image contains it is unknown", list(There::Unseen))
         }
         (Step::Libraries, StepResult::Unknown) if lacking(replay, record.step, There::Unfound).is_empty() => {
-            format!("which libraries {name} needs was not seen as a whole")
+            format!("the list of libraries that {name} needs is incomplete")
         }
         (Step::Libraries, StepResult::Unknown) => {
-            format!("{name} needs {}, and nothing that was seen brings that", list(There::Unfound))
+            format!("{name} needs {}, and nothing in the image is known to include it", list(There::Unfound))
         }
-        (Step::Libraries, StepResult::Passes(_)) => format!("every library that {name} needs to start is there"),
-        (Step::Libraries, _) => format!("nothing is known that {name} needs from outside of its package"),
+        (Step::Libraries, StepResult::Passes(_)) => format!("every library that {name} needs to start is present"),
+        (Step::Libraries, _) => format!("{name} is not known to need a library from outside its package"),
         (_, StepResult::Stops(_)) => without_gpu(replay),
         (_, StepResult::FailsLater) => will_fail(name, &list(There::No)),
         (_, StepResult::NotSeen) => {
             let both: Vec<&str> =
                 [There::Unseen, There::Unfound].into_iter().flat_map(|how| lacking(replay, record.step, how)).collect();
-            format!("{name} opens {} later: whether it is there was not seen", both.join(", "))
+            format!("{name} opens {} later: whether the image contains it is unknown", both.join(", "))
         }
-        (_, StepResult::Passes(_)) => format!("every library that {name} opens later is there"),
-        _ => format!("nothing is known that {name} opens later"),
+        (_, StepResult::Passes(_)) => format!("every library that {name} opens later is present"),
+        _ => format!("{name} is not known to open a library later"),
     }
 }
 

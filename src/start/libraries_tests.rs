@@ -66,7 +66,7 @@ fn a_program_that_falls_back_misses_its_libraries() {
     let mut files: Vec<String> = all.iter().map(|name| format!("\"/usr/lib64/lib{name}\" = {{}}")).collect();
     files.push("\"/usr/lib64/libcusparse.so.11\" = {}".to_owned());
     let without = missed_by("2.8.0", &files.join("\n"));
-    assert_eq!(without.as_deref(), Some("tensorflow starts and then uses no GPU: it cannot open libcudnn.so.8"));
+    assert_eq!(without.as_deref(), Some("tensorflow starts and uses no GPU, because it cannot open libcudnn.so.8"));
     files.push("\"/usr/lib64/libcudnn.so.8\" = {}".to_owned());
     assert_eq!(missed_by("2.8.0", &files.join("\n")), None, "all there");
     assert_eq!(missed_by("2.99.0", ""), None, "a release of which nothing is known");
@@ -97,7 +97,7 @@ fn a_library_that_nothing_brings_is_told() {
     let lacks =
         |list: &str| Some(format!("tensorflow uses no GPU without {list}, and nothing that was seen brings that"));
     // Nothing is installed of which it is not known what it brings.
-    let certain = |list: &str| Some(format!("tensorflow starts and then uses no GPU: it cannot open {list}"));
+    let certain = |list: &str| Some(format!("tensorflow starts and uses no GPU, because it cannot open {list}"));
     let (eight, nine) = ("12.2.2-cudnn8-runtime-ubuntu22.04", "12.3.2-cudnn9-runtime-ubuntu22.04");
     for (base, wheel, expected) in [
         (eight, "tensorflow==2.18.0", certain("libcudnn.so.9")),

@@ -16,6 +16,7 @@ mod deciding;
 mod device;
 mod doubt;
 mod environment;
+mod failure;
 mod fate;
 mod floor;
 mod gaps;

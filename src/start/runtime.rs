@@ -341,6 +341,17 @@ pub(super) fn named(replay: Replay<'_>, loaded: &Loaded) -> Option<DriverVersion
     (supported.major() == runtime.major() && supported.release() >= runtime.release()).then_some(floor)
 }
 
+/// The CUDA release that the floor of the runtime is for, and the oldest driver for it.
+pub(super) fn floor(replay: Replay<'_>, loaded: &Loaded) -> Option<(String, DriverVersion)> {
+    let runtime = replay.component.cuda.known()?;
+    let own_numbers = user_mode::is_jetson(replay) || replay.host.wsl;
+    let exact = |oldest| (runtime.to_string(), oldest);
+    let of_major =
+        || replay.knowledge.minor_compat(runtime.major()).map(|row| (row.cuda_major.to_string(), row.min_driver));
+    let of_release = || of_release(replay.knowledge, *runtime).filter_map(oldest_driver).min().map(exact);
+    named(replay, loaded).map(exact).or_else(of_major).or_else(of_release).filter(|_| !own_numbers)
+}
+
 /// Whether a runtime is of a release that the tables do not know yet.
 pub(super) fn is_beyond(knowledge: Knowledge, runtime: CudaVersion) -> bool {
     // A toolkit may be out before a driver of its own.

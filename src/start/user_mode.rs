@@ -177,6 +177,22 @@ pub(super) fn branch_listed(
     (told(listed).filter(|_| listed || !own), Some(&row.info))
 }
 
+/// The kernel-mode branches that a compat library is listed for.
+pub(super) fn supported_branches(replay: Replay<'_>, library: &CompatLibrary) -> Vec<u32> {
+    if let Some(note) = library.note.as_ref().filter(|note| !note.driver.is_empty()) {
+        return note.driver.clone();
+    }
+    let package = replay.knowledge.compat_package_of_version(library.version);
+    let cuda = package.map(|row| row.cuda).or_else(|| replay.image.compat.known().and_then(|compat| compat.cuda));
+    let rows = replay.knowledge.forward_matrix().iter();
+    let of_cuda = rows.filter(|row| cuda.is_some_and(|cuda| row.cuda.release() == cuda.release()));
+    let listed: Vec<u32> = of_cuda.filter(|row| row.supported).map(|row| row.base_branch).collect();
+    match package {
+        Some(row) if listed.is_empty() => row.base_branches.to_vec(),
+        _ => listed,
+    }
+}
+
 /// Do the drivers know the GPU?
 pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let pool = [Basis::Pool(PoolField::Gpu), Basis::Pool(PoolField::Driver)];

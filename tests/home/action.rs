@@ -119,7 +119,7 @@ fn findings_fail_the_job_after_they_were_handed_over() {
     let (upload, with) = &done.used[0];
     assert!(upload.starts_with("github/codeql-action/upload-sarif@"), "{upload}");
     let sarif: Value = serde_json::from_str(&fs::read_to_string(&with["sarif_file"]).expect("a report")).expect("JSON");
-    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "refused");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "container-refused");
     assert!(done.text.contains("::error file=Dockerfile,line=2,"), "{}", done.text);
     assert!(job.left("summary.md").contains("| `Dockerfile` |"), "{}", job.left("summary.md"));
     assert_eq!(job.left("gh.log"), "", "a push has no comment");

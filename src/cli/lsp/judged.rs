@@ -199,8 +199,9 @@ impl Around<'_> {
             command: "lsp",
         };
         let detail = if depth == Depth::Facts { Detail::Everything } else { Detail::Verdicts };
-        let judge = Judge::new(run, &inputs.subjects, own.as_ref().unwrap_or(RuleBook::built_in()), detail);
-        let mut sieve = Sieve::new(&judging, sources)?;
+        let book = own.as_ref().unwrap_or(RuleBook::built_in());
+        let judge = Judge::new(run, &inputs.subjects, book, detail);
+        let mut sieve = Sieve::new(&judging, sources, book)?;
         let mut report = judge.head(inputs.errors);
         report.subjects = inputs.subjects.iter().map(|subject| sieve.pass(judge.judge(subject))).collect();
         drop(sieve);

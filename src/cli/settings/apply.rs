@@ -14,6 +14,7 @@ use crate::cli::settings::load::at;
 use crate::cli::settings::load::fail_on;
 use crate::cli::settings::within;
 use crate::fleet::Fleet;
+use crate::rules::Page;
 use crate::rules::RuleBook;
 use crate::settings;
 use crate::settings::Known;
@@ -110,7 +111,7 @@ pub(crate) fn known(
     fleet: &Fleet,
     said: &JudgingArgs,
 ) -> Result<(), Failure> {
-    let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().map(|page| page.name.as_str()).collect();
+    let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().flat_map(Page::names).collect();
     let pools: Vec<&str> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
     // Settings speak of the pools of their own fleet, not of any that somebody tries.
     let pools = Some(pools.as_slice()).filter(|_| said.fleet.is_none() && !fleet_in_environment() && !fleet.built_in);

@@ -19,6 +19,7 @@ use crate::judge::scope::truth;
 use crate::judge::scope::version;
 use crate::judge::verdict::fails_later;
 use crate::judge::verdict::message;
+use crate::judge::verdict::title;
 use crate::judge::verdict::without_gpu;
 use crate::knowledge::BranchRow;
 use crate::knowledge::Knowledge;
@@ -45,6 +46,8 @@ pub(in crate::judge) struct PoolWords {
     pub(in crate::judge) outcome: Option<String>,
     pub(in crate::judge) fate: String,
     pub(in crate::judge) message: String,
+    /// What is wrong, without the error.
+    pub(in crate::judge) title: String,
     /// The steps that were taken, each with its result where that is the same on all nodes.
     pub(in crate::judge) steps: Vec<(Step, Option<&'static str>)>,
     /// Why a program that starts there uses no GPU.
@@ -84,6 +87,7 @@ impl PoolWords {
             outcome,
             fate: fate.unwrap_or("not-applicable").to_owned(),
             message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
+            title: verdict.map(|verdict| title(verdict, knowledge)).unwrap_or_default(),
             steps: verdict.map(|verdict| steps(&verdict.hosts)).unwrap_or_default(),
             without_gpu: without_gpu(&one.verdicts, knowledge),
             fails_later: fails_later(&one.verdicts, knowledge),
@@ -195,6 +199,7 @@ impl Subject<'_> {
             "outcome" => said(&pool.outcome),
             "fate" => text(&pool.fate),
             "message" => text(&pool.message),
+            "title" => text(&pool.title),
             "without_gpu" => said(&pool.without_gpu),
             "fails_later" => said(&pool.fails_later),
             "check_alone" => declared(pool.check_alone.map(truth)),
