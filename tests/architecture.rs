@@ -57,6 +57,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["builds/", "cluster/", "inventory/"]),
     ("sha2", &["layer/digest.rs", "oci/digest.rs", "report/facts_sum.rs", "report/fingerprint.rs"]),
     ("tar", &["layer/"]),
+    ("terminal_size", &["cli/outputs.rs"]),
     ("thiserror", &["*"]),
     ("tokio", &["cli/", "oci/"]),
     (

@@ -64,8 +64,10 @@ pub(crate) struct JudgingArgs {
     /// Runs of one repository that are uploaded for the same commit, such as those for two fleets, need one each.
     #[arg(long, value_name = "NAME", value_parser = category)]
     pub(crate) category: Option<String>,
-    /// Print the chain of steps behind each verdict, for one pool or all.
-    #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
+    /// Print the deciding step of each verdict, for one pool or all; every step with `full`.
+    ///
+    /// `full` always means every step on every pool. For a pool of that name, use `--pool full --why`.
+    #[arg(long, value_name = "POOL|full", num_args = 0..=1, default_missing_value = "")]
     pub(crate) why: Option<String>,
     #[command(flatten)]
     pub(crate) exit: ExitArgs,
