@@ -60,6 +60,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("terminal_size", &["cli/outputs.rs"]),
     ("thiserror", &["*"]),
     ("tokio", &["cli/", "oci/"]),
+    ("unicode_width", &["report/wrap.rs"]),
     (
         "toml",
         &[

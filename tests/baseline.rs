@@ -32,7 +32,7 @@ fn what_is_known_is_counted_and_not_told() {
     let done = place.run(CHECK);
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(err(&done).contains("of the baseline known.json") && err(&done).contains("not told"), "{}", err(&done));
-    assert!(out(&done).contains("FAILS") && !out(&done).contains("error:"), "the verdict stays: {}", out(&done));
+    assert!(out(&done).contains("✗ ") && !out(&done).contains("error["), "the verdict stays: {}", out(&done));
     assert!(!err(&done).contains("gone"), "{}", err(&done));
 }
 

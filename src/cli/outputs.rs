@@ -262,7 +262,7 @@ fn render(
             let source = |id: &str| {
                 let (table, row) = id.split_once('/')?;
                 let info = entries.iter().find(|info| info.table == table && info.row == row)?;
-                Some(format!("{}, {}", info.source, info.checked))
+                Some(format!("{}, {}", info.checked, info.source))
             };
             why::why(report, &options, &source, out)?;
         }

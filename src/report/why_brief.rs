@@ -76,18 +76,29 @@ pub(super) fn brief(
             writeln!(out, "    {}", wrap(&text, 4, 6, options.width))?;
             let facts = step.facts.iter().filter_map(|id| basis(chain, id, source));
             for line in facts.take(FACTS) {
-                let line = wrap(&line, 6, 8, options.width);
+                let line = cut(&line, options.width.saturating_sub(6));
                 writeln!(out, "      {}", paint(&line, Tone::Faint, options.color))?;
             }
         }
     }
-    for gap in verdict.missing.iter().take(GAPS) {
-        writeln!(out, "    {}", wrap(&format!("to know: {}", clean(&gap.supply)), 4, 6, options.width))?;
+    let mut gaps: Vec<&str> = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect();
+    gaps.dedup();
+    for gap in gaps.into_iter().take(GAPS) {
+        writeln!(out, "    {}", wrap(&format!("to know: {}", clean(gap)), 4, 6, options.width))?;
     }
     for unseen in &verdict.not_seen {
         writeln!(out, "    {}", wrap(&format!("not inspected: {}", clean(unseen)), 4, 6, options.width))?;
     }
     writeln!(out)
+}
+
+/// The text in one line of a width; a source may be long, and every step shows it in full.
+fn cut(text: &str, width: usize) -> String {
+    let width = width.max(LONGEST);
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(width - 1).chain(['…']).collect(),
+    }
 }
 
 /// The step that decided: the one that stops, else the first that is unknown, else the one that takes the route.
