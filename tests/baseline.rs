@@ -75,8 +75,8 @@ fn what_is_new_is_told() {
     place.file("other/Dockerfile", FAILS);
     let done = place.run(CHECK);
     assert_eq!(code(&done), 1);
-    assert!(out(&done).contains("[other/Dockerfile:"), "{}", out(&done));
-    assert!(!out(&done).contains("[Dockerfile:"), "{}", out(&done));
+    assert!(out(&done).contains("--> other/Dockerfile:"), "{}", out(&done));
+    assert!(!out(&done).contains("--> Dockerfile:"), "{}", out(&done));
     fs::remove_dir_all(place.path("other")).expect("the folder");
     // Another pool that it fails on is new too.
     let fleet = place::FLEET.replace("name = \"new\"", "name = \"older\"").replace("570.211.01", "470.182.03");

@@ -23,7 +23,7 @@ fn a_clean_image_ends_with_0_and_a_failing_one_with_1() {
     place.file("Dockerfile", REFUSED);
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 1);
-    assert!(out(&done).contains("error: refused"), "{}", out(&done));
+    assert!(out(&done).contains("error[refused]"), "{}", out(&done));
     assert!(out(&done).contains("Dockerfile:2:"), "{}", out(&done));
     assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0);
 }
@@ -133,7 +133,7 @@ fn the_built_in_fleet_is_told_and_gives_no_errors() {
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 0);
     assert_eq!(out(&done).lines().filter(|line| line.contains("built-in")).count(), 1, "{}", out(&done));
-    assert!(out(&done).contains("warning: no-kernel-image"), "{}", out(&done));
+    assert!(out(&done).contains("warning[no-kernel-image]"), "{}", out(&done));
     assert!(!out(&done).contains("error:"), "{}", out(&done));
     assert_eq!(code(&place.run(&["check", "--fail-on", "warning", "Dockerfile"])), 1);
 }
@@ -185,7 +185,7 @@ fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
         place.file("bare/Dockerfile", text);
         let done = place.run(&["check", "bare"]);
         assert_eq!(code(&done), 0, "{text:?}: {}", out(&done));
-        assert_eq!(out(&done).contains("warning: dockerfile-syntax"), told, "{text:?}: {}", out(&done));
+        assert_eq!(out(&done).contains("warning[dockerfile-syntax]"), told, "{text:?}: {}", out(&done));
     }
 }
 
@@ -220,7 +220,7 @@ fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
         out(&command.args(arguments).env("GITHUB_ACTIONS", value).output().expect("a run"))
     };
     let both = told("true", &[]);
-    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error: refused"), "{both}");
+    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error[refused]"), "{both}");
     for (value, arguments) in [("false", &[][..]), ("", &[]), ("true", &["--format", "human"])] {
         assert!(!told(value, arguments).contains("::error"), "{value} {arguments:?}");
     }

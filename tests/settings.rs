@@ -97,7 +97,7 @@ fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
         let done = with(rest);
         assert_eq!(code(&done), 1, "{rest}: {}", out(&done));
         assert!(out(&done).contains("unused-ignore") && out(&done).contains(told), "{rest}: {}", out(&done));
-        assert!(out(&done).contains("[imagelint.toml:"), "the place: {}", out(&done));
+        assert!(out(&done).contains("--> imagelint.toml:"), "the place: {}", out(&done));
     }
 }
 

@@ -166,7 +166,7 @@ fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     let lines: Vec<&str> = job["script"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
     let done = bash(&lines.join("\n"), &place.path(""));
     assert_eq!(code(&done), 1, "{done:?}");
-    assert!(out(&done).contains("error: refused"), "the log is for people");
+    assert!(out(&done).contains("error[refused]"), "the log is for people");
     let artifacts = &job["artifacts"];
     let read = |name: &Value| fs::read_to_string(place.path(name.as_str().expect("a name"))).expect("a report");
     let quality: Value = serde_json::from_str(&read(&artifacts["reports"]["codequality"])).expect("JSON");
@@ -253,7 +253,7 @@ fn the_two_commands_of_the_readme_are_what_the_machine_runs() {
     let arguments = main[0].strip_prefix("cargo run --release -- ").expect("a run with cargo");
     let done = bash(&format!("imagelint {arguments} --color never"), Path::new(env!("CARGO_MANIFEST_DIR")));
     assert_eq!(code(&done), 1, "{}", out(&done));
-    assert!(out(&done).contains("error: "), "a finding: {}", out(&done));
+    assert!(out(&done).contains("error["), "a finding: {}", out(&done));
     let tests = snippet("Two commands", 2);
     assert_eq!(tests.len(), 1);
     assert!(own(".ci/run").contains(&format!("\n{}\n", tests[0])), "{}", tests[0]);
