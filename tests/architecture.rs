@@ -57,8 +57,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["builds/", "cluster/", "inventory/"]),
     ("sha2", &["layer/digest.rs", "oci/digest.rs", "report/facts_sum.rs", "report/fingerprint.rs"]),
     ("tar", &["layer/"]),
+    ("terminal_size", &["cli/outputs.rs"]),
     ("thiserror", &["*"]),
     ("tokio", &["cli/", "oci/"]),
+    ("unicode_width", &["report/wrap.rs"]),
     (
         "toml",
         &[

@@ -153,7 +153,7 @@ fn the_report_says_how_much_was_inspected_and_why_names_the_layer() {
     let text = out(&place.run(&["scan", "oci:images:one"]));
     assert!(text.contains("layers 2 of 2, "), "{text}");
     assert!(!text.contains("layers were not read"), "{text}");
-    let text = out(&place.run(&["scan", "--why", "h100", "oci:images:one"]));
+    let text = out(&place.run(&["scan", "--why=full", "--pool", "h100", "oci:images:one"]));
     let digest = image.digest(1);
     let digest = digest.get(..19).expect("a digest");
     let told = format!("{SITE}/torch/lib/libtorch_cuda.so in layer {digest}, made by `RUN pip install torch`");

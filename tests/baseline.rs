@@ -32,7 +32,7 @@ fn what_is_known_is_counted_and_not_told() {
     let done = place.run(CHECK);
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(err(&done).contains("of the baseline known.json") && err(&done).contains("not told"), "{}", err(&done));
-    assert!(out(&done).contains("FAILS") && !out(&done).contains("error:"), "the verdict stays: {}", out(&done));
+    assert!(out(&done).contains("✗ ") && !out(&done).contains("error["), "the verdict stays: {}", out(&done));
     assert!(!err(&done).contains("gone"), "{}", err(&done));
 }
 
@@ -75,8 +75,8 @@ fn what_is_new_is_told() {
     place.file("other/Dockerfile", FAILS);
     let done = place.run(CHECK);
     assert_eq!(code(&done), 1);
-    assert!(out(&done).contains("[other/Dockerfile:"), "{}", out(&done));
-    assert!(!out(&done).contains("[Dockerfile:"), "{}", out(&done));
+    assert!(out(&done).contains("--> other/Dockerfile:"), "{}", out(&done));
+    assert!(!out(&done).contains("--> Dockerfile:"), "{}", out(&done));
     fs::remove_dir_all(place.path("other")).expect("the folder");
     // Another pool that it fails on is new too.
     let fleet = place::FLEET.replace("name = \"new\"", "name = \"older\"").replace("570.211.01", "470.182.03");

@@ -23,7 +23,7 @@ fn a_clean_image_ends_with_0_and_a_failing_one_with_1() {
     place.file("Dockerfile", REFUSED);
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 1);
-    assert!(out(&done).contains("error: container-refused"), "{}", out(&done));
+    assert!(out(&done).contains("error[container-refused]"), "{}", out(&done));
     assert!(out(&done).contains("Dockerfile:2:"), "{}", out(&done));
     assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0);
 }
@@ -36,7 +36,7 @@ fn what_cannot_be_told_fails_only_where_that_was_asked() {
         assert_eq!(code(&place.run(&["check", "--fail-on", level, "Dockerfile"])), expected, "{level}");
     }
     let done = place.run(&["check", "Dockerfile"]);
-    assert!(out(&done).contains("cannot tell"), "{}", out(&done));
+    assert!(out(&done).contains("unknown"), "{}", out(&done));
     assert!(out(&done).contains("imagelint scan"), "says how to supply it: {}", out(&done));
 }
 
@@ -133,7 +133,7 @@ fn the_built_in_fleet_is_told_and_gives_no_errors() {
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 0);
     assert_eq!(out(&done).lines().filter(|line| line.contains("built-in")).count(), 1, "{}", out(&done));
-    assert!(out(&done).contains("warning: no-kernel-image"), "{}", out(&done));
+    assert!(out(&done).contains("warning[no-kernel-image]"), "{}", out(&done));
     assert!(!out(&done).contains("error:"), "{}", out(&done));
     assert_eq!(code(&place.run(&["check", "--fail-on", "warning", "Dockerfile"])), 1);
 }
@@ -185,7 +185,7 @@ fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
         place.file("bare/Dockerfile", text);
         let done = place.run(&["check", "bare"]);
         assert_eq!(code(&done), 0, "{text:?}: {}", out(&done));
-        assert_eq!(out(&done).contains("warning: dockerfile-syntax"), told, "{text:?}: {}", out(&done));
+        assert_eq!(out(&done).contains("warning[dockerfile-syntax]"), told, "{text:?}: {}", out(&done));
     }
 }
 
@@ -220,7 +220,7 @@ fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
         out(&command.args(arguments).env("GITHUB_ACTIONS", value).output().expect("a run"))
     };
     let both = told("true", &[]);
-    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error: container-refused"), "{both}");
+    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error[container-refused]"), "{both}");
     for (value, arguments) in [("false", &[][..]), ("", &[]), ("true", &["--format", "human"])] {
         assert!(!told(value, arguments).contains("::error"), "{value} {arguments:?}");
     }
@@ -400,7 +400,7 @@ fn an_ignored_open_verdict_stays_open_and_does_not_fail_the_run() {
         place.file("Dockerfile", &format!("# imagelint: ignore-file[{rule}] seen by hand\n{UNTOLD}"));
         let done = place.run(&["check", "--fail-on", "undetermined", "Dockerfile"]);
         assert_eq!(code(&done), expected, "{rule}: {}", out(&done));
-        assert!(out(&done).contains("2 cannot be told"), "{rule}: {}", out(&done));
+        assert!(out(&done).contains("2 unknown"), "{rule}: {}", out(&done));
     }
 }
 
@@ -526,10 +526,15 @@ fn a_pool_to_explain_is_one_that_is_judged() {
     assert!(err(&done).contains("`b`, which --pool leaves out; the pools that are judged are a"), "{}", err(&done));
     let done = asked(&["--why", "b"]);
     assert_eq!(code(&done), 0);
-    assert!(out(&done).contains("not judged on b"), "{}", out(&done));
+    assert!(out(&done).contains("not checked on b"), "{}", out(&done));
     for arguments in [&["--why", "a"][..], &["--pool", "a", "--why", "a"], &["--why", "--pool", "a"]] {
         let done = asked(arguments);
-        assert!(out(&done).contains("  on a") && !out(&done).contains("not judged on"), "{}{}", out(&done), err(&done));
+        assert!(
+            out(&done).contains("  on a") && !out(&done).contains("not checked on"),
+            "{}{}",
+            out(&done),
+            err(&done)
+        );
     }
 }
 

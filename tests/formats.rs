@@ -364,7 +364,7 @@ fn a_verdict_that_nobody_can_give_is_no_pass_in_junit() {
     report.subjects[0].findings.clear();
     let text = told("junit", &report);
     let skipped: Vec<_> = xml::elements(&text).into_iter().filter(|one| one.name == "skipped").collect();
-    assert_eq!(skipped[0].get("message"), "cannot tell");
+    assert_eq!(skipped[0].get("message"), "unknown");
     report.subjects[0].gpu_content = false;
     let text = told("junit", &report);
     assert!(text.contains("no GPU content, nothing to judge"), "{text}");
@@ -374,9 +374,9 @@ fn a_verdict_that_nobody_can_give_is_no_pass_in_junit() {
 fn markdown_has_the_matrix_then_the_findings() {
     let text = told("markdown", &full());
     for part in [
-        "2 images on 3 pools: 3 start, 1 fails, 1 cannot be told, 1 does not apply; 1 error, 1 warning; 1 input cannot be read\n",
+        "checked 2 images on 3 pools: 1 of 6 verdicts fails, 1 unknown; 1 error, 1 warning; 1 input cannot be read\n",
         "| image | `desk-3090` | `train-a100` | `edge` |\n|---|---|---|---|\n",
-        "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (jit) | ❓ cannot tell |\n",
+        "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (PTX JIT) | ❓ unknown |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",
         "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
         "\n  - fix (unsafe; starts then on desk-3090): take an older tag\n",

@@ -258,7 +258,7 @@ fn a_row_from_memory_about_the_image_decides_no_error_either() {
     let place = Place::bare();
     place.file("fleet.toml", CDI_470);
     place.file("Dockerfile", "FROM example.com/team/app:1\n");
-    for (how, expected, word) in [("memory", 0, "warning: insufficient"), ("documented", 1, "error: insufficient")] {
+    for (how, expected, word) in [("memory", 0, "warning[insufficient"), ("documented", 1, "error[insufficient")] {
         let row = "[[row]]\nrepository = \"example.com/team/app\"\ntag = \"1\"\ncuda = \"12.3\"\n";
         let head = format!("source = \"a wiki\"\nchecked = 2026-11-21\nhow = \"{how}\"\n");
         place.file("lab/framework_images.toml", &format!("{head}{row}"));

@@ -9,6 +9,7 @@ use imagelint::report::json::json;
 use imagelint::report::json::read;
 use imagelint::report::model::Finding;
 use imagelint::report::model::Report;
+use imagelint::report::why::WhyOptions;
 use imagelint::report::why::why;
 
 use crate::sample::DOCKERFILE;
@@ -35,7 +36,7 @@ fn a_person_is_told_the_same_of_what_is_needed_of_a_subject() {
 }
 
 fn options(width: usize) -> HumanOptions {
-    HumanOptions { color: false, ascii: false, width, verbose: false }
+    HumanOptions { color: false, ascii: false, width, verbose: false, searched: false, command: "check" }
 }
 
 fn told(report: &Report, options: &HumanOptions) -> String {
@@ -46,7 +47,8 @@ fn told(report: &Report, options: &HumanOptions) -> String {
 
 fn reasons(report: &Report, pool: Option<&str>) -> String {
     let mut out = Vec::new();
-    why(report, pool, &mut out, false).expect("a vector takes everything");
+    let options = WhyOptions { pool, whole: true, color: false, width: 100 };
+    why(report, &options, &|_| None, &mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("UTF-8")
 }
 
@@ -57,12 +59,12 @@ const NARROW: &str = include_str!("report/narrow.txt");
 const WHY: &str = include_str!("report/why.txt");
 
 #[test]
-fn a_person_reads_snippets_then_the_matrix() {
+fn a_person_reads_the_matrix_then_frames() {
     assert_eq!(told(&sample(), &options(100)), WIDE);
 }
 
 #[test]
-fn a_narrow_terminal_gets_ascii_and_one_block_per_image() {
+fn a_narrow_terminal_gets_ascii_and_short_cells() {
     assert_eq!(told(&sample(), &HumanOptions { ascii: true, ..options(60) }), NARROW);
 }
 
@@ -75,7 +77,9 @@ fn why_tells_hosts_steps_and_facts() {
 fn colours_come_only_where_asked() {
     assert!(!told(&sample(), &options(100)).contains('\u{1b}'));
     let painted = told(&sample(), &HumanOptions { color: true, ..options(100) });
-    assert!(painted.contains("\u{1b}[31mFAILS insufficient-driver\u{1b}[0m  \u{1b}[32mstarts (jit)"), "{painted}");
+    for part in ["\u{1b}[31m✗ insufficient-driver\u{1b}[0m", "\u{1b}[32m✓ starts (PTX JIT)\u{1b}[0m"] {
+        assert!(painted.contains(part), "{painted}");
+    }
 }
 
 #[test]
@@ -88,13 +92,15 @@ fn images_without_gpu_content_are_not_mentioned() {
     }
     assert_eq!(told(&report, &options(100)), "");
     let verbose = HumanOptions { verbose: true, ..options(100) };
-    assert_eq!(told(&report, &verbose), "no GPU content in 2 images: nothing to judge\n");
+    assert_eq!(told(&report, &verbose), "no GPU content in 2 images: nothing to check\n");
     report.subjects[1].gpu_content = true;
     assert_eq!(
         told(&report, &options(100)),
-        "nvcr.io/app:1: config only: layers were not read\nnvcr.io/app:1: quick\n               desk-3090       train-a100  edge\n\
-         nvcr.io/app:1  starts (minor)  starts      -\n\n\
-         1 image on 3 pools: 2 start, 1 does not apply; no findings\n"
+        "nvcr.io/app:1\n\n  pool        GPU       driver      result\n  \
+         desk-3090   RTX 3090  470.182.03  ✓ starts          minor version compatibility\n  \
+         train-a100  A100      550.54.15   ✓ starts\n  edge        Orin      -           - not applicable\n\n\
+         nvcr.io/app:1: config only: layers were not read\nnvcr.io/app:1: quick\n\n\
+         checked 1 image on 3 pools, no failure found\n"
     );
 }
 
@@ -104,7 +110,7 @@ fn open_verdicts_are_no_silent_pass() {
     report.errors.clear();
     report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
     let text = told(&report, &options(100));
-    assert!(text.ends_with("1 does not apply; 1 verdict left open\n"), "{text}");
+    assert!(text.ends_with("checked 2 images on 3 pools: 1 of 6 verdicts fails, 1 unknown\n"), "{text}");
 }
 
 #[test]
@@ -122,9 +128,11 @@ fn one_cause_is_told_once_with_all_that_share_it() {
     let text = told(&report, &options(100));
     assert_eq!(text.matches("the base is not known").count(), 1, "{text}");
     assert_eq!(text.matches("help: scan it").count(), 2, "{text}");
-    assert!(text.starts_with("warning: undetermined: cannot tell: the base is not known\n  for Dockerfile"), "{text}");
-    assert!(text.contains(" on a, b; nvcr.io/app:1 on a, b\n  at Dockerfile:2:6, "), "{text}");
-    assert!(!text.contains('╭'), "no snippet: {text}");
+    let head =
+        "\nwarning[undetermined]: cannot tell: the base is not known\n --> 2 images: Dockerfile (serve) on a, b; ";
+    assert!(text.contains(head), "{text}");
+    assert!(text.contains("; nvcr.io/app:1 on a, b\n"), "{text}");
+    assert!(!text.contains('^'), "no frame: {text}");
     assert!(text.ends_with("3 warnings\n"), "{text}");
     report.subjects[1].gpu_content = false;
     let text = told(&report, &options(100));
@@ -149,11 +157,61 @@ fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
 }
 
 #[test]
+fn a_finding_tells_its_cause_then_what_a_user_sees_then_the_fix() {
+    let mut report = sample();
+    let finding = &mut report.subjects[0].findings[0];
+    finding.rule = "insufficient-driver".to_owned();
+    finding.cause = Some("CUDA 12 needs driver 525.60.13 or newer".to_owned());
+    finding.symptom = Some("CUDA driver version is insufficient for CUDA runtime version".to_owned());
+    let lines = "  = cause: CUDA 12 needs driver 525.60.13 or newer\n  = you will see: CUDA driver version is insufficient \
+                 for CUDA runtime version\n  = help: move the pool to driver 525.60.13 or newer\n  = docs: https://";
+    let text = told(&report, &options(100));
+    assert!(text.contains(lines) && text.contains("/rules/insufficient-driver.html\n"), "{text}");
+    for line in told(&report, &options(80)).lines().filter(|line| !line.contains("= docs:")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn fifty_images_with_the_same_faults_are_two_findings() {
+    let mut report = sample();
+    let image = report.subjects.remove(1);
+    let first = report.subjects.remove(0).findings.remove(0);
+    let second = Finding { message: "another fault".to_owned(), ..first.clone() };
+    for number in 0..50 {
+        let mut tag = image.clone();
+        tag.name = format!("nvcr.io/app:{number}");
+        tag.findings = vec![first.clone(), second.clone()];
+        report.subjects.push(tag);
+    }
+    let text = told(&report, &options(100));
+    assert_eq!(text.matches("error[driver-older-than-runtime]").count(), 2, "{text}");
+    let images = "  = images: 50: nvcr.io/app:0, nvcr.io/app:1, nvcr.io/app:2 and 47 more\n";
+    assert_eq!(text.matches(images).count(), 2, "{text}");
+    // Other words, another place or other pools: another fault.
+    report.subjects[7].findings[0].message = "not the same".to_owned();
+    let text = told(&report, &options(100));
+    assert_eq!(text.matches("error[driver-older-than-runtime]").count(), 3, "{text}");
+}
+
+#[test]
+fn why_fits_a_screen_unless_every_step_is_asked_for() {
+    let mut out = Vec::new();
+    let options = WhyOptions { pool: None, whole: false, color: false, width: 80 };
+    why(&sample(), &options, &|_| Some("2026-11-01, release notes".to_owned()), &mut out).expect("a vector");
+    let text = String::from_utf8(out).expect("UTF-8");
+    assert!(text.contains("driver: driver 470.182.03 is older than 525.60.13\n"), "{text}");
+    assert!(text.contains("driver of the pool: 470.182.03 (fleet.toml:4:10)\n"), "{text}");
+    assert!(text.contains("database entry toolkits 12.4.1: 2026-11-01, release notes\n"), "{text}");
+    assert!(!text.contains("requirement:") && !text.contains("pool.launch") && text.lines().count() < 40, "{text}");
+}
+
+#[test]
 fn the_built_in_fleet_is_named_as_such() {
     let mut report = sample();
     report.fleet.built_in = true;
-    let line = "\nno fleet file: judged against the built-in reference fleet, findings are capped at warning\n";
-    assert!(told(&report, &options(100)).contains(line));
+    let line = "no fleet file: checked against the built-in reference fleet; findings are warnings at most\n\n";
+    assert!(told(&report, &options(100)).starts_with(line));
     assert!(!told(&sample(), &options(100)).contains("built-in"));
 }
 
@@ -208,7 +266,10 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     let mut out = Vec::new();
     human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
-    why(&report, None, &mut out, false).expect("a vector takes everything");
+    for whole in [false, true] {
+        let options = WhyOptions { pool: None, whole, color: false, width: 80 };
+        why(&report, &options, &|_| None, &mut out).expect("a vector takes everything");
+    }
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(40 < out.matches(shown).count(), "{out}");
     for c in ['\u{1b}', '\u{7}', '\u{202e}'] {
@@ -227,14 +288,14 @@ fn regions_need_not_fit() {
     let region = places[0].region.as_mut().expect("a region");
     (region.start_byte, region.end_byte) = (DOCKERFILE.len(), DOCKERFILE.len());
     let text = told(&report, &options(100));
-    let drawn = " 2 │ FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\n 3 │ RUN pip install torch==2.4.0+cu124\n   \
-                 ·                                  ┬\n   ·                                  ╰── CUDA 12.4.1";
+    let drawn = " --> Dockerfile:3:34\n  3 | RUN pip install torch==2.4.0+cu124\n    \
+                 |                                  ^ CUDA 12.4.1";
     assert!(text.contains(drawn), "{text}");
     for (start, end) in [(0, 0), (9_999, 3), (usize::MAX, usize::MAX), (0, usize::MAX), (15, 16), (16, 16)] {
         let region = report.subjects[0].findings[0].locations[0].region.as_mut().expect("a region");
         (region.start_byte, region.end_byte) = (start, end);
         let text = told(&report, &options(100));
-        assert!(text.contains("── CUDA 12.4.1 comes from this tag"), "{start}..{end}: {text}");
+        assert!(text.contains("^ CUDA 12.4.1 comes from this tag"), "{start}..{end}: {text}");
     }
 }
 
@@ -257,7 +318,7 @@ fn no_pair_of_regions_panics() {
         let mut out = Vec::new();
         human(&report, &texts, &options(80), &mut out).expect("a vector takes everything");
         let out = String::from_utf8(out).expect("UTF-8");
-        assert!(out.contains("[Dockerfile:"), "{start}..{end}: {out}");
+        assert!(out.contains(" --> Dockerfile:"), "{start}..{end}: {out}");
         for label in ["CUDA 12.4.1 comes from this tag", "set here"] {
             assert!(out.contains(label), "{start}..{end}: {out}");
         }
@@ -278,7 +339,7 @@ fn a_long_line_is_cut_and_keeps_its_line_and_column() {
     let texts = BTreeMap::from([("Dockerfile", text.as_str())]);
     human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
-    assert!(out.contains("[Dockerfile:2:50006]") && out.contains(" 2 │ …xxx") && out.contains("yyy…\n"), "{out}");
+    assert!(out.contains(" --> Dockerfile:2:50006\n") && out.contains("  2 | …xxx") && out.contains("yyy…\n"), "{out}");
     assert!(out.len() < 3_000, "{}", out.len());
 }
 
@@ -289,8 +350,9 @@ fn a_text_that_is_not_at_hand_is_named_in_a_note() {
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(
         out.contains(
-            "  note: in Dockerfile (serve)\n  note: Dockerfile:2:6: CUDA 12.4.1 comes from this tag\n  \
-         note: Dockerfile:1:10: set here\n  note: fleet.toml:4:10: the pool's driver is declared here\n"
+            "\n --> Dockerfile (serve)\n --> Dockerfile:2:6  CUDA 12.4.1 comes from this tag\n \
+             --> Dockerfile:1:10  set here\n --> config field Env  CUDA_VERSION is 12.4.1\n \
+             --> fleet.toml:4  the pool's driver is declared here\n"
         ),
         "{out}"
     );
@@ -308,8 +370,9 @@ fn a_broken_pipe_is_handed_back() {
         }
     }
     let broken = Some(std::io::ErrorKind::BrokenPipe);
+    let all = WhyOptions { pool: None, whole: true, color: false, width: 80 };
     assert_eq!(human(&sample(), &texts(), &options(80), &mut Closed).err().map(|error| error.kind()), broken);
-    assert_eq!(why(&sample(), None, &mut Closed, false).err().map(|error| error.kind()), broken);
+    assert_eq!(why(&sample(), &all, &|_| None, &mut Closed).err().map(|error| error.kind()), broken);
     assert_eq!(json(&sample(), &mut Closed).err().map(|error| error.kind()), broken);
 }
 

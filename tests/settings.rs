@@ -86,7 +86,7 @@ fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
     for rest in ["", "until = 9999-01-01", "paths = ['app']", "paths = 'app/*'"] {
         let done = with(rest);
         assert_eq!(code(&done), 0, "{rest}: {}", out(&done));
-        assert!(out(&done).contains("FAILS"), "the verdict stays: {}", out(&done));
+        assert!(out(&done).contains("✗ "), "the verdict stays: {}", out(&done));
         assert!(!out(&done).contains("unused-ignore"), "{rest}: {}", out(&done));
     }
     for (rest, told) in [
@@ -97,7 +97,7 @@ fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
         let done = with(rest);
         assert_eq!(code(&done), 1, "{rest}: {}", out(&done));
         assert!(out(&done).contains("unused-ignore") && out(&done).contains(told), "{rest}: {}", out(&done));
-        assert!(out(&done).contains("[imagelint.toml:"), "the place: {}", out(&done));
+        assert!(out(&done).contains("--> imagelint.toml:"), "the place: {}", out(&done));
     }
 }
 

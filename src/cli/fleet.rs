@@ -20,6 +20,7 @@ use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
+use crate::report::why::FULL;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
@@ -46,7 +47,8 @@ pub(super) fn place(options: &JudgingArgs, first_input: Option<&Path>) -> Option
 
 /// Refuses pools that are asked for and not there.
 pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure> {
-    for asked in options.pools.iter().chain(options.why.iter().filter(|pool| !pool.is_empty())) {
+    let why = || options.why.as_ref().filter(|pool| !pool.is_empty() && *pool != FULL);
+    for asked in options.pools.iter().chain(why()) {
         let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
         if !names.clone().any(|name| name == asked) {
             let is_path = options.why.as_ref() == Some(asked) && Path::new(asked).exists();
@@ -58,8 +60,8 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
             return Err(Failure::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
         }
     }
-    let left_out = |pool: &&String| !pool.is_empty() && !options.pools.is_empty() && !options.pools.contains(pool);
-    match options.why.as_ref().filter(left_out) {
+    let left_out = |pool: &&String| !options.pools.is_empty() && !options.pools.contains(pool);
+    match why().filter(left_out) {
         Some(pool) => Err(Failure::Said(format!(
             "error: --why asks about pool `{pool}`, which --pool leaves out; the pools that are judged are {}",
             options.pools.join(", ")

@@ -39,6 +39,7 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::why;
+use crate::report::why::WhyOptions;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
@@ -253,10 +254,27 @@ fn render(
         (ReportFormat::Markdown, _) => markdown::markdown(&rooted(report, from_root), Room::Comment, out)?,
         (ReportFormat::Summary, _) => markdown::markdown(&rooted(report, from_root), Room::Summary, out)?,
         (ReportFormat::Html, _) => html::html(report, out)?,
-        (_, Some(pool)) => why::why(report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), out, color)?,
+        (_, Some(asked)) => {
+            let whole = asked == why::FULL;
+            let pool = Some(asked.as_str()).filter(|pool| !pool.is_empty() && !whole);
+            let options = WhyOptions { pool, whole, color, width: width(out.is_terminal()) };
+            let entries = run.knowledge.infos();
+            let source = |id: &str| {
+                let (table, row) = id.split_once('/')?;
+                let info = entries.iter().find(|info| info.table == table && info.row == row)?;
+                Some(format!("{}, {}", info.checked, info.source))
+            };
+            why::why(report, &options, &source, out)?;
+        }
         (_, None) => {
-            let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
-            let options = HumanOptions { color, ascii: false, width, verbose: run.options.verbose };
+            let options = HumanOptions {
+                color,
+                ascii: false,
+                width: width(out.is_terminal()),
+                verbose: run.options.verbose,
+                searched: run.options.show_fixes,
+                command: if run.command == "scan" { "scan" } else { "check" },
+            };
             human::human(report, &named(report, run.sources), &options, out)?;
         }
     }
@@ -271,6 +289,16 @@ fn named<'a>(report: &Report, sources: &'a Sources) -> BTreeMap<&'a str, &'a str
     let paths: BTreeSet<&str> = places.map(|place| place.path.as_str()).collect();
     let texts = sources.iter().filter(|text| paths.contains(text.name()));
     texts.map(|text| (text.name(), text.text())).collect()
+}
+
+/// Columns without a terminal.
+const WIDTH: usize = 80;
+
+/// The columns of the terminal; those that the environment names take precedence.
+fn width(terminal: bool) -> usize {
+    let named = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let measured = || terminal_size::terminal_size().filter(|_| terminal).map(|(width, _)| usize::from(width.0));
+    named.or_else(measured).unwrap_or(WIDTH)
 }
 
 /// Colour by flag, else by the environment, else on a terminal.

@@ -104,6 +104,7 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
         gpu_content: false,
         inspected: model::Inspected { depth: "text".to_owned(), notes: Vec::new() },
         split: None,
+        about: None,
         verdicts: Vec::new(),
         findings,
         facts: Vec::new(),

@@ -1,5 +1,6 @@
 //! The facts of a subject as the report lists them: one numbering over all builds and platforms.
 
+use crate::fact::Entry;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::State;
@@ -45,6 +46,35 @@ fn of_build(build: &Build, places: Places<'_>, every: bool) -> Vec<model::Fact> 
         })
         .collect()
 }
+
+/// Frameworks with their versions, and their CUDA: `torch 2.4.0, CUDA 12.4 (from the base image)`.
+pub(super) fn about(builds: &[Build]) -> Option<String> {
+    let facts: Vec<(FactId, String, &Entry)> =
+        builds.first()?.image.facts.iter().map(|(id, entry)| (id, entry.name(), entry)).collect();
+    let known = |name: &str| {
+        facts.iter().find(|(_, own, _)| own == name).and_then(|(_, _, entry)| match &entry.state {
+            State::Known(Value::Text(text)) => Some((*entry, text.as_str())),
+            _ => None,
+        })
+    };
+    let component = |name: &'_ str| name.strip_suffix(".cuda").filter(|own| !own.contains('.')).map(str::to_owned);
+    let components: Vec<String> = facts.iter().filter_map(|(_, name, _)| component(name)).collect();
+    let versions = components.iter().filter_map(|own| Some((own, known(&format!("{own}.version"))?)));
+    let versions: Vec<_> = versions.take(MOST_ABOUT).collect();
+    let cuda = components.iter().find_map(|own| known(&format!("{own}.cuda"))).or_else(|| known("image.base.cuda"));
+    let mut words: Vec<String> = versions.iter().map(|(own, (_, version))| format!("{own} {version}")).collect();
+    words.extend(cuda.map(|(_, version)| format!("CUDA {version}")));
+    let base = |id: &FactId| {
+        facts.iter().any(|(one, name, _)| one == id && (name == "image.base" || name == "image.base.cuda"))
+    };
+    let of_base = |entry: &Entry| matches!(&entry.evidence, Evidence::Derived { from, .. } if from.iter().any(base));
+    let mut entries = versions.iter().map(|(_, (entry, _))| *entry).chain(cuda.map(|(entry, _)| entry));
+    let from = if entries.all(of_base) { " (from the base image)" } else { "" };
+    (!words.is_empty()).then(|| format!("{}{from}", words.join(", ")))
+}
+
+/// So many frameworks are named.
+const MOST_ABOUT: usize = 2;
 
 /// The id of a fact in the report.
 pub(super) fn fact_id(build: &Build, id: FactId) -> String {

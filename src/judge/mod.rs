@@ -289,6 +289,7 @@ fn judge_inferred(
             notes: subject.notes.iter().cloned().chain(beside.notes).collect(),
         },
         split: None,
+        about: if settings.detail.speaks() { facts::about(&builds) } else { None },
         verdicts: Vec::new(),
         findings: Vec::new(),
         facts: if settings.detail.steps() { facts::report(&builds, places, everything) } else { Vec::new() },

@@ -206,6 +206,7 @@ mod tests {
             gpu_content: true,
             inspected: Inspected { depth: "text".to_owned(), notes: Vec::new() },
             split: None,
+            about: None,
             verdicts: Vec::new(),
             findings: Vec::new(),
             facts: Vec::new(),

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::report::docs::page;
 use crate::report::escape::visible;
 use crate::report::hosts::common;
 use crate::report::hosts::groups;
@@ -117,7 +118,10 @@ struct Card {
     rule: String,
     severity: String,
     message: String,
+    cause: Option<String>,
+    symptom: Option<String>,
     help: Option<String>,
+    docs: Option<String>,
     pools: Vec<String>,
     places: Vec<(String, String)>,
     fixes: Vec<Change>,
@@ -238,7 +242,7 @@ impl Tables {
             lines.push(self.text(&format!("missing {}: {}", gap.key, gap.supply), subject));
         }
         for unseen in &verdict.not_seen {
-            lines.push(self.text(&format!("not seen: {unseen}"), subject));
+            lines.push(self.text(&format!("not inspected: {unseen}"), subject));
         }
         for note in &verdict.notes {
             lines.push(self.text(&format!("note: {note}"), subject));
@@ -257,7 +261,7 @@ impl Tables {
         Some(self.cells.number(Cell {
             fate: verdict.fate.clone(),
             outcome: verdict.outcome.clone(),
-            word: if verdict.fate == "not-applicable" { "does not apply".to_owned() } else { word(verdict) },
+            word: cell(verdict),
             sure: sure(verdict),
             message: shared(&verdict.message, subject),
             lines,
@@ -271,10 +275,6 @@ impl Tables {
         let cite = (!step.cite.is_empty()).then(|| self.text(&step.cite, subject));
         self.steps.number(Told { step: step.step.clone(), result: step.result.clone(), text, facts: told, cite })
     }
-}
-
-fn word(verdict: &Verdict) -> String {
-    cell(verdict).replace("FAILS", "fails")
 }
 
 /// How sure it is, with the codes that a program gets.
@@ -297,7 +297,10 @@ fn card(finding: &Finding, subject: &Subject) -> Card {
         rule: visible(&finding.rule),
         severity: finding.severity.clone(),
         message: visible(&finding.message),
+        cause: finding.cause.as_deref().map(&visible),
+        symptom: finding.symptom.as_deref().map(&visible),
         help: finding.help.as_deref().map(&visible),
+        docs: page(&finding.rule),
         pools: finding.pools.iter().map(|pool| visible(pool)).collect(),
         places: finding
             .locations

@@ -1,4 +1,4 @@
-//! The report for a person at a terminal: findings as labelled snippets, then the summary.
+//! The report for a person at a terminal: the verdicts first, then each fault once, then what is unknown.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -6,31 +6,31 @@ use std::fmt;
 use std::io;
 
 use miette::Diagnostic;
-use miette::GraphicalReportHandler;
-use miette::GraphicalTheme;
 use miette::LabeledSpan;
 use miette::MietteError;
 use miette::MietteSpanContents;
+use miette::ReportHandler;
 use miette::Severity;
 use miette::SourceCode;
 use miette::SourceSpan;
 use miette::SpanContents;
 
+use crate::report::docs::page;
 use crate::report::escape::clean;
+use crate::report::frame::Frame;
+use crate::report::groups::Group;
+use crate::report::groups::groups;
 use crate::report::model::Finding;
-use crate::report::model::Fix;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Report;
 use crate::report::model::Subject;
-use crate::report::open::is_open;
 use crate::report::open::open;
-use crate::report::snippet::Mark;
 use crate::report::snippet::snippet;
+use crate::report::summary::answer;
 use crate::report::summary::summary;
-use crate::report::words::count;
-use crate::report::words::on_pools;
+use crate::report::words::listed;
 use crate::report::words::place;
 use crate::report::words::title;
 
@@ -39,15 +39,19 @@ use crate::report::words::title;
 pub struct HumanOptions {
     /// With colours.
     pub color: bool,
-    /// Without line-drawing characters.
+    /// Without characters beyond ASCII.
     pub ascii: bool,
     /// Columns of the terminal.
     pub width: usize,
     /// Also say what is not worth saying.
     pub verbose: bool,
+    /// Whether fixes were searched.
+    pub searched: bool,
+    /// The command that is running, `check` or `scan`.
+    pub command: &'static str,
 }
 
-/// Writes findings, the matrix of subjects and pools, what is missing, and a closing line.
+/// Writes the matrix, each fault, what is unknown, and a closing line with the next commands.
 ///
 /// `texts` are the sources by path, as far as they are at hand; places in others are named in words.
 pub fn human(
@@ -56,15 +60,14 @@ pub fn human(
     options: &HumanOptions,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    for subject in &report.subjects {
-        for finding in subject.findings.iter().filter(|finding| !is_open(finding)) {
-            write_telling(&of_finding(finding, subject, texts, options), options, out)?;
-        }
+    answer(report, options, out)?;
+    for group in groups(report) {
+        draw(&of_group(&group, report, texts, options), options, out)?;
+    }
+    for error in &report.errors {
+        draw(&of_error(error, texts, options), options, out)?;
     }
     open(report, options, out)?;
-    for error in &report.errors {
-        write_telling(&of_error(error, texts, options), options, out)?;
-    }
     summary(report, options, out)
 }
 
@@ -80,146 +83,181 @@ pub fn needed(mut subject: Subject) -> Subject {
     subject
 }
 
-/// Narrower than this, miette has no room for words beside its lines.
+/// Narrower than this, a frame has no room for words.
 const NARROWEST: usize = 40;
 
-fn write_telling(telling: &Telling, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
-    let theme = match (options.ascii, options.color) {
-        (false, true) => GraphicalTheme::unicode(),
-        (false, false) => GraphicalTheme::unicode_nocolor(),
-        (true, true) => GraphicalTheme::ascii(),
-        (true, false) => GraphicalTheme::none(),
-    };
-    let handler = GraphicalReportHandler::new_themed(theme)
-        .with_links(false)
-        .without_syntax_highlighting()
-        .with_break_words(false)
-        .with_width(options.width.max(NARROWEST));
-    let mut text = String::new();
-    if handler.render_report(&mut text, telling).is_err() {
-        text = format!("{}\n\n  {telling}\n", telling.head);
+/// A diagnostic as a handler of miette draws it.
+struct Drawn<'a>(Frame, &'a Telling);
+
+impl fmt::Display for Drawn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ReportHandler::debug(&self.0, self.1, f)
     }
-    for line in text.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    for note in &telling.notes {
-        writeln!(out, "  note: {note}")?;
-    }
-    writeln!(out)
 }
 
-fn of_finding(finding: &Finding, subject: &Subject, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
-    let mut telling = located(&finding.locations, texts, options);
-    // Neither the fleet file nor a list says which image it is about.
-    if subject.kind == "image"
-        || !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
-        || telling.source.is_none()
-    {
-        telling.notes.insert(0, format!("in {}", title(subject)));
-    }
-    telling.head = format!("{}: {}", clean(&finding.severity), clean(&finding.rule));
+fn draw(telling: &Telling, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
+    let frame = Frame { color: options.color, width: options.width.max(NARROWEST) };
+    writeln!(out, "{}", Drawn(frame, telling))
+}
+
+/// So many images are named with a fault that they share.
+const IMAGES: usize = 3;
+/// So many places are named after the frame.
+const PLACES: usize = 4;
+
+fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
+    let (finding, subject) = (group.first, group.subject);
+    let mut telling = located(finding, texts, options);
+    telling.code = Some(clean(&finding.rule).into_owned());
     telling.severity = match finding.severity.as_str() {
         "error" => Severity::Error,
         "warning" => Severity::Warning,
         _ => Severity::Advice,
     };
-    telling.message = clean(&on_pools(finding)).into_owned();
-    telling.help = finding.help.as_deref().map(|help| clean(help).into_owned());
-    telling.notes.extend(finding.fixes.iter().map(|fix| clean(&fix_line(fix)).into_owned()));
+    telling.message = clean(&finding.message).into_owned();
+    let pools = of_fleet(finding);
+    if pools.is_empty() && !finding.pools.is_empty() && report.fleet.pools.len() > 1 {
+        let pools: Vec<String> = finding.pools.iter().map(|pool| clean(pool).into_owned()).collect();
+        let told =
+            if pools.len() == report.fleet.pools.len() { format!("all {}", pools.len()) } else { pools.join(", ") };
+        telling.line("pools", told);
+    }
+    telling.related.extend(pools.into_iter().map(|text| Line { key: None, text }));
+    // Neither the fleet file nor a list names the image.
+    let unnamed = subject.kind == "image"
+        || !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
+        || telling.source.is_none();
+    match group.images.as_slice() {
+        [_] if unnamed => telling.related.insert(0, Line { key: None, text: title(subject) }),
+        [_] | [] => {}
+        images => telling.line("images", format!("{}: {}", images.len(), listed(images, IMAGES, ", "))),
+    }
+    if let Some(cause) = &finding.cause {
+        telling.line("cause", clean(cause).into_owned());
+    }
+    if let Some(symptom) = &finding.symptom {
+        telling.line("you will see", clean(symptom).into_owned());
+    }
+    for fix in &group.fixes {
+        telling.line("fix", clean(fix).into_owned());
+    }
+    if group.fixes.is_empty() {
+        telling.help = finding.help.as_deref().map(|help| clean(help).into_owned());
+    }
+    telling.url = page(&finding.rule);
     telling
-}
-
-/// A change that cures, in one line.
-pub(super) fn fix_line(fix: &Fix) -> String {
-    let what = if fix.is_for_failure() {
-        "this cures it"
-    } else if fix.supposes.is_some() {
-        "this may cure it"
-    } else if fix.settles.is_empty() {
-        "this leaves less open"
-    } else {
-        "this makes it certain"
-    };
-    format!("{what}: {}", fix.told())
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
-    let mut telling = located(error.location.as_slice(), texts, options);
-    telling.head = String::from("error: cannot read");
+    let place = Finding { locations: error.location.iter().cloned().collect(), ..Finding::default() };
+    let mut telling = located(&place, texts, options);
     telling.severity = Severity::Error;
-    telling.message = format!("{}: {}", clean(&error.input), clean(&error.message));
+    telling.message = format!("cannot read {}: {}", clean(&error.input), clean(&error.message));
     telling
 }
 
-/// So many places of the fleet file are shown with a finding that holds on many pools.
-const MOST_RELATED: usize = 3;
+/// The lines of the fleet file that a finding depends on, those of its first pool only, then how many pools follow.
+fn of_fleet(finding: &Finding) -> Vec<String> {
+    let fleet = || finding.locations.iter().filter(|place| place.kind == "fleet");
+    let first = finding.pools.first();
+    let names = |place: &&Location| {
+        first.is_some_and(|pool| {
+            place.label.contains(&format!("pool {pool}:")) || place.label.contains(&format!("`{pool}`"))
+        })
+    };
+    let mut own: Vec<&Location> = fleet().filter(names).collect();
+    if own.is_empty() {
+        own = fleet().take(if finding.pools.len() > 1 { 1 } else { PLACES }).collect();
+    }
+    let at = |place: &Location| match place.region {
+        Some(region) => format!("{}:{}", clean(&place.path), region.start_line),
+        None => clean(&place.path).into_owned(),
+    };
+    let mut lines: Vec<String> = own.iter().map(|place| format!("{}  {}", at(place), clean(&place.label))).collect();
+    let more: Vec<String> = finding.pools.iter().skip(1).map(|pool| clean(pool).into_owned()).collect();
+    if let (Some(last), false) = (lines.last_mut(), more.is_empty()) {
+        let noun = if more.len() == 1 { "pool" } else { "pools" };
+        last.push_str(&format!(", and {} more {noun}: {}", more.len(), listed(&more, PLACES, ", ")));
+    }
+    lines
+}
 
-/// Snippets for those places whose text is at hand, notes for the others.
-fn located(locations: &[Location], texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
-    let mut files: Vec<(&Location, Vec<Region>, Vec<String>)> = Vec::new();
-    let mut notes = Vec::new();
-    let mut more = 0;
-    for location in locations {
+/// A frame for the first place whose text is at hand, and a line for each other place outside the fleet file.
+fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
+    let mut telling = Telling::default();
+    let mut more = Vec::new();
+    for location in finding.locations.iter().filter(|place| place.kind != "fleet" || finding.pools.is_empty()) {
         let label = clean(&location.label).into_owned();
-        match location.region.filter(|_| texts.contains_key(location.path.as_str())) {
-            None => notes.push(format!("{}: {label}", place(location))),
-            Some(region) => match files.iter_mut().find(|(first, ..)| first.path == location.path) {
-                Some((_, regions, _)) if MOST_RELATED <= regions.len() && location.kind == "fleet" => more += 1,
-                Some((_, regions, labels)) => {
-                    regions.push(region);
-                    labels.push(label);
-                }
-                None => files.push((location, vec![region], vec![label])),
-            },
+        let shown = (telling.source.is_none() && more.is_empty())
+            .then(|| location.region.and_then(|region| shown(location, region, texts, options)))
+            .flatten();
+        match shown {
+            Some(shown) => (telling.source, telling.label) = (Some(shown), label),
+            None => more.push(format!("{}  {label}", place(location)).trim_end().to_owned()),
         }
     }
-    if 0 < more {
-        notes.push(format!("{} in the fleet file", count(more, "more place")));
+    let left = more.len().saturating_sub(PLACES);
+    more.truncate(PLACES);
+    if let (Some(last), 1..) = (more.last_mut(), left) {
+        last.push_str(&format!(", and {left} more"));
     }
-    let mut telling = Telling { notes, ..Telling::default() };
-    for (first, regions, labels) in files {
-        let text = texts.get(first.path.as_str()).copied().unwrap_or_default();
-        let Some(shown) = snippet(text, &regions, if options.ascii { "..." } else { "…" }) else {
-            telling.notes.push(format!("{}: {}", place(first), clean(&first.label)));
-            continue;
-        };
-        let source =
-            Shown { name: clean(&first.path).into_owned(), text: shown.text, above: shown.above, marks: shown.marks };
-        if telling.source.is_none() {
-            telling.source = Some(source);
-            telling.labels = labels;
-        } else {
-            let message = labels.first().cloned().unwrap_or_default();
-            telling.related.push(Telling { message, source: Some(source), labels, ..Telling::default() });
-        }
-    }
+    telling.related = more.into_iter().map(|text| Line { key: None, text }).collect();
     telling
+}
+
+/// Columns that a frame takes for the number of a line.
+const GUTTER: usize = 8;
+
+fn shown(location: &Location, region: Region, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Option<Shown> {
+    let text = texts.get(location.path.as_str())?;
+    let room = options.width.max(NARROWEST).saturating_sub(GUTTER);
+    let cut = snippet(text, &[region], if options.ascii { "..." } else { "…" }, room)?;
+    let mark = *cut.marks.first()?;
+    let begin = cut.text.get(..mark.start)?.rfind('\n').map_or(0, |end| end + 1);
+    let end = cut.text.get(mark.end..)?.find('\n').map_or(cut.text.len(), |more| mark.end + more);
+    let line = cut.above + cut.text.get(..begin)?.matches('\n').count();
+    let name = clean(&location.path).into_owned();
+    let (start, length) = (mark.start, mark.end.saturating_sub(mark.start));
+    Some(Shown { name, text: cut.text, lines: (begin, end), line, column: mark.column, start, length })
 }
 
 /// One diagnostic as miette wants it, every text in it clean.
 #[derive(Debug)]
 struct Telling {
-    head: String,
+    code: Option<String>,
     severity: Severity,
     message: String,
-    help: Option<String>,
     source: Option<Shown>,
-    labels: Vec<String>,
-    related: Vec<Telling>,
-    notes: Vec<String>,
+    label: String,
+    related: Vec<Line>,
+    help: Option<String>,
+    url: Option<String>,
+}
+
+/// A line after the frame: a fact with its key, or another place.
+#[derive(Debug)]
+struct Line {
+    key: Option<&'static str>,
+    text: String,
+}
+
+impl Telling {
+    fn line(&mut self, key: &'static str, text: String) {
+        self.related.push(Line { key: Some(key), text });
+    }
 }
 
 impl Default for Telling {
     fn default() -> Self {
         Self {
-            head: String::new(),
+            code: None,
             severity: Severity::Advice,
             message: String::new(),
-            help: None,
             source: None,
-            labels: Vec::new(),
+            label: String::new(),
             related: Vec::new(),
-            notes: Vec::new(),
+            help: None,
+            url: None,
         }
     }
 }
@@ -234,7 +272,7 @@ impl Error for Telling {}
 
 impl Diagnostic for Telling {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        (!self.head.is_empty()).then(|| Box::new(&self.head) as Box<dyn fmt::Display>)
+        self.code.as_ref().map(|code| Box::new(code) as Box<dyn fmt::Display>)
     }
 
     fn severity(&self) -> Option<Severity> {
@@ -245,62 +283,67 @@ impl Diagnostic for Telling {
         self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
+    fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.url.as_ref().map(|url| Box::new(url) as Box<dyn fmt::Display>)
+    }
+
     fn source_code(&self) -> Option<&dyn SourceCode> {
         self.source.as_ref().map(|source| source as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let marks = &self.source.as_ref()?.marks;
-        Some(Box::new(self.labels.iter().zip(marks).enumerate().map(|(at, (label, mark))| {
-            let span = SourceSpan::from((mark.start, mark.end.saturating_sub(mark.start)));
-            let label = Some(label.clone()).filter(|label| !label.is_empty());
-            match at {
-                0 => LabeledSpan::new_primary_with_span(label, span),
-                _ => LabeledSpan::new_with_span(label, span),
-            }
-        })))
+        let source = self.source.as_ref()?;
+        let span = SourceSpan::from((source.start, source.length));
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(Some(self.label.clone()), span))))
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        (!self.related.is_empty()).then(|| {
-            Box::new(self.related.iter().map(|telling| telling as &dyn Diagnostic))
-                as Box<dyn Iterator<Item = &'a dyn Diagnostic>>
-        })
+        Some(Box::new(self.related.iter().map(|line| line as &dyn Diagnostic)))
     }
 }
 
-/// A snippet under its name, which tells columns of the source and not of the snippet.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for Line {}
+
+impl Diagnostic for Line {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.key.map(|key| Box::new(key) as Box<dyn fmt::Display>)
+    }
+}
+
+/// The marked lines of a source, with their place in it.
 #[derive(Debug)]
 struct Shown {
     name: String,
     text: String,
-    /// Lines of the source above it.
-    above: usize,
-    marks: Vec<Mark>,
+    /// The bytes of the lines in the text.
+    lines: (usize, usize),
+    /// Lines of the source above them.
+    line: usize,
+    /// Column of the mark in the source, from 1.
+    column: usize,
+    start: usize,
+    length: usize,
 }
 
 impl SourceCode for Shown {
     fn read_span<'a>(
         &'a self,
-        span: &SourceSpan,
-        before: usize,
-        after: usize,
+        _: &SourceSpan,
+        _: usize,
+        _: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let read = self.text.read_span(span, before, after)?;
-        let column = match self.marks.iter().find(|mark| mark.start == span.offset()) {
-            Some(mark) if before == 0 => mark.column.saturating_sub(1),
-            _ => read.column(),
-        };
-        // As many lines as were read: what was counted has those in front of them too, and marks that are far
-        // apart would be told as one piece.
-        let lines = read.data().split(|byte| *byte == b'\n').count().saturating_sub(1);
-        Ok(Box::new(MietteSpanContents::new_named(
-            self.name.clone(),
-            read.data(),
-            *read.span(),
-            read.line() + self.above,
-            column,
-            lines,
-        )))
+        let (begin, end) = self.lines;
+        let data = self.text.get(begin..end).ok_or(MietteError::OutOfBounds)?;
+        let span = SourceSpan::from((begin, end - begin));
+        let lines = data.matches('\n').count() + 1;
+        let column = self.column.saturating_sub(1);
+        let name = self.name.clone();
+        Ok(Box::new(MietteSpanContents::new_named(name, data.as_bytes(), span, self.line, column, lines)))
     }
 }

@@ -91,8 +91,7 @@ impl Junit<'_> {
     fn of_pool(&self, verdict: &Verdict, subject: &Subject) -> Case {
         let mut case = Case::named(&verdict.pool, self.file(&subject.name));
         case.said.push(match cell(verdict).as_str() {
-            "-" => "does not apply".to_owned(),
-            word if verdict.message.is_empty() => word.to_owned(),
+            word if verdict.message.is_empty() || verdict.fate == "not-applicable" => word.to_owned(),
             word => format!("{word}: {}", verdict.message),
         });
         case.said.extend(verdict.notes.iter().map(|note| format!("note: {note}")));

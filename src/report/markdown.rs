@@ -74,11 +74,11 @@ fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
     let mut line = Vec::new();
     if subjects.is_empty() {
         let unread = unread_in(&report.subjects);
-        return Ok(format!("no GPU content in {}: nothing to judge{unread}", count(images(report), "image")));
+        return Ok(format!("no GPU content in {}: nothing to check{unread}", count(images(report), "image")));
     }
     closing(report, subjects, &mut line)?;
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-    let fleet = if report.fleet.built_in { "; judged against the built-in reference fleet" } else { "" };
+    let fleet = if report.fleet.built_in { "; checked against the built-in reference fleet" } else { "" };
     Ok(format!("{line}{fleet}"))
 }
 
@@ -113,12 +113,13 @@ fn are(number: usize, noun: &str) -> String {
 fn fate(subject: &Subject, pool: &str) -> String {
     let Some(verdict) = image_verdict(subject, pool) else { return "-".to_owned() };
     let sign = match verdict.fate.as_str() {
+        "starts" if !verdict.not_seen.is_empty() => "☑️ ",
         "starts" => "✅ ",
         "fails" => "❌ ",
         "not-applicable" => "",
         _ => "❓ ",
     };
-    format!("{sign}{}", prose(&cell(verdict).replace("FAILS", "fails")))
+    format!("{sign}{}", prose(&cell(verdict)))
 }
 
 /// The same finding at several places is told once.
@@ -154,7 +155,12 @@ fn item(finding: &Finding, places: &[String]) -> String {
         let pools: Vec<String> = finding.pools.iter().map(|pool| code(pool)).collect();
         let _ = write!(item, " (on {})", pools.join(", "));
     }
-    if let Some(help) = &finding.help {
+    for (key, text) in [("cause", &finding.cause), ("you will see", &finding.symptom)] {
+        if let Some(text) = text {
+            let _ = write!(item, "\n  - {key}: {}", prose(text));
+        }
+    }
+    if let Some(help) = finding.help.as_ref().filter(|_| finding.fixes.is_empty()) {
         let _ = write!(item, "\n  - help: {}", prose(help));
     }
     for fix in finding.fixes.iter().take(NAMED) {

@@ -107,6 +107,9 @@ pub struct Subject {
     /// smallest way to part them. Where changes are asked for, `inspected` notes it as well.
     #[serde(skip)]
     pub split: Option<String>,
+    /// Its frameworks and its CUDA in a few words.
+    #[serde(skip)]
+    pub about: Option<String>,
     /// Verdicts: per pool the image's first, then its components'.
     pub verdicts: Vec<Verdict>,
     /// What the rules say of it.

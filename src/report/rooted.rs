@@ -28,6 +28,7 @@ pub fn rooted(report: &Report, from_root: &dyn Fn(&str) -> String) -> Report {
         gpu_content: subject.gpu_content,
         inspected: subject.inspected.clone(),
         split: subject.split.clone(),
+        about: subject.about.clone(),
         verdicts: subject.verdicts.clone(),
         facts: Vec::new(),
         description: serde_json::Value::Null,

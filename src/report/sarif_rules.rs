@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::report::docs;
 use crate::report::escape::clean;
 use crate::rules::Page;
 use crate::rules::Severity;
@@ -25,7 +26,7 @@ pub(super) fn descriptor(name: &str, page: Option<&Page>) -> Value {
         Severity::Warning => ("warning", "warning"),
         Severity::Note => ("note", "recommendation"),
     };
-    json!({
+    let mut told = json!({
         "id": name,
         "name": name,
         "shortDescription": {"text": cut(sentence(&wrong))},
@@ -37,7 +38,11 @@ pub(super) fn descriptor(name: &str, page: Option<&Page>) -> Value {
             "problem.severity": kind,
             "tags": ["correctness", "container", "gpu"],
         },
-    })
+    });
+    if let Some(address) = docs::page(name) {
+        told["helpUri"] = address.into();
+    }
+    told
 }
 
 /// The prose of a page, without its examples.

@@ -25,17 +25,16 @@ pub struct Mark {
     pub column: usize,
 }
 
-/// Longest line printed whole, in bytes.
-const LONGEST: usize = 400;
-/// Bytes kept before a mark on a line that is cut.
-const BEFORE: usize = 100;
+/// A line that is cut keeps this part of its length before the mark.
+const BEFORE: usize = 4;
 /// Lines kept around a mark.
 const AROUND: usize = 2;
 /// Most lines that a mark may cover; a longer one marks its first line.
 const COVERED: usize = 6;
 
-/// Prepares a text for regions, none of which must fit into it; none where there is nothing to point at.
-pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snippet> {
+/// Prepares a text for regions, none of which must fit into it; none if there is nothing to point at. Lines of more than
+/// `longest` bytes are cut.
+pub fn snippet(source: &str, regions: &[Region], ellipsis: &str, longest: usize) -> Option<Snippet> {
     if source.trim_end_matches(['\n', '\r']).is_empty() || regions.is_empty() {
         return None;
     }
@@ -55,7 +54,8 @@ pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snipp
             text.push('\n');
         }
         if near.iter().any(|(first, last)| (*first..=*last).contains(&number)) {
-            copy(line, start, &spans, &mut marks, ellipsis, &mut text);
+            let cut = (ellipsis, longest);
+            copy(line, start, &spans, &mut marks, cut, &mut text);
         }
         start += line.len() + 1;
     }
@@ -86,10 +86,17 @@ fn fit(source: &str, region: Region) -> (usize, usize) {
 }
 
 /// Copies one line and sets those ends of marks that lie on it.
-fn copy(line: &str, at: usize, spans: &[(usize, usize)], marks: &mut [Mark], ellipsis: &str, text: &mut String) {
+fn copy(
+    line: &str,
+    at: usize,
+    spans: &[(usize, usize)],
+    marks: &mut [Mark],
+    (ellipsis, longest): (&str, usize),
+    text: &mut String,
+) {
     let shown = line.strip_suffix('\r').unwrap_or(line);
     let marked = spans.iter().map(|(start, _)| *start).find(|start| (at..=at + line.len()).contains(start));
-    let (from, to) = window(shown, marked.map_or(0, |start| start - at));
+    let (from, to) = window(shown, marked.map_or(0, |start| start - at), longest);
     let begin = text.len();
     if 0 < from {
         text.push_str(ellipsis);
@@ -126,12 +133,12 @@ fn copy(line: &str, at: usize, spans: &[(usize, usize)], marks: &mut [Mark], ell
 }
 
 /// The bytes of a line to show, with the mark among them.
-fn window(line: &str, mark: usize) -> (usize, usize) {
-    if line.len() <= LONGEST {
+fn window(line: &str, mark: usize, longest: usize) -> (usize, usize) {
+    if line.len() <= longest {
         return (0, line.len());
     }
-    let from = floor(line, mark.saturating_sub(BEFORE).min(line.len() - LONGEST));
-    (from, floor(line, from + LONGEST))
+    let from = floor(line, mark.saturating_sub(longest / BEFORE).min(line.len() - longest));
+    (from, floor(line, from + longest))
 }
 
 fn floor(text: &str, at: usize) -> usize {
@@ -152,7 +159,7 @@ mod tests {
     }
 
     fn marked(source: &str, start: usize, end: usize) -> Option<String> {
-        let snippet = snippet(source, &[region(start, end)], "...")?;
+        let snippet = snippet(source, &[region(start, end)], "...", 400)?;
         let mark = snippet.marks[0];
         Some(snippet.text[mark.start..mark.end].to_owned())
     }
@@ -180,7 +187,7 @@ mod tests {
     fn a_long_line_is_cut_around_the_mark_and_keeps_its_number() {
         let source = format!("one\n{}MARK{}\nthree\n", "é".repeat(25_000), "y".repeat(50_000));
         let at = source.find("MARK").expect("the mark");
-        let snippet = snippet(&source, &[region(at, at + 4), region(4, 6)], "...").expect("a snippet");
+        let snippet = snippet(&source, &[region(at, at + 4), region(4, 6)], "...", 400).expect("a snippet");
         let mark = snippet.marks[0];
         assert_eq!(&snippet.text[mark.start..mark.end], "MARK");
         assert_eq!(mark.column, 50_001);
@@ -193,11 +200,11 @@ mod tests {
     #[test]
     fn lines_far_away_are_empty_and_tall_marks_are_their_first_line() {
         let source = "l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\n";
-        let snippet = snippet(source, &[region(15, 28)], "...").expect("a snippet");
+        let snippet = snippet(source, &[region(15, 28)], "...", 400).expect("a snippet");
         assert_eq!((snippet.text.as_str(), snippet.above), ("l4\nl5\nl6\nl7\nl8\nl9\n", 3));
-        let second = super::snippet(source, &[region(9, 11), region(3, 5)], "...").expect("a snippet");
+        let second = super::snippet(source, &[region(9, 11), region(3, 5)], "...", 400).expect("a snippet");
         assert_eq!((second.text.as_str(), second.above), ("l1\nl2\nl3\nl4\nl5\nl6", 0));
-        let both = super::snippet(source, &[region(0, 2), region(24, 26)], "...").expect("a snippet");
+        let both = super::snippet(source, &[region(0, 2), region(24, 26)], "...", 400).expect("a snippet");
         assert_eq!(both.text, "l1\nl2\nl3\n\n\n\nl7\nl8\nl9\n", "lines between two marks are not printed");
         let tall = "0\n1\n2\n3\n4\n5\n6\n7\n";
         assert_eq!(marked(tall, 0, 14).as_deref(), Some("0"));

@@ -111,13 +111,16 @@ pub fn named_advice(finding: &Finding, subject: &Subject, spot: &Spot<'_>) -> St
     format!("{image}{}{split}", advice(finding))
 }
 
-/// A message with its pools, and what to do about it.
+/// A message with its pools, its cause, the error that a user sees, and what to do about it.
 pub fn advice(finding: &Finding) -> String {
-    let message = on_pools(finding);
-    match &finding.help {
-        Some(help) => format!("{message}\nhelp: {help}"),
-        None => message,
+    let mut told = on_pools(finding);
+    let lines = [("cause", &finding.cause), ("you will see", &finding.symptom), ("help", &finding.help)];
+    for (key, text) in lines {
+        if let Some(text) = text {
+            told.push_str(&format!("\n{key}: {text}"));
+        }
     }
+    told
 }
 
 #[cfg(test)]

@@ -18,34 +18,64 @@ use crate::report::model::Verdict;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
 use crate::report::paint::tone_of;
+use crate::report::why_brief::brief;
 use crate::report::words::cell;
+use crate::report::words::fate_word;
+use crate::report::words::named;
 use crate::report::words::place;
 use crate::report::words::title;
 
-/// Writes the reasons of every verdict, or of those on one pool.
-pub fn why(report: &Report, pool: Option<&str>, out: &mut impl io::Write, color: bool) -> io::Result<()> {
+/// Asks for every step of every verdict.
+pub const FULL: &str = "full";
+
+/// What to print of the reasons.
+#[derive(Clone, Copy, Debug)]
+pub struct WhyOptions<'a> {
+    /// One pool only.
+    pub pool: Option<&'a str>,
+    /// Every step, instead of the deciding one.
+    pub whole: bool,
+    /// With colors.
+    pub color: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+/// Writes the reasons of every verdict, or of those on one pool. `source` gives source and date of a database entry.
+pub fn why(
+    report: &Report,
+    options: &WhyOptions<'_>,
+    source: &dyn Fn(&str) -> Option<String>,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
     for subject in &report.subjects {
         let heading = title(subject);
         if !subject.gpu_content {
             let unread = clean(&unread_in([subject])).into_owned();
             let seen = if unread.is_empty() { "" } else { " was seen" };
-            writeln!(out, "{heading}: no GPU content{seen}, nothing to judge{unread}\n")?;
+            writeln!(out, "{heading}: no GPU content{seen}, nothing to check{unread}\n")?;
             continue;
         }
-        writeln!(out, "{}\n", paint(&heading, Tone::Strong, color))?;
-        if let Some(pool) = pool
+        writeln!(out, "{}\n", paint(&heading, Tone::Strong, options.color))?;
+        if let Some(pool) = options.pool
             && !subject.verdicts.iter().any(|verdict| verdict.pool == pool)
         {
-            writeln!(out, "  not judged on {}: the fleet runs it on other pools\n", clean(pool))?;
+            writeln!(out, "  not checked on {}: the fleet runs it on other pools\n", clean(pool))?;
             continue;
         }
-        for verdict in &subject.verdicts {
-            if pool.is_none_or(|pool| pool == verdict.pool) && !told_already(subject, verdict) {
-                let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
-                let chain = Chain { report, subject, pool, color };
+        for verdict in subject.verdicts.iter().filter(|one| options.pool.is_none_or(|pool| pool == one.pool)) {
+            let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
+            let chain = Chain { report, subject, pool, color: options.color };
+            if options.whole && !told_already(subject, verdict) {
                 chain.verdict(verdict, out)?;
+            } else if !options.whole && verdict.component.is_none() {
+                brief(&chain, verdict, options, source, out)?;
             }
         }
+    }
+    let any = report.subjects.iter().any(|subject| subject.gpu_content);
+    if any && !options.whole {
+        writeln!(out, "Every step: --why={FULL}")?;
     }
     Ok(())
 }
@@ -67,10 +97,10 @@ const DEEPEST: usize = 4;
 /// Blanks before a fact.
 const INDENT: usize = 10;
 
-struct Chain<'a> {
-    report: &'a Report,
-    subject: &'a Subject,
-    pool: Option<&'a Pool>,
+pub(super) struct Chain<'a> {
+    pub(super) report: &'a Report,
+    pub(super) subject: &'a Subject,
+    pub(super) pool: Option<&'a Pool>,
     color: bool,
 }
 
@@ -78,10 +108,9 @@ impl Chain<'_> {
     fn verdict(&self, verdict: &Verdict, out: &mut impl io::Write) -> io::Result<()> {
         write!(out, "  on {}", clean(&verdict.pool))?;
         if let Some(component) = &verdict.component {
-            write!(out, ", component {}", clean(component))?;
+            write!(out, ", component {}", clean(named(component)))?;
         }
-        // A dash says little where it stands alone.
-        let word = if verdict.fate == "not-applicable" { "not applicable".to_owned() } else { cell(verdict) };
+        let word = cell(verdict);
         let word = paint(&word, tone_of(&verdict.fate), self.color);
         write!(out, ": {word} ({}", clean(&verdict.confidence))?;
         if let Some(code) = verdict.codes.certain {
@@ -117,7 +146,7 @@ impl Chain<'_> {
                     writeln!(out, "    with {host}, or")?;
                     continue;
                 }
-                let fate = clean(&group.first.fate);
+                let fate = clean(fate_word(&group.first.fate));
                 writeln!(out, "    with {host}: {}", paint(&fate, tone_of(&group.first.fate), self.color))?;
             }
             for step in &group.first.steps {
@@ -172,7 +201,7 @@ impl Chain<'_> {
             return writeln!(out, "{}", of_pool(id, pool, &self.report.fleet));
         }
         match id.split_once('/') {
-            Some((table, row)) => writeln!(out, "table {}, row {}", clean(table), clean(row)),
+            Some((table, row)) => writeln!(out, "database: {}, entry {}", clean(table), clean(row)),
             None => writeln!(out, "{}", clean(id)),
         }
     }
@@ -209,7 +238,7 @@ fn of_fact(fact: &Fact) -> String {
 }
 
 /// A field of the pool with its own place; one that is left out, with the pool's.
-fn of_pool(id: &str, pool: &Pool, fleet: &Fleet) -> String {
+pub(super) fn of_pool(id: &str, pool: &Pool, fleet: &Fleet) -> String {
     let from = |location: Option<&Location>| match location.or(pool.location.as_ref()) {
         Some(location) => place(location),
         None => clean(&fleet.source).into_owned(),

@@ -7,7 +7,7 @@ use crate::report::model::Subject;
 use crate::report::model::Verdict;
 
 /// Said where nobody declared a fleet.
-pub const NO_FLEET: &str = "no fleet file: judged against the built-in reference fleet, findings are capped at warning";
+pub const NO_FLEET: &str = "no fleet file: checked against the built-in reference fleet; findings are warnings at most";
 
 /// Name of a subject with its stage or platform, on one line.
 pub fn title(subject: &Subject) -> String {
@@ -34,23 +34,124 @@ pub fn on_pools(finding: &Finding) -> String {
     }
 }
 
-/// A verdict in a word or two.
-pub fn cell(verdict: &Verdict) -> String {
+/// A verdict in a word for people.
+pub fn word(verdict: &Verdict) -> &str {
     match verdict.fate.as_str() {
-        "starts" => match verdict.route.as_deref() {
-            None | Some("native") => "starts".to_owned(),
-            Some("minor-version") => "starts (minor)".to_owned(),
-            Some("forward-compat") => "starts (compat)".to_owned(),
-            Some(route) => format!("starts ({})", clean(route)),
-        },
-        "fails" => match &verdict.outcome {
-            Some(outcome) => format!("FAILS {}", clean(outcome)),
-            None => "FAILS".to_owned(),
-        },
-        "undetermined" => "cannot tell".to_owned(),
-        "not-applicable" => "-".to_owned(),
-        other => clean(other).into_owned(),
+        "starts" if !verdict.not_seen.is_empty() => "no failure found",
+        fate => fate_word(fate),
     }
+}
+
+/// The word for the fate of one host.
+pub fn fate_word(fate: &str) -> &str {
+    match fate {
+        "depends" => "may fail",
+        "undetermined" => "unknown",
+        "not-applicable" => "not applicable",
+        other => other,
+    }
+}
+
+/// The sign before a verdict.
+pub fn sign(verdict: &Verdict, ascii: bool) -> &'static str {
+    match verdict.fate.as_str() {
+        "starts" if !verdict.not_seen.is_empty() => "~",
+        "starts" => {
+            if ascii {
+                "+"
+            } else {
+                "✓"
+            }
+        }
+        "fails" => {
+            if ascii {
+                "x"
+            } else {
+                "✗"
+            }
+        }
+        "not-applicable" => "-",
+        _ => "?",
+    }
+}
+
+/// A route in words.
+pub fn route(verdict: &Verdict) -> Option<&str> {
+    match verdict.route.as_deref()? {
+        "native" => None,
+        "minor-version" => Some("minor version compatibility"),
+        "forward-compat" => Some("forward compatibility"),
+        "jit" => Some("PTX JIT"),
+        other => Some(other),
+    }
+}
+
+/// What follows the word: the outcome of a failure with its error, or the route of a start.
+pub fn reason(verdict: &Verdict) -> String {
+    if verdict.fate != "fails" {
+        return route(verdict).map(|route| clean(route).into_owned()).unwrap_or_default();
+    }
+    let outcome = verdict.outcome.as_deref().map(|outcome| clean(outcome).into_owned()).unwrap_or_default();
+    let codes: Vec<String> = match verdict.codes.certain {
+        Some(code) => vec![code.to_string()],
+        None => verdict.codes.possible.iter().map(u16::to_string).collect(),
+    };
+    match codes.len() {
+        0 => outcome,
+        _ => format!("{outcome} (CUDA error {})", codes.join(" or ")).trim_start().to_owned(),
+    }
+}
+
+/// A verdict in a few words: `fails insufficient-driver`, `starts (PTX JIT)`.
+pub fn cell(verdict: &Verdict) -> String {
+    let word = clean(word(verdict));
+    match (verdict.fate.as_str(), &verdict.outcome, route(verdict)) {
+        ("fails", Some(outcome), _) => format!("{word} {}", clean(outcome)),
+        ("starts", _, Some(route)) => format!("{word} ({})", clean(route)),
+        _ => word.into_owned(),
+    }
+}
+
+/// The first `most` of a list, and the number of the rest.
+pub fn listed(list: &[String], most: usize, between: &str) -> String {
+    let named: Vec<&str> = list.iter().take(most).map(String::as_str).collect();
+    match list.len().saturating_sub(most) {
+        0 => named.join(between),
+        more => format!("{} and {more} more", named.join(between)),
+    }
+}
+
+/// A component in words: the libraries of the toolkit have no name of their own.
+pub fn named(component: &str) -> &str {
+    if component == "cuda" { "CUDA libraries of the image" } else { component }
+}
+
+/// The name of a fact in words.
+pub fn fact(key: &str) -> String {
+    if let Some(variable) = key.strip_prefix("env.") {
+        return variable.to_owned();
+    }
+    match key.strip_prefix("pool.") {
+        Some("gpu") => return "GPU of the pool".to_owned(),
+        Some(field) => return format!("{field} of the pool"),
+        None => {}
+    }
+    let (of, what) = key.rsplit_once('.').unwrap_or(("", key));
+    let of_words = match of {
+        "" => String::new(),
+        "image" => " of the image".to_owned(),
+        "image.base" => " of the base image".to_owned(),
+        other => format!(" of the {}", named(other))
+            .replace(" of the the ", " of the ")
+            .replace(&format!("the {other}"), other),
+    };
+    let what = match what {
+        "code" => "GPU architectures",
+        "cuda" => "CUDA",
+        "base" => return "base image".to_owned(),
+        other => return format!("{}{of_words}", other.replace('_', " ")),
+    };
+    format!("{what}{of_words}")
 }
 
 /// A place on one line: `Dockerfile:2:6`, `config field Env`, `layer sha256:...`.

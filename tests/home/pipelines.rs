@@ -166,7 +166,7 @@ fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     let lines: Vec<&str> = job["script"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
     let done = bash(&lines.join("\n"), &place.path(""));
     assert_eq!(code(&done), 1, "{done:?}");
-    assert!(out(&done).contains("error: container-refused"), "the log is for people");
+    assert!(out(&done).contains("error[container-refused]"), "the log is for people");
     let artifacts = &job["artifacts"];
     let read = |name: &Value| fs::read_to_string(place.path(name.as_str().expect("a name"))).expect("a report");
     let quality: Value = serde_json::from_str(&read(&artifacts["reports"]["codequality"])).expect("JSON");

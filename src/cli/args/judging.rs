@@ -77,8 +77,11 @@ pub(crate) struct JudgingArgs {
     /// SARIF contains it as `imagelint/NAME/`. Give each run of one commit its own name, such as one for each fleet.
     #[arg(long, value_name = "NAME", value_parser = category, help_heading = "Output", hide_short_help = true)]
     pub(crate) category: Option<String>,
-    /// Explain each verdict, or those of one pool
-    #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "", help_heading = "Output")]
+    /// Print the deciding step of each verdict [all pools]
+    ///
+    /// POOL limits it to one pool. `full` prints every step on every pool; for a pool of that name, use
+    /// `--pool full --why`.
+    #[arg(long, value_name = "POOL|full", num_args = 0..=1, default_missing_value = "", help_heading = "Output")]
     pub(crate) why: Option<String>,
     #[command(flatten)]
     pub(crate) exit: ExitArgs,

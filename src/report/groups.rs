@@ -1,0 +1,83 @@
+//! Findings put together: the same fault of several images is one.
+
+use std::collections::BTreeMap;
+
+use crate::report::escape::clean;
+use crate::report::model::Finding;
+use crate::report::model::Location;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::open::is_open;
+use crate::report::words::place;
+use crate::report::words::title;
+
+/// A fault and every image that has it.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// The finding of the first image.
+    pub first: &'a Finding,
+    /// That image.
+    pub subject: &'a Subject,
+    /// The images, each with its line in its own file.
+    pub images: Vec<String>,
+    /// The changes that fix it, each once, in words.
+    pub fixes: Vec<String>,
+}
+
+/// Every fault, errors first. Findings on verdicts that are unknown are not among them.
+pub fn groups(report: &Report) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known = BTreeMap::new();
+    for subject in &report.subjects {
+        let mut before = BTreeMap::new();
+        for finding in subject.findings.iter().filter(|finding| !is_open(finding)) {
+            let texts = texts(finding, subject);
+            // The same words at two places of one image are two faults.
+            let number: &mut usize = before.entry(texts.clone()).or_default();
+            *number += 1;
+            let at = *known.entry((texts, *number)).or_insert(groups.len());
+            let fixes = finding.fixes.iter().map(|fix| clean(&fix.told()).into_owned());
+            match groups.get_mut(at) {
+                Some(group) => {
+                    group.images.push(image(finding, subject));
+                    let fixes: Vec<String> = fixes.filter(|fix| !group.fixes.contains(fix)).collect();
+                    group.fixes.extend(fixes);
+                }
+                None => groups.push(Group {
+                    first: finding,
+                    subject,
+                    images: vec![image(finding, subject)],
+                    fixes: fixes.collect(),
+                }),
+            }
+        }
+    }
+    groups.sort_by_key(|group| severity(&group.first.severity));
+    groups
+}
+
+/// The place of a severity in the order of a report.
+pub fn severity(word: &str) -> usize {
+    ["error", "warning"].iter().position(|one| *one == word).unwrap_or(2)
+}
+
+/// Texts that images with the same fault have in common.
+type Texts<'a> = (&'a str, &'a str, &'a str, [Option<&'a String>; 3], &'a [String], Vec<&'a str>);
+
+fn texts<'a>(finding: &'a Finding, subject: &Subject) -> Texts<'a> {
+    let texts = [finding.cause.as_ref(), finding.symptom.as_ref(), finding.help.as_ref()];
+    // The lines of a list name an image; neither they nor the digest of a layer say anything about its fault.
+    let listed = |place: &Location| subject.kind == "image" && matches!(place.kind.as_str(), "file" | "layer");
+    let labels = finding.locations.iter().filter(|place| place.kind != "fleet" && !listed(place));
+    let labels = labels.map(|place| place.label.as_str()).collect();
+    (&finding.severity, &finding.rule, &finding.message, texts, &finding.pools, labels)
+}
+
+/// The image, with the line of the fault if that is in its own file.
+fn image(finding: &Finding, subject: &Subject) -> String {
+    let own = finding.locations.iter().find(|place| place.kind != "fleet" && place.region.is_some());
+    match own.filter(|own| own.path == subject.name && subject.stage.is_none()) {
+        Some(own) => place(own),
+        None => title(subject),
+    }
+}
