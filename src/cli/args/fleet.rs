@@ -32,6 +32,10 @@ pub(crate) enum FleetDo {
     ///
     /// Example: kubectl get nodes -o json | imagelint fleet import - > fleet.toml
     Import(FleetImportArgs),
+    /// Create a first fleet file from this machine, a cluster or examples.
+    ///
+    /// Example: imagelint fleet init
+    Init(FleetInitArgs),
     /// Print the pools with all that follows from what they declare, each with the row that tells it.
     ///
     /// Example: imagelint fleet show
@@ -88,6 +92,20 @@ pub(crate) struct FleetImportArgs {
     /// Write the names of the machines into comments.
     #[arg(long)]
     pub(crate) with_names: bool,
+}
+
+/// What `fleet init` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FleetInitArgs {
+    /// Write the fleet file to this path.
+    #[arg(value_name = "FILE", default_value = "fleet.toml")]
+    pub(crate) path: PathBuf,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Read the nodes of the current kubectl context.
+    #[arg(long)]
+    pub(crate) from_cluster: bool,
 }
 
 /// What `fleet affinity` takes.
