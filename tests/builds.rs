@@ -474,7 +474,7 @@ fn a_compose_file_reads_its_variables_beside_it() {
     place.file("app/.env", "CUDA=12.8.0\n");
     place.file(
         "app/compose.yaml",
-        "services:\n  x:\n    build:\n      context: .\n      target: run\n      args: [CUDA]\n",
+        "services:\n  x:\n    gpus: all\n    build:\n      context: .\n      target: run\n      args: [CUDA]\n",
     );
     let report = place.json(&["check", "--compose", "app/compose.yaml"]);
     assert_eq!(report["subjects"][0]["name"], "app/compose.yaml:x");
@@ -492,7 +492,7 @@ fn nothing_outside_of_the_repository_is_read() {
     let ups = format!("{}{absolute}", "../".repeat(30));
     for path in [absolute.as_str(), ups.as_str(), "link"] {
         place.file("x.hcl", &format!("target \"a\" {{ dockerfile = \"{path}\" }}"));
-        place.file("x.yaml", &format!("services: {{a: {{build: {{context: ., dockerfile: \"{path}\"}}}}}}"));
+        place.file("x.yaml", &format!("services: {{a: {{gpus: all, build: {{context: ., dockerfile: \"{path}\"}}}}}}"));
         for arguments in [["check", "--bake", "x.hcl"], ["check", "--compose", "x.yaml"]] {
             let done = place.run(&arguments);
             assert_eq!(code(&done), 2, "{path}");
@@ -539,7 +539,7 @@ fn a_build_stands_on_the_builds_that_its_contexts_name() {
     assert!(text.contains("python/r.txt") && !text.contains("target.invalid"), "{text}");
     place.file(
         "compose.yaml",
-        "services:\n  app:\n    build:\n      context: app\n      additional_contexts: {python: 'service:py'}\n\
+        "services:\n  app:\n    runtime: nvidia\n    build:\n      context: app\n      additional_contexts: {python: 'service:py'}\n\
          \x20 py:\n    build:\n      context: python\n      additional_contexts: {below: 'docker-image://pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime'}\n",
     );
     let report = place.json(&["check", "--verbose", "--compose", "compose.yaml"]);
@@ -726,4 +726,101 @@ fn paths_of_a_bake_file_are_seen_from_where_bake_is_called() {
     let done = place.run(&["check", "--bake", "docker/none.hcl"]);
     let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
     assert!(code(&done) == 2 && said.contains("cannot read nowhere/Dockerfile"), "{said}");
+}
+
+#[test]
+fn regular_expressions_are_computed_and_other_functions_leave_the_target_with_a_note() {
+    let text = r#"variable "V" { default = "12.4.1" }
+target "app" {
+  matrix = { cuda = ["12.4.1", "11.8.0"] }
+  name = "app-${regex_replace(cuda, "[.]", "-")}"
+  args = {
+    SHORT = regex_replace(V, "^(\\d+)[.](\\d+).*$", "$${1}$${2}")
+    FIRST = regex("[0-9]+", V)
+    MAJOR = regex("^(?P<major>[0-9]+)[.]", V).major
+    ALL = join("-", regexall("[0-9]+", V))
+    DIR = dirname("/a/b")
+    NONE = regex("x", V)
+  }
+}
+"#;
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let args = "ALL=12-4-1,DIR=/a,FIRST=12,MAJOR=12,NONE=?,SHORT=124";
+    assert_eq!(
+        lines(&builds),
+        [format!("app-12-4-1 ./Dockerfile - {args} "), format!("app-11-8-0 ./Dockerfile - {args} ")]
+    );
+    assert!(builds.iter().all(|build| !build.notes.iter().any(|note| note.contains("regex_replace"))), "{builds:?}");
+
+    // The date of the build is in no file.
+    let text = "target \"dated\" {\n  target = \"run-${timestamp()}\"\n  args = { A = \"1\", B = uuidv4() }\n}\n";
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    assert_eq!(lines(&builds), ["dated ./Dockerfile - A=1,B=? "]);
+    let notes = builds[0].notes.join("\n");
+    for expected in ["`timestamp` (docker-bake.hcl:2:19)", "`uuidv4` (docker-bake.hcl:3:25)"] {
+        assert!(notes.contains(expected), "{notes}");
+    }
+    let text = "target \"m\" {\n  matrix = { v = [\"1\"] }\n  name = \"m-${sha256(v)}\"\n}\n";
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    assert_eq!(lines(&builds), ["m-0 ./Dockerfile -  "]);
+    assert!(builds[0].notes.iter().any(|note| note.contains("`name`") && note.contains(":3:15)")), "{builds:?}");
+}
+
+#[test]
+fn a_target_that_only_serves_others_is_not_built() {
+    let names = |text: &str| -> Vec<String> {
+        bake("docker-bake.hcl", text).expect("builds").into_iter().map(|build| build.name).collect()
+    };
+    let app = "target \"app\" { inherits = [\"base\", \"_common\"] }\ntarget \"_common\" {}\n";
+    assert_eq!(names(&format!("{app}target \"base\" {{ context = \"x\" }}\n")), ["app"]);
+    // It has a result of its own, or a group names it.
+    assert_eq!(names(&format!("{app}target \"base\" {{ tags = [\"x\"] }}\n")), ["app", "base"]);
+    let group = "group \"default\" { targets = [\"base\", \"_common\"] }\n";
+    assert_eq!(names(&format!("{group}{app}target \"base\" {{}}\n")), ["_common", "base"]);
+    // A file of nothing else, and a target that `docker buildx bake` builds without being named.
+    assert_eq!(names("target \"_a\" {}\n"), ["_a"]);
+    assert_eq!(names("target \"default\" {}\ntarget \"b\" { inherits = [\"default\"] }\n"), ["b", "default"]);
+}
+
+#[test]
+fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
+    let place = Place::new();
+    let request = |more: &str| {
+        let image = "dockerfile_inline: \"FROM nvidia/cuda:12.4.1-base-ubuntu22.04\"";
+        let gpu = format!("  gpu:\n    gpus: all\n    build: {{context: ., {image}}}\n");
+        place.file("c.yaml", &format!("services:\n{gpu}  x:\n    build: {{context: ., {image}}}\n{more}"));
+        let done = place.run(&["check", "--format", "json", "--compose", "c.yaml"]);
+        let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
+        let names: Vec<String> = report["subjects"]
+            .as_array()
+            .expect("subjects")
+            .iter()
+            .map(|subject| subject["name"].as_str().expect("a name").to_owned())
+            .collect();
+        let note =
+            String::from_utf8_lossy(&done.stderr).contains("c.yaml:x is passed over: the service requests no GPU");
+        (names.len(), note)
+    };
+    for more in [
+        "",
+        "    runtime: runc\n",
+        "    environment: {NVIDIA_VISIBLE_DEVICES: none}\n",
+        "    environment: [A=1]\n",
+        "    deploy: {resources: {reservations: {devices: []}}}\n",
+    ] {
+        assert_eq!(request(more), (1, true), "{more}");
+    }
+    for more in [
+        "    gpus: 1\n",
+        "    runtime: nvidia\n",
+        "    runtime: ${RUNTIME}\n",
+        "    environment: {NVIDIA_VISIBLE_DEVICES: all}\n",
+        "    environment: [NVIDIA_VISIBLE_DEVICES]\n",
+        "    devices: [nvidia.com/gpu=all]\n",
+        "    deploy: {resources: {reservations: {devices: [{driver: nvidia, capabilities: [gpu]}]}}}\n",
+        "    extends: {service: gpu}\n",
+        "    extends: {file: absent.yaml, service: base}\n",
+    ] {
+        assert_eq!(request(more), (2, false), "{more}");
+    }
 }

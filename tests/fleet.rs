@@ -1,5 +1,7 @@
 //! `imagelint fleet`: pools out of what exists, compared with it, and selected for, through the built program.
 
+#[path = "fleet/init.rs"]
+mod init;
 #[path = "fleet/mig.rs"]
 mod mig;
 #[path = "support/place.rs"]

@@ -21,6 +21,7 @@ use crate::builds::Recipe;
 use crate::builds::bounded;
 use crate::builds::expression::context;
 use crate::builds::expression::evaluate;
+use crate::builds::expression::is_computed;
 use crate::builds::expression::text;
 use crate::builds::function::Functions;
 
@@ -39,6 +40,8 @@ struct File {
     groups: BTreeMap<String, Vec<Expression>>,
     targets: BTreeMap<String, Attributes>,
     functions: Functions,
+    /// Names and texts of the files.
+    texts: Vec<(String, String)>,
 }
 
 /// The builds of a bake file, those behind that others stand on.
@@ -81,6 +84,7 @@ fn expression(value: &serde_json::Value) -> Expression {
 
 impl File {
     fn read(&mut self, name: &str, text: &str) -> Result<(), BuildsError> {
+        self.texts.push((name.to_owned(), text.to_owned()));
         let is_json = name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("json"));
         if is_json { self.read_json(text) } else { self.read_hcl(text) }
     }
@@ -157,6 +161,7 @@ impl File {
                 attributes.iter().map(one).collect()
             };
             let attributes = called(&attributes, &context);
+            let unsupported = |attributes: &Attributes| self.unsupported(&target, attributes);
             for (name, variables) in matrix(&target, &attributes, &context) {
                 if found.len() >= MOST_BUILDS {
                     return Err(BuildsError::TooBig);
@@ -165,7 +170,9 @@ impl File {
                 for (key, value) in variables {
                     context.declare_var(key, value);
                 }
-                let build = Build { asked, ..build(&name, &called(&attributes, &context), &context) };
+                let own = called(&attributes, &context);
+                let mut build = Build { asked, ..build(&name, &own, &context) };
+                build.notes.extend(unsupported(&unknown(&own, &context)));
                 let further = build.referred().map(|(_, name)| name).filter(|name| self.targets.contains_key(*name));
                 let new = further.filter(|name| seen.insert((*name).to_owned()));
                 open.extend(new.map(|name| (name.to_owned(), false)));
@@ -188,7 +195,9 @@ impl File {
     /// The targets to build, sorted; a group of which that cannot be told is a build of its own that says so.
     fn wanted(&self, context: &Context<'_>, found: &mut Vec<Build>) -> Vec<String> {
         if self.groups.is_empty() {
-            return self.targets.keys().cloned().collect();
+            let concrete = self.targets.keys().filter(|name| !self.is_abstract(name, context));
+            let concrete: Vec<String> = concrete.cloned().collect();
+            return if concrete.is_empty() { self.targets.keys().cloned().collect() } else { concrete };
         }
         let mut wanted = BTreeSet::new();
         for (group, written) in &self.groups {
@@ -213,6 +222,51 @@ impl File {
         wanted.into_iter().collect()
     }
 
+    /// Whether a target only serves others: by convention its name starts with `_`, or others inherit from it and it has
+    /// neither a tag nor an output. `docker buildx bake` builds the target `default` if no group has this name.
+    fn is_abstract(&self, name: &str, context: &Context<'_>) -> bool {
+        let inherits = |attributes: &Attributes| {
+            let parents = attributes.get("inherits").and_then(|parents| list(parents, context));
+            parents.is_some_and(|parents| parents.iter().any(|parent| parent == name))
+        };
+        let has = |key: &str| self.targets.get(name).is_some_and(|own| own.contains_key(key));
+        let result = name == "default" || has("tags") || has("output");
+        name.starts_with('_') || (!result && self.targets.values().any(inherits))
+    }
+
+    /// A note for each function in attributes that neither imagelint computes nor the file defines, with its first place
+    /// in or after the target.
+    fn unsupported(&self, target: &str, attributes: &Attributes) -> Vec<String> {
+        let mut notes = BTreeMap::new();
+        for (key, written) in attributes {
+            let written = hcl::format::to_string(written).unwrap_or_default();
+            for function in functions_in(&written) {
+                if is_computed(function) || self.functions.defines(function) {
+                    continue;
+                }
+                let place = self.place(target, function).map_or_else(String::new, |place| format!(" ({place})"));
+                let note =
+                    format!("`{key}` of target `{target}` is unknown: imagelint does not compute `{function}`{place}");
+                notes.insert((key.clone(), function.to_owned()), note);
+            }
+        }
+        notes.into_values().collect()
+    }
+
+    /// `file:line:column` of a call.
+    fn place(&self, target: &str, function: &str) -> Option<String> {
+        let call = format!("{function}(");
+        let found = |(name, text): &(String, String)| {
+            let start = text.find(&format!("\"{target}\"")).unwrap_or(0);
+            let at = text.get(start..)?.find(&call).map(|at| at + start).or_else(|| text.find(&call))?;
+            let before = text.get(..at)?;
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            Some(format!("{name}:{line}:{column}"))
+        };
+        self.texts.iter().find_map(found)
+    }
+
     fn has_matrix(&self, target: &str) -> bool {
         self.targets.get(target).is_some_and(|attributes| attributes.contains_key("matrix"))
     }
@@ -232,6 +286,21 @@ impl File {
         }
         over(attributes, own.clone());
     }
+}
+
+/// The attributes without a value.
+fn unknown(attributes: &Attributes, context: &Context<'_>) -> Attributes {
+    let without = attributes.iter().filter(|(_, written)| evaluate(written, context).is_none());
+    without.map(|(key, written)| (key.clone(), written.clone())).collect()
+}
+
+/// The names that an expression calls as functions.
+fn functions_in(written: &str) -> impl Iterator<Item = &str> {
+    written.match_indices('(').filter_map(|(at, _)| {
+        let before = written.get(..at)?;
+        let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        before.rsplit(|c| !part(c)).next().filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
+    })
 }
 
 /// Puts attributes over others: arguments and contexts are merged.
@@ -300,6 +369,9 @@ fn build(name: &str, attributes: &Attributes, context: &Context<'_>) -> Build {
     }
     if let Some(inline) = value("dockerfile-inline").as_ref().and_then(text) {
         build.recipe = Recipe::Inline(inline);
+    }
+    for key in ["name", "matrix", "inherits"] {
+        value(key);
     }
     build.target = value("target").as_ref().and_then(text);
     let platforms = value("platforms");

@@ -32,6 +32,8 @@ pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>
         let written = build.unwrap_or(Value::Null);
         let variables = services.variables(&file).unwrap_or(variables);
         let mut build = service_build(&name, &written, platform.as_ref(), variables);
+        let (whole, open) = services.whole(&file, &name, 0);
+        build.asked = open.is_some() || requests_gpu(&whole);
         if let Some(why) = missing {
             if written.get("context").is_none() {
                 build.recipe = Recipe::Unknown(why);
@@ -42,6 +44,27 @@ pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>
         Some(build)
     };
     Ok(names.into_iter().filter_map(build).collect())
+}
+
+/// Whether a service requests a GPU. What follows from variables counts as a request.
+fn requests_gpu(service: &Value) -> bool {
+    let reserved = |kind: &str| {
+        let list = service.pointer(&format!("/deploy/resources/reservations/{kind}"));
+        list.and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+    };
+    let texts = |key: &str| service.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let by_device = texts("devices").any(|device| device.contains("nvidia") || device.contains('$'));
+    let runtime = service.get("runtime").and_then(Value::as_str);
+    let by_runtime = runtime.is_some_and(|runtime| runtime.contains("nvidia") || runtime.contains('$'));
+    // Under a default runtime of the container toolkit, this variable is the request.
+    let none = |value: &str| matches!(value, "" | "none" | "void");
+    let listed = texts("environment")
+        .filter_map(|item| item.strip_prefix("NVIDIA_VISIBLE_DEVICES"))
+        .any(|value| !none(value.strip_prefix('=').unwrap_or("all")));
+    let mapped = service.get("environment").and_then(|all| all.get("NVIDIA_VISIBLE_DEVICES"));
+    let mapped = mapped.is_some_and(|value| !none(&scalar(value).unwrap_or_else(|| "all".to_owned())));
+    let gpus = service.get("gpus").is_some_and(|gpus| !gpus.is_null());
+    gpus || reserved("devices") || reserved("generic_resources") || by_device || by_runtime || listed || mapped
 }
 
 fn service_build(name: &str, written: &Value, platform: Option<&Value>, variables: &BTreeMap<String, String>) -> Build {

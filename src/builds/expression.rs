@@ -124,6 +124,11 @@ pub(super) fn context(variables: &[(String, Option<Expression>)], functions: &Fu
     context
 }
 
+/// Whether a function of this name is among those of bake files that are computed here.
+pub(super) fn is_computed(name: &str) -> bool {
+    FUNCTIONS.iter().chain(MORE).any(|(known, ..)| *known == name)
+}
+
 /// The value of an expression; `None` where it cannot be had from the file.
 pub(super) fn evaluate(expression: &Expression, context: &Context<'_>) -> Option<Value> {
     let value = expression.evaluate(context).ok()?;

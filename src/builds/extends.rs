@@ -161,7 +161,7 @@ impl<'a> Services<'a> {
     }
 
     /// A service with what it extends; an error names what cannot be followed.
-    fn whole(&mut self, file: &str, name: &str, depth: usize) -> (Value, Option<String>) {
+    pub(super) fn whole(&mut self, file: &str, name: &str, depth: usize) -> (Value, Option<String>) {
         let Some(service) = self.file(file).and_then(|services| services.get(name)).cloned() else {
             let place = if file.is_empty() { "this file".to_owned() } else { format!("`{file}`") };
             return (Value::Null, Some(format!("service `{name}` of {place} was not read")));

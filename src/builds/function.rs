@@ -47,6 +47,11 @@ impl Functions {
         self.known.insert(name, function);
     }
 
+    /// Whether the file defines a function of this name.
+    pub(super) fn defines(&self, name: &str) -> bool {
+        self.known.contains_key(name)
+    }
+
     /// An expression with the values of all calls that can be told in their place.
     pub(super) fn called(&self, expression: &Expression, context: &Context<'_>) -> Expression {
         if self.known.is_empty() { expression.clone() } else { self.walk(expression, context, 0) }

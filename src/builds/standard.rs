@@ -5,6 +5,9 @@ use std::cmp::Ordering;
 use hcl::Map;
 use hcl::Value;
 use hcl::eval::FuncArgs;
+use regex::Captures;
+use regex::Regex;
+use regex::RegexBuilder;
 
 use crate::builds::expression::Function;
 use crate::builds::expression::LONGEST;
@@ -131,6 +134,26 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
         Ok(Value::from(said(&args, 0)?.chars().map(one).collect::<String>()))
     }),
     ("basename", Some(1), |args| Ok(Value::from(said(&args, 0)?.rsplit('/').next().unwrap_or_default()))),
+    ("dirname", Some(1), |args| {
+        let path = said(&args, 0)?;
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+        Ok(Value::from(folder))
+    }),
+    ("reverse", Some(1), |args| Ok(Value::from(said(&args, 0)?.chars().rev().collect::<String>()))),
+    ("regex", Some(2), |args| {
+        let (pattern, text) = (pattern(&args, 0)?, said(&args, 1)?);
+        let found = pattern.captures(&text).ok_or("the pattern does not match")?;
+        Ok(captured(&pattern, &found))
+    }),
+    ("regexall", Some(2), |args| {
+        let (pattern, text) = (pattern(&args, 0)?, said(&args, 1)?);
+        Ok(Value::Array(pattern.captures_iter(&text).take(MOST).map(|found| captured(&pattern, &found)).collect()))
+    }),
+    ("regex_replace", Some(3), |args| {
+        let (text, pattern, by) = (said(&args, 0)?, pattern(&args, 1)?, said(&args, 2)?);
+        let replaced = pattern.replace_all(&text, by.as_str());
+        if replaced.len() > LONGEST { Err("the result is too long".to_owned()) } else { Ok(Value::from(&*replaced)) }
+    }),
     ("lessthan", Some(2), |args| compared(&args, |order| order == Ordering::Less)),
     ("lessthanorequalto", Some(2), |args| compared(&args, |order| order != Ordering::Greater)),
     ("greaterthan", Some(2), |args| compared(&args, |order| order == Ordering::Greater)),
@@ -141,6 +164,24 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
         i64::from_str_radix(&said(&args, 0)?, base).map(Value::from).map_err(|error| error.to_string())
     }),
 ];
+
+/// A regular expression in the syntax of Go, which is that of RE2.
+fn pattern(args: &FuncArgs, at: usize) -> Result<Regex, String> {
+    let pattern = RegexBuilder::new(&said(args, at)?).size_limit(1 << 20).build();
+    pattern.map_err(|error| error.to_string())
+}
+
+/// One match: its text without groups, an object with named groups, a list with others.
+fn captured(pattern: &Regex, found: &Captures<'_>) -> Value {
+    let text = |at: usize| found.get(at).map_or(Value::Null, |part| Value::from(part.as_str()));
+    let named: Vec<(String, Value)> =
+        pattern.capture_names().enumerate().filter_map(|(at, name)| Some((name?.to_owned(), text(at)))).collect();
+    match found.len() {
+        1 => text(0),
+        _ if !named.is_empty() => Value::Object(named.into_iter().collect()),
+        groups => Value::Array((1..groups).map(text).collect()),
+    }
+}
 
 fn list(args: &FuncArgs, at: usize) -> Result<&[Value], String> {
     let list = args.get(at).and_then(Value::as_array).filter(|list| list.len() <= MOST);

@@ -105,6 +105,9 @@ impl Inputs {
         let first = self.referred.len();
         for one in described {
             let title = format!("{name}:{}", one.name);
+            if written.kind == Kind::Compose && !one.asked {
+                self.passed.push((title.clone(), "the service requests no GPU"));
+            }
             if let Some(names) = circle(one, described) {
                 self.errors.extend(one.asked.then(|| round(&title, name, text, &names)));
                 self.referred.push(None);

@@ -20,6 +20,7 @@ mod fleet_affinity;
 mod fleet_command;
 mod fleet_drift;
 mod fleet_import;
+mod fleet_init;
 mod fleet_show;
 mod gather;
 mod git;

@@ -331,9 +331,27 @@ fn without_a_program_the_revision_of_the_action_is_built_and_kept() {
     file("rules/a.md", "changed");
     assert_ne!(built(&job).0, key, "another one");
 
+    // A check with findings ends the job; the build is in the cache by then.
+    job.program(
+        "cargo",
+        "#!/bin/bash\nmkdir -p \"$RUNNER_TEMP/imagelint-program/bin\"\nprogram=$RUNNER_TEMP/imagelint-program/bin/imagelint\n\
+         printf '#!/bin/bash\\nexit 1\\n' >\"$program\"\nchmod +x \"$program\"\n",
+    );
+    let job = job.with("runner.temp", "/elsewhere");
+    let done = job.run_from(action.path());
+    assert!(done.failed, "{}", done.text);
+    assert_eq!(done.ran, ["source", "kept", "build", "", "check", "end"]);
+    let [(restore, from), (save, to)] = done.used.as_slice() else { panic!("{:?}", done.used) };
+    assert!(
+        restore.starts_with("actions/cache/restore@") && save.starts_with("actions/cache/save@"),
+        "{restore} {save}"
+    );
+    assert_eq!(from, to, "the same place under the same key");
+
     let job = job.with("steps.kept.outputs.cache-hit", "true");
     fs::write(job.temporary.path().join("build.log"), "").expect("no calls");
     assert_eq!(built(&job).1, "");
+    assert_eq!(job.run_from(action.path()).used.len(), 1, "nothing new to save");
 }
 
 #[test]

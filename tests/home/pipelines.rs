@@ -127,7 +127,7 @@ fn hooks_run_commands_that_there_are() {
     for id in ["imagelint", "imagelint-all"] {
         let hook = hook(id);
         let entry: Vec<&str> = hook["entry"].as_str().expect("an entry").split(' ').collect();
-        assert_eq!(entry[0], "imagelint");
+        assert_eq!((entry[0], &hook["language"]), (".pre-commit-run", &Value::from("script")));
         let place = Place::new();
         place.file("requirements.txt", "torch==2.4.0\n");
         let files: &[&str] =
@@ -154,6 +154,75 @@ fn bash(line: &str, folder: &Path) -> Output {
     command.env_remove("IMAGELINT_FLEET").env_remove("IMAGELINT_CONFIG").output().expect("bash")
 }
 
+/// The Rust version of Cargo.toml.
+fn rust_version() -> String {
+    let manifest = own("Cargo.toml");
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")).expect("a version");
+    version.trim_end_matches('"').to_owned()
+}
+
+/// A stand-in for rustup or cargo: it logs its arguments and the place of its intermediate files, and builds a program
+/// that prints its arguments.
+const BUILDER: &str = r#"#!/bin/bash
+echo "$(basename "$0") $*" >>"$HOME/build.log"
+while (($# > 1)); do [[ $1 == --root ]] && root=$2; shift; done
+[[ -n ${root:-} ]] || exit 0
+echo "$CARGO_TARGET_DIR" >"$HOME/intermediate"
+mkdir -p "$root/bin"
+printf '#!/bin/bash\necho "ran: $*"\nexit 1\n' >"$root/bin/imagelint"
+chmod +x "$root/bin/imagelint"
+"#;
+
+#[test]
+fn hooks_are_built_once_with_the_toolchain_and_the_lock_file_of_the_repository() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = tempfile::tempdir().expect("a folder");
+    let (home, hooks) = (place.path(), place.path().join("hooks"));
+    fs::create_dir_all(home.join("bin")).expect("a folder");
+    fs::create_dir_all(&hooks).expect("a folder");
+    for name in [".pre-commit-run", "Cargo.toml"] {
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), hooks.join(name)).expect(name);
+    }
+    let program = |name: &str, text: &str| {
+        let path = home.join("bin").join(name);
+        fs::write(&path, text).expect(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect(name);
+    };
+    let run = || {
+        let mut command = Command::new(hooks.join(".pre-commit-run"));
+        let path = format!("{}:/usr/bin:/bin", home.join("bin").display());
+        command.args(["check", "a b"]).env_clear().env("HOME", home).env("PATH", path).output().expect("the entry")
+    };
+    let log = || fs::read_to_string(home.join("build.log")).unwrap_or_default();
+    let root = hooks.join("target/pre-commit");
+
+    // Neither rustup nor cargo: a clear message, and no pass.
+    let done = run();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(code(&done), 2, "{said}");
+    assert!(said.contains(&format!("needs Rust {}", rust_version())), "{said}");
+
+    // A cargo alone honors the lock file.
+    program("cargo", BUILDER);
+    let done = run();
+    assert_eq!((code(&done), out(&done)), (1, "ran: check a b\n".to_owned()), "{done:?}");
+    let install = format!("install --locked --path {} --root {}\n", hooks.display(), root.display());
+    assert_eq!(log(), format!("cargo {install}"));
+    let intermediate = fs::read_to_string(home.join("intermediate")).expect("a path");
+    assert!(!Path::new(intermediate.trim()).exists(), "intermediate files stay behind in {intermediate}");
+    run();
+    assert_eq!(log(), format!("cargo {install}"), "it is built once");
+
+    // With rustup, the toolchain is the one of Cargo.toml.
+    fs::remove_dir_all(&root).expect("the build");
+    fs::remove_file(home.join("build.log")).expect("the log");
+    program("rustup", BUILDER);
+    assert_eq!(code(&run()), 1);
+    let rust = rust_version();
+    let toolchain = format!("rustup toolchain install {rust} --profile minimal --no-self-update\n");
+    assert_eq!(log(), format!("{toolchain}cargo +{rust} {install}"));
+}
+
 #[test]
 fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
@@ -174,6 +243,9 @@ fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     assert!(read(&artifacts["reports"]["junit"]).contains("<testsuites"));
     assert!(read(&artifacts["paths"][0]).contains("| `Dockerfile` |"));
     assert_eq!(artifacts["when"], "always", "a job that fails leaves its reports too");
+    assert_eq!(job["cache"]["when"], "always", "a job that fails keeps its build");
+    let image = job["image"].as_str().expect("an image");
+    assert!(image.starts_with(&format!("rust:{}-", rust_version())), "{image}");
     assert!(lines[0].contains("cargo install --locked") && lines[0].contains("--rev"), "{}", lines[0]);
 }
 

@@ -32,6 +32,10 @@ pub(crate) enum FleetDo {
     ///
     /// Example: kubectl get nodes -o json | imagelint fleet import - > fleet.toml
     Import(FleetImportArgs),
+    /// Create a first fleet file from this machine, a cluster or examples.
+    ///
+    /// Example: imagelint fleet init
+    Init(FleetInitArgs),
     /// Show the pools and what imagelint derives for them.
     ///
     /// Example: imagelint fleet show
@@ -93,6 +97,20 @@ pub(crate) struct FleetImportArgs {
     /// Write machine names as comments
     #[arg(long)]
     pub(crate) with_names: bool,
+}
+
+/// What `fleet init` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FleetInitArgs {
+    /// Write the fleet file to this path.
+    #[arg(value_name = "FILE", default_value = "fleet.toml")]
+    pub(crate) path: PathBuf,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Read the nodes of the current kubectl context.
+    #[arg(long)]
+    pub(crate) from_cluster: bool,
 }
 
 /// What `fleet affinity` takes.

@@ -57,6 +57,7 @@ pub(crate) use crate::cli::args::fleet::FleetCheckArgs;
 pub(crate) use crate::cli::args::fleet::FleetDo;
 pub(crate) use crate::cli::args::fleet::FleetFileArgs;
 pub(crate) use crate::cli::args::fleet::FleetImportArgs;
+pub(crate) use crate::cli::args::fleet::FleetInitArgs;
 pub(crate) use crate::cli::args::fleet::FleetShowArgs;
 pub(crate) use crate::cli::args::formats::Color;
 pub(crate) use crate::cli::args::formats::FailOn;
