@@ -152,7 +152,7 @@ pub(super) struct Header {
     pub(super) status: Status,
     pub(super) fix: FixKind,
     pub(super) since: String,
-    pub(super) aliases: Vec<Spanned<String>>,
+    pub(super) aliases: Vec<String>,
     pub(super) blame: String,
     pub(super) message: Template,
     pub(super) help: Template,
@@ -251,7 +251,8 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
     if let Some(alias) = written.aliases.iter().find(|alias| !is_name(alias.get_ref())) {
         return Err(Fault::new(place(alias), "a rule is named in lower-case words joined by hyphens"));
     }
-    let (since, aliases, blame) = (since.clone(), written.aliases.clone(), blame.clone());
+    let aliases = written.aliases.iter().map(|alias| alias.get_ref().clone()).collect();
+    let (since, blame) = (since.clone(), blame.clone());
     Ok(Header { kind, severity, persona, status, fix, since, aliases, blame, message, help, help_for })
 }
 

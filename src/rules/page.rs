@@ -233,7 +233,7 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
     check_examples(name, header.severity, &examples, heading)?;
     Ok(Page {
         name: name.clone(),
-        aliases: header.aliases.into_iter().map(toml::Spanned::into_inner).collect(),
+        aliases: header.aliases,
         kind: header.kind,
         severity: header.severity,
         persona: header.persona,

@@ -148,6 +148,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("step.opened_later", Type::Text, RESULTS, "the libraries that the program opens later are present", REPLAY),
     entry("verdict.outcome", Type::Text, "outcome name", "how the start fails; absent if it does not", REPLAY),
     entry("verdict.fate", Type::Text, FATES, "the verdict for the pool", REPLAY),
+    entry("verdict.title", Type::Text, "a sentence", "what is wrong, with the values of the image and of the pool", REPLAY),
     entry("verdict.message", Type::Text, "a sentence", "the message that a user sees", REPLAY),
     entry("verdict.check_alone", Type::Bool, "", "only `NVIDIA_REQUIRE_*` stops the image; all other inspected steps pass", REPLAY),
     entry("verdict.fails_later", Type::Text, "a sentence", "what starts and fails later, because the image lacks a library that it opens; absent if none is known", REPLAY),
