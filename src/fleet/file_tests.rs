@@ -156,7 +156,10 @@ fn bad_files_say_what_and_where() {
             "[[pool]]\nname = \"a\"\ndriver = \">=536,<535\"",
             "3:10 `>=536,<535` contains no driver | a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")",
         ),
-        ("[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"", "3:11 `v1.2` is no version | numbers with dots, such as 1.17.8"),
+        (
+            "[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"",
+            "3:11 `v1.2` is not a version; did you mean `1.2`? | numbers with dots, such as 1.17.8",
+        ),
         (
             "[[pool]]\nname = \"a\"\ncompute_capability = 8.0",
             "3:22 `compute_capability` is a float, expected a string | put it in quotes: \"8.0\"",
@@ -174,7 +177,7 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[pool]]\nname = \"a\"\nlunch = 1\ntoolkit = \"x\"",
-            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is no version | numbers with dots, such as 1.17.8",
+            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is not a version | numbers with dots, such as 1.17.8",
         ),
     ] {
         assert_eq!(told(text), expected, "{text}");

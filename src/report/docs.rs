@@ -2,8 +2,10 @@
 
 use crate::rules::RuleBook;
 
-/// Where the documentation is published; every address of a page begins with it.
-pub const DOCS_URL: &str = "https://imagelint.github.io/imagelint";
+/// Address of the published documentation; every link to a page begins with it.
+///
+/// The documentation is not published yet: `.example` is reserved, so the address belongs to nobody.
+pub const DOCS_URL: &str = "https://imagelint.example";
 
 /// The address of a rule's page; none of a rule that is not built in.
 pub fn page(rule: &str) -> Option<String> {

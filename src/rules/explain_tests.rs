@@ -14,12 +14,15 @@ fn codes_names_and_lines_lead_to_their_pages() {
         ("CUDA_ERROR_STUB_LIBRARY", "stub-library"),
         ("cuda_error_unsupported_ptx_version", "unsupported-ptx"),
         ("no-gpu", "no-gpu"),
-        ("Wheel-Of-Another-Cuda", "wheel-of-another-cuda"),
+        ("Wheel-Of-Another-Cuda", "torch-cuda-mismatch"),
         (
             "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
-            "refused",
+            "container-refused",
         ),
-        ("docker: Error response from daemon: ... nvidia-container-cli: device error: 8: unknown device", "refused"),
+        (
+            "docker: Error response from daemon: ... nvidia-container-cli: device error: 8: unknown device",
+            "container-refused",
+        ),
         ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
         (
             "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Error 803: system has \
@@ -39,7 +42,7 @@ fn codes_names_and_lines_lead_to_their_pages() {
              shared object file: No such file or directory",
             "library-missing",
         ),
-        ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "refused"),
+        ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "container-refused"),
         (
             "ERROR: This container was built for NVIDIA Driver Release 450.51 or later, but version 440.33.01 was \
              detected and compatibility mode is UNAVAILABLE. [[CUDA Driver UNAVAILABLE (cuInit(0) returned 804)]]",
@@ -161,15 +164,15 @@ fn first_page(text: &str) -> Option<String> {
 #[test]
 fn lines_of_real_logs_lead_to_their_pages() {
     for (text, expected) in [
-        ("nvidia-container-cli: requirement error: unsatisfied condition: brand = tesla", "refused"),
-        ("nvidia-container-cli: requirement error: unsatisfied condition: driver < 385", "refused"),
-        ("requirement error: unsatisfied condition: cuda>=11.2", "refused"),
+        ("nvidia-container-cli: requirement error: unsatisfied condition: brand = tesla", "container-refused"),
+        ("nvidia-container-cli: requirement error: unsatisfied condition: driver < 385", "container-refused"),
+        ("requirement error: unsatisfied condition: cuda>=11.2", "container-refused"),
         (
             "requirement error: unsatisfied condition: cuda>=11.1, please update your driver to a newer version",
-            "refused",
+            "container-refused",
         ),
-        ("requirements not met: unsatisfied condition: cuda>=12.2 (cuda=11.4)", "refused"),
-        ("unsatisfied condition: cuda>=12.4", "refused"),
+        ("requirements not met: unsatisfied condition: cuda>=12.2 (cuda=11.4)", "container-refused"),
+        ("unsatisfied condition: cuda>=12.4", "container-refused"),
         ("Error 804: forward compatibility was attempted on non supported HW", "compat-not-supported"),
         ("CUDA Error: forward compatibility was attempted on non supported HW", "compat-not-supported"),
         (
@@ -220,7 +223,7 @@ fn lines_of_real_logs_lead_to_their_pages() {
         ("(804) forward compatibility was attempted on non supported HW", "compat-not-supported"),
         (
             "nvidia-container-cli: mount error: file creation failed: /x/libnvidia-ml.so.1: file exists: unknown",
-            "refused",
+            "container-refused",
         ),
     ] {
         assert_eq!(first_page(text).as_deref(), Some(expected), "{text}");
@@ -234,7 +237,7 @@ fn parts_prefixes_words_and_links_lead_to_pages() {
         ("\"no kernel image is available\"", "no-kernel-image"),
         ("forward compatibility was attempted", "compat-not-supported"),
         ("found no nvidia driver", "no-gpu"),
-        ("unsatisfied condition", "refused"),
+        ("unsatisfied condition", "container-refused"),
         ("cannot open shared object file", "library-missing"),
         ("no-ker", "no-kernel-image"),
         ("insufficient", "insufficient-driver"),
