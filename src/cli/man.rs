@@ -44,7 +44,7 @@ pub(crate) fn run(options: &ManArgs) -> Result<Exit, Failure> {
     let written = fs::create_dir_all(folder).and_then(|()| pages(command, &source, folder));
     written.map_err(|error| cannot(folder, &error))?;
     let name = folder.display().to_string();
-    writeln!(streams::out(), "manual pages are in {}; man -l {0}/imagelint.1 shows the first", clean(&name))?;
+    writeln!(streams::out(), "manual pages are in {}; to open the first, run: man -l {0}/imagelint.1", clean(&name))?;
     Ok(Exit::Clean)
 }
 
@@ -61,6 +61,6 @@ fn pages(command: Command, source: &str, folder: &Path) -> io::Result<()> {
 }
 
 fn cannot(folder: &Path, error: &io::Error) -> Failure {
-    let text = format!("error: cannot write manual pages into {}: {error}", folder.display());
+    let text = format!("error: cannot write manual pages to {}: {error}", folder.display());
     Failure::Said(clean(&text).into_owned())
 }

@@ -134,7 +134,13 @@ impl Source {
         let path = Path::new(text);
         let kind = if path.is_dir() { "folder" } else { "file" };
         let here = matches!(self, Self::Registry(_)) && path.exists();
-        here.then(|| format!("the {kind} of this name here holds no image; ./{} names it", one_line(text, 300)))
+        here.then(|| {
+            format!(
+                "the {kind} of this name in the current directory contains no image; pass ./{} to \
+                              select it",
+                one_line(text, 300)
+            )
+        })
     }
 
     fn engine(kind: Kind, image: &str) -> Self {
