@@ -20,16 +20,16 @@ use crate::report::escape::clean;
 const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
 .TP
 \fB0\fR
-Nothing at the level that is asked for.
+No finding at or above the level of \-\-fail\-on.
 .TP
 \fB1\fR
-Something was found: findings, a difference, a test that fails.
+Findings, differences, or a failed test.
 .TP
 \fB2\fR
-Wrong usage, settings or fleet, or an input that cannot be read.
+Invalid usage, settings or fleet file, or an input that cannot be read.
 .TP
 \fB3\fR
-Nothing to check, or nothing that is called so.
+Nothing to check, or no such name.
 .TP
 \fB130\fR
 Stopped by Ctrl\-C.

@@ -90,8 +90,8 @@ fn asks(comment: &str, start: usize) -> Option<Order> {
     let Some(text) = body.strip_prefix("imagelint:") else { return mistyped(body) };
     let (order, file) = order(text, start + comment.len() - text.len());
     Some(match order {
-        Order::Pools(_) => Order::Broken("`pools=` stands among the instructions of a Dockerfile".to_owned()),
-        Order::Ignore { .. } if file => Order::Broken("`ignore-file` stands before the first FROM".to_owned()),
+        Order::Pools(_) => Order::Broken("`pools=` is allowed only in a Dockerfile".to_owned()),
+        Order::Ignore { .. } if file => Order::Broken("`ignore-file` must come before the first FROM".to_owned()),
         other => other,
     })
 }

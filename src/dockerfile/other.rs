@@ -18,9 +18,9 @@ pub fn no_text(text: &str) -> Option<&'static str> {
         0 => None,
         // Every other byte of plain letters, beside a mark that is no UTF-8.
         _ if text.chars().count() <= zeros * 5 / 2 && text.bytes().any(|byte| byte == b'\n') => {
-            Some("it is UTF-16, which no builder reads; save it as UTF-8")
+            Some("it is UTF-16, which no builder supports; save it as UTF-8")
         }
-        _ => Some("it is binary, and no text"),
+        _ => Some("it is a binary file, not a text file"),
     }
 }
 

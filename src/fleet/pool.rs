@@ -125,7 +125,7 @@ pub struct GpuSpec {
 pub(crate) fn division(mig: Option<&str>) -> String {
     match mig {
         None => "whole".to_owned(),
-        Some("") => "divided by MIG".to_owned(),
+        Some("") => "partitioned with MIG".to_owned(),
         Some(profile) => format!("MIG {}", profile.strip_prefix("MIG ").unwrap_or(profile)),
     }
 }

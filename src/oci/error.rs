@@ -333,7 +333,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn retried(tries: u32) -> String {
-    if tries > 1 { format!(" after {tries} tries") } else { String::new() }
+    if tries > 1 { format!(" after {tries} attempts") } else { String::new() }
 }
 
 /// What to do about a status.

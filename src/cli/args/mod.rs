@@ -174,7 +174,7 @@ fn suggest(error: &mut clap::Error, word: &str) {
         return;
     }
     error.remove(ContextKind::SuggestedSubcommand);
-    let tip = format!("no command and no file is called `{word}`; `imagelint --help` tells the commands");
+    let tip = format!("`{word}` is neither a command nor a file; run `imagelint --help` for the commands");
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
