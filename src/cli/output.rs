@@ -109,7 +109,7 @@ pub(crate) fn tell_unread(errors: &[InputError], options: &JudgingArgs) -> io::R
         names.push("...".into());
     }
     let number = count(errors.len(), "input");
-    writeln!(streams::err(), "{number} could not be read and do not affect the exit code: {}", names.join(", "))
+    writeln!(streams::err(), "{number} could not be read (ignored by the exit code): {}", names.join(", "))
 }
 
 /// Everything that judging needs, and the hosts for each day that tables are asked for.

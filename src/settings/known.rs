@@ -48,7 +48,7 @@ fn named(reader: &mut Reader, rule: &Set<String>, known: Known<'_>) {
     }
     let near = nearest(&rule.value, known.rules.iter().copied());
     let help = near.map(|near| format!("did you mean `{near}`?"));
-    reader.report(rule.place.span, format!("the rule `{}` does not exist", rule.value), help);
+    reader.report(rule.place.span, format!("there is no rule `{}`", rule.value), help);
 }
 
 fn pools(reader: &mut Reader, patterns: &[PoolPattern], known: Known<'_>) {
