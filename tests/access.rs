@@ -232,7 +232,7 @@ fn every_command_that_asks_registries_takes_the_same_words() {
         assert!(pulls || said.contains(refused) || said.contains("credentials"), "{arguments:?}: {said}");
         let with = run(arguments);
         let said = format!("{}{}", err(&with), place::out(&with));
-        assert!(!said.contains("was not read") && !said.contains("credentials"), "{arguments:?}: {said}");
+        assert!(!said.contains("cannot read") && !said.contains("credentials"), "{arguments:?}: {said}");
         assert_ne!(code(&with), 2, "{arguments:?}: {said}");
     }
     // One password is for one registry, and standard input for one thing.
