@@ -195,8 +195,7 @@ impl File {
             for targets in written {
                 let Some(names) = list(&self.functions.called(targets, context), context) else {
                     let why = format!(
-                        "the targets of group `{group}` are unknown, because their expression could \
-                                       not be evaluated"
+                        "the targets of group `{group}` are unknown, because their expression could not be evaluated"
                     );
                     found.push(Build { recipe: Recipe::Unknown(why), ..Build::new(group) });
                     continue;
@@ -322,8 +321,7 @@ fn build(name: &str, attributes: &Attributes, context: &Context<'_>) -> Build {
             Some(written) => match evaluate(written, context).as_ref().and_then(Value::as_object) {
                 Some(entries) => into.extend(entries.iter().map(|(key, value)| (key.clone(), text(value)))),
                 None => notes.push(format!(
-                    "`{key}` of target `{name}` is unknown, because its expression could not \
-                                            be evaluated"
+                    "`{key}` of target `{name}` is unknown, because its expression could not be evaluated"
                 )),
             },
             None => {}

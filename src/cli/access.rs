@@ -93,15 +93,16 @@ fn only(named: &Registries) -> Result<String, String> {
     let mut all = named.iter();
     match (all.next(), all.next()) {
         (Some(registry), None) => Ok(registry.clone()),
-        (None, _) => Err("--username requires --registry HOST, because the command line names no image; images from \
-                          a file do not select a registry for the password"
-            .to_owned()),
+        (None, _) => {
+            Err("--username requires --registry HOST, because the command line names no image; images from a file do \
+                 not select a registry for the password"
+                .to_owned())
+        }
         _ => {
             let found: Vec<&str> = named.iter().map(String::as_str).collect();
             let found = found.join(", ");
             Err(format!(
-                "--username applies to one registry, but the images come from {found}; select one with \
-                         --registry HOST"
+                "--username applies to one registry, but the images come from {found}; select one with --registry HOST"
             ))
         }
     }

@@ -114,8 +114,7 @@ fn unknown(out: &mut impl io::Write, text: &str, near: &[String]) -> io::Result<
     let what = if short.is_empty() { "an empty text".to_owned() } else { format!("`{}`", clean(&short)) };
     writeln!(
         out,
-        "no rule, error or log message matches {what}; try an error number such as 209, or the full log \
-                   line"
+        "no rule, error or log message matches {what}; try an error number such as 209, or the full log line"
     )?;
     if near.is_empty() {
         return writeln!(out, "all rules: imagelint rules list");

@@ -71,8 +71,8 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
 /// That a fleet file cannot be read, and how to get one.
 pub(super) fn cannot(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!(
-        "error: cannot read the fleet file {}: {error}\nhelp: pass an existing file, or generate one: imagelint \
-         fleet import --help",
+        "error: cannot read the fleet file {}: {error}\nhelp: pass an existing file, or generate one: imagelint fleet \
+         import --help",
         path.display()
     )
 }

@@ -176,8 +176,7 @@ fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
     if fleet.pools.is_empty() {
         let name = &fleet.name;
         let message = format!(
-            "error: {name} has no Kubernetes pool: set `launch = \"kubernetes\"` for the pools of your cluster, \
-             {help}"
+            "error: {name} has no Kubernetes pool: set `launch = \"kubernetes\"` for the pools of your cluster, {help}"
         );
         return Err(Failure::Said(message));
     }

@@ -84,8 +84,7 @@ fn instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Failure> {
         let near: Vec<String> = nearest_few(name, known, 3).iter().map(|near| format!("`{near}`")).collect();
         let near = if near.is_empty() { String::new() } else { format!("; the nearest names are {}", near.join(", ")) };
         Failure::Said(format!(
-            "error: machine type `{name}` has no NVIDIA GPU, or is not in the compatibility \
-                               database{near}"
+            "error: machine type `{name}` has no NVIDIA GPU, or is not in the compatibility database{near}"
         ))
     })
 }

@@ -307,8 +307,8 @@ impl Inputs {
             Err(_) if is_fleet(name, text.text()) => self.error(
                 name,
                 format!(
-                    "it is a fleet file (`[[pool]]`), not an image description: use `imagelint fleet check {name}` \
-                     to check it, or `--fleet {name}` to check images against it"
+                    "it is a fleet file (`[[pool]]`), not an image description: use `imagelint fleet check {name}` to \
+                     check it, or `--fleet {name}` to check images against it"
                 ),
             ),
             Err(errors) => self.mistakes(name, &errors, text, sources),

@@ -117,14 +117,14 @@ fn overview(out: &mut impl io::Write, knowledge: Knowledge, format: Format) -> i
     writeln!(out, "compatibility database of {}\n", knowledge.newest_date())?;
     writeln!(
         out,
-        "{:<20} {:>5}  {:>8} {:>10} {:>8} {:>6}  newest source",
-        "table", "rows", "measured", "documented", "inferred", "memory"
+        "{:<20} {:>7}  {:>8} {:>10} {:>8} {:>6}  newest source",
+        "table", "entries", "measured", "documented", "inferred", "memory"
     )?;
     for table in &tables {
         let [measured, documented, inferred, memory] = table.by_how;
         writeln!(
             out,
-            "{:<20} {:>5}  {measured:>8} {documented:>10} {inferred:>8} {memory:>6}  {}",
+            "{:<20} {:>7}  {measured:>8} {documented:>10} {inferred:>8} {memory:>6}  {}",
             table.name, table.rows, table.newest
         )?;
     }
@@ -143,8 +143,7 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
         if answer.near.is_empty() {
             writeln!(
                 out,
-                "`imagelint knowledge` lists the tables, `imagelint knowledge table NAME` the entries of \
-                           one"
+                "`imagelint knowledge` lists the tables, `imagelint knowledge table NAME` the entries of one"
             )?;
         }
     }

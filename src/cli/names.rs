@@ -95,9 +95,7 @@ pub(crate) fn text(path: &Path, password: bool, longest: u64) -> Result<String, 
     let opened: io::Result<Box<dyn Read>> = match path.to_str() {
         Some("-") if password => {
             return Err(said(
-                "the password and a list cannot both be read from standard input; pass the list as a \
-                             file"
-                    .to_owned(),
+                "the password and a list cannot both be read from standard input; pass the list as a file".to_owned(),
             ));
         }
         Some("-") => Ok(Box::new(io::stdin())),

@@ -51,11 +51,9 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
         RecommendFormat::Json => json(&told, &mut out)?,
         RecommendFormat::Dockerfile => match told.combinations.first() {
             Some(best) => write!(out, "{}", best.dockerfile)?,
-            None => writeln!(
-                streams::err(),
-                "no combination starts on every pool; use --format human for the \
-                                              details"
-            )?,
+            None => {
+                writeln!(streams::err(), "no combination starts on every pool; use --format human for the details")?
+            }
         },
     }
     out.flush()?;

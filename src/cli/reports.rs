@@ -59,8 +59,7 @@ impl Inputs {
             // A closed pipe is nobody's fault.
             let _ = writeln!(
                 streams::err(),
-                "warning: {}: `facts` of {}{more} were edited and are ignored; they are computed again from \
-                 `observed`",
+                "warning: {}: `facts` of {}{more} were edited and are ignored; they are computed again from `observed`",
                 clean(name),
                 clean(first)
             );

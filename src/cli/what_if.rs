@@ -223,10 +223,10 @@ fn summary(changed: &[Image], all: usize) -> Vec<String> {
     let sentence = |verb: &str, change: Change| {
         Some(with(change)).filter(|told| !told.is_empty()).map(|told| format!("{verb}: {told}"))
     };
-    let mut told = vec![format!("{} of {} change", changed.len(), count(all, "image"))];
+    let mut told = vec![format!("the result changes for {} of {}", changed.len(), count(all, "image"))];
     told.push(sentence("unlocks", Change::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
     told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
-    told.extend(sentence("become unknown", Change::Unsure));
+    told.extend(sentence("now unknown", Change::Unsure));
     told
 }
 

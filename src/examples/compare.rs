@@ -91,8 +91,8 @@ fn tried(page: &Page, example: &Example, book: &RuleBook, knowledge: Knowledge) 
 }
 
 /// The way out where a condition asks for a package of which nobody can say that it is not there.
-const NAMED: &str = "dependencies may be installed as well: use contains(image.packages.named, \"name\") to check named packages \
-     only";
+const NAMED: &str = "dependencies may be installed as well: use contains(image.packages.named, \"name\") to check \
+                     named packages only";
 
 /// Whether a condition asks for packages, be they named or not.
 fn asks_what_may_come_along(page: &Page) -> bool {

@@ -250,8 +250,7 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
                 reader.not_empty(
                     key_span,
                     value,
-                    "an empty list matches nothing; add a pattern, or remove the key \
-                                                   to match everything",
+                    "an empty list matches nothing; add a pattern, or remove the key to match everything",
                 );
                 if key == "images" {
                     pool.images = reader.globs(key, value, image_glob);

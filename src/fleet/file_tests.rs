@@ -125,8 +125,8 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[pool]]\nname = \"a\"\ngpu = { name = \"NVIDIA A100-PCIE-40GB\", mig = \"9z.1\" }",
-            "3:47 `9z.1` is not a MIG profile | use a profile from `nvidia-smi mig -lgip`, such as 1g.5gb, 1g.10gb+me or \
-             1c.3g.20gb",
+            "3:47 `9z.1` is not a MIG profile | use a profile from `nvidia-smi mig -lgip`, such as 1g.5gb, 1g.10gb+me \
+             or 1c.3g.20gb",
         ),
         ("[[pool]]\nname = \"a\"\ngpu = []", "3:1 `gpu` is empty; add a GPU or remove the key"),
         ("[[pool]]\nname = \"a\"\ndriver = []", "3:1 `driver` is empty; add a driver or remove the key"),

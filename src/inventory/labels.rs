@@ -99,10 +99,9 @@ fn driver(labels: &Labels, build: &mut Build) -> Option<DriverVersion> {
     if let (Some(new), Some(old)) = (&new, &old)
         && new != old
     {
-        build.notes.insert(format!(
-            "the old labels specify driver {old}, the new ones {new}: the new ones take \
-                                    precedence"
-        ));
+        build
+            .notes
+            .insert(format!("the old labels specify driver {old}, the new ones {new}: the new ones take precedence"));
     }
     let text = new.or(old)?;
     let version = text.parse::<DriverVersion>().ok().filter(|version| !version.is_branch());

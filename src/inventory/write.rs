@@ -152,8 +152,8 @@ fn driver(text: &mut String, build: &Build, knowledge: Knowledge) {
         (Some(known), Some(own)) if own.release() != known.release() => comment(
             text,
             &format!(
-                "the source specifies CUDA {own}, but driver {driver} supports CUDA {known}: possibly from a cuda-compat \
-                 package"
+                "the source specifies CUDA {own}, but driver {driver} supports CUDA {known}: possibly from a \
+                 cuda-compat package"
             ),
         ),
         (Some(_), _) => {}

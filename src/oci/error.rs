@@ -130,8 +130,8 @@ pub enum Problem {
     },
     /// The registry or its token service refuses.
     #[error(
-        "{by} denied access with status {status}{}; {credentials}; registries often answer this for repositories \
-         that do not exist", quoted(.said)
+        "{by} denied access with status {status}{}; {credentials}; registries often answer this for repositories that \
+         do not exist", quoted(.said)
     )]
     Unauthorized {
         /// Who refused: the registry or the host of its token service.
@@ -205,8 +205,8 @@ pub enum Problem {
     },
     /// A web page instead of the document.
     #[error(
-        "got an HTML page with status {status}{}, which comes from a proxy, a login page or a web server instead of \
-         a registry; check the address", quoted(.title)
+        "got an HTML page with status {status}{}, which comes from a proxy, a login page or a web server instead of a \
+         registry; check the address", quoted(.title)
     )]
     Html {
         /// The HTTP status.
@@ -415,8 +415,8 @@ fn reach(cause: &str) -> &'static str {
         "the registry does not use TLS: if it is a plain HTTP registry, set --plain-http HOST, or `insecure = true` \
          in registries.conf"
     } else if cause.contains("tls handshake eof") {
-        "it closes the connection at the start of TLS: for a plain HTTP registry, set --plain-http HOST, or \
-         `insecure = true` in registries.conf; otherwise check the proxy settings"
+        "it closes the connection at the start of TLS: for a plain HTTP registry, set --plain-http HOST, or `insecure \
+         = true` in registries.conf; otherwise check the proxy settings"
     } else {
         "check the host name, the network and the proxy settings"
     }

@@ -251,8 +251,7 @@ impl Http {
         if Zone::of_text(host).is_some_and(|zone| !allowed.contains(&zone)) {
             return Err(refused(
                 url,
-                "it is an internal address, and references from the registry to internal addresses are not \
-                                     followed",
+                "it is an internal address, and references from the registry to internal addresses are not followed",
             ));
         }
         if let Some(client) = self.guarded.get() {

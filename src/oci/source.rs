@@ -136,8 +136,7 @@ impl Source {
         let here = matches!(self, Self::Registry(_)) && path.exists();
         here.then(|| {
             format!(
-                "the {kind} of this name in the current directory contains no image; pass ./{} to \
-                              select it",
+                "the {kind} of this name in the current directory contains no image; pass ./{} to select it",
                 one_line(text, 300)
             )
         })

@@ -64,8 +64,7 @@ impl RawRow<'_, '_, '_> {
         let checked: Option<Date> = self.field("checked", Kind::OptDay)?;
         let how: Option<How> = self.field("how", Kind::Variant("How", HOW))?;
         if checked.or(head.checked).is_none() {
-            let help = "set the date of the last check in the entry or in the header of the file: checked = \
-                        2026-11-21";
+            let help = "set the date of the last check in the entry or in the header of the file: checked = 2026-11-21";
             self.reader.report(self.span, "the entry has no `checked`", Some(help.to_owned()));
         }
         Some(RowInfo {

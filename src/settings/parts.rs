@@ -149,11 +149,8 @@ fn ignore(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> Option<Ignor
         }
     }
     for key in ["rule", "reason"].into_iter().filter(|key| !has.contains(key)) {
-        let help = (key == "reason").then(|| {
-            "add a reason for the next reader, such as reason = \"fixed in the next \
-                                              base image\""
-                .to_owned()
-        });
+        let help = (key == "reason")
+            .then(|| "add a reason for the next reader, such as reason = \"fixed in the next base image\"".to_owned());
         file.reader.report(whole, format!("an ignore entry without `{key}`"), help);
     }
     let place = file.place(rule.as_ref().map_or(whole, |rule| rule.place.span));

@@ -73,8 +73,7 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Failu
                 Some(Event::Frame(Frame::Long(_))) => session.lose(),
                 Some(Event::Frame(Frame::Broken(why))) => {
                     return Err(Failure::Said(format!(
-                        "error: the client does not use the language server protocol: \
-                                                      {why}"
+                        "error: the client does not use the language server protocol: {why}"
                     )));
                 }
                 Some(Event::Frame(Frame::End)) => return Ok(exit(session.hang_up())),
