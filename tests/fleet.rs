@@ -346,7 +346,7 @@ fn a_fleet_that_is_imported_loads_and_does_not_differ_from_its_nodes() {
     assert!(text.ends_with("fleet.toml: 9 pools\n"), "{text}");
     let output = place.run(&["fleet", "check", "--against", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));
-    assert_eq!(out(&output), "fleet.toml: nothing differs from 10 machines with GPUs\n");
+    assert_eq!(out(&output), "fleet.toml: no differences from 10 machines with GPUs\n");
 }
 
 #[test]

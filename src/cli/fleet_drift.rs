@@ -42,7 +42,7 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
                 writeln!(out, "{}", told(drift))?;
             }
             let how = match found.len() {
-                0 => "nothing differs".to_owned(),
+                0 => "no differences".to_owned(),
                 some => count(some, "difference"),
             };
             let machines = count(seen.machines.len(), "machine");

@@ -218,15 +218,15 @@ mod tests {
     #[test]
     fn what_cannot_be_followed_says_so() {
         for (text, why) in [
-            ("FROM a\n# imagelint: ignore\nRUN x", "in brackets"),
-            ("FROM a\n# imagelint: ignore[]\nRUN x", "in brackets"),
-            ("FROM a\n# imagelint: ignore[a\nRUN x", "in brackets"),
+            ("FROM a\n# imagelint: ignore\nRUN x", "in square brackets"),
+            ("FROM a\n# imagelint: ignore[]\nRUN x", "in square brackets"),
+            ("FROM a\n# imagelint: ignore[a\nRUN x", "in square brackets"),
             ("FROM a\n# imagelint: disable[a]\nRUN x", "expected `ignore[rule]`"),
-            ("FROM a\n# imagelint: pools=\nRUN x", "names no pool"),
+            ("FROM a\n# imagelint: pools=\nRUN x", "is empty"),
             ("FROM a\n# imagelint: ignore[a]\n", "no instruction follows"),
             ("FROM a\nFROM b\n# imagelint: ignore-file[a]\nRUN x", "before the first FROM"),
-            ("# imagelint: ignore[a]\n# syntax=docker/dockerfile:1\nFROM a", "above `# syntax=`"),
-            ("FROM a\n# Imagelint: ignore[a]\nRUN x", "in small letters"),
+            ("# imagelint: ignore[a]\n# syntax=docker/dockerfile:1\nFROM a", "below `# syntax=`"),
+            ("FROM a\n# Imagelint: ignore[a]\nRUN x", "in lowercase"),
             ("FROM a\n# imagelint ignore[a]\nRUN x", "a colon"),
             ("FROM a\n# imagelint : pools=a\nRUN x", "a colon"),
         ] {

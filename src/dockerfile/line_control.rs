@@ -139,10 +139,10 @@ mod tests {
     fn what_cannot_be_followed_says_so() {
         for (text, why) in [
             ("# imagelint: ignore[x]\n", "no line follows it"),
-            ("a # imagelint: ignore\n", "in brackets"),
+            ("a # imagelint: ignore\n", "in square brackets"),
             ("# imagelint: ignore-file[x]\na", "before the first FROM"),
-            ("# imagelint: pools=p\na", "of a Dockerfile"),
-            ("# Imagelint: ignore[x]\na", "small letters"),
+            ("# imagelint: pools=p\na", "only in a Dockerfile"),
+            ("# Imagelint: ignore[x]\na", "lowercase"),
             ("# imagelint: disable[x]\na", "expected `ignore[rule]`"),
         ] {
             let found = said(text);

@@ -145,7 +145,7 @@ fn cost(pool: &Pool, field: PoolField, hosts: &[Host]) -> String {
         PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()),
         _ => Some(host.mode.to_string()),
     }));
-    let how = pool.text_of(field).map_or_else(String::new, |text| format!("`{text}` matches several; "));
+    let how = pool.text_of(field).map_or_else(String::new, |text| format!("`{text}` is not a single value; "));
     if tried.is_empty() {
         return format!("{how}no value is known, so all results that depend on it are unknown; declare a known value");
     }

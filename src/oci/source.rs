@@ -277,7 +277,7 @@ mod tests {
         }
         // Folders and files that are there are no images, and no reference ends as a path does.
         let error = Source::parse("src/").expect_err("a folder").to_string();
-        assert!(error.contains("is a folder here, and no image: neither index.json"), "{error}");
+        assert!(error.contains("is a directory without an image: it contains neither index.json"), "{error}");
         for text in ["src", "src/oci", "src/main.rs", "rules"] {
             let source = parsed(text);
             assert!(matches!(source, Source::Registry(_)), "{text}");
