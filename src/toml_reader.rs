@@ -169,7 +169,7 @@ impl Reader {
     /// Reports a key that is none of `known`.
     pub(crate) fn unknown_key(&mut self, key: &str, span: Span, known: &[&str]) {
         let help = nearest(key, known.iter().copied())
-            .map_or_else(|| format!("known here: {}", known.join(", ")), |word| format!("did you mean `{word}`?"));
+            .map_or_else(|| format!("the keys are {}", known.join(", ")), |word| format!("did you mean `{word}`?"));
         self.report(span, format!("unknown key `{key}`"), Some(help));
     }
 

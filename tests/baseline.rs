@@ -48,7 +48,7 @@ fn as_many_findings_are_written_down_as_are_told_and_known() {
     let told: usize = subjects.map(|subject| subject["findings"].as_array().expect("findings").len()).sum();
     let written = out(&place.run(&["check", ".", "--write-baseline", "known.json"]));
     let many = if told == 1 { "finding" } else { "findings" };
-    assert!(told > 0 && written.contains(&format!("known.json: {told} {many} written down")), "{told}: {written}");
+    assert!(told > 0 && written.contains(&format!("known.json: {told} {many} saved")), "{told}: {written}");
     let known = err(&place.run(CHECK));
     assert!(known.contains(&format!("{told} {many} of the baseline known.json")), "{told}: {known}");
     let entries = fs::read_to_string(place.path("known.json")).expect("a file").matches("\"fingerprint\"").count();
@@ -95,7 +95,7 @@ fn what_is_gone_is_missed_where_it_was_looked_for() {
     place.file("Dockerfile", "FROM busybox\n");
     let done = place.run(CHECK);
     assert_eq!(code(&done), 0);
-    assert!(err(&done).contains("gone: write it anew with --write-baseline known.json"), "{}", err(&done));
+    assert!(err(&done).contains("fixed: update it with --write-baseline known.json"), "{}", err(&done));
     fs::remove_file(place.path("Dockerfile")).expect("the Dockerfile");
     assert!(err(&place.run(CHECK)).contains("gone"), "a file that is no more");
 }

@@ -70,7 +70,7 @@ fn a_variable_beyond_those_that_are_kept_is_not_known() {
         place.file("Dockerfile", &format!("{BASE}RUN {set}CU=cu118; {index}\n"));
         let report = place.json(&["check", "Dockerfile"]);
         let said = report["subjects"][0]["facts"].to_string();
-        (said.contains("11.8"), said.contains("something that is not followed may set it"))
+        (said.contains("11.8"), said.contains("a command that is not inspected may set it"))
     };
     assert_eq!(with(100), (true, false));
     assert_eq!(with(300), (false, true));

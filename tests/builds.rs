@@ -271,7 +271,7 @@ services:
             "changed \"FROM a\" run A=1,B=3,C=4 linux/amd64",
             "circle x/Dockerfile -  ",
             "far more/ctx/Dockerfile t N=no,X=y,Y=true ",
-            "gone (service `one` of `none.yaml` was not read) -  ",
+            "gone (service `one` of `none.yaml` could not be read) -  ",
             "gone-in-part app/Dockerfile -  ",
             "moved ./other/a.Dockerfile run A=1,B=2 linux/amd64",
             "same app/a.Dockerfile run A=1,B=2 linux/amd64",
@@ -350,7 +350,7 @@ fn services_of_files_that_are_included_are_built_in_their_folders() {
             "b more/ctx/Dockerfile -  ",
             "a more/ctx/Dockerfile -  ",
             "c more/deep/./Dockerfile - T=1 ",
-            "none.yaml (service `none.yaml` of `none.yaml` was not read) -  ",
+            "none.yaml (service `none.yaml` of `none.yaml` could not be read) -  ",
         ]
     );
     let only = compose("include: [b.yaml]\n", &environment_file(""), &open).expect("builds");
@@ -496,7 +496,7 @@ fn nothing_outside_of_the_repository_is_read() {
         for arguments in [["check", "--bake", "x.hcl"], ["check", "--compose", "x.yaml"]] {
             let done = place.run(&arguments);
             assert_eq!(code(&done), 2, "{path}");
-            assert!(out(&done).contains("outside of the repository"), "{}", out(&done));
+            assert!(out(&done).contains("outside the repository"), "{}", out(&done));
         }
     }
     for context in ["https://example.com/x.git", "git@example.com:x", "docker-image://x"] {
@@ -583,10 +583,10 @@ fn builds_that_stand_on_one_another_in_a_circle_are_refused_at_their_place() {
     assert_eq!(
         said,
         [
-            "x.hcl:a 3 its contexts go round in a circle: b on c on b",
-            "x.hcl:b 3 its contexts go round in a circle: b on c on b",
-            "x.hcl:c 4 its contexts go round in a circle: c on b on c",
-            "x.hcl:itself 5 its contexts go round in a circle: itself on itself",
+            "x.hcl:a 3 its contexts form a cycle: b -> c -> b",
+            "x.hcl:b 3 its contexts form a cycle: b -> c -> b",
+            "x.hcl:c 4 its contexts form a cycle: c -> b -> c",
+            "x.hcl:itself 5 its contexts form a cycle: itself -> itself",
         ]
     );
     assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1);
@@ -683,7 +683,10 @@ fn groups_name_what_a_loop_or_a_matrix_makes_or_say_what_cannot_be_told() {
     let told = |text: &str| lines(&bake("x.hcl", text).expect("builds"));
     assert_eq!(told(text), ["app-12-4 ./Dockerfile - C=12.4 ", "app-12-8 ./Dockerfile - C=12.8 "]);
     let open = text.replace("CUDAS = [\"12.4\", \"12.8\"]", "variable \"CUDAS\" {}");
-    assert_eq!(told(&open), ["default (the targets of group `default` cannot be told from the file) -  "]);
+    assert_eq!(
+        told(&open),
+        ["default (the targets of group `default` are unknown, because their expression could not be evaluated) -  "]
+    );
     // A name that nothing has stands for nothing.
     assert_eq!(told("group \"g\" { targets = [\"absent\"] }\ntarget \"a\" {}\n"), [""; 0]);
     let place = Place::new();

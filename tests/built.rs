@@ -122,7 +122,7 @@ fn what_is_measured_decides_and_the_line_that_made_it_is_told() {
             < told.iter().position(|one| one == "libtorch_cuda.so")
     );
     assert!(!notes(&report).contains("not built from"), "{}", notes(&report));
-    assert!(notes(&report).contains("measured in oci:images:one"), "{}", notes(&report));
+    assert!(notes(&report).contains("inspected in oci:images:one"), "{}", notes(&report));
     assert_eq!(origins(&report, "env.MODEL"), "file 2, config null");
     assert_eq!(origins(&report, "env.CUDA_VERSION"), "file 1, config null");
     assert_eq!(origins(&report, "image.entrypoint"), "file 6, config null");

@@ -176,7 +176,7 @@ fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_
     let place = place_with("https://slsa.dev/provenance/v1", LIST);
     let report = place.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
-    let told = "a list of packages (SBOM) was looked for beside the image and none was found";
+    let told = "found no list of packages (SBOM) for the image";
     assert!(notes(&report).contains(told), "{}", notes(&report));
     let human = out(&place.run(&["scan", "oci:images:x", "--depth", "sbom"]));
     assert_eq!(human.matches(told).count(), 1, "{human}");
@@ -187,7 +187,7 @@ fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_
         assert_ne!(code(&done), 2, "{}", err(&done));
         let report = place.json(SCAN);
         assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
-        assert!(notes(&report).contains("(SBOM) beside the image was not read"), "{}", notes(&report));
+        assert!(notes(&report).contains("cannot read the list of packages (SBOM) of the image"), "{}", notes(&report));
     }
     // Several environments may have several versions: nobody says which one counts.
     let again = LIST.replace("{\"name\":\"bash\"", "{\"name\":\"torch\",\"versionInfo\":\"2.1.0\"},{\"name\":\"bash\"");

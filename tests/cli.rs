@@ -171,7 +171,7 @@ fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
         for path in ["bare/Dockerfile", "bare"] {
             let done = place.run(&["check", path]);
             assert_eq!(code(&done), 1, "{text:?} {path}: {}{}", out(&done), err(&done));
-            assert!(out(&done).contains("FROM takes one name"), "{text:?} {path}: {}", out(&done));
+            assert!(out(&done).contains("FROM requires one image name"), "{text:?} {path}: {}", out(&done));
         }
     }
     // Other mistakes of a file in which nothing concerns a GPU are no errors, and what the builder takes is none.
@@ -370,7 +370,7 @@ fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
 fn an_unknown_pool_to_explain_gets_a_suggestion() {
     let place = Place::new();
     let done = place.run(&["check", "--why", "Dockerfile"]);
-    assert!(err(&done).contains("name the path Dockerfile in front of it"), "{}", err(&done));
+    assert!(err(&done).contains("put the path Dockerfile before it"), "{}", err(&done));
     let done = place.run(&["check", "--why", "nwe", "Dockerfile"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `new`?"), "{}", err(&done));
@@ -471,7 +471,7 @@ fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
     let place = Place::new();
     place.file("sub/Dockerfile", DOCKERFILE);
     place.file("sub/fleet.toml", place::FLEET);
-    let told = "sub/fleet.toml is not used: the fleet of this run is fleet.toml; check that folder by itself\n";
+    let told = "sub/fleet.toml is not used, because this run uses fleet.toml; check that directory separately\n";
     assert_eq!(err(&place.run(&["check", "."])), told);
     for quiet in [&["check", "sub"][..], &["check", "Dockerfile"], &["check", "--fleet", "fleet.toml", "."]] {
         assert_eq!(err(&place.run(quiet)), "", "{quiet:?}");
@@ -523,7 +523,7 @@ fn a_pool_to_explain_is_one_that_is_judged() {
         |arguments: &[&str]| place.run(&[&["check", "--fleet", "both.toml"], arguments, &["Dockerfile"]].concat());
     let done = asked(&["--pool", "a", "--why", "b"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
-    assert!(err(&done).contains("`b`, which --pool leaves out; the pools that are judged are a"), "{}", err(&done));
+    assert!(err(&done).contains("`b`, but --pool excludes it; the selected pools are a"), "{}", err(&done));
     let done = asked(&["--why", "b"]);
     assert_eq!(code(&done), 0);
     assert!(out(&done).contains("not checked on b"), "{}", out(&done));

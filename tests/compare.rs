@@ -263,12 +263,12 @@ fn revisions_of_a_repository_are_compared() {
 fn what_no_repository_has_is_said() {
     let place = repository();
     for (arguments, said) in [
-        (&["--git", "nowhere..change", "Dockerfile"][..], "`nowhere` is no revision"),
-        (&["--git=--output=x..change", "Dockerfile"], "is no revision"),
+        (&["--git", "nowhere..change", "Dockerfile"][..], "`nowhere` is not a revision"),
+        (&["--git=--output=x..change", "Dockerfile"], "is not a revision"),
         (&["--git", "main..change", "nowhere"], "there is no nowhere"),
-        (&["--git", "main..change", "../x"], "outside of the repository"),
-        (&["nowhere:Dockerfile", "Dockerfile"], "nowhere:Dockerfile: `nowhere` is no revision"),
-        (&["Dockerfile", "HEAD~99:Dockerfile"], "`HEAD~99` is no revision"),
+        (&["--git", "main..change", "../x"], "outside the repository"),
+        (&["nowhere:Dockerfile", "Dockerfile"], "nowhere:Dockerfile: `nowhere` is not a revision"),
+        (&["Dockerfile", "HEAD~99:Dockerfile"], "`HEAD~99` is not a revision"),
         (&["HEAD~99:no-such-file", "Dockerfile"], "not an image reference"),
     ] {
         let done = place.run(&[&["compare"], arguments].concat());
@@ -282,7 +282,7 @@ fn what_no_repository_has_is_said() {
     fs::remove_dir(place.path(".git")).expect("an empty folder");
     place.file("Dockerfile", DOCKERFILE);
     let done = place.run(&["compare", "--git", "main", "Dockerfile"]);
-    assert!(code(&done) == 2 && err(&done).contains("no git repository"), "{}", err(&done));
+    assert!(code(&done) == 2 && err(&done).contains("this directory is not in a git repository"), "{}", err(&done));
 }
 
 /// A file that is new breaks what it fails on; one that is gone breaks nothing.

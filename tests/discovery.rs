@@ -159,7 +159,7 @@ fn lists_of_what_is_passed_over_that_never_end_are_told_and_not_read() {
         symlink("/dev/zero", place.path(&format!("sub/{list}"))).expect("a link");
         let done = place.run(&["check", "."]);
         assert_eq!(code(&done), 2, "{list}");
-        assert!(out(&done).contains("is no list of a usual length"), "{list}: {}", out(&done));
+        assert!(out(&done).contains("is not a regular file or is too large"), "{list}: {}", out(&done));
         assert!(out(&done).contains("1 image on"), "what is beside it is judged: {}", out(&done));
         symlink("/dev/zero", place.path(list)).expect("a link");
         assert_eq!(code(&place.run(&["check", "."])), 2, "{list}");
@@ -311,23 +311,26 @@ fn lists() -> Place {
 fn a_list_of_packages_stands_for_the_dockerfiles_that_read_it() {
     let place = lists();
     for (arguments, expected) in [
-        (&["a/requirements.txt"][..], vec!["a/Dockerfile: stands for a/requirements.txt, which it reads"]),
+        (&["a/requirements.txt"][..], vec!["a/Dockerfile: checked in place of a/requirements.txt, which it reads"]),
         (
             &["a/base.txt"],
             vec![
-                "a/Dockerfile: stands for a/base.txt, which it reads",
-                "b/Dockerfile: stands for a/base.txt, which it reads in the build context .",
+                "a/Dockerfile: checked in place of a/base.txt, which it reads",
+                "b/Dockerfile: checked in place of a/base.txt, which it reads in the build context .",
             ],
         ),
-        (&["a/setup.sh"], vec!["b/Dockerfile: stands for a/setup.sh, which it reads in the build context ."]),
+        (&["a/setup.sh"], vec!["b/Dockerfile: checked in place of a/setup.sh, which it reads in the build context ."]),
         (
             &["a/base.txt", "a/Dockerfile", "b/Dockerfile", "a/requirements.txt"],
             vec![
-                "a/Dockerfile: stands for a/base.txt, which it reads; stands for a/requirements.txt, which it reads",
-                "b/Dockerfile: stands for a/base.txt, which it reads in the build context .",
+                "a/Dockerfile: checked in place of a/base.txt, which it reads; checked in place of a/requirements.txt, which it reads",
+                "b/Dockerfile: checked in place of a/base.txt, which it reads in the build context .",
             ],
         ),
-        (&["c/requirements.txt", "a/unused.txt"], vec!["c/Dockerfile: stands for c/requirements.txt, which it reads"]),
+        (
+            &["c/requirements.txt", "a/unused.txt"],
+            vec!["c/Dockerfile: checked in place of c/requirements.txt, which it reads"],
+        ),
     ] {
         let (found, exit) = stood_for(&place, arguments);
         assert_eq!(found, expected, "{arguments:?}");
@@ -383,8 +386,9 @@ fn a_dockerfile_that_no_pool_is_for_is_told() {
     place.file("fleet.toml", &(pool("a", "train/**") + &pool("b", "serve/**")));
     place.file("other/Dockerfile", GPU);
     place.file("train/Dockerfile", GPU);
-    let told = "other/Dockerfile runs on no pool: no `dockerfiles` pattern of fleet.toml matches other/Dockerfile\n"
-        .to_owned();
+    let told =
+        "other/Dockerfile is assigned to no pool: no `dockerfiles` pattern of fleet.toml matches other/Dockerfile\n"
+            .to_owned();
     let done = place.run(&["check", "other"]);
     assert_eq!((code(&done), err(&done)), (3, told.clone()));
     let done = place.run(&["check", "other", "train"]);
@@ -402,10 +406,10 @@ fn describe_and_needs_take_one_input_that_is_there() {
     place.file("fleet.toml", "[[pool]]\nname = \"a\"\n");
     assert_eq!(code(&place.run(&["describe", "d"])), 0);
     for (input, said) in [
-        ("d/nope", "error: there is no file `d/nope`"),
-        ("./nope:1", "error: there is no file `./nope:1`"),
-        ("nope", "error: there is no file `nope`"),
-        ("e", "error: e holds 2 inputs, name one of them: e/a.Dockerfile, e/b.Dockerfile"),
+        ("d/nope", "error: file `d/nope` not found"),
+        ("./nope:1", "error: file `./nope:1` not found"),
+        ("nope", "error: file `nope` not found"),
+        ("e", "error: e contains 2 inputs; pass one of them: e/a.Dockerfile, e/b.Dockerfile"),
     ] {
         let done = place.run(&["describe", input]);
         assert_eq!((code(&done), out(&done)), (2, String::new()), "{input}");
@@ -449,14 +453,14 @@ fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
     };
     let (torch, notes) = seen(&["svc/docker/Dockerfile"]);
     assert!(
-        torch.contains("2.4.0") && notes.contains("the build context is taken to be svc, where"),
+        torch.contains("2.4.0") && notes.contains("the build context is assumed to be svc, which"),
         "{torch} {notes}"
     );
     // Beside it, above the repository or where somebody says it, nothing is looked for.
     for arguments in [&["web/Dockerfile"][..], &["--context", "svc/docker", "svc/docker/Dockerfile"]] {
         let (torch, notes) = seen(arguments);
         assert!(torch == "null" && notes.contains("is not in the build context"), "{arguments:?}: {torch} {notes}");
-        assert!(!notes.contains("taken to be"), "{notes}");
+        assert!(!notes.contains("assumed to be"), "{notes}");
     }
 }
 
@@ -475,22 +479,22 @@ fn a_program_that_is_named_like_a_dockerfile_is_passed_over() {
     assert_eq!(code(&named), 0, "{}", err(&named));
     assert!(out(&named).is_empty() && err(&named).contains("nothing to check"), "{}{}", out(&named), err(&named));
     // What is no text at all is told of: as passed over in a folder, and as an error where it was named.
-    let told = "Dockerfile.bin is passed over: it is binary, and no text\n";
+    let told = "Dockerfile.bin is skipped: it is a binary file, not a text file\n";
     assert_eq!(err(&place.run(&["check", "."])).matches(told).count(), 1);
     let listed = out(&place.run(&["check", "--show-files", "."]));
     assert!(
-        listed.contains("Dockerfile.bin: passed over: it is binary") && !listed.contains("dockerfile.py"),
+        listed.contains("Dockerfile.bin: skipped: it is a binary file") && !listed.contains("dockerfile.py"),
         "{listed}"
     );
     let named = place.run(&["check", "Dockerfile.bin"]);
     assert_eq!(code(&named), 2);
-    assert!(out(&named).contains("Dockerfile.bin: it is binary, and no text"), "{}", out(&named));
+    assert!(out(&named).contains("Dockerfile.bin: it is a binary file, not a text file"), "{}", out(&named));
     let wide: Vec<u8> = format!("\u{feff}{GPU}RUN true\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     fs::write(place.path("Dockerfile.wide"), wide).expect("a file");
     let named = place.run(&["check", "Dockerfile.wide", "Dockerfile.go"]);
     assert_eq!(code(&named), 2);
-    assert!(out(&named).contains("Dockerfile.wide: it is UTF-16, which no builder reads; save it as UTF-8"));
-    assert!(err(&place.run(&["check", "."])).contains("Dockerfile.wide is passed over: it is UTF-16"));
+    assert!(out(&named).contains("Dockerfile.wide: it is UTF-16, which no builder supports; save it as UTF-8"));
+    assert!(err(&place.run(&["check", "."])).contains("Dockerfile.wide is skipped: it is UTF-16"));
     // Other letters than ours are no such thing.
     fs::write(place.path("Dockerfile.latin"), b"# caf\xe9\nFROM debian:12\n").expect("a file");
     assert_eq!(names(&place.json(&["check", "Dockerfile.latin"])), ["Dockerfile.latin"]);

@@ -338,7 +338,7 @@ fn nothing_outside_of_the_folders_that_were_named_is_written() {
     symlink(place.path("other/Dockerfile"), place.path("own/Dockerfile")).expect("a link");
     let done = place.run(&["check", "--fix", "own/Dockerfile"]);
     assert_eq!(text(&place, "other/Dockerfile"), before, "{}", err(&done));
-    assert!(err(&done).contains("outside of the folders"), "{}", err(&done));
+    assert!(err(&done).contains("outside the directories"), "{}", err(&done));
     assert_eq!(code(&done), 1, "it still fails");
     place.file("own/Dockerfile.mine", before);
     let mode = |mode| fs::set_permissions(place.path("own/Dockerfile.mine"), fs::Permissions::from_mode(mode));

@@ -85,8 +85,8 @@ fn nodes_of_one_build_are_one_pool_and_others_are_told_apart() {
         assert!(pool.get("toolkit").is_none() && pool.get("mode").is_none() && pool.get("runtime").is_none());
     }
     assert_eq!(text.matches("# ? toolkit = ").count(), 9);
-    assert!(text.contains("shared by time slicing, 4 containers on each"), "{text}");
-    assert!(text.contains("Left out: 2 nodes without GPUs."), "{text}");
+    assert!(text.contains("shared with time slicing, 4 containers per GPU"), "{text}");
+    assert!(text.contains("Skipped: 2 nodes without GPUs."), "{text}");
     assert!(!text.contains("train-1") && !text.contains("hostname"), "names of nodes are nobody's business: {text}");
 }
 
@@ -118,7 +118,7 @@ fn a_device_on_the_bus_is_a_gpu_that_nobody_offers() {
         assert_eq!(code, 0, "{error}");
         let pool = pools(&text).into_values().next().expect("a pool");
         assert!(pool.get("gpu").is_none() && pool.get("driver").is_none(), "{text}");
-        assert!(text.contains("a device of NVIDIA is on the bus") && !text.contains("Left out"), "{text}");
+        assert!(text.contains("an NVIDIA device on the PCI bus") && !text.contains("Skipped"), "{text}");
     }
     for labels in [
         json!({}),
@@ -133,7 +133,7 @@ fn a_device_on_the_bus_is_a_gpu_that_nobody_offers() {
     let (_, text, _) = import_of(&json!({
         "feature.node.kubernetes.io/pci-10de.present": "true", "nvidia.com/gpu.product": "Tesla-T4"
     }));
-    assert!(!text.contains("on the bus"), "{text}");
+    assert!(!text.contains("on the PCI bus"), "{text}");
 }
 
 #[test]
@@ -196,10 +196,13 @@ fn machine_types_come_from_the_tables() {
     assert_eq!(found["p5.48xlarge"]["gpu"]["count"].as_integer(), Some(8));
     assert!(found["g4dn.xlarge"].get("nodes").is_none());
     for (instance, told) in [
-        ("p5.48xlarg", "the nearest there: `p5.48xlarge`"),
+        ("p5.48xlarg", "the nearest names are `p5.48xlarge`"),
         ("p5.48xlarge=many", "no number of nodes"),
-        ("m5.large", "machine type `m5.large` has no GPU of NVIDIA, or is not in the tables; the nearest there: `g"),
-        ("zzz", "machine type `zzz` has no GPU of NVIDIA, or is not in the tables\n"),
+        (
+            "m5.large",
+            "machine type `m5.large` has no NVIDIA GPU, or is not in the compatibility database; the nearest names are `g",
+        ),
+        ("zzz", "machine type `zzz` has no NVIDIA GPU, or is not in the compatibility database\n"),
     ] {
         let output = place.run(&["fleet", "import", "--instance", instance]);
         assert_eq!((code(&output), out(&output).as_str()), (2, ""), "{instance}");
@@ -224,8 +227,8 @@ fn broken_sources_are_errors_with_their_place() {
         ("n.json", "{\"kind\":\"Node\",\n\"metadata\":{\"labels\":5}}".to_owned(), "line 2"),
         ("n.json", "{\"kind\":\"Node\",\n\"metadata\":{\"labels\":{\"a\":1}}}".to_owned(), "line 2"),
         ("n.json", "{\"kind\":\"Node\",\"metadata\":[]}\n".to_owned(), "line 1"),
-        ("n.json", "{\"kind\":\"Pod\"}".to_owned(), "no node is in it"),
-        ("n.json", "{}".to_owned(), "no node is in it"),
+        ("n.json", "{\"kind\":\"Pod\"}".to_owned(), "it contains no node"),
+        ("n.json", "{}".to_owned(), "it contains no node"),
         ("n.yaml", "kind: Node\nmetadata: {labels: [a]}\n".to_owned(), "line 2"),
         ("n.yaml", "kind: Node\nmetadata: {labels: {a\n".to_owned(), "line"),
         ("n.yaml", bomb, "cannot read n.yaml"),
@@ -242,28 +245,28 @@ fn broken_sources_are_errors_with_their_place() {
         ("s.xml", xml(&"<gpu/>".repeat(3)), "no GPU"),
         ("s.xml", xml("<driver_version>x</driver_version><gpu><product_name>A</product_name></gpu>"), "driver_version"),
         ("s.xml", "<html></html>".to_owned(), "`html` is not"),
-        ("s.csv", "index, uuid\n0, GPU-1\n".to_owned(), "no form that is known"),
+        ("s.csv", "index, uuid\n0, GPU-1\n".to_owned(), "unknown format"),
         ("s.csv", "driver_version, uuid\n535.161.08, GPU-1\n".to_owned(), "no column `name`"),
-        ("s.csv", "name, driver_version\nTesla T4\n".to_owned(), "line 2: 1 values where 2"),
+        ("s.csv", "name, driver_version\nTesla T4\n".to_owned(), "line 2: got 1 values, expected 2"),
         ("s.csv", "name, driver_version\nTesla T4, new\n".to_owned(), "line 2"),
         ("s.csv", "name, driver_version\n[N/A], 535.161.08\n".to_owned(), "line 2: a GPU without a name"),
         ("s.csv", "name, driver_version\n".to_owned(), "no GPU"),
-        ("s.csv", String::new(), "no form that is known"),
-        ("s.csv", "No devices were found\n".to_owned(), "no form that is known"),
+        ("s.csv", String::new(), "unknown format"),
+        ("s.csv", "No devices were found\n".to_owned(), "unknown format"),
         (
             "s.csv",
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n".to_owned(),
-            "no form that is known",
+            "unknown format",
         ),
-        ("s.csv", "Failed to initialize NVML: Driver/library version mismatch\n".to_owned(), "no form that is known"),
-        ("s.csv", "bash: nvidia-smi: command not found\n".to_owned(), "no form that is known"),
-        ("s.csv", "The connection to the server localhost:8080 was refused\n".to_owned(), "no form that is known"),
-        ("s.csv", "NVIDIA Z999\n".to_owned(), "no form that is known"),
-        ("s.csv", "NVIDIA L4\nNo devices were found\n".to_owned(), "no form that is known"),
+        ("s.csv", "Failed to initialize NVML: Driver/library version mismatch\n".to_owned(), "unknown format"),
+        ("s.csv", "bash: nvidia-smi: command not found\n".to_owned(), "unknown format"),
+        ("s.csv", "The connection to the server localhost:8080 was refused\n".to_owned(), "unknown format"),
+        ("s.csv", "NVIDIA Z999\n".to_owned(), "unknown format"),
+        ("s.csv", "NVIDIA L4\nNo devices were found\n".to_owned(), "unknown format"),
         ("smi.txt", "Wed Nov 18 10:00:00 2026\n+-----+\n| NVIDIA-SMI 535.161.08 |\n".to_owned(), "--format=csv"),
         ("l.txt", "GPU 0: NVIDIA L4 (UUID: GPU-1)\nGPU 1: Unable to determine\n".to_owned(), "line 2: neither"),
-        ("l.txt", "  MIG 1g.10gb Device 0: (UUID: MIG-1)\n".to_owned(), "no form that is known"),
-        ("s.csv", "\u{0}\u{1}\n".to_owned(), "no form that is known"),
+        ("l.txt", "  MIG 1g.10gb Device 0: (UUID: MIG-1)\n".to_owned(), "unknown format"),
+        ("s.csv", "\u{0}\u{1}\n".to_owned(), "unknown format"),
     ];
     for (name, text, told) in cases {
         let (code, printed, error) = import(name, text);
@@ -287,11 +290,11 @@ fn nodes_with_gpus_of_other_makers_are_told_apart_from_those_without() {
     let others = [of("amd.com/gpu", "8"), of("amd.com/gpu", "4"), of("gpu.intel.com/xe", "1"), of("memory", "1Gi")];
     let (code, text, error) = import("nodes.json", &list(&others));
     assert_eq!((code, text.as_str()), (3, ""), "{error}");
-    let told = "2 nodes with GPUs of AMD, 1 node with GPUs of Intel, 1 node without GPUs";
-    assert!(error.contains(&format!("no machine with a GPU of NVIDIA is in it ({told})")), "{error}");
+    let told = "2 nodes with AMD GPUs, 1 node with Intel GPUs, 1 node without GPUs";
+    assert!(error.contains(&format!("found no machine with an NVIDIA GPU ({told})")), "{error}");
     let (code, text, error) = import("nodes.json", &list(&[&others[..], &[of("nvidia.com/gpu", "1")]].concat()));
     assert_eq!(code, 0, "{error}");
-    assert!(text.contains(&format!("# Left out: {told}.\n")), "{text}");
+    assert!(text.contains(&format!("# Skipped: {told}.\n")), "{text}");
     // None of them offers a GPU.
     for node in [of("amd.com/gpu", "0"), of("amd.com/vcn", "8"), of("gpu", "8"), of("example.com/gpu", "8")] {
         let (code, _, error) = import("nodes.json", &list(std::slice::from_ref(&node)));
@@ -345,7 +348,7 @@ fn a_fleet_that_is_imported_loads_and_does_not_differ_from_its_nodes() {
     assert!(text.ends_with("fleet.toml: 9 pools\n"), "{text}");
     let output = place.run(&["fleet", "check", "--against", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));
-    assert_eq!(out(&output), "fleet.toml: nothing differs from 10 machines with GPUs\n");
+    assert_eq!(out(&output), "fleet.toml: no differences from 10 machines with GPUs\n");
 }
 
 #[test]
@@ -523,7 +526,7 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
         "x.image.toml",
         "complete = [\"env\", \"packages\", \"files\", \"code\"]\ncuda_runtime = \"12.0\"\n[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_61\"]\n",
     );
-    refused(&["x.image.toml"], 1, "certain of no node");
+    refused(&["x.image.toml"], 1, "no node is certain to start");
     place.file("plain", "FROM debian\n");
     refused(&["plain"], 3, "no GPU content");
     refused(&["nowhere"], 2, "no file");
@@ -544,7 +547,7 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
     place.file("own.toml", &(pool("new", "570.211.01") + &pool("old", "418.226.00")));
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label tells new (starts) from old");
     place.file("own.toml", &pool("new", "570.211.01").replace("tier", "\"kubernetes.io/arch\""));
-    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label that says what it is");
+    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label that identifies it");
     // A node that nobody labelled, of a pool that is declared for it: it is named, with what would tell it.
     let bare = |name: &str, labels: Value| {
         json!({ "kind": "Node", "metadata": { "name": name, "labels": labels },
@@ -562,7 +565,7 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
     place.file("bare.json", &bare("n-2", json!({})).to_string());
     refused(&all, 2, "no node with labels");
     place.file("bare.json", &json!({ "kind": "NodeList", "items": [{ "metadata": { "name": "cpu" } }] }).to_string());
-    refused(&all, 1, "certain of no node");
+    refused(&all, 1, "no node is certain to start");
 }
 
 /// A label of one's own will do where it tells the pools apart.

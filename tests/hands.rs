@@ -309,7 +309,7 @@ fn the_databases_of_other_systems_are_read_as_their_tools_write_them() {
         ("apk", Some("12.4.127-r0"), None),
         ("conda", Some("2.4.0"), None),
         ("log", Some("12.4.127-1"), Some("changes of the RPM database")),
-        ("ndb", None, Some("an RPM database that is damaged or of an unknown form")),
+        ("ndb", None, Some("an RPM database that is damaged or has an unknown format")),
     ] {
         buildah(&place, &format!("FROM scratch\nCOPY {folder} /\n"), true);
         let report = place.json(&["scan", "--no-cache", "oci:made:one", "--fleet", "fleet.toml"]);

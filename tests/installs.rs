@@ -213,7 +213,7 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
         (
             "COPY scripts/ /opt/scripts/",
             "bash /opt/scripts/lost.sh",
-            "!$(nobody knows)/torch.sh was not read: a command is run to get the value",
+            "!$(nobody knows)/torch.sh was not read: its value is the output of a command",
         ),
         (
             "COPY --from=other /x /opt/one\nCOPY one /opt/one",
@@ -223,7 +223,7 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
         (
             "ARG WHICH\nCOPY one /opt/one",
             "bash /opt/one/$WHICH.sh",
-            "!/opt/one/$WHICH.sh was not read: no default gives WHICH a value, only the command line can",
+            "!/opt/one/$WHICH.sh was not read: WHICH has no default; only the command line can set it",
         ),
         // What is no file of the context is not missed.
         ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/other.sh", ""),
@@ -507,15 +507,15 @@ fn lists_are_read_by_loops_and_arguments() {
     for (run, expected) in [
         (
             "while read p; do pip install $p; done < <(python list.py)",
-            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+            "!a command installs more than can be told: the script reads it at run time".to_owned(),
         ),
         (
             "curl -O https://h/r2.txt; while read p; do pip install $p; done < r2.txt",
-            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+            "!a command installs more than can be told: the script reads it at run time".to_owned(),
         ),
         (
             "sed -i s/2.1/2.2/ r.txt; while read p; do pip install $p; done < r.txt",
-            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+            "!a command installs more than can be told: the script reads it at run time".to_owned(),
         ),
         ("while read p; do pip install $p; done < r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
         ("while IFS= read -r p; do pip install \"$p\"; done < r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
@@ -525,15 +525,15 @@ fn lists_are_read_by_loops_and_arguments() {
         // What may have changed the list leaves it open.
         (
             "perl -pi -e s/1/2/ r.txt && while read p; do pip install $p; done < r.txt",
-            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+            "!a command installs more than can be told: the script reads it at run time".to_owned(),
         ),
         (
             "./patch.sh\nRUN while read p; do pip install $p; done < r.txt",
-            "!./patch.sh was not read: it is not in the build context !a command installs more than can be told: it is read while the script runs".to_owned(),
+            "!./patch.sh was not read: it is not in the build context !a command installs more than can be told: the script reads it at run time".to_owned(),
         ),
         (
             "ln -sf b.txt r.txt\nRUN for p in $(cat r.txt); do pip install $p; done",
-            "!a command installs more than can be told: a command is run to get the value".to_owned(),
+            "!a command installs more than can be told: its value is the output of a command".to_owned(),
         ),
         (
             "./patch.sh -f\nCOPY r.txt .\nRUN while read p; do pip install $p; done < r.txt",
@@ -554,7 +554,7 @@ fn lists_are_read_by_loops_and_arguments() {
         ("set -- a b torch==2.1.0; shift 2; pip install $1", "torch==2.1.0".to_owned()),
         (
             "if [ -n \"$(id)\" ]; then set -- jax; fi; pip install flask $1",
-            "flask !a command installs more than can be told: which argument it is depends on the way through the script".to_owned(),
+            "flask !a command installs more than can be told: the argument depends on the control flow of the script".to_owned(),
         ),
     ] {
         let said = installed(files, run);

@@ -100,7 +100,7 @@ fn things_are_found_by_the_spelling_that_people_use() {
     let place = Place::new();
     for (arguments, parts) in [
         (&["gpu", "a100"][..], &["gpus: NVIDIA A100-SXM4-40GB"][..]),
-        (&["gpu", "RTX PRO 6000"], &["Blackwell Server Edition", "Workstation Edition", "needs the whole name"]),
+        (&["gpu", "RTX PRO 6000"], &["Blackwell Server Edition", "Workstation Edition", "requires the full name"]),
         (&["gpu", "DGX Spark"], &["gpus: NVIDIA GB10", "12.1"]),
         (&["gpu", "g5.xlarge"], &["cloud_instances: g5.xlarge", "gpus: NVIDIA A10G"]),
         (&["framework", "jax 0.4.30"], &["framework_builds: jax-cuda12-plugin 0.4.30"]),
@@ -216,7 +216,9 @@ fn mistakes_in_a_table_are_underlined_with_the_nearest_word() {
 #[test]
 fn a_folder_without_tables_or_with_a_strange_one_is_refused() {
     let place = Place::new();
-    for (folder, part) in [("nowhere", "cannot read the knowledge in nowhere"), ("empty", "has no table")] {
+    for (folder, part) in
+        [("nowhere", "cannot read the compatibility database in nowhere"), ("empty", "contains no table")]
+    {
         place.file("empty/README.md", "nothing\n");
         let done = place.run(&["knowledge", "--knowledge", folder]);
         assert_eq!(code(&done), 2, "{folder}");
@@ -270,14 +272,14 @@ fn a_row_from_memory_about_the_image_decides_no_error_either() {
     }
 }
 
-/// What is no plain file is never opened: it might have no end.
+/// What is not a regular file is never opened: it might have no end.
 #[test]
 fn a_table_that_is_no_plain_file_is_refused() {
     let place = Place::new();
     std::fs::create_dir_all(place.path("tables/gpus.toml")).expect("a folder with the name of a table");
     let done = place.run(&["knowledge", "--knowledge", "tables", "gpu", "A100"]);
     assert_eq!(code(&done), 2);
-    assert!(err(&done).contains("is no plain file"), "{}", err(&done));
+    assert!(err(&done).contains("is not a regular file"), "{}", err(&done));
 }
 
 /// A package, its repository and its import, as rows of two tables.

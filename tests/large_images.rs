@@ -239,7 +239,7 @@ fn five_gigabytes_take_no_more_memory_than_five_megabytes() {
 }
 
 /// What is told of layers for which there was no room.
-const FULL: &str = "the image has more files than are kept";
+const FULL: &str = "the image has too many files";
 
 /// So many layers, each with a first name of its own.
 fn each(count: usize, make: impl Fn(usize) -> Blob) -> Vec<Blob> {
@@ -290,7 +290,7 @@ fn images_made_to_use_up_memory_do_not() {
         (
             "packages of no concern",
             each(8, |layer| packages("var/lib/dpkg/status", 40_000, move |at| format!("p{layer}-{at}"))),
-            "the packages of a list after the first 10000",
+            "packages after the first 10000 of a list",
         ),
         (
             "packages that concern a GPU",
@@ -311,7 +311,7 @@ fn images_made_to_use_up_memory_do_not() {
                 let long = "x".repeat(400);
                 packages("var/lib/dpkg/status", 8_000, move |at| format!("cuda-cudart-{layer}-{at}{long}"))
             }),
-            "the packages of a list after the first ",
+            "packages after the first ",
         ),
         (
             "libraries of CUDA",
@@ -326,7 +326,7 @@ fn images_made_to_use_up_memory_do_not() {
         (
             "a database of packages without end",
             vec![circular()],
-            "an RPM database that is damaged or of an unknown form",
+            "an RPM database that is damaged or has an unknown format",
         ),
         (
             "libraries of the driver",

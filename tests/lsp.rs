@@ -316,7 +316,7 @@ fn the_fleet_is_read_as_it_stands_in_the_editor() {
     assert_eq!(brief(&fleet), ["2:6 1 -"]);
     assert!(fleet[0]["message"].as_str().expect("a message").starts_with("unknown GPU `A1000000`"), "{fleet:?}");
     assert_eq!(brief(&dockerfile), ["0:0 1 -"]);
-    assert!(dockerfile[0]["message"].as_str().expect("a message").starts_with("not judged: "), "{dockerfile:?}");
+    assert!(dockerfile[0]["message"].as_str().expect("a message").starts_with("not checked: "), "{dockerfile:?}");
     editor.end();
 }
 
@@ -467,7 +467,7 @@ fn messages_that_cannot_be_followed_end_nothing() {
     editor.change("Dockerfile", 2, &json!([{ "range": broken, "text": "x" }]));
     let told = editor.told("Dockerfile", None);
     assert_eq!(brief(&told), ["0:0 1 -"]);
-    assert!(told[0]["message"].as_str().expect("a message").starts_with("not judged: "), "{told:?}");
+    assert!(told[0]["message"].as_str().expect("a message").starts_with("not checked: "), "{told:?}");
     editor.change("Dockerfile", 3, &whole(REFUSED));
     assert_eq!(brief(&editor.told("Dockerfile", Some(3))), ["1:5 1 refused"]);
     editor.change("Dockerfile", 4, &whole(&"#\n".repeat(3 << 20)));

@@ -274,7 +274,10 @@ fn names_come_from_arguments_and_lists_in_their_order_each_once() {
     for (arguments, told) in [
         (&["scan"][..], "required"),
         (&["scan", "--from-file", "absent"], "cannot read absent"),
-        (&["scan", "--from-file", "-", "--username", "x", "--password-stdin"], "cannot both be on standard input"),
+        (
+            &["scan", "--from-file", "-", "--username", "x", "--password-stdin"],
+            "cannot both be read from standard input",
+        ),
     ] {
         let done = place.run(arguments);
         assert!(code(&done) == 2 && err(&done).contains(told), "{arguments:?}: {}", err(&done));
@@ -297,9 +300,9 @@ fn a_repository_is_judged_tag_by_tag() {
     let tag = format!("{repository}:a");
     let elsewhere = format!("{}/other", registry.host());
     for (arguments, told) in [
-        (["scan", "--tags", "x*", &repository], "has no tag that --tags fits"),
-        (["scan", "--tags", "*", &tag], "names one image already"),
-        (["scan", "--tags", "*", "oci:images"], "is no repository in a registry"),
+        (["scan", "--tags", "x*", &repository], "has no tag that matches --tags"),
+        (["scan", "--tags", "*", &tag], "already names one image"),
+        (["scan", "--tags", "*", "oci:images"], "is not a repository in a registry"),
         (["scan", "--tags", "*", &elsewhere], "/other: asked 127.0.0.1:"),
         (["scan", "--tags", "[", &repository], "--tags ["),
     ] {
@@ -317,7 +320,7 @@ fn a_chart_among_the_tags_is_left_out_and_named() {
     let place = place();
     let registry = registry(&place);
     let (mixed, charts) = (format!("{}/team/mixed", registry.host()), format!("{}/team/charts", registry.host()));
-    let left = |repository: &str| format!("note: {repository}:chart is left out: ");
+    let left = |repository: &str| format!("note: {repository}:chart is skipped: ");
     for format in ["json", "ndjson"] {
         let done = place.run(&["scan", "--format", format, "--all-tags", &mixed]);
         assert!(code(&done) < 2 && err(&done).contains(&left(&mixed)), "{}", err(&done));
@@ -332,7 +335,7 @@ fn a_chart_among_the_tags_is_left_out_and_named() {
     assert!(code(&done) == 3 && err(&done).contains(&left(&charts)), "nothing to check: {}", err(&done));
     let named = place.run(&["scan", "--format", "concise", &format!("{mixed}:chart")]);
     let text = format!("{}{}", out(&named), err(&named));
-    assert!(code(&named) == 2 && text.contains("not a container image but an artifact") && !text.contains("left out"));
+    assert!(code(&named) == 2 && text.contains("not a container image but an artifact") && !text.contains("skipped"));
 }
 
 #[test]
@@ -447,7 +450,7 @@ fn fates(report: &Value, workload: &str) -> Vec<String> {
 /// The pods that no pool has nodes for.
 fn unplaced(report: &Value) -> Vec<&str> {
     let subjects = report["subjects"].as_array().expect("subjects").iter();
-    let told = subjects.filter(|subject| subject["inspected"]["notes"].to_string().contains("not judged: no pool"));
+    let told = subjects.filter(|subject| subject["inspected"]["notes"].to_string().contains("not checked: no pool"));
     told.map(|subject| {
         assert_eq!(subject["verdicts"], json!([]));
         let name = subject["name"].as_str().and_then(|name| name.split_once("ml/Pod/")).expect("a pod").1;
@@ -509,7 +512,7 @@ fn a_cluster_is_judged_as_it_runs() {
     for format in ["human", "json", "ndjson"] {
         let done = place.run(&["scan", "--format", format, "--from-kubernetes", "one.json"]);
         assert_eq!(code(&done), 3, "{format}: {}", err(&done));
-        assert!(out(&done).contains("not judged: no pool of the fleet has the nodes"), "{format}: {}", out(&done));
+        assert!(out(&done).contains("not checked: no pool of the fleet has the nodes"), "{format}: {}", out(&done));
     }
     place.file("fleet.toml", LABELLED);
     let shown = out(&place.run(&["scan", "--format", "concise", "--from-kubernetes", "pods.json"]));
@@ -586,7 +589,7 @@ fn what_runs_is_what_the_status_of_a_pod_names() {
     place.file("pods.json", &json!({"kind": "List", "items": items}).to_string());
     let done = place.run(&["scan", "--format", "json", "--from-kubernetes", "pods.json"]);
     let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&done)));
-    assert_eq!(err(&done), "note: left out of pods.json: 2 pods that ended\n");
+    assert_eq!(err(&done), "note: pods.json contains 2 pods that ended, which are skipped\n");
     let subjects = report["subjects"].as_array().expect("subjects");
     assert_eq!(subjects.len(), 2, "{report:#}");
     let of = |name: &str| {
@@ -684,8 +687,8 @@ fn a_file_without_gpu_workloads_is_told() {
     place.file("pod.yaml", "kind: Pod\nspec: {containers: [{name: a, image: 'busybox'}]}\n");
     assert_eq!(code(&place.run(&["scan", "--from-kubernetes", "pod.yaml"])), 3);
     for (file, told) in [
-        ("pod.yaml", "note: no container of pod.yaml gets a GPU: it has 1 container without\n"),
-        ("empty.json", "note: no container of empty.json gets a GPU: no container is in it\n"),
+        ("pod.yaml", "note: no container of pod.yaml requests a GPU: it contains 1 container without GPUs\n"),
+        ("empty.json", "note: no container of empty.json requests a GPU: it contains no container\n"),
     ] {
         place.file("empty.json", "{\"items\": []}");
         let done = place.run(&["scan", "--from-kubernetes", file]);

@@ -213,7 +213,7 @@ fn a_bare_path_of_a_layout_is_an_image() {
         let done = place.run(&[command, "./image"]);
         assert_eq!(code(&done), 2, "{}", err(&done));
         let done = place.run(&[command, "./nowhere:many"]);
-        assert!(code(&done) == 2 && err(&done).contains("there is no file"), "{}", err(&done));
+        assert!(code(&done) == 2 && err(&done).contains("not found"), "{}", err(&done));
         let done = place.run(&[command, "./image:many", "--platform", "amd64"]);
         assert!(code(&done) == 2 && err(&done).contains("expected os/architecture"), "{}", err(&done));
     }
@@ -258,7 +258,7 @@ fn a_description_may_have_any_name_of_its_form() {
     for command in ["needs", "describe"] {
         let done = place.run(&[command, "notes"]);
         assert_eq!(code(&done), 3, "{}", err(&done));
-        assert!(err(&done).contains("notes has no stage and no image in it"), "{}", err(&done));
+        assert!(err(&done).contains("notes contains no stage and no image"), "{}", err(&done));
     }
 }
 

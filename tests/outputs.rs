@@ -106,7 +106,7 @@ fn reports_that_cannot_be_are_refused_before_anything_is_read() {
         (&["json", "sarif"][..], "two reports cannot both go to standard output"),
         (&["json", "sarif=-"], "two reports cannot both go to standard output"),
         (&["json=x", "sarif=x"], "two reports cannot both go to x"),
-        (&["json=nothere/x"], "there is no folder nothere"),
+        (&["json=nothere/x"], "directory nothere for the report does not exist"),
         (&["json=folder"], "folder is a folder"),
         (&["sariff"], "did you mean `sarif`?"),
         (&["json="], "expected a file after `=`"),

@@ -70,10 +70,10 @@ fn examples_of_own_pages_are_validated_noisy_or_missing() {
     let condition = "!matches(image.base.repository, r\"^corp\")";
     for (when, first, second, code, word) in [
         (condition, plain, other, 0, "1 page: 2 validated"),
-        (condition, plain, plain, 1, "said and not expected: error: our-rule"),
-        (condition, other, other, 1, "expected and not said: error: our-rule"),
-        ("contains(image.packages, \"numpy\")", plain, plain, 1, "said and not expected: undetermined: our-rule"),
-        ("present(package(\"numpy\"))", plain, plain, 1, "contains(image.packages.named, \"name\") asks for what is"),
+        (condition, plain, plain, 1, "unexpected: error: our-rule"),
+        (condition, other, other, 1, "expected but missing: error: our-rule"),
+        ("contains(image.packages, \"numpy\")", plain, plain, 1, "unexpected: undetermined: our-rule"),
+        ("present(package(\"numpy\"))", plain, plain, 1, "use contains(image.packages.named, \"name\")"),
     ] {
         let (_folder, path) = folder(&[("our-rule", &page(when, "stable", first, second))]);
         let (found, out, error) = run(&["rules", "test", &path]);
@@ -183,7 +183,7 @@ fn errors_and_lines_of_logs_are_explained() {
     ] {
         let (code, out, _) = run(&["explain", text]);
         assert_eq!(code, 0, "{text}");
-        assert!(out.contains(means) && out.contains("No rule page is about it"), "{out}");
+        assert!(out.contains(means) && out.contains("No rule covers this error"), "{out}");
     }
     for text in ["it works", "exit status 1", "--", "\u{1b}[31m"] {
         let (code, out, _) = run(&["explain", "--format", "human", "--", text]);
@@ -295,7 +295,7 @@ fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
     for arguments in [&["-"][..], &[]] {
         let (code, out) = explain(arguments, log.clone().into_bytes());
         assert_eq!(code, Some(0));
-        assert!(out.starts_with(&format!("The deciding line of the log is `{wrong}`.\n")), "{out}");
+        assert!(out.starts_with(&format!("The log line that matches is `{wrong}`.\n")), "{out}");
         assert!(out.contains("CUDA error 209 (cudaErrorNoKernelImageForDevice) means: no kernel image"), "{out}");
     }
     // A long log is read to its end, and what lies in the middle is left out.
@@ -307,7 +307,9 @@ fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
     assert_eq!(code, Some(3));
     assert_eq!(
         out.lines().next(),
-        Some("nothing known matches an empty text; try an error number such as 209, or the full log line")
+        Some(
+            "no rule, error or log message matches an empty text; try an error number such as 209, or the full log line"
+        )
     );
 }
 

@@ -303,7 +303,7 @@ fn facts_that_somebody_changed_are_told_and_not_judged() {
     ] {
         place.file("saved.json", &changed(&report, &pointer, &value));
         let done = place.run(&["check", "--format", "json", "saved.json"]);
-        let lines = err(&done).matches("are not as they were written; what is judged is `observed`").count();
+        let lines = err(&done).matches("were edited and are ignored; they are computed again from `observed`").count();
         assert_eq!(lines, usize::from(told), "{pointer} = {value}: {}", err(&done));
         let again: Value = serde_json::from_slice(&done.stdout).expect("JSON");
         assert_eq!(again["subjects"][0]["verdicts"], verdicts, "{pointer} = {value}");

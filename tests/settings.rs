@@ -227,7 +227,7 @@ fn mistakes_end_the_run_with_their_place() {
         ("[[bases]]\n", "unknown key `bases`"),
         ("[rules]\ntorch-unpined = 'off'\n", "did you mean `torch-unpinned`?"),
         ("[[ignore]]\nrule = 'refused'\nreason = 'x'\npools = 'odl'\n", "did you mean `old`?"),
-        ("extend = 'imagelint.toml'\n", "it builds on itself"),
+        ("extend = 'imagelint.toml'\n", "it extends itself"),
         ("extend = '../../etc/x.toml'\n", "imagelint.toml:1:10"),
         ("fleet = 'none.toml'\n", "none.toml"),
     ] {
@@ -284,7 +284,7 @@ fn what_is_no_plain_file_is_no_page_and_no_fleet() {
         assert_eq!(code(&done), 2, "{arguments:?}: {}", err(&done));
         assert!(err(&done).contains(told) && err(&done).len() < 2_000, "{arguments:?}: {}", err(&done));
     };
-    let plain = "no plain file";
+    let plain = "not a regular file";
     refused(&["check", ".", "--rules", "pages"], plain);
     refused(&["explain", "804", "--rules", "pages"], plain);
     named("rule-folders", "pages");

@@ -162,7 +162,7 @@ fn exit_codes_count_what_breaks() {
     }
     assert_eq!(code(&place.run(&["fleet", "what-if"])), 2);
     // Where no fleet is declared, that is what is missing.
-    let help = "help: there is no fleet file here: name one with --fleet fleet.toml";
+    let help = "help: found no fleet file; pass one with --fleet fleet.toml";
     for (place, more, helped) in [
         (&Place::bare(), &["--set", "t5.driver=550.54.15"][..], true),
         (&place, &["--set", "t5.driver=550.54.15"], false),

@@ -203,7 +203,9 @@ impl File {
         for (group, written) in &self.groups {
             for targets in written {
                 let Some(names) = list(&self.functions.called(targets, context), context) else {
-                    let why = format!("the targets of group `{group}` cannot be told from the file");
+                    let why = format!(
+                        "the targets of group `{group}` are unknown, because their expression could not be evaluated"
+                    );
                     found.push(Build { recipe: Recipe::Unknown(why), ..Build::new(group) });
                     continue;
                 };
@@ -357,7 +359,7 @@ fn build(name: &str, attributes: &Attributes, context: &Context<'_>) -> Build {
         let written = attributes.get(key)?;
         let value = evaluate(written, context);
         if value.is_none() {
-            notes.push(format!("`{key}` of target `{name}` cannot be told from the file"));
+            notes.push(format!("`{key}` of target `{name}` is unknown, because its expression could not be evaluated"));
         }
         value.filter(|value| !matches!(value, Value::Null))
     };
@@ -390,7 +392,9 @@ fn build(name: &str, attributes: &Attributes, context: &Context<'_>) -> Build {
             }
             Some(written) => match evaluate(written, context).as_ref().and_then(Value::as_object) {
                 Some(entries) => into.extend(entries.iter().map(|(key, value)| (key.clone(), text(value)))),
-                None => notes.push(format!("`{key}` of target `{name}` cannot be told from the file")),
+                None => notes.push(format!(
+                    "`{key}` of target `{name}` is unknown, because its expression could not be evaluated"
+                )),
             },
             None => {}
         }

@@ -73,7 +73,7 @@ fn service_build(name: &str, written: &Value, platform: Option<&Value>, variable
     let mut said = |key: &str, value: Option<&Value>| {
         let value = interpolate(&scalar(value?)?, variables);
         if value.is_none() {
-            notes.push(format!("`{key}` of service `{name}` cannot be told from the file"));
+            notes.push(format!("`{key}` of service `{name}` is unknown, because a variable in it has no known value"));
         }
         value
     };

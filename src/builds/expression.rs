@@ -45,47 +45,46 @@ const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
     ("subtract", Some(2), |args| sum(&args, i64::checked_sub)),
     ("multiply", Some(2), |args| sum(&args, i64::checked_mul)),
     ("length", Some(1), |args| {
-        let list = args.first().and_then(Value::as_array).ok_or("a list is expected")?;
+        let list = args.first().and_then(Value::as_array).ok_or("expected a list")?;
         Ok(Value::from(list.len()))
     }),
     ("contains", Some(2), |args| {
-        let list = args.first().and_then(Value::as_array).ok_or("a list is expected")?;
+        let list = args.first().and_then(Value::as_array).ok_or("expected a list")?;
         Ok(Value::Bool(args.get(1).is_some_and(|one| list.contains(one))))
     }),
     ("element", Some(2), |args| {
-        let list =
-            args.first().and_then(Value::as_array).filter(|list| !list.is_empty()).ok_or("a list is expected")?;
+        let list = args.first().and_then(Value::as_array).filter(|list| !list.is_empty()).ok_or("expected a list")?;
         let at =
-            args.get(1).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok()).ok_or("a place is expected")?;
-        list.get(at % list.len()).cloned().ok_or_else(|| "it has no such place".to_owned())
+            args.get(1).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok()).ok_or("expected an index")?;
+        list.get(at % list.len()).cloned().ok_or_else(|| "the index is out of range".to_owned())
     }),
     ("coalesce", None, |args| {
         let told = args.iter().find(|one| !matches!(one, Value::Null));
-        told.cloned().ok_or_else(|| "one that is not null is expected".to_owned())
+        told.cloned().ok_or_else(|| "expected a value that is not null".to_owned())
     }),
     ("split", Some(2), |args| Ok(said(&args, 1)?.split(&said(&args, 0)?).map(str::to_owned).collect())),
     ("join", Some(2), |args| {
-        let parts = args.get(1).and_then(Value::as_array).ok_or("a list is expected")?;
+        let parts = args.get(1).and_then(Value::as_array).ok_or("expected a list")?;
         let parts: Option<Vec<String>> = parts.iter().map(text).collect();
-        Ok(Value::from(parts.ok_or("texts are expected")?.join(&said(&args, 0)?)))
+        Ok(Value::from(parts.ok_or("expected strings")?.join(&said(&args, 0)?)))
     }),
     ("concat", None, |args| {
         let lists: Option<Vec<&Vec<Value>>> = args.iter().map(Value::as_array).collect();
-        Ok(Value::Array(lists.ok_or("lists are expected")?.into_iter().flatten().take(1_000).cloned().collect()))
+        Ok(Value::Array(lists.ok_or("expected lists")?.into_iter().flatten().take(1_000).cloned().collect()))
     }),
 ];
 
 pub(super) fn said(args: &FuncArgs, at: usize) -> Result<String, String> {
-    args.get(at).and_then(text).filter(|text| text.len() <= LONGEST).ok_or_else(|| "a text is expected".to_owned())
+    args.get(at).and_then(text).filter(|text| text.len() <= LONGEST).ok_or_else(|| "expected a string".to_owned())
 }
 
 fn sum(args: &FuncArgs, of: fn(i64, i64) -> Option<i64>) -> Result<Value, String> {
-    let number = |at: usize| args.get(at).and_then(Value::as_i64).ok_or("a whole number is expected");
+    let number = |at: usize| args.get(at).and_then(Value::as_i64).ok_or("expected a whole number");
     of(number(0)?, number(1)?).map(Value::from).ok_or_else(|| "it is too large".to_owned())
 }
 
 fn truth(args: &FuncArgs, at: usize) -> Result<bool, String> {
-    args.get(at).and_then(Value::as_bool).ok_or_else(|| "true or false is expected".to_owned())
+    args.get(at).and_then(Value::as_bool).ok_or_else(|| "expected true or false".to_owned())
 }
 
 /// A value as the builder gets it; `None` for lists, objects and null.

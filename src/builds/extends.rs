@@ -92,7 +92,7 @@ fn included(file: &Value, place: &str) -> Vec<Include> {
 
 impl<'a> Services<'a> {
     pub(super) fn new(file: &Value, variables: &Variables, open: Opens<'a>) -> Result<Self, BuildsError> {
-        let own = services(file).ok_or_else(|| unreadable("there is no mapping `services`"))?;
+        let own = services(file).ok_or_else(|| unreadable("the file has no mapping `services`"))?;
         let mut found = Self { open, files: BTreeMap::from([(String::new(), Some(own))]), variables: BTreeMap::new() };
         let mut includes: Vec<(Include, Variables)> =
             included(file, "").into_iter().map(|one| (one, variables.clone())).collect();
@@ -142,7 +142,7 @@ impl<'a> Services<'a> {
     fn service(&mut self, file: &str, name: &str, depth: usize) -> (Option<Value>, Option<Value>, Option<String>) {
         let Some(service) = self.file(file).and_then(|services| services.get(name)).cloned() else {
             let place = if file.is_empty() { "this file".to_owned() } else { format!("`{file}`") };
-            return (None, None, Some(format!("service `{name}` of {place} was not read")));
+            return (None, None, Some(format!("service `{name}` of {place} could not be read")));
         };
         let build = service.get("build").map(|build| long(build, file));
         let platform = service.get("platform").cloned();
@@ -153,7 +153,7 @@ impl<'a> Services<'a> {
         let parent = extends.as_str().or_else(|| extends.get("service").and_then(Value::as_str));
         let other = extends.get("file").and_then(Value::as_str);
         let Some(parent) = parent else {
-            return (build, platform, Some(format!("service `{name}` extends what is no service")));
+            return (build, platform, Some(format!("service `{name}` extends something that is not a service")));
         };
         let other = other.map_or_else(|| file.to_owned(), |other| below(folder(file), other));
         let (below, its_platform, missing) = self.service(&other, parent, depth + 1);
@@ -164,14 +164,14 @@ impl<'a> Services<'a> {
     pub(super) fn whole(&mut self, file: &str, name: &str, depth: usize) -> (Value, Option<String>) {
         let Some(service) = self.file(file).and_then(|services| services.get(name)).cloned() else {
             let place = if file.is_empty() { "this file".to_owned() } else { format!("`{file}`") };
-            return (Value::Null, Some(format!("service `{name}` of {place} was not read")));
+            return (Value::Null, Some(format!("service `{name}` of {place} could not be read")));
         };
         let Some(extends) = service.get("extends") else { return (service, None) };
         let parent = extends.as_str().or_else(|| extends.get("service").and_then(Value::as_str));
         let other = extends.get("file").and_then(Value::as_str);
         match parent {
             _ if depth >= LONGEST_CHAIN => (service, Some(format!("service `{name}` extends itself"))),
-            None => (service, Some(format!("service `{name}` extends what is no service"))),
+            None => (service, Some(format!("service `{name}` extends something that is not a service"))),
             Some(parent) => {
                 let other = other.map_or_else(|| file.to_owned(), |other| below(folder(file), other));
                 let (base, missing) = self.whole(&other, parent, depth + 1);

@@ -110,7 +110,7 @@ pub enum BuildsError {
         column: usize,
     },
     /// It is out of all proportion.
-    #[error("the file is longer or deeper nested than any that a person writes")]
+    #[error("the file is too long or nested too deeply")]
     TooBig,
 }
 

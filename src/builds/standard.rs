@@ -28,7 +28,7 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
     }),
     ("lookup", None, |args| {
         let (map, key) = (map(&args, 0)?, said(&args, 1)?);
-        map.get(&key).or_else(|| args.get(2)).cloned().ok_or_else(|| "it has no such key".to_owned())
+        map.get(&key).or_else(|| args.get(2)).cloned().ok_or_else(|| "the key does not exist".to_owned())
     }),
     ("keys", Some(1), |args| Ok(sorted(map(&args, 0)?).map(|(key, _)| Value::from(key.as_str())).collect())),
     ("values", Some(1), |args| Ok(sorted(map(&args, 0)?).map(|(_, value)| value.clone()).collect())),
@@ -41,12 +41,12 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
     }),
     ("zipmap", Some(2), |args| {
         let keys: Option<Vec<String>> = list(&args, 0)?.iter().map(text).collect();
-        let (keys, values) = (keys.ok_or("texts are expected")?, list(&args, 1)?);
+        let (keys, values) = (keys.ok_or("expected strings")?, list(&args, 1)?);
         Ok(Value::Object(keys.into_iter().zip(values.iter().cloned()).collect()))
     }),
     ("sort", Some(1), |args| {
         let mut texts: Vec<String> =
-            list(&args, 0)?.iter().map(text).collect::<Option<_>>().ok_or("texts are expected")?;
+            list(&args, 0)?.iter().map(text).collect::<Option<_>>().ok_or("expected strings")?;
         texts.sort();
         Ok(Value::from(texts))
     }),
@@ -64,22 +64,24 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
     }),
     ("reverselist", Some(1), |args| Ok(Value::Array(list(&args, 0)?.iter().rev().cloned().collect()))),
     ("slice", Some(3), |args| {
-        let part = list(&args, 0)?.get(place(&args, 1)?..place(&args, 2)?).ok_or("it has no such part")?;
+        let part = list(&args, 0)?.get(place(&args, 1)?..place(&args, 2)?).ok_or("the range does not exist")?;
         Ok(Value::Array(part.to_vec()))
     }),
     ("index", Some(2), |args| match args.first() {
-        Some(Value::Object(map)) => map.get(&said(&args, 1)?).cloned().ok_or_else(|| "it has no such key".to_owned()),
-        _ => list(&args, 0)?.get(place(&args, 1)?).cloned().ok_or_else(|| "it has no such place".to_owned()),
+        Some(Value::Object(map)) => {
+            map.get(&said(&args, 1)?).cloned().ok_or_else(|| "the key does not exist".to_owned())
+        }
+        _ => list(&args, 0)?.get(place(&args, 1)?).cloned().ok_or_else(|| "the index is out of range".to_owned()),
     }),
     ("coalescelist", None, |args| {
         let full = (0..args.len()).filter_map(|at| list(&args, at).ok()).find(|list| !list.is_empty());
-        full.map(|list| Value::Array(list.to_vec())).ok_or_else(|| "a list is expected".to_owned())
+        full.map(|list| Value::Array(list.to_vec())).ok_or_else(|| "expected a list".to_owned())
     }),
     ("range", None, |args| {
-        let number = |at: usize| args.get(at).and_then(Value::as_i64).ok_or("a whole number is expected");
+        let number = |at: usize| args.get(at).and_then(Value::as_i64).ok_or("expected a whole number");
         let (from, to) = if args.len() < 2 { (0, number(0)?) } else { (number(0)?, number(1)?) };
         let step = if args.len() > 2 { number(2)? } else { 1 };
-        let step = usize::try_from(step).ok().filter(|step| *step > 0).ok_or("a step forward is expected")?;
+        let step = usize::try_from(step).ok().filter(|step| *step > 0).ok_or("expected a positive step")?;
         Ok((from..to).step_by(step).take(MOST).map(Value::from).collect())
     }),
     ("setproduct", None, |args| {
@@ -101,7 +103,7 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
     ("formatlist", None, |args| {
         let form = said(&args, 0)?;
         let length = (1..args.len()).filter_map(|at| list(&args, at).ok().map(<[Value]>::len)).min();
-        let length = length.ok_or("a list is expected")?;
+        let length = length.ok_or("expected a list")?;
         let row = |at: usize| {
             let one = |value: &Value| match value {
                 Value::Array(list) => list.get(at).cloned().unwrap_or(Value::Null),
@@ -114,7 +116,7 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
     }),
     ("strlen", Some(1), |args| Ok(Value::from(said(&args, 0)?.chars().count()))),
     ("substr", Some(3), |args| {
-        let length = args.get(2).and_then(Value::as_i64).ok_or("a length is expected")?;
+        let length = args.get(2).and_then(Value::as_i64).ok_or("expected a length")?;
         let rest = said(&args, 0)?;
         let rest = rest.chars().skip(place(&args, 1)?);
         // A length below nothing takes all that is left.
@@ -160,7 +162,7 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
     ("greaterthanorequalto", Some(2), |args| compared(&args, |order| order != Ordering::Less)),
     ("parseint", Some(2), |args| {
         let base = args.get(1).and_then(Value::as_u64).and_then(|base| u32::try_from(base).ok());
-        let base = base.filter(|base| (2..=36).contains(base)).ok_or("a base is expected")?;
+        let base = base.filter(|base| (2..=36).contains(base)).ok_or("expected a base")?;
         i64::from_str_radix(&said(&args, 0)?, base).map(Value::from).map_err(|error| error.to_string())
     }),
 ];
@@ -185,16 +187,16 @@ fn captured(pattern: &Regex, found: &Captures<'_>) -> Value {
 
 fn list(args: &FuncArgs, at: usize) -> Result<&[Value], String> {
     let list = args.get(at).and_then(Value::as_array).filter(|list| list.len() <= MOST);
-    list.map(Vec::as_slice).ok_or_else(|| "a list is expected".to_owned())
+    list.map(Vec::as_slice).ok_or_else(|| "expected a list".to_owned())
 }
 
 fn map(args: &FuncArgs, at: usize) -> Result<&Map<String, Value>, String> {
-    args.get(at).and_then(Value::as_object).ok_or_else(|| "a map is expected".to_owned())
+    args.get(at).and_then(Value::as_object).ok_or_else(|| "expected a map".to_owned())
 }
 
 fn place(args: &FuncArgs, at: usize) -> Result<usize, String> {
     let place = args.get(at).and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok());
-    place.ok_or_else(|| "a place is expected".to_owned())
+    place.ok_or_else(|| "expected an index".to_owned())
 }
 
 /// The entries of a map by their keys, as the builder walks them.
@@ -215,8 +217,8 @@ fn flattened(list: &[Value], into: &mut Vec<Value>, depth: usize) {
 }
 
 fn compared(args: &FuncArgs, holds: fn(Ordering) -> bool) -> Result<Value, String> {
-    let number = |at: usize| args.get(at).and_then(Value::as_f64).ok_or("a number is expected");
-    let order = number(0)?.partial_cmp(&number(1)?).ok_or("a number is expected")?;
+    let number = |at: usize| args.get(at).and_then(Value::as_f64).ok_or("expected a number");
+    let order = number(0)?.partial_cmp(&number(1)?).ok_or("expected a number")?;
     Ok(Value::Bool(holds(order)))
 }
 
@@ -232,14 +234,14 @@ fn formatted(form: &str, values: &[&Value]) -> Result<String, String> {
         match chars.next() {
             Some('%') => out.push('%'),
             Some('s' | 'd' | 'v') => {
-                let value = values.next().and_then(|value| text(value)).ok_or("a value is expected")?;
+                let value = values.next().and_then(|value| text(value)).ok_or("expected a value")?;
                 out.push_str(&value);
             }
-            _ => return Err("a form that is not followed".to_owned()),
+            _ => return Err("this format is not supported".to_owned()),
         }
         if out.len() > LONGEST {
-            return Err("it is too long".to_owned());
+            return Err("the string is too long".to_owned());
         }
     }
-    if values.next().is_some() { Err("a value too many".to_owned()) } else { Ok(out) }
+    if values.next().is_some() { Err("too many values".to_owned()) } else { Ok(out) }
 }

@@ -26,7 +26,8 @@ use crate::oci::Source;
 const MOST_READ: u64 = 4 << 20;
 
 /// Said where a password and an input both stand on standard input.
-pub(crate) const BOTH: &str = "error: the password and an input cannot both be on standard input";
+pub(crate) const BOTH: &str = "error: the password and an input cannot both be read from standard input; pass the \
+                               input as a file";
 
 /// Hosts of registries, with their ports.
 pub(crate) type Registries = BTreeSet<String>;
@@ -92,13 +93,17 @@ fn only(named: &Registries) -> Result<String, String> {
     let mut all = named.iter();
     match (all.next(), all.next()) {
         (Some(registry), None) => Ok(registry.clone()),
-        (None, _) => Err("--username needs --registry HOST here: no image is named on the command line, and what a \
-                          file names does not say who may see the password"
-            .to_owned()),
+        (None, _) => {
+            Err("--username requires --registry HOST, because the command line names no image; images from a file do \
+                 not select a registry for the password"
+                .to_owned())
+        }
         _ => {
             let found: Vec<&str> = named.iter().map(String::as_str).collect();
             let found = found.join(", ");
-            Err(format!("--username is for one registry, named are {found}: say --registry HOST for the one it is for"))
+            Err(format!(
+                "--username applies to one registry, but the images come from {found}; select one with --registry HOST"
+            ))
         }
     }
 }
@@ -108,7 +113,7 @@ fn password() -> Result<String, String> {
     io::stdin().take(MOST_READ).read_to_string(&mut password).map_err(|error| format!("no password: {error}"))?;
     let password = password.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
-        return Err("there is no password on standard input".to_owned());
+        return Err("standard input contains no password".to_owned());
     }
     Ok(password.to_owned())
 }

@@ -132,12 +132,12 @@ impl<'a> Sieve<'a> {
         let baseline = Baseline::of(std::mem::take(&mut self.found));
         let entries = match baseline.entries().count() {
             one if one == self.hidden => String::new(),
-            all => format!(", in {all} entries: one for each pool"),
+            all => format!(", in {all} entries, one per pool"),
         };
         let text = baseline.to_json().map_err(io::Error::from)?;
         fs::write(path, text)
             .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;
-        writeln!(streams::out(), "{}: {} written down{entries}", path.display(), count(self.hidden, "finding"))?;
+        writeln!(streams::out(), "{}: {} saved{entries}", path.display(), count(self.hidden, "finding"))?;
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl<'a> Sieve<'a> {
         let mut err = streams::err();
         if self.hidden > 0 {
             let is = if self.hidden == 1 { "is" } else { "are" };
-            writeln!(err, "{} of the baseline {} {is} not told", count(self.hidden, "finding"), path.display())?;
+            writeln!(err, "{} of the baseline {} {is} hidden", count(self.hidden, "finding"), path.display())?;
         }
         let folder = self.folder.as_deref().unwrap_or(Path::new(""));
         let speaks = |entry: &Entry| {
@@ -163,7 +163,7 @@ impl<'a> Sieve<'a> {
         if gone > 0 {
             let is = if gone == 1 { "is" } else { "are" };
             let (gone, path) = (count(gone, "finding"), path.display());
-            writeln!(err, "{gone} of the baseline {path} {is} gone: write it anew with --write-baseline {path}")?;
+            writeln!(err, "{gone} of the baseline {path} {is} fixed: update it with --write-baseline {path}")?;
         }
         Ok(())
     }
@@ -173,7 +173,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
     let text = read_text(path, LONGEST);
     let read = text.and_then(|text| Baseline::read(&text).map_err(|error| error.to_string()));
     let path = path.display();
-    let help = format!("help: write today's findings down with --write-baseline {path}");
+    let help = format!("help: save today's findings with --write-baseline {path}");
     read.map_err(|error| Failure::Said(format!("error: cannot use the baseline {path}: {error}\n{help}")))
 }
 

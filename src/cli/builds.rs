@@ -170,7 +170,7 @@ fn options(described: &Described, build: &Build<'_>) -> EvaluateOptions {
         }
     }
     let context = |(name, value): (&String, &Option<String>)| {
-        (name.clone(), value.clone().unwrap_or_else(|| "a place that the file does not tell".to_owned()))
+        (name.clone(), value.clone().unwrap_or_else(|| "a context that the file does not define".to_owned()))
     };
     options.contexts.extend(described.contexts.iter().map(context));
     options.build_args.extend(build.args.build_args.iter().cloned());
@@ -193,7 +193,7 @@ fn recipe(
         }
         Recipe::Unknown(why) => return Err(why.clone()),
         Recipe::Path(_) if !described.is_local() => {
-            return Err(format!("its context `{}` is not a folder, and is not read", described.context));
+            return Err(format!("its context `{}` is not a directory and is not read", described.context));
         }
         Recipe::Path(path) => folder.join(&described.context).join(path),
     };
@@ -218,7 +218,7 @@ pub(super) fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
     let folder = folder.canonicalize().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let root = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&folder);
     if !found.starts_with(root) {
-        return Err(format!("{} lies outside of the repository, and is not read", path.display()));
+        return Err(format!("{} is outside the repository and is not read", path.display()));
     }
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     let seen = here.and_then(|here| found.strip_prefix(here).map(Path::to_path_buf).ok());

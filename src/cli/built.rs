@@ -29,8 +29,8 @@ pub(crate) fn agree(images: &[String], inputs: &Inputs) -> Result<(), Failure> {
     if images.is_empty() || images.len() == dockerfiles {
         return Ok(());
     }
-    let (images, help) = (images.len(), "name each Dockerfile, and its image in the same order");
-    Err(Failure::Said(format!("error: --built gives {images} image(s) for {dockerfiles} Dockerfile(s): {help}")))
+    let (images, help) = (images.len(), "pass one image per Dockerfile, in the same order");
+    Err(Failure::Said(format!("error: --built specifies {images} image(s) for {dockerfiles} Dockerfile(s): {help}")))
 }
 
 fn is_dockerfile(subject: &Subject) -> bool {
@@ -89,11 +89,11 @@ fn subject_of(
     let Content::Dockerfile { source, dockerfile, options, files, bases, .. } = &subject.content else {
         return Ok((subject, Vec::new()));
     };
-    let opened = look.open(puller, image, platforms).map_err(|error| {
-        failed(format!("its image {image} was not read: {}", names::without(&error.message, image)))
-    })?;
+    let opened = look
+        .open(puller, image, platforms)
+        .map_err(|error| failed(format!("cannot read its image {image}: {}", names::without(&error.message, image))))?;
     let (mut found, mut told) =
-        (Vec::new(), vec![format!("measured in {image}, which --built names as built from it")]);
+        (Vec::new(), vec![format!("inspected in {image}, which --built specifies as its image")]);
     let mut faults = Vec::new();
     for one in &opened.images {
         let platform = one.config.platform.to_string();

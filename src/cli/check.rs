@@ -55,15 +55,12 @@ struct Read {
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     outputs::agreed(&options.judging)?;
     if options.fixing.is_idle() {
-        writeln!(
-            streams::err(),
-            "warning: --unsafe-fixes changes nothing by itself: --fix writes changes, --diff prints them"
-        )?;
+        writeln!(streams::err(), "warning: --unsafe-fixes has no effect without --fix or --diff")?;
     }
     let mut read = read(options, knowledge)?;
     if options.fixing.writes() && options.paths.iter().any(|path| path.as_os_str() == "-") {
         return Err(Failure::Said(
-            "error: standard input is no file to write to; --diff prints the changes".to_owned(),
+            "error: --fix cannot write to standard input; use --diff to print the changes".to_owned(),
         ));
     }
     if read.judging.config.show_settings {
@@ -94,9 +91,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     }
     for (name, why) in &read.inputs.passed {
         if options.show_files {
-            writeln!(streams::out(), "{}: passed over: {why}", clean(name))?;
+            writeln!(streams::out(), "{}: skipped: {why}", clean(name))?;
         } else {
-            writeln!(streams::err(), "{} is passed over: {why}", clean(name))?;
+            writeln!(streams::err(), "{} is skipped: {why}", clean(name))?;
         }
     }
     nothing(options, &read.inputs)?;
@@ -153,7 +150,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let mut told: Vec<String> = passed
         .map(|other| {
             let (other, used) = (other.display(), &fleet.name);
-            format!("{other} is not used: the fleet of this run is {used}; check that folder by itself")
+            format!("{other} is not used, because this run uses {used}; check that directory separately")
         })
         .collect();
     settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;
@@ -189,15 +186,16 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
 fn nothing(options: &CheckArgs, inputs: &Inputs) -> Result<(), Failure> {
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         if inputs.unread.is_empty() {
-            let help = if options.paths.is_empty() { "; `imagelint --help` tells what can be checked" } else { "" };
-            writeln!(streams::err(), "nothing to check: no Dockerfile and no image description was found{help}")?;
+            let help =
+                if options.paths.is_empty() { "; run `imagelint check --help` for supported inputs" } else { "" };
+            writeln!(streams::err(), "nothing to check: found no Dockerfile and no image description{help}")?;
         } else {
             writeln!(streams::err(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
             if let Some(name) = inputs.unread.iter().find(|name| is_run(name)) {
                 writeln!(
                     streams::err(),
-                    "help: imagelint scan --from-kubernetes {name} takes what a cluster or a compose file runs, \
-                     imagelint check --compose {name} what is built"
+                    "help: for the images that a cluster or a compose file runs: imagelint scan --from-kubernetes \
+                     {name}; for the images that a compose file builds: imagelint check --compose {name}"
                 )?;
             }
         }
@@ -223,7 +221,7 @@ fn runs_nowhere(subjects: &[Subject], fleet: &Fleet) -> Result<bool, Failure> {
     let told: Vec<&Subject> = subjects.iter().filter(nowhere).collect();
     for subject in &told {
         let (name, path, fleet) = (&subject.name, &subject.path, &fleet.name);
-        writeln!(streams::err(), "{name} runs on no pool: no `dockerfiles` pattern of {fleet} matches {path}")?;
+        writeln!(streams::err(), "{name} is assigned to no pool: no `dockerfiles` pattern of {fleet} matches {path}")?;
     }
     Ok(!told.is_empty() && told.len() == subjects.len())
 }

@@ -204,16 +204,16 @@ fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Give
     let said = |text: String| Failure::Said(format!("error: {text}"));
     let Some(revisions) = &options.git else {
         let [before, after] = options.inputs.as_slice() else {
-            return Err(said("name two inputs, what was and what is, or two revisions: --git main...HEAD".to_owned()));
+            return Err(said("pass two inputs (before and after) or two revisions: --git main...HEAD".to_owned()));
         };
         return Ok((one(before, repository)?, one(after, repository)?));
     };
-    let repository = repository.ok_or_else(|| said("--git: this folder is in no git repository".to_owned()))?;
+    let repository = repository.ok_or_else(|| said("--git: this directory is not in a git repository".to_owned()))?;
     let mut inputs = options.inputs.clone();
     if inputs.is_empty() {
         inputs.push(".".to_owned());
     }
-    let outside = |input: &String| said(format!("{input} is outside of the repository {}", repository.top.display()));
+    let outside = |input: &String| said(format!("{input} is outside the repository {}", repository.top.display()));
     let below = |input: &String| repository.below(Path::new(input)).ok_or_else(|| outside(input));
     let paths: Vec<String> = inputs.iter().map(below).collect::<Result<_, _>>()?;
     let head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
@@ -226,7 +226,7 @@ fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Give
     for (input, path) in inputs.iter().zip(&paths) {
         let now = after.as_ref().map_or_else(|| Path::new(input).exists(), |after| repository.has(after, path));
         if !now && !repository.has(&before, path) {
-            return Err(said(format!("there is no {input} in {revisions}")));
+            return Err(said(format!("{input} does not exist in {revisions}")));
         }
     }
     let after = match after {

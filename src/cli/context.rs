@@ -59,7 +59,7 @@ pub(super) fn above(dockerfile: &Path, text: &Dockerfile) -> Option<PathBuf> {
 pub(super) fn built_above(folder: &Path) -> String {
     let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     format!(
-        "the build context is taken to be {}, where the files lie that it copies; --context names another",
+        "the build context is assumed to be {}, which contains the copied files; set another with --context",
         shown.display()
     )
 }

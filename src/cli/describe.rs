@@ -43,7 +43,7 @@ pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, 
     if subjects.len() > 1 {
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
         let (number, names) = (names.len(), names.join(", "));
-        return Err(Failure::Said(format!("error: {input} holds {number} inputs, name one of them: {names}")));
+        return Err(Failure::Said(format!("error: {input} contains {number} inputs; pass one of them: {names}")));
     }
     let Some(description) = subjects.first().and_then(described) else {
         nothing("describe", input)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, 
 
 /// Says that an input holds nothing to tell of.
 pub(crate) fn nothing(what: &str, input: &str) -> io::Result<()> {
-    writeln!(streams::err(), "nothing to {what}: {input} has no stage and no image in it")
+    writeln!(streams::err(), "nothing to {what}: {input} contains no stage and no image")
 }
 
 /// One input, and how to read it.
@@ -108,12 +108,12 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
         return Ok(inputs.subjects);
     }
     if !path.exists() && !is_image(input) {
-        let help = "name a file, or an image with its tag or registry";
-        return Err(Failure::Said(format!("error: there is no file `{input}`; {help}")));
+        let help = "pass a file, or an image with its tag or registry";
+        return Err(Failure::Said(format!("error: file `{input}` not found; {help}")));
     }
     let wanted = platform.split(',').map(str::parse).collect::<Result<Vec<Platform>, _>>();
-    let wanted =
-        wanted.map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;
+    let wanted = wanted
+        .map_err(|_| Failure::Said(format!("error: `{platform}` is not a platform: expected os/architecture")))?;
     let puller = access::puller(access, &access::registries([input]), keep)?;
     let subject = scan::with_layers(input, &wanted, &puller, keep);
     let subject = subject.map_err(|error| Failure::Said(format!("error: {error}")))?;

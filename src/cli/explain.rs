@@ -39,7 +39,8 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
         [one] if one == "-" => log(&mut io::stdin().lock())?,
         [] if !io::stdin().is_terminal() => log(&mut io::stdin().lock())?,
         [] => {
-            let help = "help: imagelint explain 209, or the full log line, or a log: imagelint explain - < job.log";
+            let help = "help: pass an error number (imagelint explain 209), the full log line, or a log (imagelint \
+                        explain - < job.log)";
             return Err(Failure::Said(format!("error: nothing to explain\n{help}")));
         }
         words => words.join(" "),
@@ -63,7 +64,7 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
         }
         Format::Human => {
             if let Some(line) = deciding {
-                writeln!(out, "The deciding line of the log is `{}`.\n", clean(line))?;
+                writeln!(out, "The log line that matches is `{}`.\n", clean(line))?;
             }
             match word {
                 _ if nothing => unknown(&mut out, asked, &near)?,
@@ -111,7 +112,10 @@ fn unknown(out: &mut impl io::Write, text: &str, near: &[String]) -> io::Result<
     let text = text.trim();
     let short: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
     let what = if short.is_empty() { "an empty text".to_owned() } else { format!("`{}`", clean(&short)) };
-    writeln!(out, "nothing known matches {what}; try an error number such as 209, or the full log line")?;
+    writeln!(
+        out,
+        "no rule, error or log message matches {what}; try an error number such as 209, or the full log line"
+    )?;
     if near.is_empty() {
         return writeln!(out, "all rules: imagelint rules list");
     }
@@ -123,7 +127,7 @@ fn print(out: &mut impl io::Write, found: &[Match<'_>]) -> io::Result<()> {
     writeln!(out, "{}\n", clean(&best.why))?;
     page(out, best.page)?;
     if !others.is_empty() {
-        writeln!(out, "\nOther pages that fit:")?;
+        writeln!(out, "\nOther matching pages:")?;
     }
     for other in others {
         writeln!(out, "  {:<22} {}", other.page.name, clean(&other.page.summary()))?;
@@ -141,7 +145,7 @@ fn of_error(out: &mut impl io::Write, row: &ErrorRow) -> io::Result<()> {
 
 /// A line of a log that no page is about, as the tables have it.
 fn of_line(out: &mut impl io::Write, row: &MessageRow) -> io::Result<()> {
-    writeln!(out, "This line of a log is known: `{}`.", row.says.join(" … "))?;
+    writeln!(out, "This log message is known: `{}`.", row.says.join(" … "))?;
     without_page(out, row.means, &row.info)
 }
 
@@ -150,7 +154,7 @@ fn without_page(out: &mut impl io::Write, means: Option<&str>, info: &RowInfo) -
     if let Some(means) = means {
         writeln!(out, "The cause: {means}.")?;
     }
-    writeln!(out, "No rule page is about it, because neither the image nor the fleet file decides it.")?;
+    writeln!(out, "No rule covers this error, because neither the image nor the fleet file determines it.")?;
     writeln!(out, "source: {}, checked {}", clean(info.source), info.checked)
 }
 

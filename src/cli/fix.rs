@@ -75,7 +75,8 @@ fn round(
             let path = run.sources.get(*id).name();
             let read = run.sources.get(*id).text();
             let other = !piped && fs::read(path).is_ok_and(|now| now != read.as_bytes());
-            let other = other.then(|| "it is in another encoding, or is no longer what was read".to_owned());
+            let other =
+                other.then(|| "it is not UTF-8, or it changed after it was read; run the command again".to_owned());
             Some((path.to_owned(), writable(Path::new(path)).err().or(other)?))
         });
         let barred: Vec<(String, String)> = barred.collect();
@@ -132,7 +133,7 @@ fn broken(
     let lost: Vec<String> = was.iter().filter(|pool| !is.contains(pool)).map(|pool| format!("`{pool}`")).collect();
     (!lost.is_empty()).then(|| {
         let titles: Vec<&str> = repair.fixes.iter().map(|fix| fix.title.as_str()).collect();
-        let why = format!("{} would keep {} from starting on {}", titles.join(", and "), other.name, lost.join(", "));
+        let why = format!("{} would stop {} from starting on {}", titles.join(", and "), other.name, lost.join(", "));
         (run.sources.get(id).name().to_owned(), why)
     })
 }
@@ -155,7 +156,7 @@ pub(crate) fn tell_textless(subjects: &[Subject]) -> io::Result<()> {
     }
     writeln!(
         streams::err(),
-        "no text to change of {}: a saved report or a description is none; --show-fixes tells what cures",
+        "cannot edit {}: saved reports and image descriptions are not edited; use --show-fixes to list their fixes",
         names.join(", ")
     )
 }
@@ -183,12 +184,8 @@ pub(crate) fn print(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> 
 /// Why a patch is empty.
 const fn unchanged(least: Safety) -> &'static str {
     match least {
-        Safety::Safe => {
-            "no safe change makes anything start that does not; --unsafe-fixes also tries changes of versions"
-        }
-        Safety::Unsafe | Safety::Manual => {
-            "no change that may be written makes anything start that does not; --show-fixes tells the others"
-        }
+        Safety::Safe => "no safe fix available; --unsafe-fixes also tries version changes",
+        Safety::Unsafe | Safety::Manual => "no automatic fix available; --show-fixes lists the manual fixes",
     }
 }
 
@@ -238,7 +235,7 @@ fn place(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, String> {
     if roots.iter().any(|root| real.starts_with(root)) || path.is_relative() && here() {
         Ok(real)
     } else {
-        Err("it lies outside of the folders that were named".to_owned())
+        Err("it is outside the directories on the command line; pass its path to the command".to_owned())
     }
 }
 
@@ -251,11 +248,11 @@ fn normal(path: &Path) -> PathBuf {
 fn replace(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Result<(), String> {
     let real = place(path, roots)?;
     if fs::read(&real).map_err(|error| error.to_string())? != before.as_bytes() {
-        return Err("it is not what was read".to_owned());
+        return Err("it changed after it was read; run the command again".to_owned());
     }
     let mode = fs::metadata(&real).map_err(|error| error.to_string())?.permissions();
     if mode.readonly() {
-        return Err("it may not be written".to_owned());
+        return Err("it is read-only; make it writable first".to_owned());
     }
     let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = real.with_file_name(format!(".{name}.imagelint-{}", std::process::id()));

@@ -53,7 +53,7 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
         if !names.clone().any(|name| name == asked) {
             let is_path = options.why.as_ref() == Some(asked) && Path::new(asked).exists();
             let hint = match nearest(asked, names.by_ref()) {
-                _ if is_path => format!("--why takes a pool: name the path {asked} in front of it"),
+                _ if is_path => format!("--why takes a pool: put the path {asked} before it"),
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("the pools are {}", pool_names(fleet)),
             };
@@ -63,7 +63,7 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
     let left_out = |pool: &&String| !options.pools.is_empty() && !options.pools.contains(pool);
     match why().filter(left_out) {
         Some(pool) => Err(Failure::Said(format!(
-            "error: --why asks about pool `{pool}`, which --pool leaves out; the pools that are judged are {}",
+            "error: --why selects pool `{pool}`, but --pool excludes it; the selected pools are {}",
             options.pools.join(", ")
         ))),
         None => Ok(()),
@@ -73,8 +73,8 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
 /// That a fleet file cannot be read, and how to get one.
 pub(super) fn cannot(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!(
-        "error: cannot read the fleet file {}: {error}\nhelp: name one that is there, or make one of what exists: imagelint \
-         fleet import --help",
+        "error: cannot read the fleet file {}: {error}\nhelp: pass an existing file, or generate one: imagelint fleet \
+         import --help",
         path.display()
     )
 }

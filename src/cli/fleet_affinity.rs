@@ -76,11 +76,7 @@ pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<E
     let verdicts = judged.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let fates: BTreeMap<&str, &str> = verdicts.map(|verdict| (verdict.pool.as_str(), verdict.fate.as_str())).collect();
     if !judged.gpu_content {
-        writeln!(
-            streams::err(),
-            "nothing to select for: {} has no GPU content, and starts on every node",
-            subject.name
-        )?;
+        writeln!(streams::err(), "nothing to select: {} has no GPU content and starts on every node", subject.name)?;
         return Ok(Exit::Nothing);
     }
     print(&subject.name, &field, &fates)
@@ -92,7 +88,7 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     let mut pools = field.fleet.pools.iter();
     for group in &field.groups {
         let own = group.told.iter().zip(&mut pools).map(|(told, pool)| {
-            let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not for it");
+            let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not applicable");
             (told.as_str(), fate)
         });
         let own: Vec<(&str, &str)> = own.collect();
@@ -105,12 +101,12 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
         }
         told.extend(own);
     }
-    others.extend(field.others.iter().map(|labels| (labels, "a node without GPUs of NVIDIA")));
+    others.extend(field.others.iter().map(|labels| (labels, "a node without an NVIDIA GPU")));
     if wanted.is_empty() {
         for (group, fate) in &told {
             writeln!(streams::err(), "{}: {fate}", clean(group))?;
         }
-        writeln!(streams::err(), "no affinity: it is certain of no node that {name} starts on it")?;
+        writeln!(streams::err(), "no affinity: no node is certain to start {name}")?;
         return Ok(Exit::Found);
     }
     let declared = field.fleet.pools.iter().flat_map(|pool| &pool.labels);
@@ -118,17 +114,18 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     let own: Vec<&str> = own.into_iter().collect();
     let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&Labels>>();
     let terms = inventory::choose(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
-        let group = |list: &[(&Labels, &str)], at: usize| clean(list.get(at).map_or("", |(_, told)| *told)).into_owned();
+        let group =
+            |list: &[(&Labels, &str)], at: usize| clean(list.get(at).map_or("", |(_, told)| *told)).into_owned();
         let wanted = group(&wanted, at);
-        let help = "let GPU Feature Discovery label the nodes (nvidia.com/gpu.product, nvidia.com/cuda.driver-version.full), or \
-                    give them a label of your own (kubectl label node NAME gpu-pool=NAME) and declare it under `labels` of \
-                    their pool";
+        let help = "deploy GPU Feature Discovery to label the nodes (nvidia.com/gpu.product, \
+                    nvidia.com/cuda.driver-version.full), or label them yourself (kubectl label node NAME \
+                    gpu-pool=NAME) and add the label to `labels` of their pool";
         Failure::Said(match other {
             Some(other) => format!(
-                "error: no label tells {wanted} (starts) from {} (does not, or cannot be told)\nhelp: {help}",
+                "error: no label distinguishes {wanted} (starts) from {} (fails, or is unknown)\nhelp: {help}",
                 group(&others, other)
             ),
-            None => format!("error: {wanted} (starts) has no label that says what it is\nhelp: {help}"),
+            None => format!("error: {wanted} (starts) has no label that identifies it\nhelp: {help}"),
         })
     })?;
     let mut out = io::BufWriter::new(streams::out());
@@ -158,7 +155,7 @@ fn subject(
     let number = inputs.subjects.len();
     match (inputs.subjects.pop(), number) {
         (Some(subject), 1) => Ok(subject),
-        _ => Err(Failure::Said(format!("error: {input} holds {number} inputs: one is selected for at a time"))),
+        _ => Err(Failure::Said(format!("error: {input} contains {number} inputs; pass one of them"))),
     }
 }
 
@@ -169,17 +166,17 @@ fn is_scheduled(pool: &Pool) -> bool {
 
 /// The pools of a fleet that Kubernetes places containers on, by their labels.
 fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
-    let help = "or give the nodes: --against nodes.json (kubectl get nodes -o json)";
+    let help = "or pass the nodes: --against nodes.json (kubectl get nodes -o json)";
     fleet.pools.retain(is_scheduled);
     if let Some(pool) = fleet.pools.iter().find(|pool| pool.labels.is_empty()) {
         let (file, pool) = (&fleet.name, &pool.name.value);
-        let message = format!("error: pool `{pool}` of {file} declares no `labels` to select it by: add them, {help}");
+        let message = format!("error: pool `{pool}` of {file} has no `labels` for the selector: add them, {help}");
         return Err(Failure::Said(message));
     }
     if fleet.pools.is_empty() {
         let name = &fleet.name;
         let message = format!(
-            "error: Kubernetes starts containers on no pool of {name}: declare `launch = \"kubernetes\"` where it does, {help}"
+            "error: {name} has no Kubernetes pool: set `launch = \"kubernetes\"` for the pools of your cluster, {help}"
         );
         return Err(Failure::Said(message));
     }
@@ -197,7 +194,10 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
     let found = fleet_import::source(path, knowledge)?;
     let unlabelled = |machine: &inventory::Machine| machine.labels.is_empty();
     if !found.machines.is_empty() && found.machines.iter().all(unlabelled) {
-        let message = format!("error: {} has no node with labels: give `kubectl get nodes -o json`", path.display());
+        let message = format!(
+            "error: {} has no node with labels; pass the output of `kubectl get nodes -o json`",
+            path.display()
+        );
         return Err(Failure::Said(message));
     }
     let mut builds = BTreeMap::new();
@@ -233,12 +233,12 @@ fn told(base: Option<&Pool>, build: &Build) -> String {
     let gpus = match declared(PoolField::Gpu) {
         _ if !said.is_empty() => said.join(", "),
         Some(gpu) => format!("{gpu} as declared"),
-        None => "a GPU that is not told".to_owned(),
+        None => "an unknown GPU".to_owned(),
     };
     let driver = match (build.driver, declared(PoolField::Driver)) {
         (Some(driver), _) => format!("driver {driver}"),
         (None, Some(driver)) => format!("driver {driver} as declared"),
-        (None, None) => "a driver that is not told".to_owned(),
+        (None, None) => "an unknown driver".to_owned(),
     };
     let pool = base.map_or_else(|| "of no pool".to_owned(), |pool| format!("pool {}", pool.name.value));
     format!("{gpus}, {driver} ({pool})")

@@ -23,7 +23,7 @@ use crate::report::words::count;
 /// Compares, and tells every difference.
 pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge: Knowledge) -> Result<Exit, Failure> {
     if fleet.built_in {
-        return Err(Failure::Said("error: there is no fleet file to compare; name one".to_owned()));
+        return Err(Failure::Said("error: there is no fleet file to compare; pass one".to_owned()));
     }
     let mut seen = Inventory::default();
     for path in against {
@@ -42,7 +42,7 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
                 writeln!(out, "{}", told(drift))?;
             }
             let how = match found.len() {
-                0 => "nothing differs".to_owned(),
+                0 => "no differences".to_owned(),
                 some => count(some, "difference"),
             };
             let machines = count(seen.machines.len(), "machine");
@@ -56,8 +56,8 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
 fn told(drift: &Drift) -> String {
     let Drift { pool, what, declared, seen } = drift;
     let text = match *what {
-        "new" => format!("new: {pool}: {seen}, of no pool"),
-        "vanished" => format!("{pool}: vanished: declared with {declared}, and no node is of it"),
+        "new" => format!("new: {pool}: {seen}, in no pool"),
+        "vanished" => format!("{pool}: vanished: declared with {declared}, but no node matches"),
         _ => format!("{pool}: {what}: declared {declared}, found {seen}"),
     };
     // Labels and names come from outside.

@@ -22,9 +22,9 @@ use crate::source::Sources;
 pub(crate) fn source(path: &Path, knowledge: Knowledge) -> Result<Inventory, Failure> {
     let name = path.display().to_string();
     let text = names::text(path, false, inventory::LONGEST as u64).map_err(|error| match error {
-        Failure::Said(error) if !path.exists() && knowledge.cloud_instance(&name).is_some() => Failure::Said(format!(
-            "{error}\nhelp: for a machine type of a cloud: imagelint fleet import --instance {name}"
-        )),
+        Failure::Said(error) if !path.exists() && knowledge.cloud_instance(&name).is_some() => {
+            Failure::Said(format!("{error}\nhelp: for a cloud machine type: imagelint fleet import --instance {name}"))
+        }
         error => error,
     })?;
     let found = inventory::read(&name, &text, knowledge);
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
     let mut found = Inventory::default();
     let mut told = Vec::new();
     if options.sources.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Failure::Said("error: standard input can be read once".to_owned()));
+        return Err(Failure::Said("error: standard input can be read only once".to_owned()));
     }
     for path in &options.sources {
         found.join(source(path, knowledge)?);
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
     }
     if found.machines.is_empty() {
         let others = found.told_left_out().unwrap_or_else(|| "no node".to_owned());
-        writeln!(streams::err(), "nothing to import: no machine with a GPU of NVIDIA is in it ({others})")?;
+        writeln!(streams::err(), "nothing to import: found no machine with an NVIDIA GPU ({others})")?;
         return Ok(Exit::Nothing);
     }
     let drafts = inventory::drafts(&found);
@@ -74,7 +74,7 @@ fn instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Failure> {
         None => (text, None),
         Some((name, number)) => {
             let nodes: NonZero<u32> = number.parse().map_err(|_| {
-                Failure::Said(format!("error: `{number}` is no number of nodes: write --instance {name}=4"))
+                Failure::Said(format!("error: `{number}` is not a number of nodes; write --instance {name}=4"))
             })?;
             (name, Some(nodes.get()))
         }
@@ -82,7 +82,9 @@ fn instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Failure> {
     inventory::of_instance(name, nodes, knowledge).ok_or_else(|| {
         let known = knowledge.cloud_instances().iter().map(|row| row.name);
         let near: Vec<String> = nearest_few(name, known, 3).iter().map(|near| format!("`{near}`")).collect();
-        let near = if near.is_empty() { String::new() } else { format!("; the nearest there: {}", near.join(", ")) };
-        Failure::Said(format!("error: machine type `{name}` has no GPU of NVIDIA, or is not in the tables{near}"))
+        let near = if near.is_empty() { String::new() } else { format!("; the nearest names are {}", near.join(", ")) };
+        Failure::Said(format!(
+            "error: machine type `{name}` has no NVIDIA GPU, or is not in the compatibility database{near}"
+        ))
     })
 }

@@ -41,8 +41,8 @@ pub(crate) fn check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Ex
         for pool in &fleet.pools {
             let found = derived(pool, knowledge);
             let how = match found.open.len() {
-                0 => "nothing is open".to_owned(),
-                _ => format!("{} kinds of node are tried", found.hosts),
+                0 => "all properties are declared".to_owned(),
+                _ => format!("{} node configurations are checked", found.hosts),
             };
             writeln!(out, "{}: {how}", pool.name.value)?;
             for open in &found.open {

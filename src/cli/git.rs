@@ -100,7 +100,7 @@ impl Repository {
 
     /// The revision of a name.
     pub(crate) fn revision(&self, name: &str) -> Result<Revision, String> {
-        let wrong = || format!("`{name}` is no revision of the repository {}", self.top.display());
+        let wrong = || format!("`{name}` is not a revision of the repository {}", self.top.display());
         if name.is_empty() || name.starts_with('-') {
             return Err(wrong());
         }
@@ -114,7 +114,7 @@ impl Repository {
             self.revision(name)?;
         }
         let base = self.line(&["merge-base", one, other]);
-        let base = base.ok_or_else(|| format!("`{one}` and `{other}` have no common base"))?;
+        let base = base.ok_or_else(|| format!("`{one}` and `{other}` have no common ancestor"))?;
         Ok(Revision { name: format!("{one}...{other}"), ..self.revision(&base)? })
     }
 
@@ -181,15 +181,15 @@ impl Repository {
         let bytes: u64 = entries.iter().map(|entry| entry.size).filter(|size| *size <= MAX_TEXT).sum();
         if entries.len() > MOST_FILES || bytes > MOST_BYTES {
             return Err(format!(
-                "{}: there is too much below it ({} files): name a Dockerfile in a folder of its own",
+                "{}: the directory is too large ({} files); pass a Dockerfile in its own directory",
                 revision.name,
                 entries.len()
             ));
         }
         let snapshot =
-            Snapshot::new().map_err(|error| format!("cannot make a folder for {}: {error}", revision.name))?;
+            Snapshot::new().map_err(|error| format!("cannot create a directory for {}: {error}", revision.name))?;
         let filled = self.fill(&snapshot, &entries);
-        filled.map_err(|error| format!("cannot take the files out of {}: {error}", revision.name))?;
+        filled.map_err(|error| format!("cannot extract the files of {}: {error}", revision.name))?;
         Ok(snapshot)
     }
 
@@ -257,7 +257,7 @@ fn not_run(error: &io::Error) -> String {
 
 /// One answer of `cat-file --batch`: a line with the length, the bytes, a line's end.
 fn answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
-    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "git does not give a file of the revision");
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "git did not return a file of the revision");
     let mut head = String::new();
     from.by_ref().take(256).read_line(&mut head)?;
     let mut words = head.split_whitespace().skip(1);

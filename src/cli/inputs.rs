@@ -307,8 +307,8 @@ impl Inputs {
             Err(_) if is_fleet(name, text.text()) => self.error(
                 name,
                 format!(
-                    "it is a fleet file (`[[pool]]`) and no image description: `imagelint fleet check {name}` checks it, and \
-                     `--fleet {name}` judges images by it"
+                    "it is a fleet file (`[[pool]]`), not an image description: use `imagelint fleet check {name}` to \
+                     check it, or `--fleet {name}` to check images against it"
                 ),
             ),
             Err(errors) => self.mistakes(name, &errors, text, sources),
@@ -388,7 +388,8 @@ fn unknown(target: &str, dockerfile: &Dockerfile) -> Option<String> {
     }
     let unknown = EvaluateError::UnknownTarget(target.to_owned());
     let names: Vec<&str> = dockerfile.stages.iter().filter_map(|stage| stage.name.as_deref()).collect();
-    let has = if names.is_empty() { "none has a name".to_owned() } else { format!("it has {}", names.join(", ")) };
+    let has =
+        if names.is_empty() { "its stages have no names".to_owned() } else { format!("it has {}", names.join(", ")) };
     Some(format!("{unknown}; {has}"))
 }
 

@@ -35,7 +35,7 @@ fn wait() {
     }
 }
 
-#[expect(clippy::exit, reason = "threads that wait for a registry cannot be asked to end at once")]
+#[expect(clippy::exit, reason = "threads that wait for a registry cannot be stopped at once")]
 fn end() {
     process::exit(INTERRUPTED);
 }

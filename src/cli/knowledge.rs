@@ -35,7 +35,7 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
     let Some(folder) = folder else { return Ok(Knowledge::built_in()) };
     let fail = |path: &Path, error: io::Error| {
-        Failure::Said(format!("error: cannot read the knowledge in {}: {error}", path.display()))
+        Failure::Said(format!("error: cannot read the compatibility database in {}: {error}", path.display()))
     };
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>();
@@ -43,12 +43,12 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::Said(format!("error: {} has no table (*.toml)", folder.display())));
+        return Err(Failure::Said(format!("error: {} contains no table (*.toml)", folder.display())));
     }
     let mut files = Vec::new();
     for path in &paths {
         let text = read_text(path, LARGEST).map_err(|error| {
-            Failure::Said(format!("error: cannot read the knowledge in {}: {error}", path.display()))
+            Failure::Said(format!("error: cannot read the compatibility database in {}: {error}", path.display()))
         })?;
         files.push(SourceText::new(path.display().to_string(), text));
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit,
     let key = options.key.join(" ");
     if key.trim().is_empty() {
         return Err(Failure::Said(format!(
-            "error: which {subject}? for example: imagelint knowledge {}",
+            "error: no {subject} given; for example: imagelint knowledge {}",
             example(subject)
         )));
     }
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit,
             || format!("expected one of {}", SUBJECTS.join(", ")),
             |word| format!("did you mean `{word}`?"),
         );
-        return Err(Failure::Said(format!("error: nothing is known of kind `{subject}`; {hint}")));
+        return Err(Failure::Said(format!("error: the compatibility database has no kind `{subject}`; {hint}")));
     };
     match options.format {
         Format::Json => writeln!(out, "{:#}", of_answer(knowledge, subject, &key, &answer))?,
@@ -114,21 +114,21 @@ fn overview(out: &mut impl io::Write, knowledge: Knowledge, format: Format) -> i
             .collect();
         return writeln!(out, "{:#}", json!({ "date": knowledge.newest_date().to_string(), "tables": tables }));
     }
-    writeln!(out, "knowledge of {}\n", knowledge.newest_date())?;
+    writeln!(out, "compatibility database of {}\n", knowledge.newest_date())?;
     writeln!(
         out,
-        "{:<20} {:>5}  {:>8} {:>10} {:>8} {:>6}  newest source",
-        "table", "rows", "measured", "documented", "inferred", "memory"
+        "{:<20} {:>7}  {:>8} {:>10} {:>8} {:>6}  newest source",
+        "table", "entries", "measured", "documented", "inferred", "memory"
     )?;
     for table in &tables {
         let [measured, documented, inferred, memory] = table.by_how;
         writeln!(
             out,
-            "{:<20} {:>5}  {measured:>8} {documented:>10} {inferred:>8} {memory:>6}  {}",
+            "{:<20} {:>7}  {measured:>8} {documented:>10} {inferred:>8} {memory:>6}  {}",
             table.name, table.rows, table.newest
         )?;
     }
-    writeln!(out, "\nask with: imagelint knowledge {} KEY", SUBJECTS.join("|"))
+    writeln!(out, "\nquery: imagelint knowledge {} KEY", SUBJECTS.join("|"))
 }
 
 fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &str, answer: &Answer) -> io::Result<()> {
@@ -139,9 +139,12 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
         print_row(out, row)?;
     }
     if answer.rows.is_empty() {
-        writeln!(out, "no {subject} `{}` in the knowledge of {}", clean(key), knowledge.newest_date())?;
+        writeln!(out, "no {subject} `{}` in the compatibility database of {}", clean(key), knowledge.newest_date())?;
         if answer.near.is_empty() {
-            writeln!(out, "`imagelint knowledge` lists the tables, `imagelint knowledge table NAME` the rows of one")?;
+            writeln!(
+                out,
+                "`imagelint knowledge` lists the tables, `imagelint knowledge table NAME` the entries of one"
+            )?;
         }
     }
     if let Some(note) = &answer.note {

@@ -93,7 +93,7 @@ fn mapped(inputs: &mut Inputs, path: &Path, text: &SourceText, own: bool, bases:
         let text = SourceText::new(shown.as_str(), read_text(&path, MAX_TEXT)?);
         let description = Description::read(&text).map_err(|errors| {
             broken.push((shown.clone(), render(errors.as_ref())));
-            format!("`{shown}` is no image description")
+            format!("`{shown}` is not an image description")
         })?;
         let seen = extract::of_description(&description, Some(sources.add(text)), None);
         Ok(KnownBase { platform: None, seen, told: format!("described by {shown}"), layers: Vec::new() })

@@ -141,7 +141,11 @@ impl<'a> Layers<'a> {
         }
         // First of all, so that the answer is the same whatever is known already.
         if let Some(largest) = self.largest.filter(|largest| layer.size > *largest) {
-            let why = format!("it has {}, and --max-layer-bytes allows {}", size(layer.size), size(largest));
+            let why = format!(
+                "it has {}, more than the limit of {}; raise --max-layer-bytes",
+                size(layer.size),
+                size(largest)
+            );
             return Err(Unread::left_out(why));
         }
         let read = || {
@@ -192,7 +196,7 @@ impl Read for Watched {
 
 /// Keeps a layer if the image has room for it.
 fn fit(seen: Arc<LayerSeen>, room: &Room) -> Outcome {
-    if room.take(&seen) { Ok(seen) } else { Err(Unread::left_out("the image has more files than are kept")) }
+    if room.take(&seen) { Ok(seen) } else { Err(Unread::left_out("the image has too many files")) }
 }
 
 /// A number of bytes for people.

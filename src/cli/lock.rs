@@ -64,7 +64,7 @@ pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, Fail
     };
     let wanted = pull::wanted(&inputs, &platforms);
     if wanted.is_empty() && inputs.errors.is_empty() {
-        writeln!(streams::err(), "nothing to lock: no Dockerfile builds on an image that it names")?;
+        writeln!(streams::err(), "nothing to lock: no Dockerfile names a base image")?;
         return Ok(Exit::Nothing);
     }
     let refused = |registry: &str| settings::lock(&settings).refuses(registry, &sources);
@@ -110,7 +110,7 @@ fn target(options: &LockArgs, start: &Path) -> Result<(PathBuf, Lock), Failure> 
     let folder = beside.or_else(|| root(start)).unwrap_or_default();
     let path = folder.join(lock::FILE);
     if is_link(&path) {
-        return Err(Failure::Said(format!("error: {} is a link, and is not written through", path.display())));
+        return Err(Failure::Said(format!("error: {} is a symbolic link and is not overwritten", path.display())));
     }
     Ok((path, Lock::default()))
 }
@@ -141,7 +141,7 @@ fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
         let images = match images {
             Ok(images) => images,
             Err(error) => {
-                writeln!(streams::err(), "error: base image {reference} was not read: {error}")?;
+                writeln!(streams::err(), "error: cannot read base image {reference}: {error}")?;
                 exit = Exit::Broken;
                 continue;
             }
@@ -154,7 +154,7 @@ fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
                     count += 1;
                     continue;
                 }
-                Some(was) => format!("moved from {} to {}", was.digest, now.digest),
+                Some(was) => format!("changed from {} to {}", was.digest, now.digest),
                 None => "is not locked".to_owned(),
             };
             writeln!(out, "{} for {} {told}", now.reference.value, now.platform)?;
@@ -162,7 +162,7 @@ fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
         }
     }
     if exit == Exit::Clean {
-        writeln!(out, "fresh: {count} as locked")?;
+        writeln!(out, "up to date: {count} locked")?;
     }
     Ok(exit)
 }
@@ -171,7 +171,7 @@ fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
 fn entry(reference: &ImageReference, image: &PulledImage) -> Result<Option<Entry>, Failure> {
     let entry = lock::entry(reference, image);
     if entry.is_none() {
-        writeln!(streams::err(), "warning: base image {reference} does not say its platform, and is not locked")?;
+        writeln!(streams::err(), "warning: base image {reference} does not declare its platform and is not locked")?;
     }
     Ok(entry)
 }
@@ -189,8 +189,8 @@ fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
             }
             Err(error) => {
                 let kept: Vec<_> = before.of(&lock::name(reference)).cloned().collect();
-                let still = if kept.is_empty() { "" } else { "; what was locked of it stays" };
-                writeln!(streams::err(), "error: base image {reference} was not read{still}: {error}")?;
+                let still = if kept.is_empty() { "" } else { "; its locked entry is kept" };
+                writeln!(streams::err(), "error: cannot read base image {reference}{still}: {error}")?;
                 for entry in kept {
                     lock.put(entry);
                 }

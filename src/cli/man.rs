@@ -20,16 +20,16 @@ use crate::report::escape::clean;
 const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
 .TP
 \fB0\fR
-Nothing at the level that is asked for.
+No finding at or above the level of \-\-fail\-on.
 .TP
 \fB1\fR
-Something was found: findings, a difference, a test that fails.
+Findings, differences, or a failed test.
 .TP
 \fB2\fR
-Wrong usage, settings or fleet, or an input that cannot be read.
+Invalid usage, settings or fleet file, or an input that cannot be read.
 .TP
 \fB3\fR
-Nothing to check, or nothing that is called so.
+Nothing to check, or no such name.
 .TP
 \fB130\fR
 Stopped by Ctrl\-C.
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &ManArgs) -> Result<Exit, Failure> {
     let written = fs::create_dir_all(folder).and_then(|()| pages(command, &source, folder));
     written.map_err(|error| cannot(folder, &error))?;
     let name = folder.display().to_string();
-    writeln!(streams::out(), "manual pages are in {}; man -l {0}/imagelint.1 shows the first", clean(&name))?;
+    writeln!(streams::out(), "manual pages are in {}; to open the first, run: man -l {0}/imagelint.1", clean(&name))?;
     Ok(Exit::Clean)
 }
 
@@ -61,6 +61,6 @@ fn pages(command: Command, source: &str, folder: &Path) -> io::Result<()> {
 }
 
 fn cannot(folder: &Path, error: &io::Error) -> Failure {
-    let text = format!("error: cannot write manual pages into {}: {error}", folder.display());
+    let text = format!("error: cannot write manual pages to {}: {error}", folder.display());
     Failure::Said(clean(&text).into_owned())
 }

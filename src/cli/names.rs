@@ -94,7 +94,9 @@ pub(crate) fn text(path: &Path, password: bool, longest: u64) -> Result<String, 
     let shown = path.display();
     let opened: io::Result<Box<dyn Read>> = match path.to_str() {
         Some("-") if password => {
-            return Err(said("the password and a list cannot both be on standard input".to_owned()));
+            return Err(said(
+                "the password and a list cannot both be read from standard input; pass the list as a file".to_owned(),
+            ));
         }
         Some("-") => Ok(Box::new(io::stdin())),
         _ => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
@@ -154,18 +156,18 @@ fn patterns(globs: &[String]) -> Result<Option<GlobSet>, Failure> {
 fn tags(repository: &str, puller: &Puller, wanted: Option<&GlobSet>) -> Result<Vec<String>, String> {
     let source = Source::parse(repository).map_err(|error| error.to_string())?;
     let Source::Registry(reference) = source else {
-        return Err("is no repository in a registry: only such have a list of tags".to_owned());
+        return Err("is not a repository in a registry; only repositories have tags".to_owned());
     };
     let last = repository.rsplit('/').next().unwrap_or(repository);
     if reference.digest().is_some() || last.contains(':') && repository.contains('/') {
-        return Err("names one image already: leave the tag away where --tags or --all-tags is given".to_owned());
+        return Err("already names one image; remove its tag or digest when you use --tags or --all-tags".to_owned());
     }
     let named = format!("{repository}:latest");
     let listed = puller.tags(&reference).map_err(|error| without(&error.to_string(), &named).to_owned())?;
     let found = chosen(listed, wanted);
     match wanted {
         _ if !found.is_empty() => Ok(found),
-        Some(_) => Err("has no tag that --tags fits".to_owned()),
+        Some(_) => Err("has no tag that matches --tags".to_owned()),
         None => Err("has no tags".to_owned()),
     }
 }

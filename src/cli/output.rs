@@ -109,7 +109,7 @@ pub(crate) fn tell_unread(errors: &[InputError], options: &JudgingArgs) -> io::R
         names.push("...".into());
     }
     let number = count(errors.len(), "input");
-    writeln!(streams::err(), "{number} could not be read, and the exit code leaves them out: {}", names.join(", "))
+    writeln!(streams::err(), "{number} could not be read (ignored by the exit code): {}", names.join(", "))
 }
 
 /// Everything that judging needs, and the hosts for each day that tables are asked for.
@@ -237,7 +237,7 @@ pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failu
     for folder in folders {
         let folder = folder.as_ref();
         let fail = |error: io::Error| {
-            let help = "help: imagelint rules new NAME DIR begins a page in a folder";
+            let help = "help: imagelint rules new NAME DIR creates a page in a directory";
             Failure::Said(format!("error: cannot read rules in {}: {error}\n{help}", folder.display()))
         };
         let mut paths: Vec<_> = fs::read_dir(folder)
@@ -248,7 +248,7 @@ pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failu
         paths.sort();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
         if paths.is_empty() {
-            return Err(fail(io::Error::new(io::ErrorKind::NotFound, "no page there: a file that ends in .md")));
+            return Err(fail(io::Error::new(io::ErrorKind::NotFound, "no rule page (*.md) in it")));
         }
         for path in paths {
             if files.len() >= MOST_PAGES {

@@ -66,7 +66,7 @@ pub(crate) fn agreed(options: &JudgingArgs) -> Result<(), Failure> {
         if !places.insert(file) {
             return said(match file {
                 None => {
-                    "two reports cannot both go to standard output: write one to a file, as in `--format json=FILE`"
+                    "two reports cannot both go to standard output; write one to a file, as in `--format json=FILE`"
                         .to_owned()
                 }
                 Some(file) => format!("two reports cannot both go to {}", file.display()),
@@ -74,10 +74,10 @@ pub(crate) fn agreed(options: &JudgingArgs) -> Result<(), Failure> {
         }
         let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return said(format!("there is no folder {} for a report to be written to", folder.display()));
+            return said(format!("directory {} for the report does not exist", folder.display()));
         }
         if let Some(file) = file.filter(|file| file.is_dir()) {
-            return said(format!("{} is a folder, and no file for a report", file.display()));
+            return said(format!("{} is a directory, not a file for the report", file.display()));
         }
     }
     Ok(())

@@ -109,7 +109,8 @@ pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &m
             Ok(images) => {
                 for image in images {
                     let digest = image.index_digest.as_ref().unwrap_or(&image.manifest_digest);
-                    let told = format!("{digest} as the registry has it now, configuration {}", image.config_digest);
+                    let told =
+                        format!("{digest}, the current digest in the registry, configuration {}", image.config_digest);
                     let platform = Some(image.config.platform.clone());
                     let layers = image.config.layers.iter().filter_map(|layer| layer.diff_id.clone()).collect();
                     let mut seen = extract::of_config(&image);
@@ -122,7 +123,7 @@ pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &m
             }
             Err(error) => {
                 // A closed pipe is nobody's fault.
-                let _ = writeln!(streams::err(), "warning: base image {reference} was not read: {error}");
+                let _ = writeln!(streams::err(), "warning: cannot read base image {reference}: {error}");
                 bases.failed(&reference, error);
             }
         }

@@ -43,7 +43,7 @@ impl Reader {
             let shown = if context.as_os_str().is_empty() { Path::new(".") } else { context };
             format!(" in the build context {}", shown.display())
         });
-        self.stands_for.iter().map(move |file| format!("stands for {file}, which it reads{context}"))
+        self.stands_for.iter().map(move |file| format!("checked in place of {file}, which it reads{context}"))
     }
 }
 

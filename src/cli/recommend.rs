@@ -51,7 +51,9 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
         RecommendFormat::Json => json(&told, &mut out)?,
         RecommendFormat::Dockerfile => match told.combinations.first() {
             Some(best) => write!(out, "{}", best.dockerfile)?,
-            None => writeln!(streams::err(), "nothing that was tried starts on every pool; --format human says more")?,
+            None => {
+                writeln!(streams::err(), "no combination starts on every pool; use --format human for the details")?
+            }
         },
     }
     out.flush()?;

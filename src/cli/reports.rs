@@ -32,7 +32,7 @@ pub(super) fn is_report(path: &Path) -> bool {
 pub(super) fn of_file(path: &Path) -> Result<Again, String> {
     let about = fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
-        return Err("this is no plain file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     if about.len() > LONGEST {
         return Err(format!("longer than {LONGEST} bytes"));
@@ -59,7 +59,7 @@ impl Inputs {
             // A closed pipe is nobody's fault.
             let _ = writeln!(
                 streams::err(),
-                "warning: {}: `facts` of {}{more} are not as they were written; what is judged is `observed`, and facts are made anew of it",
+                "warning: {}: `facts` of {}{more} were edited and are ignored; they are computed again from `observed`",
                 clean(name),
                 clean(first)
             );

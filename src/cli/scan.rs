@@ -110,7 +110,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
                 asked.placed(&images, &fleet, knowledge).into_iter().chain(faults).collect()
             }
             Err(error) if of_tags && asked.workloads.is_empty() && error.is_artifact => {
-                let note = format!("note: {name} is left out: {}", names::without(&error.message, name));
+                let note = format!("note: {name} is skipped: {}", names::without(&error.message, name));
                 progress.beside(|| drop(writeln!(streams::err(), "{}", clean(&note))));
                 Vec::new()
             }
@@ -160,7 +160,7 @@ fn only(fleet: &mut Fleet, platforms: &[String], knowledge: Knowledge) -> Result
     let of = |text: &str| text.parse::<Platform>().is_ok_and(|own| asked.iter().any(|asked| asked.accepts(&own)));
     fleet.pools.retain(|pool| pool.hosts(knowledge, None).iter().any(|host| of(&host.platform)));
     if fleet.pools.is_empty() {
-        return Err(Failure::Said(format!("error: no pool of the fleet is of {}", platforms.join(" or "))));
+        return Err(Failure::Said(format!("error: no pool of the fleet has the platform {}", platforms.join(" or "))));
     }
     Ok(())
 }
@@ -266,12 +266,11 @@ impl Look<'_> {
             Deep::Sbom => match blobs.claims(image) {
                 Ok(Some(claims)) => Read::Claims(claims),
                 Ok(None) => {
-                    let note = "a list of packages (SBOM) was looked for beside the image and none was found: its \
-                                configuration alone was read";
+                    let note = "found no list of packages (SBOM) for the image: only its configuration was read";
                     Read::Config(Some(note.to_owned()))
                 }
                 Err(error) => Read::Config(Some(format!(
-                    "the list of packages (SBOM) beside the image was not read, its configuration alone was: {error}"
+                    "cannot read the list of packages (SBOM) of the image, only its configuration was read: {error}"
                 ))),
             },
             Deep::Layers => Read::Layers(self.layers.stacked(image, blobs)),

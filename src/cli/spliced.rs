@@ -84,7 +84,7 @@ fn below<'a>(one: &'a Described, all: &'a [Described]) -> Vec<&'a Described> {
 
 /// The error of such a circle, at the name of its first build in the text of the file.
 pub(super) fn round(title: &str, file: &str, text: &str, names: &[String]) -> InputError {
-    let message = format!("its contexts go round in a circle: {}", names.join(" on "));
+    let message = format!("its contexts form a cycle: {}", names.join(" -> "));
     let first = names.first().map_or("", String::as_str);
     let marks = [format!("\"{first}\""), format!("{first}:")];
     let at = marks.iter().find_map(|mark| Some((text.find(mark.as_str())?, mark.len())));

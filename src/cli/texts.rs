@@ -53,7 +53,7 @@ pub(super) fn text_of(path: &Path, text: String) -> Text {
 /// and no device is read on and on.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
     if !fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
-        return Err("this is no plain file".to_owned());
+        return Err("this is not a regular file".to_owned());
     }
     read_named(path, limit)
 }

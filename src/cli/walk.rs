@@ -45,7 +45,7 @@ fn endless_list(folder: &Path) -> Option<String> {
     let lists = [".gitignore", ".ignore", ".git/info/exclude"].map(|name| folder.join(name));
     let endless = |list: &PathBuf| list.metadata().is_ok_and(|list| !list.is_file() || list.len() > LONGEST_LIST);
     let list = lists.iter().find(|list| endless(list))?;
-    Some(format!("{} is no list of a usual length, so the folder is not searched", list.display()))
+    Some(format!("{} is not a regular file or is too large, so the directory is not searched", list.display()))
 }
 
 /// The files at a path, a folder's sorted.

@@ -90,7 +90,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
         ready: changed.added.iter().map(|pool| what_if::ready(pool, &is)).collect(),
         drivers: drivers(&seen, &is, &changed, reading),
         errors: side.errors,
-        changes: if changed.told.is_empty() { vec!["as it is".to_owned()] } else { changed.told },
+        changes: if changed.told.is_empty() { vec!["without changes".to_owned()] } else { changed.told },
     };
     let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(streams::out());
@@ -105,7 +105,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
 
 /// What to do where the pools that are asked for are not there because nobody declared a fleet.
 fn no_fleet(fleet: &Fleet) -> &'static str {
-    if fleet.built_in { "\nhelp: there is no fleet file here: name one with --fleet fleet.toml" } else { "" }
+    if fleet.built_in { "\nhelp: found no fleet file; pass one with --fleet fleet.toml" } else { "" }
 }
 
 /// What is judged on the fleet as it is: of pools that are set with what was not seen, of others the fates alone.
@@ -223,10 +223,10 @@ fn summary(changed: &[Image], all: usize) -> Vec<String> {
     let sentence = |verb: &str, change: Change| {
         Some(with(change)).filter(|told| !told.is_empty()).map(|told| format!("{verb}: {told}"))
     };
-    let mut told = vec![format!("{} of {} end otherwise", changed.len(), count(all, "image"))];
+    let mut told = vec![format!("the result changes for {} of {}", changed.len(), count(all, "image"))];
     told.push(sentence("unlocks", Change::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
     told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
-    told.extend(sentence("can no longer be told", Change::Unsure));
+    told.extend(sentence("now unknown", Change::Unsure));
     told
 }
 

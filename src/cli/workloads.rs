@@ -139,14 +139,14 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     }
     if found.ended > 0 {
         let ended = count(found.ended, "pod");
-        let _ = writeln!(streams::err(), "note: left out of {}: {ended} that ended", path.display());
+        let _ = writeln!(streams::err(), "note: {} contains {ended} that ended, which are skipped", path.display());
     }
     if images.is_empty() && found.notes.is_empty() {
         let without = match found.without_gpu {
-            0 => "no container is in it".to_owned(),
-            number => format!("it has {} without", count(number, "container")),
+            0 => "it contains no container".to_owned(),
+            number => format!("it contains {} without GPUs", count(number, "container")),
         };
-        let _ = writeln!(streams::err(), "note: no container of {} gets a GPU: {without}", path.display());
+        let _ = writeln!(streams::err(), "note: no container of {} requests a GPU: {without}", path.display());
     }
     let error = |message| InputError { input: path.display().to_string(), message, location: None };
     let errors = found.notes.into_iter().map(error).collect();
@@ -163,7 +163,7 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
     let name = format!("{} ({})", subject.name, workload.name);
     let mut placed = Subject { name, only: Some(Only::Nodes(workload.nodes.clone())), ..subject.clone() };
     if let Some(written) = workload.written.as_ref().filter(|_| workload.of_status) {
-        placed.notes.push(format!("{written} runs as {}: so the status of the pod has it", workload.image));
+        placed.notes.push(format!("{written} runs as {}, according to the status of the pod", workload.image));
     }
     placed.start = workload.start;
     placed.notes.extend(started(fleet, workload.start));
@@ -174,7 +174,7 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
             list.retain(|(own, _)| is_it(own));
             placed.images.retain(|image| is_it(&image.platform));
         } else {
-            placed.notes.push(format!("the file asks for the image of {asked}, which there is none of"));
+            placed.notes.push(format!("the file requests the image for {asked}, which does not exist"));
         }
     }
     if let Content::ByPlatform(list) = &mut placed.content {
@@ -197,12 +197,12 @@ fn started(fleet: &Fleet, start: Start) -> Option<String> {
     let names: Vec<&str> =
         fleet.pools.iter().filter(other).map(|pool| pool.name.value.as_str()).take(MOST_POOLS).collect();
     (!names.is_empty()).then(|| {
-        format!("the file says by {} how it gets GPUs: `launch` of {} does not count", start.words(), names.join(", "))
+        format!("the file requests GPUs through {}: `launch` of {} is ignored", start.words(), names.join(", "))
     })
 }
 
 /// What is noted of a subject that no pool has nodes for.
-const UNPLACED: &str = "not judged: no pool of the fleet has the nodes that it asks for";
+const UNPLACED: &str = "not checked: no pool of the fleet has the nodes that it requires";
 
 /// Whether no pool has nodes that a subject asks for.
 pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet, knowledge: Knowledge) -> bool {

@@ -41,7 +41,7 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open_file
             Some((Some(image), written, place)) => {
                 let (mut env, whole) = of_files(service.get("env_file"), plain, open_file);
                 let env_file = (!whole).then_some("`env_file` of the service");
-                let env_from = open.then_some("what the service extends").or(env_file);
+                let env_from = open.then_some("the base that the service extends").or(env_file);
                 env.extend(environment(service.get("environment"), plain));
                 let command = command::of_service(service, plain);
                 let written = (written != image).then_some(written);
@@ -61,9 +61,9 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open_file
                 });
                 continue;
             }
-            Some((None, ..)) => "its image is named by a variable that neither `.env` nor a default gives",
+            Some((None, ..)) => "its image depends on a variable without a value; set it in `.env` or add a default",
             None if open => continue,
-            None => "it has no image: `check --compose` judges what is built",
+            None => "it has no image; use `check --compose` for images that are built",
         };
         found.notes.insert(format!("{name}: {told}"));
     }

@@ -94,11 +94,12 @@ pub enum ClusterError {
     Unreadable(String),
     /// Nothing in it is a workload.
     #[error(
-        "no pod, workload or service with an image is in it: expected `kubectl get pods -A -o json`, manifests or a compose file"
+        "found no pod, workload or service with an image: expected `kubectl get pods -A -o json`, manifests or a \
+         compose file"
     )]
     Nothing,
     /// It is out of all proportion.
-    #[error("the file is longer than what any cluster prints")]
+    #[error("the file exceeds the size limit")]
     TooBig,
 }
 

@@ -42,10 +42,11 @@ impl Start {
         match self.by {
             By::Untold => "nothing",
             By::Engine => "`gpus` or reserved devices",
-            By::Names => "names of CDI devices",
-            By::Runtime => "`runtime: nvidia`, so that NVIDIA_VISIBLE_DEVICES of the container decides",
+            By::Names => "CDI device names",
+            By::Runtime => "`runtime: nvidia`, which uses NVIDIA_VISIBLE_DEVICES of the container",
             By::Class => {
-                "`runtimeClassName` and no GPU of the device plugin, so that NVIDIA_VISIBLE_DEVICES of the container decides"
+                "`runtimeClassName` without a GPU of the device plugin, which uses NVIDIA_VISIBLE_DEVICES of the \
+                 container"
             }
             By::Plugin => "a GPU of the device plugin",
         }

@@ -317,9 +317,9 @@ services:
         notes,
         [
             "service circle: service `circle` extends itself",
-            "service gone: service `x` of `none.yaml` was not read",
-            "service half: service `x` of `none.yaml` was not read",
-            "service none: service `none` extends what is no service",
+            "service gone: service `x` of `none.yaml` could not be read",
+            "service half: service `x` of `none.yaml` could not be read",
+            "service none: service `none` extends something that is not a service",
         ]
     );
 }

@@ -50,8 +50,8 @@ impl fmt::Display for Missing {
         f.write_str(match self {
             Self::NoContext => "there is no build context",
             Self::NotThere => "it is not in the build context",
-            Self::Ignored => "`.dockerignore` keeps it out",
-            Self::Outside => "it lies outside of the build context",
+            Self::Ignored => "`.dockerignore` excludes it",
+            Self::Outside => "it is outside the build context",
             Self::TooLarge => "it is too large",
         })
     }

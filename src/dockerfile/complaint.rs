@@ -107,27 +107,27 @@ fn of_flag(instruction: &Instruction, flag: &Flag) -> Option<Problem> {
         && instruction.flags.iter().any(|other| other.name == *name && other.span.start < flag.span.start);
     let value = flag.value.as_ref().map(|value| value.text().to_ascii_lowercase());
     let message = match (takes, value.as_deref()) {
-        _ if twice => format!("the flag `--{name}` stands twice"),
+        _ if twice => format!("the flag `--{name}` is used twice"),
         (Takes::Switch, None | Some("true" | "false")) => return None,
         (Takes::Value | Takes::Values, Some(_)) => of_value(name, flag.value.as_ref().map_or("", Mapped::text))?,
-        (Takes::Switch, Some(_)) => format!("the flag `--{name}` is true or false"),
-        (Takes::Value | Takes::Values, None) => format!("the flag `--{name}` has no value"),
+        (Takes::Switch, Some(_)) => format!("the flag `--{name}` accepts only true or false"),
+        (Takes::Value | Takes::Values, None) => format!("the flag `--{name}` requires a value"),
     };
     Some(Problem::new(flag.span, message))
 }
 
 /// What is wrong with the value of a flag that takes certain ones alone: nothing is put in for a variable there.
 fn of_value(name: &str, value: &str) -> Option<String> {
-    let one_of = |words: &str| format!("the flag `--{name}` is {words}, not `{}`", short(value));
+    let one_of = |words: &str| format!("the flag `--{name}` accepts {words}, not `{}`", short(value));
     match name {
         "network" if !matches!(value, "default" | "none" | "host") => Some(one_of("default, none or host")),
         "security" if !matches!(value, "sandbox" | "insecure") => Some(one_of("sandbox or insecure")),
         "interval" | "timeout" | "start-period" | "start-interval" if !is_period(value) => Some(format!(
-            "the flag `--{name}` is a duration such as 30s, of a millisecond or more, not `{}`",
+            "the flag `--{name}` requires a duration of at least 1ms, such as 30s, not `{}`",
             short(value)
         )),
         "retries" if !value.parse::<i32>().is_ok_and(|count| count >= 0) => {
-            Some(format!("the flag `--{name}` is a number, not `{}`", short(value)))
+            Some(format!("the flag `--{name}` requires a number, not `{}`", short(value)))
         }
         _ => None,
     }
@@ -179,7 +179,7 @@ fn of_arguments(instruction: &Instruction, escape: char) -> Option<String> {
         Kind::Env | Kind::Label => {
             let pairs = pairs(arguments, escape, true);
             match pairs.iter().find(|pair| pair.value.is_none()) {
-                Some(_) if pairs.len() == 1 => Some(format!("{name} must have two arguments")),
+                Some(_) if pairs.len() == 1 => Some(format!("{name} requires two arguments")),
                 Some(pair) => Some(format!("{name}: `{}` has no `=`", short(&pair.name))),
                 None if pairs.is_empty() => Some(format!("{name} has no arguments")),
                 None => pairs.iter().any(|pair| pair.name.is_empty()).then(|| format!("{name}: a name is empty")),
@@ -187,7 +187,7 @@ fn of_arguments(instruction: &Instruction, escape: char) -> Option<String> {
         }
         Kind::Copy | Kind::Add => {
             let count = instruction.json.as_ref().map_or_else(|| split_whitespace(arguments.text()).len(), Vec::len);
-            (count < 2).then(|| format!("{name} takes at least two arguments"))
+            (count < 2).then(|| format!("{name} requires at least two arguments"))
         }
         Kind::Cmd | Kind::Entrypoint | Kind::Run => None,
         _ if arguments.text().is_empty() => Some(format!("{name} has no arguments")),
@@ -195,11 +195,11 @@ fn of_arguments(instruction: &Instruction, escape: char) -> Option<String> {
             let nameless = pairs(arguments, escape, false).iter().any(|pair| pair.name.is_empty());
             nameless.then(|| "ARG: a name is empty".to_owned())
         }
-        Kind::Shell => instruction.json.is_none().then(|| "SHELL takes a JSON array alone".to_owned()),
+        Kind::Shell => instruction.json.is_none().then(|| "SHELL requires a JSON array".to_owned()),
         Kind::Healthcheck => healthcheck(arguments.text()),
         Kind::Onbuild => instruction.child.as_ref().and_then(|child| match child.kind {
             Kind::From | Kind::Maintainer | Kind::Onbuild => {
-                Some(format!("{} cannot stand below ONBUILD", child.kind.name()))
+                Some(format!("{} is not allowed in ONBUILD", child.kind.name()))
             }
             _ => None,
         }),
@@ -226,7 +226,7 @@ fn of_array(instruction: &Instruction) -> Option<String> {
                 _ if instruction.kind.takes_json() => text,
                 _ => return None,
             };
-            holds_other_than_strings(text).then(|| format!("{name}: an array holds strings alone"))
+            holds_other_than_strings(text).then(|| format!("{name}: a JSON array may contain only strings"))
         }
     }
 }
@@ -239,23 +239,23 @@ fn from(words: &[&str]) -> Option<String> {
             let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             if !stage.starts_with(|c: char| c.is_ascii_lowercase()) || !stage.chars().all(fits) {
                 return Some(format!(
-                    "`{}` cannot name a stage: a letter, then letters, digits, `-`, `_`, `.`",
+                    "`{}` is not a valid stage name: use a letter, then letters, digits, `-`, `_`, `.`",
                     short(&stage)
                 ));
             }
             let reserved = matches!(stage.as_str(), "context" | "scratch");
-            reserved.then(|| format!("`{stage}` is reserved and cannot name a stage"))
+            reserved.then(|| format!("`{stage}` is reserved and is not a valid stage name"))
         }
-        _ => Some("FROM takes one name, or a name, AS and a stage name".to_owned()),
+        _ => Some("FROM requires one image name, or an image name, AS and a stage name".to_owned()),
     }
 }
 
 fn healthcheck(arguments: &str) -> Option<String> {
     let (first, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
     match first.to_ascii_uppercase().as_str() {
-        "NONE" => (!rest.trim().is_empty()).then(|| "HEALTHCHECK NONE takes no arguments".to_owned()),
-        "CMD" => rest.trim().is_empty().then(|| "HEALTHCHECK CMD has no command".to_owned()),
-        _ => Some("HEALTHCHECK takes NONE or CMD".to_owned()),
+        "NONE" => (!rest.trim().is_empty()).then(|| "HEALTHCHECK NONE accepts no arguments".to_owned()),
+        "CMD" => rest.trim().is_empty().then(|| "HEALTHCHECK CMD requires a command".to_owned()),
+        _ => Some("HEALTHCHECK requires NONE or CMD".to_owned()),
     }
 }
 

@@ -85,7 +85,7 @@ impl Controls {
                 && !value.trim().is_empty()
                 && let Some((control, _)) = self.found.get_mut(at)
             {
-                let message = format!("stands above `# {}=`, which has no effect below a comment", name.trim());
+                let message = format!("move it below `# {}=`, which has no effect after a comment", name.trim());
                 control.order = Order::Broken(message);
             } else {
                 // A comment of another kind ends the directives by itself.
@@ -101,7 +101,7 @@ impl Controls {
         let settle = |(mut control, file): (Control, bool)| {
             if file {
                 if control.instruction.is_none_or(|at| at > first_from) {
-                    control.order = Order::Broken("`ignore-file` stands before the first FROM".to_owned());
+                    control.order = Order::Broken("`ignore-file` must come before the first FROM".to_owned());
                 }
                 control.instruction = None;
             } else if matches!(control.order, Order::Ignore { .. }) && control.instruction.is_none() {
@@ -127,7 +127,7 @@ pub(super) fn mistyped(body: &str) -> Option<Order> {
     let (colon, exact) = (rest.starts_with(':'), name == NAME);
     // What is written right but for more is told where it is read.
     (asks && close && !(colon && exact))
-        .then(|| Order::Broken(format!("expected `# {NAME}: ignore[rule]`: `{NAME}` in small letters and a colon")))
+        .then(|| Order::Broken(format!("expected `# {NAME}: ignore[rule]`: `{NAME}` in lowercase and a colon")))
 }
 
 /// What the words after `imagelint:` ask for, and whether it is for the whole file.
@@ -138,7 +138,11 @@ pub(super) fn order(text: &str, start: usize) -> (Order, bool) {
     if let Some(list) = text.strip_prefix("pools=") {
         let list = list.split_whitespace().next().unwrap_or("");
         let pools = items(list, start + "pools=".len());
-        return if pools.is_empty() { broken("`pools=` names no pool") } else { (Order::Pools(pools), false) };
+        return if pools.is_empty() {
+            broken("`pools=` is empty; add the name of a pool")
+        } else {
+            (Order::Pools(pools), false)
+        };
     }
     let (rest, file) = match (text.strip_prefix("ignore-file"), text.strip_prefix("ignore")) {
         (Some(rest), _) => (rest, true),
@@ -146,11 +150,11 @@ pub(super) fn order(text: &str, start: usize) -> (Order, bool) {
         (None, None) => return broken("expected `ignore[rule]`, `ignore-file[rule]` or `pools=a,b`"),
     };
     let Some((list, reason)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
-        return broken("expected the names of rules in brackets: `ignore[rule]`");
+        return broken("expected rule names in square brackets: `ignore[rule]`");
     };
     let listed = items(list, start + text.len() - rest.len() + 1);
     if listed.is_empty() {
-        return broken("expected the names of rules in brackets: `ignore[rule]`");
+        return broken("expected rule names in square brackets: `ignore[rule]`");
     }
     let ignored = |(word, span): (String, Span)| match word.split_once('@') {
         Some((rule, pool)) => Ignored { rule: rule.to_owned(), pool: Some(pool.to_owned()), span },
@@ -214,15 +218,15 @@ mod tests {
     #[test]
     fn what_cannot_be_followed_says_so() {
         for (text, why) in [
-            ("FROM a\n# imagelint: ignore\nRUN x", "in brackets"),
-            ("FROM a\n# imagelint: ignore[]\nRUN x", "in brackets"),
-            ("FROM a\n# imagelint: ignore[a\nRUN x", "in brackets"),
+            ("FROM a\n# imagelint: ignore\nRUN x", "in square brackets"),
+            ("FROM a\n# imagelint: ignore[]\nRUN x", "in square brackets"),
+            ("FROM a\n# imagelint: ignore[a\nRUN x", "in square brackets"),
             ("FROM a\n# imagelint: disable[a]\nRUN x", "expected `ignore[rule]`"),
-            ("FROM a\n# imagelint: pools=\nRUN x", "names no pool"),
+            ("FROM a\n# imagelint: pools=\nRUN x", "is empty"),
             ("FROM a\n# imagelint: ignore[a]\n", "no instruction follows"),
             ("FROM a\nFROM b\n# imagelint: ignore-file[a]\nRUN x", "before the first FROM"),
-            ("# imagelint: ignore[a]\n# syntax=docker/dockerfile:1\nFROM a", "above `# syntax=`"),
-            ("FROM a\n# Imagelint: ignore[a]\nRUN x", "in small letters"),
+            ("# imagelint: ignore[a]\n# syntax=docker/dockerfile:1\nFROM a", "below `# syntax=`"),
+            ("FROM a\n# Imagelint: ignore[a]\nRUN x", "in lowercase"),
             ("FROM a\n# imagelint ignore[a]\nRUN x", "a colon"),
             ("FROM a\n# imagelint : pools=a\nRUN x", "a colon"),
         ] {

@@ -29,7 +29,7 @@ use crate::reference::ImageReference;
 use crate::source::Span;
 
 /// Why a variable is not known that a secret of the builder fills.
-const OF_A_SECRET: &str = "a secret of the builder gives it its value";
+const OF_A_SECRET: &str = "its value comes from a build secret";
 
 impl Dockerfile {
     /// Works out what a build of a target would see.
@@ -127,7 +127,7 @@ impl Dockerfile {
 fn base(text: Resolved, span: Span) -> EvaluatedBase {
     let placeholder = text.known().is_some_and(|name| name.contains(['<', '>']));
     let text = if placeholder {
-        let reason = "a placeholder stands here; the file is not what gets built".to_owned();
+        let reason = "it contains a placeholder; replace it with the name of the image".to_owned();
         Resolved::Unresolved { names: Vec::new(), reason }
     } else {
         text

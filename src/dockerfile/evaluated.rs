@@ -100,7 +100,7 @@ impl EvaluateOptions {
             Some(image) => Resolved::literal(image),
             None => Resolved::Unresolved {
                 names: Vec::new(),
-                reason: format!("the build takes `{name}` from `{context}`, which is not followed"),
+                reason: format!("the build replaces `{name}` with `{context}`, which is not inspected"),
             },
         })
     }
@@ -119,7 +119,7 @@ impl EvaluateOptions {
         }
         self.unknown_args.contains(name).then(|| Resolved::Unresolved {
             names: vec![name.to_owned()],
-            reason: "the file that describes the build takes its value from elsewhere".to_owned(),
+            reason: "the build file does not define its value".to_owned(),
         })
     }
 }
@@ -138,7 +138,7 @@ pub enum EvaluateError {
     #[error("the Dockerfile has no stage `{0}`")]
     UnknownTarget(String),
     /// It is longer than what is followed.
-    #[error("the Dockerfile has more than {MOST_INSTRUCTIONS} instructions, and so many are not followed")]
+    #[error("the Dockerfile has more than {MOST_INSTRUCTIONS} instructions, which is the limit")]
     TooLong,
 }
 

@@ -20,7 +20,7 @@ pub enum Dialect {
 /// Expands a text with its quotes; quotes and escapes are removed.
 pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> Resolved {
     if is_template(text) {
-        let reason = "a template marker stands here; the file is not what gets built".to_owned();
+        let reason = "it contains a template marker; render the template first".to_owned();
         return Resolved::Unresolved { names: Vec::new(), reason };
     }
     let escape = match dialect {
@@ -49,7 +49,7 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
         run.miss(Vec::new(), "the value is too long");
     }
     if run.broken {
-        run.miss(Vec::new(), "a substitution is not closed, or nested too deep");
+        run.miss(Vec::new(), "a substitution is not closed, or nested too deeply");
     }
     match run.missing {
         Some((names, reason)) => Resolved::Unresolved { names, reason },
@@ -185,7 +185,7 @@ impl Run<'_> {
     }
 
     fn backtick(&mut self) {
-        self.miss(Vec::new(), "a command is run to get the value");
+        self.miss(Vec::new(), "its value is the output of a command");
         while let Some(c) = self.next() {
             match c {
                 '`' => return,
@@ -220,7 +220,7 @@ impl Run<'_> {
                 self.braces(out);
             }
             Some('(') if self.shell => {
-                self.miss(Vec::new(), "a command is run to get the value");
+                self.miss(Vec::new(), "its value is the output of a command");
                 self.parens();
             }
             _ => {

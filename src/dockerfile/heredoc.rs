@@ -85,7 +85,7 @@ pub(super) fn bodies(
         let span = line.span(opening.range.clone());
         let (body, closed) = body(&opening, lines);
         if !closed {
-            let message = format!("unterminated heredoc: no line says `{}`", opening.name);
+            let message = format!("unterminated heredoc: no line contains only `{}`", opening.name);
             problems.push(Problem::new(span, message));
         }
         end = Some(lines.at);

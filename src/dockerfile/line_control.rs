@@ -90,8 +90,8 @@ fn asks(comment: &str, start: usize) -> Option<Order> {
     let Some(text) = body.strip_prefix("imagelint:") else { return mistyped(body) };
     let (order, file) = order(text, start + comment.len() - text.len());
     Some(match order {
-        Order::Pools(_) => Order::Broken("`pools=` stands among the instructions of a Dockerfile".to_owned()),
-        Order::Ignore { .. } if file => Order::Broken("`ignore-file` stands before the first FROM".to_owned()),
+        Order::Pools(_) => Order::Broken("`pools=` is allowed only in a Dockerfile".to_owned()),
+        Order::Ignore { .. } if file => Order::Broken("`ignore-file` must come before the first FROM".to_owned()),
         other => other,
     })
 }
@@ -139,10 +139,10 @@ mod tests {
     fn what_cannot_be_followed_says_so() {
         for (text, why) in [
             ("# imagelint: ignore[x]\n", "no line follows it"),
-            ("a # imagelint: ignore\n", "in brackets"),
+            ("a # imagelint: ignore\n", "in square brackets"),
             ("# imagelint: ignore-file[x]\na", "before the first FROM"),
-            ("# imagelint: pools=p\na", "of a Dockerfile"),
-            ("# Imagelint: ignore[x]\na", "small letters"),
+            ("# imagelint: pools=p\na", "only in a Dockerfile"),
+            ("# Imagelint: ignore[x]\na", "lowercase"),
             ("# imagelint: disable[x]\na", "expected `ignore[rule]`"),
         ] {
             let found = said(text);

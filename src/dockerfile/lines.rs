@@ -72,12 +72,12 @@ pub(super) fn directives(lines: &mut Lines<'_>, problems: &mut Vec<Problem>) -> 
         }
         let span = line.span();
         if seen.contains(&name) {
-            problems.push(Problem::new(span, format!("only one {name} directive can be used")));
+            problems.push(Problem::new(span, format!("only one {name} directive is allowed")));
         } else if name == "escape" {
             match value {
                 "\\" => {}
                 "`" => escape = '`',
-                _ => problems.push(Problem::new(span, format!("the escape character is ` or \\, not `{value}`"))),
+                _ => problems.push(Problem::new(span, format!("the escape character must be ` or \\, not `{value}`"))),
             }
         }
         seen.push(name);
@@ -130,7 +130,7 @@ pub(super) fn logical<'a>(
         if !text.text().trim().is_empty() {
             return Some(Logical { text, end });
         }
-        problems.push(Problem::new(first.span(), "nothing follows the mark that continues the line".to_owned()));
+        problems.push(Problem::new(first.span(), "nothing follows the line continuation".to_owned()));
     }
 }
 

@@ -18,9 +18,9 @@ pub fn no_text(text: &str) -> Option<&'static str> {
         0 => None,
         // Every other byte of plain letters, beside a mark that is no UTF-8.
         _ if text.chars().count() <= zeros * 5 / 2 && text.bytes().any(|byte| byte == b'\n') => {
-            Some("it is UTF-16, which no builder reads; save it as UTF-8")
+            Some("it is UTF-16, which no builder supports; save it as UTF-8")
         }
-        _ => Some("it is binary, and no text"),
+        _ => Some("it is a binary file, not a text file"),
     }
 }
 
@@ -61,8 +61,8 @@ mod tests {
         let why = |text: &str| no_text(text).map_or("", |why| why.get(..9).unwrap_or_default());
         assert_eq!(why(&wide("FROM x\nRUN y\n")), "it is UTF");
         assert_eq!(why(&wide("FROM x\r\nRUN y\r\n").replace('\u{fffd}', "")), "it is UTF");
-        assert_eq!(why("\u{7f}ELF\u{2}\u{1}\0\0\0\0 and more of it\n"), "it is bin");
-        assert_eq!(why("\0\0\0\0\0\0"), "it is bin");
+        assert_eq!(why("\u{7f}ELF\u{2}\u{1}\0\0\0\0 and more of it\n"), "it is a b");
+        assert_eq!(why("\0\0\0\0\0\0"), "it is a b");
         assert_eq!(why("FROM x\nRUN printf 'ä'\n"), "");
     }
 

@@ -70,7 +70,8 @@ fn no_dockerfile(instructions: &[Instruction], problems: &[Problem]) -> Option<P
     // What a template language wrote is told line by line.
     let plain = problems.iter().all(|problem| !problem.templated);
     let most = plain && problems.len() > 1 && unknown * 2 > instructions.len();
-    let message = format!("{unknown} of {} lines begin with no instruction: this is no Dockerfile", instructions.len());
+    let message =
+        format!("{unknown} of {} lines do not start with an instruction: this is not a Dockerfile", instructions.len());
     most.then(|| Problem::new(first.keyword, message))
 }
 

@@ -19,10 +19,7 @@ impl Run<'_> {
             }
             Lookup::Unset => Some(String::new()),
             Lookup::NoValue => {
-                self.miss(
-                    vec![name.to_owned()],
-                    &format!("no default gives {name} a value, only the command line can"),
-                );
+                self.miss(vec![name.to_owned()], &format!("{name} has no default; only the command line can set it"));
                 None
             }
             Lookup::Unknown(names, reason) => {
@@ -100,7 +97,7 @@ impl Run<'_> {
     fn understood(&mut self, name: String, value: Option<String>, out: &mut String) {
         match value {
             Some(value) => out.push_str(&value),
-            None => self.miss(vec![name], "a substitution of this kind is not understood"),
+            None => self.miss(vec![name], "this form of substitution is not supported"),
         }
     }
 
@@ -153,7 +150,7 @@ impl Run<'_> {
                         out.push_str(&value);
                     }
                     None if other == '?' => {
-                        self.miss(vec![name.to_owned()], "the file demands a value from the command line");
+                        self.miss(vec![name.to_owned()], "the file requires a value from the command line");
                     }
                     None => {}
                 }

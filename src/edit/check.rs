@@ -43,7 +43,7 @@ pub(super) fn unchanged(
     }
     expected.sort_by_key(|one| one.start);
     if expected.len() != after.instructions.len() {
-        return changed("how many instructions there are");
+        return changed("the number of instructions");
     }
     for (one, found) in expected.iter().zip(&after.instructions) {
         if one.kind != found.kind {
@@ -59,7 +59,7 @@ pub(super) fn unchanged(
         return changed("the stages");
     }
     if after.problems.len() > before.problems.len() {
-        return changed("a file that builds into one that does not");
+        return changed("a file that builds into one that does not build");
     }
     Ok(())
 }

@@ -34,10 +34,10 @@ pub struct TextEdit {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EditError {
     /// A span does not fit the text.
-    #[error("an edit lies outside of the text")]
+    #[error("an edit is outside the text")]
     Outside,
     /// Two edits are of the same place.
-    #[error("two edits are of the same place")]
+    #[error("two edits overlap")]
     Overlap,
     /// The file that comes out is not the one that was meant.
     #[error("the edits would change {0}")]

@@ -91,8 +91,8 @@ fn tried(page: &Page, example: &Example, book: &RuleBook, knowledge: Knowledge) 
 }
 
 /// The way out where a condition asks for a package of which nobody can say that it is not there.
-const NAMED: &str =
-    "what is not named may come along all the same: contains(image.packages.named, \"name\") asks for what is named";
+const NAMED: &str = "dependencies may be installed as well: use contains(image.packages.named, \"name\") to check \
+                     named packages only";
 
 /// Whether a condition asks for packages, be they named or not.
 fn asks_what_may_come_along(page: &Page) -> bool {
@@ -130,7 +130,7 @@ fn fates(report: &model::Subject) -> String {
     let of_image = report.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let words = of_image.map(|verdict| {
         let missing: Vec<&str> = verdict.missing.iter().map(|missing| missing.key.as_str()).collect();
-        let lacks = if missing.is_empty() { String::new() } else { format!(" (not known: {})", missing.join(", ")) };
+        let lacks = if missing.is_empty() { String::new() } else { format!(" (unknown: {})", missing.join(", ")) };
         let outcome = verdict.outcome.as_deref().map_or_else(String::new, |outcome| format!(" {outcome}"));
         format!("{} {}{outcome}{lacks}", verdict.pool, verdict.fate)
     });

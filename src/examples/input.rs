@@ -69,7 +69,7 @@ fn read_fleet(example: &Example, knowledge: Knowledge, sources: &mut Sources) ->
     let source = sources.add(text.clone());
     let read = fleet::read(source, &text, &gpu);
     let read = read.and_then(|fleet| fleet::check_versions(&fleet, &text, knowledge).map(|()| fleet));
-    read.map_err(|errors| format!("its fleet cannot be read: {errors}"))
+    read.map_err(|errors| format!("cannot read its fleet: {errors}"))
 }
 
 fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) -> Result<Subject, String> {
@@ -84,7 +84,7 @@ fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) 
         ExampleInput::Image(text) => {
             let text = SourceText::new("x.image.toml", text.clone());
             let read = Description::read(&text);
-            let description = read.map_err(|errors| format!("its image cannot be read: {errors}"))?;
+            let description = read.map_err(|errors| format!("cannot read its image: {errors}"))?;
             let source = sources.add(text);
             let content = Content::Fixed(Box::new(extract::of_description(&description, Some(source), None)));
             ("x.image.toml", "description", content)

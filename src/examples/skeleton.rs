@@ -12,38 +12,38 @@ since = "{since}"
 status = "preview"
 when = 'image.base.tag == "fill-in"'
 blame = "image.base"
-message = "fill in: what is wrong with {{image.base}}, in one line"
-help = "fill in: what to do, in one line"
+message = "fill in: the problem with {{image.base}}, in one line"
+help = "fill in: the fix, in one line"
 ```
 
 Detects fill in: what the rule finds, in one sentence.
 
 ## What goes wrong
 
-Fill in: what a user sees, with the exact words of the error.
+Fill in: what the user sees, with the exact error message.
 
 ## Why
 
-Fill in: what brings it about.
+Fill in: the cause.
 
 ## What to do
 
-Fill in: the change that helps.
+Fill in: the change that fixes it.
 
 ## When to ignore it
 
-Fill in: where it is right as it is.
+Fill in: when the finding does not apply.
 
 ## Examples
 
-### Fill in: an input that the page speaks of, and the condition that finds it
+### Fill in: an input that the rule reports
 
 ```dockerfile
 # warning: {name}
 FROM nvidia/cuda:12.4.1-base-ubuntu22.04
 ```
 
-### Fill in: an input that is one fact away, of which nothing is said
+### Fill in: a similar input that the rule does not report
 
 ```dockerfile
 FROM nvidia/cuda:12.4.1-base-ubuntu22.04
@@ -51,7 +51,7 @@ FROM nvidia/cuda:12.4.1-base-ubuntu22.04
 
 ## References
 
-- Fill in: where this is known from
+- Fill in: the source
 "#
     )
 }

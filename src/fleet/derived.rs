@@ -80,7 +80,7 @@ fn values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
         let from = match rows.len() {
             0 => None,
             1..=3 => Some(rows.join("; ")),
-            many => Some(format!("{many} rows")),
+            many => Some(format!("{many} entries")),
         };
         values.push(DerivedValue { name, text: listed(&texts), from });
     };
@@ -99,10 +99,12 @@ fn values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
     add("driver", &|host| host.driver.map(|driver| driver.to_string()), &|_| None);
     add("driver branch", &|host| host.driver_branch.map(|branch| branch.to_string()), &|_| None);
     add("newest CUDA", &|host| host.driver_cuda.map(|cuda| cuda.to_string()), &|host| host.driver_row.map(told));
-    add("platform", &|host| Some(host.platform.clone()), &|_| own(PoolField::Platform, Some("by its GPU".to_owned())));
+    add("platform", &|host| Some(host.platform.clone()), &|_| {
+        own(PoolField::Platform, Some("from its GPU".to_owned()))
+    });
     add("launch", &|host| Some(host.launch.to_string()), &|_| None);
     add("mode", &|host| Some(host.mode.to_string()), &|_| {
-        own(PoolField::Mode, Some("by launch, engine and container toolkit".to_owned()))
+        own(PoolField::Mode, Some("from the launch method, engine and container toolkit".to_owned()))
     });
     add("toolkit", &|host| host.toolkit_version.map(|version| version.to_string()), &|host| {
         host.toolkit.map(|row| told(&row.info))
@@ -143,15 +145,15 @@ fn cost(pool: &Pool, field: PoolField, hosts: &[Host]) -> String {
         PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()),
         _ => Some(host.mode.to_string()),
     }));
-    let how = pool.text_of(field).map_or_else(String::new, |text| format!("`{text}` leaves it open; "));
+    let how = pool.text_of(field).map_or_else(String::new, |text| format!("`{text}` is not a single value; "));
     if tried.is_empty() {
-        return format!("{how}nothing can be tried in its place: what hangs on it cannot be told");
+        return format!("{how}no value is known, so all results that depend on it are unknown; declare a known value");
     }
     let what = match field {
-        PoolField::Gpu | PoolField::Driver | PoolField::Launch | PoolField::Toolkit => "tried",
-        _ => "modes tried",
+        PoolField::Gpu | PoolField::Driver | PoolField::Launch | PoolField::Toolkit => "values checked",
+        _ => "modes checked",
     };
-    format!("{how}{what}: {}; where they differ, the verdict is `depends`", listed(&tried))
+    format!("{how}{what}: {}; if the results differ, the image may fail", listed(&tried))
 }
 
 /// Behind a GPU what MIG makes of it, where the pool says that.

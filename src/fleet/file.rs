@@ -76,9 +76,9 @@ const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64", "linux/arm64/v8", "li
 
 const EXAMPLE: &str = "add one:\n[[pool]]\nname = \"a100\"\ngpu = \"NVIDIA A100-SXM4-40GB\"\ndriver = \"550.163.01\"";
 
-const DRIVER_HELP: &str = "a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")";
+const DRIVER_HELP: &str = "use a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")";
 
-const DIRECTORY_HELP: &str = "the directory of libcuda.so.1 on the nodes, such as \"/usr/lib64\"";
+const DIRECTORY_HELP: &str = "use the directory of libcuda.so.1 on the nodes, such as \"/usr/lib64\"";
 
 /// Reads a fleet from TOML.
 ///
@@ -108,7 +108,7 @@ pub fn read(source: SourceId, text: &SourceText, gpu_exists: &dyn Fn(&str) -> Gp
 
 fn read_pools(reader: &mut Reader, value: &Value<'_>, gpu_exists: &dyn Fn(&str) -> GpuName) -> Vec<Pool> {
     let Some(list) = value.get_ref().as_array() else {
-        let help = value.get_ref().is_table().then(|| "write `[[pool]]`, with two brackets".to_owned());
+        let help = value.get_ref().is_table().then(|| "write `[[pool]]`, with two square brackets".to_owned());
         reader.report(span_of(value), "`pool` is not a list of tables", help);
         return Vec::new();
     };
@@ -123,8 +123,8 @@ fn read_pools(reader: &mut Reader, value: &Value<'_>, gpu_exists: &dyn Fn(&str) 
         if !names.insert(pool.name.value.clone()) {
             reader.report(
                 pool.name.span,
-                format!("a second pool named `{}`", pool.name.value),
-                Some("give every pool a name of its own".to_owned()),
+                format!("duplicate pool name `{}`", pool.name.value),
+                Some("give every pool a unique name".to_owned()),
             );
         }
         check_gpus(reader, &pool, table.contains_key("compute_capability"), gpu_exists);
@@ -141,7 +141,10 @@ pub fn check_width(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Re
         if width > MAX_HOSTS {
             reader.report(
                 pool.name.span,
-                format!("the nodes of pool `{}` may differ in {width} ways, more than {MAX_HOSTS}", pool.name.value),
+                format!(
+                    "the nodes of pool `{}` have {width} possible configurations, more than {MAX_HOSTS}",
+                    pool.name.value
+                ),
                 Some("split the pool, or declare `driver`, `launch` and `toolkit`".to_owned()),
             );
         }
@@ -155,8 +158,8 @@ pub fn check_modes(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Re
     for pool in &fleet.pools {
         let (Some(mode), Some(toolkit)) = (&pool.mode, &pool.toolkit) else { continue };
         if let Some(from) = knowledge.mode_from(mode.value.as_str()).filter(|from| toolkit.value < *from) {
-            let message = format!("the mode `{}` came with the container toolkit {from}", mode.value);
-            let against = format!("toolkit {} does not have it", toolkit.value);
+            let message = format!("the mode `{}` requires container toolkit {from} or newer", mode.value);
+            let against = format!("toolkit {} does not support it", toolkit.value);
             reader.contradiction(mode.span, message, (toolkit.span, against));
         }
     }
@@ -169,9 +172,9 @@ pub fn check_mig(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Resu
     for (pool, gpu) in fleet.pools.iter().flat_map(|pool| pool.gpu.iter().map(move |gpu| (pool, gpu))) {
         let of_pool = pool.compute_capability.as_ref().map(|declared| declared.value);
         if gpu.value.mig.is_some() && gpu.value.divisible(of_pool, knowledge) == Some(false) {
-            let message = format!("`{}` has no MIG", gpu.value.name);
+            let message = format!("`{}` does not support MIG", gpu.value.name);
             let help =
-                "leave `mig` out: boards for data centres have it from Ampere on, and some for workstations".to_owned();
+                "remove `mig`: only data center GPUs from Ampere on and some workstation GPUs support it".to_owned();
             reader.report(gpu.span, message, Some(help));
         }
     }
@@ -185,7 +188,7 @@ fn check_gpus(reader: &mut Reader, pool: &Pool, overridden: bool, gpu_exists: &d
         }
         if let GpuName::Unknown { suggestions } = gpu_exists(&gpu.value.name) {
             let quoted: Vec<String> = suggestions.iter().map(|name| format!("`{name}`")).collect();
-            let own = "for a GPU of your own add `compute_capability = \"X.Y\"`";
+            let own = "for a GPU that is not in the compatibility database, add `compute_capability = \"X.Y\"`";
             let help =
                 if quoted.is_empty() { own.to_owned() } else { format!("did you mean {}? {own}", quoted.join(" or ")) };
             reader.report(gpu.span, format!("unknown GPU `{}`", gpu.value.name), Some(help));
@@ -204,17 +207,17 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
                 named = true;
                 if let Some(name) = reader.declared(key, value) {
                     if name.value.trim().is_empty() {
-                        reader.report(declared, "an empty name", None);
+                        reader.report(declared, "the name is empty", None);
                     }
                     pool.name = name;
                 }
             }
             "gpu" => {
-                reader.not_empty(key_span, value, "a pool names at least one GPU, or leaves the key out");
+                reader.not_empty(key_span, value, "`gpu` is empty; add a GPU or remove the key");
                 pool.gpu = Reader::one_or_more(value).into_iter().filter_map(|gpu| reader.gpu(gpu)).collect();
             }
             "driver" => {
-                reader.not_empty(key_span, value, "a pool names at least one driver, or leaves the key out");
+                reader.not_empty(key_span, value, "`driver` is empty; add a driver or remove the key");
                 let found = Reader::one_or_more(value).into_iter();
                 pool.driver = found.filter_map(|one| reader.parsed(key, one, driver, Some(DRIVER_HELP))).collect();
             }
@@ -245,7 +248,11 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
             "brand" => pool.brand = reader.brand(value),
             "wsl" => pool.wsl = reader.flag(key, value),
             "dockerfiles" | "images" => {
-                reader.not_empty(key_span, value, "a list without patterns matches nothing: leave the key out for all");
+                reader.not_empty(
+                    key_span,
+                    value,
+                    "an empty list matches nothing; add a pattern, or remove the key to match everything",
+                );
                 if key == "images" {
                     pool.images = reader.globs(key, value, image_glob);
                 } else {
@@ -261,7 +268,7 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
         }
     }
     if !named {
-        reader.report(span, "a pool without `name`", Some("add `name = \"...\"`".to_owned()));
+        reader.report(span, "the pool has no `name`", Some("add `name = \"...\"`".to_owned()));
     }
     named.then_some(pool)
 }
@@ -281,7 +288,7 @@ fn engine(text: &str) -> Result<String, String> {
         [_, version] => version.starts_with(|first: char| first.is_ascii_digit()),
         _ => false,
     };
-    if good { Ok(words.join(" ")) } else { Err(format!("`{text}` is no engine: expected a name and a version")) }
+    if good { Ok(words.join(" ")) } else { Err(format!("`{text}` is not an engine: expected a name and a version")) }
 }
 
 /// A table of texts.

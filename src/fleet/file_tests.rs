@@ -110,14 +110,14 @@ fn bad_files_say_what_and_where() {
     for (text, expected) in [
         ("", "1:1 the fleet has no pool"),
         ("pool = []", "1:8 the fleet has no pool"),
-        ("[pool]\nname = \"a\"", "1:1 `pool` is not a list of tables | write `[[pool]]`, with two brackets"),
-        ("[[pool]]\nnodes = 1", "1:1 a pool without `name` | add `name = \"...\"`"),
+        ("[pool]\nname = \"a\"", "1:1 `pool` is not a list of tables | write `[[pool]]`, with two square brackets"),
+        ("[[pool]]\nnodes = 1", "1:1 the pool has no `name` | add `name = \"...\"`"),
         ("[[pool]]\nname = 1", "2:8 `name` is an integer, expected a string | put it in quotes: \"1\""),
         ("[[pools]]\nname = \"a\"", "1:1 the fleet has no pool; 1:3 unknown key `pools` | did you mean `pool`?"),
         ("[[pool]]\nname = \"a\"\ndrivr = \"535\"", "3:1 unknown key `drivr` | did you mean `driver`?"),
         (
             "[[pool]]\nname = \"a\"\n[[pool]]\nname = \"a\"",
-            "4:8 a second pool named `a` | give every pool a name of its own",
+            "4:8 duplicate pool name `a` | give every pool a unique name",
         ),
         (
             "[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"",
@@ -125,15 +125,15 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[pool]]\nname = \"a\"\ngpu = { name = \"NVIDIA A100-PCIE-40GB\", mig = \"9z.1\" }",
-            "3:47 `9z.1` is no MIG profile | a profile as `nvidia-smi mig -lgip` prints it, such as 1g.5gb, 1g.10gb+me or \
-             1c.3g.20gb",
+            "3:47 `9z.1` is not a MIG profile | use a profile from `nvidia-smi mig -lgip`, such as 1g.5gb, 1g.10gb+me \
+             or 1c.3g.20gb",
         ),
-        ("[[pool]]\nname = \"a\"\ngpu = []", "3:1 a pool names at least one GPU, or leaves the key out"),
-        ("[[pool]]\nname = \"a\"\ndriver = []", "3:1 a pool names at least one driver, or leaves the key out"),
+        ("[[pool]]\nname = \"a\"\ngpu = []", "3:1 `gpu` is empty; add a GPU or remove the key"),
+        ("[[pool]]\nname = \"a\"\ndriver = []", "3:1 `driver` is empty; add a driver or remove the key"),
         ("[[pool]]\nname = \"a\"\nlaunch = []", "3:10 `launch` is a list, expected a string"),
         (
             "[[pool]]\nname = \"a\"\nimages = []",
-            "3:1 a list without patterns matches nothing: leave the key out for all",
+            "3:1 an empty list matches nothing; add a pattern, or remove the key to match everything",
         ),
         (
             "[[pool]]\nname = \"a\"\nengine = \"dockr 28\"",
@@ -146,7 +146,7 @@ fn bad_files_say_what_and_where() {
         ("[[pool]]\nname = \"a\"\nmode = \"zzz\"", "3:8 unknown mode `zzz` | one of legacy, jit-cdi, cdi, csv, none"),
         (
             "[[pool]]\nname = \"a\"\ngpu = \"T4\"",
-            "3:7 unknown GPU `T4` | did you mean `NVIDIA T4`? for a GPU of your own add `compute_capability = \"X.Y\"`",
+            "3:7 unknown GPU `T4` | did you mean `NVIDIA T4`? for a GPU that is not in the compatibility database, add `compute_capability = \"X.Y\"`",
         ),
         (
             "[[pool]]\nname = \"a\"\ndriver = 535",
@@ -154,11 +154,11 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[pool]]\nname = \"a\"\ndriver = \">=536,<535\"",
-            "3:10 `>=536,<535` contains no driver | a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")",
+            "3:10 `>=536,<535` matches no driver | use a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")",
         ),
         (
             "[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"",
-            "3:11 `v1.2` is not a version; did you mean `1.2`? | numbers with dots, such as 1.17.8",
+            "3:11 `v1.2` is no version | use numbers with dots, such as 1.17.8",
         ),
         (
             "[[pool]]\nname = \"a\"\ncompute_capability = 8.0",
@@ -173,11 +173,11 @@ fn bad_files_say_what_and_where() {
         ("[[pool]]\nname = \"a\"\nwsl = 1", "3:7 `wsl` is an integer, expected true or false"),
         (
             "[[pool]]\nname = \"a\"\nimages = [\"ok\", \"a[\"]",
-            "3:17 `a[` is no pattern: unclosed character class; missing ']'",
+            "3:17 `a[` is not a pattern: unclosed character class; missing ']'",
         ),
         (
             "[[pool]]\nname = \"a\"\nlunch = 1\ntoolkit = \"x\"",
-            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is not a version | numbers with dots, such as 1.17.8",
+            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is no version | use numbers with dots, such as 1.17.8",
         ),
     ] {
         assert_eq!(told(text), expected, "{text}");
@@ -208,11 +208,8 @@ fn options_have_the_names_and_types_of_the_toolkits_configuration() {
             "features.disable-cuda-compat-hook = true",
             "4:10 unknown option `features.disable-cuda-compat-hook` | did you mean `features.disable-cuda-compat-lib-hook`?",
         ),
-        ("x = 1", "4:1 unknown option `x` | the names are those of the container toolkit's config.toml"),
-        (
-            "features = true",
-            "4:1 unknown option `features` | the names are those of the container toolkit's config.toml",
-        ),
+        ("x = 1", "4:1 unknown option `x` | use a name from the container toolkit's config.toml"),
+        ("features = true", "4:1 unknown option `features` | use a name from the container toolkit's config.toml"),
         ("disable-require = \"true\"", "4:19 `disable-require` is a string, expected true or false"),
         ("swarm-resource = true", "4:18 `swarm-resource` is a boolean, expected a string | put it in quotes: \"true\""),
         ("mode = \"jitcdi\"", "4:8 unknown mode `jitcdi` | did you mean `jit-cdi`?"),
@@ -247,7 +244,7 @@ fn a_pool_that_may_be_anything_is_refused_with_its_place() {
     let (count, result) = check(&wide(""));
     let errors = result.expect_err("too wide");
     assert_eq!((count, errors.all().len(), errors.all()[0].span.start), (MAX_HOSTS, 1, 16));
-    assert!(errors.all()[0].message.contains("pool `wide` may differ in"), "{}", errors.all()[0].message);
+    assert!(errors.all()[0].message.contains("the nodes of pool `wide` have"), "{}", errors.all()[0].message);
 }
 
 #[test]
@@ -263,7 +260,8 @@ fn a_mode_that_the_toolkit_lacks_is_refused_at_both_places() {
             format!("{} {}; {} {message}", at(problem.span), problem.message, at(span))
         })
     };
-    let told = "3:8 the mode `jit-cdi` came with the container toolkit 1.18; 4:11 toolkit 1.17.8 does not have it";
+    let told =
+        "3:8 the mode `jit-cdi` requires container toolkit 1.18 or newer; 4:11 toolkit 1.17.8 does not support it";
     assert_eq!(check("mode = \"jit-cdi\"\ntoolkit = \"1.17.8\""), Err(told.to_owned()));
     for good in [
         "mode = \"jit-cdi\"\ntoolkit = \"1.18.0\"",
@@ -288,12 +286,12 @@ fn a_gpu_that_cannot_be_divided_has_no_mig() {
         })
     };
     for (gpu, told) in [
-        ("gpu = { name = \"T4\", mig = true }", "3:16 `T4` has no MIG"),
-        ("gpu = [\"A100\", { name = \"L40S\", mig = \"1g.10gb\" }]", "3:25 `L40S` has no MIG"),
-        ("gpu = { name = \"Tesla V100-SXM2-16GB\", mig = true }", "3:16 `Tesla V100-SXM2-16GB` has no MIG"),
-        ("gpu = { name = \"RTX 5090\", mig = true }", "3:16 `RTX 5090` has no MIG"),
-        ("gpu = { name = \"Ours\", mig = true, compute_capability = \"8.6\" }", "3:16 `Ours` has no MIG"),
-        ("gpu = { name = \"Ours\", mig = true }\ncompute_capability = \"7.0\"", "3:16 `Ours` has no MIG"),
+        ("gpu = { name = \"T4\", mig = true }", "3:16 `T4` does not support MIG"),
+        ("gpu = [\"A100\", { name = \"L40S\", mig = \"1g.10gb\" }]", "3:25 `L40S` does not support MIG"),
+        ("gpu = { name = \"Tesla V100-SXM2-16GB\", mig = true }", "3:16 `Tesla V100-SXM2-16GB` does not support MIG"),
+        ("gpu = { name = \"RTX 5090\", mig = true }", "3:16 `RTX 5090` does not support MIG"),
+        ("gpu = { name = \"Ours\", mig = true, compute_capability = \"8.6\" }", "3:16 `Ours` does not support MIG"),
+        ("gpu = { name = \"Ours\", mig = true }\ncompute_capability = \"7.0\"", "3:16 `Ours` does not support MIG"),
     ] {
         assert_eq!(check(gpu), Err(told.to_owned()), "{gpu}");
     }

@@ -114,7 +114,7 @@ fn unknown(reader: &mut Reader, name: &str, span: Span) {
         OPTIONS.iter().map(|(known, _)| *known).find(|known| last(known) == word)
     };
     let help = whole.or_else(short).map(|known| format!("did you mean `{known}`?"));
-    let help = help.unwrap_or_else(|| "the names are those of the container toolkit's config.toml".to_owned());
+    let help = help.unwrap_or_else(|| "use a name from the container toolkit's config.toml".to_owned());
     reader.report(span, format!("unknown option `{name}`"), Some(help));
 }
 

@@ -34,8 +34,7 @@ pub fn check_versions(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) ->
             if let Some(key) = key_of(toolkit.value, knowledge) {
                 let message = format!("`{}` is not a version of the NVIDIA Container Toolkit", toolkit.value);
                 let newest = knowledge.container_toolkits().last().map(|row| row.from);
-                let such =
-                    newest.map(|newest| format!("; the toolkit has versions such as {newest}")).unwrap_or_default();
+                let such = newest.map(|newest| format!("; a recent version is {newest}")).unwrap_or_default();
                 reader.report(toolkit.span, message, Some(format!("is this `{key}`?{such}")));
             }
         }
@@ -60,7 +59,8 @@ fn not_a_driver(version: DriverVersion, pool: &Pool, knowledge: Knowledge) -> Op
     }
     if let Some(cuda) = as_cuda(version, knowledge) {
         let row = knowledge.branches().iter().find(|row| !cuda.is_major() && row.cuda.release() == cuda.release());
-        let branch = row.map(|row| format!(" CUDA {cuda} comes with driver branch {}", row.branch)).unwrap_or_default();
+        let branch =
+            row.map(|row| format!(" CUDA {cuda} is included in driver branch {}", row.branch)).unwrap_or_default();
         let message = format!("`{version}` is not a driver version");
         return Some((message, Some(format!("is this `driver_cuda`?{branch}"))));
     }

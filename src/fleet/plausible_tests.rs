@@ -23,12 +23,12 @@ fn a_version_that_cannot_be_a_driver_is_an_error_with_a_suggestion() {
     for (pool, expected) in [
         (
             "driver = \"12.4\"",
-            "3:10 `12.4` is not a driver version; is this `driver_cuda`? CUDA 12.4 comes with driver branch 550"
+            "3:10 `12.4` is not a driver version; is this `driver_cuda`? CUDA 12.4 is included in driver branch 550"
                 .to_owned(),
         ),
         (
             "driver = \"11.8\"",
-            "3:10 `11.8` is not a driver version; is this `driver_cuda`? CUDA 11.8 comes with driver branch 520"
+            "3:10 `11.8` is not a driver version; is this `driver_cuda`? CUDA 11.8 is included in driver branch 520"
                 .to_owned(),
         ),
         ("driver = \"12\"", "3:10 `12` is not a driver version; is this `driver_cuda`?".to_owned()),
@@ -40,7 +40,7 @@ fn a_version_that_cannot_be_a_driver_is_an_error_with_a_suggestion() {
         ("driver = \">=53,<56\"", format!("3:10 `53` {old}; did you mean `530` or `535`?")),
         (
             "driver = [\"535\", \"12.4\"]",
-            "3:18 `12.4` is not a driver version; is this `driver_cuda`? CUDA 12.4 comes with driver branch 550"
+            "3:18 `12.4` is not a driver version; is this `driver_cuda`? CUDA 12.4 is included in driver branch 550"
                 .to_owned(),
         ),
         ("wsl = true\ndriver = \"53\"", format!("4:10 `53` {old}; did you mean `530` or `535`?")),

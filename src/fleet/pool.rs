@@ -121,11 +121,11 @@ pub struct GpuSpec {
     pub mig: Option<String>,
 }
 
-/// The division of a GPU in words: `whole`, `divided by MIG` where no profile is told, `MIG 1g.5gb`.
+/// The division of a GPU in words: `whole`, `partitioned with MIG` if no profile is set, `MIG 1g.5gb`.
 pub(crate) fn division(mig: Option<&str>) -> String {
     match mig {
         None => "whole".to_owned(),
-        Some("") => "divided by MIG".to_owned(),
+        Some("") => "partitioned with MIG".to_owned(),
         Some(profile) => format!("MIG {}", profile.strip_prefix("MIG ").unwrap_or(profile)),
     }
 }

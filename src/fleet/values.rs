@@ -42,7 +42,7 @@ const GPU_KEYS: &[&str] = &["name", "count", "compute_capability", "brand", "mig
 /// A directory, without a slash at its end.
 pub(crate) fn directory(text: &str) -> Result<String, String> {
     if !text.starts_with('/') {
-        return Err(format!("`{text}` is no absolute path"));
+        return Err(format!("`{text}` is not an absolute path"));
     }
     Ok(text.trim_end_matches('/').to_owned())
 }
@@ -79,7 +79,7 @@ fn range(text: &str) -> Result<DriverSpec, String> {
         } else if let Some(version) = bound.strip_prefix('<').filter(|version| !version.starts_with('=')) {
             (&mut before, version)
         } else {
-            return Err(format!("`{bound}` is no bound of a driver range"));
+            return Err(format!("`{bound}` is not a bound of a driver range; use >= and <"));
         };
         let version: DriverVersion =
             version.trim().parse().map_err(|error: crate::cuda::BadVersion| error.to_string())?;
@@ -90,7 +90,7 @@ fn range(text: &str) -> Result<DriverSpec, String> {
     if let (Some(from), Some(before)) = (from, before)
         && from >= before
     {
-        return Err(format!("`{text}` contains no driver"));
+        return Err(format!("`{text}` matches no driver"));
     }
     Ok(DriverSpec::Range { from, before })
 }
@@ -196,7 +196,7 @@ impl Reader {
             let meant = numbers_in(text).map(|numbers| format!("; did you mean `{numbers}`?")).unwrap_or_default();
             text.parse().map_err(|_| format!("`{text}` is not a version{meant}"))
         };
-        self.parsed(key, value, parse, Some("numbers with dots, such as 1.17.8"))
+        self.parsed(key, value, parse, Some("use numbers with dots, such as 1.17.8"))
     }
 
     /// A compute capability.
@@ -239,7 +239,9 @@ impl Reader {
         compile: fn(&str) -> Result<Glob, globset::Error>,
     ) -> Vec<Declared<String>> {
         let parse = |text: &str| {
-            compile(text).map_err(|error| format!("`{text}` is no pattern: {}", error.kind())).map(|_| text.to_owned())
+            compile(text)
+                .map_err(|error| format!("`{text}` is not a pattern: {}", error.kind()))
+                .map(|_| text.to_owned())
         };
         Self::one_or_more(value).into_iter().filter_map(|glob| self.parsed(key, glob, parse, None)).collect()
     }
@@ -271,8 +273,13 @@ impl Reader {
                     DeValue::String(text) => {
                         gpu.mig = Some(text.to_string());
                         if !is_profile(text) {
-                            let help = "a profile as `nvidia-smi mig -lgip` prints it, such as 1g.5gb, 1g.10gb+me or 1c.3g.20gb";
-                            self.report(span_of(value), format!("`{text}` is no MIG profile"), Some(help.to_owned()));
+                            let help = "use a profile from `nvidia-smi mig -lgip`, such as 1g.5gb, 1g.10gb+me or \
+                                        1c.3g.20gb";
+                            self.report(
+                                span_of(value),
+                                format!("`{text}` is not a MIG profile"),
+                                Some(help.to_owned()),
+                            );
                         }
                     }
                     _ => self.wrong_type(key, value, "true, false or a profile as a string"),
@@ -281,7 +288,7 @@ impl Reader {
             }
         }
         if name_span.is_none() {
-            self.report(span, "a GPU without `name`", None);
+            self.report(span, "the GPU has no `name`", None);
         }
         name_span.map(|span| Declared { value: gpu, span })
     }

@@ -27,7 +27,7 @@ pub(super) fn read(row: &BuildFileRow, text: &str) -> Vec<Evidence> {
     }
     match serde_json::from_str::<Value>(text) {
         Ok(value) => said(row, |key| json(&value, key)),
-        Err(_) => Evidence::missed("what a Python distribution was built with is not written in JSON"),
+        Err(_) => Evidence::missed("build metadata of a Python distribution that is not valid JSON"),
     }
 }
 
@@ -48,7 +48,7 @@ fn said(row: &BuildFileRow, get: impl Fn(&str) -> Option<Said>) -> Vec<Evidence>
     };
     let (version, cudnn) = (text(row.version), text(row.cudnn));
     if version.is_none() && gpu.is_none() {
-        return Evidence::missed("a file that should say what a Python distribution was built with does not");
+        return Evidence::missed("a build metadata file without the build options of a Python distribution");
     }
     vec![Evidence::Build { package, version, gpu, cudnn }]
 }

@@ -71,7 +71,7 @@ impl List {
     pub(super) fn done(mut self) -> Vec<Evidence> {
         if self.beyond {
             let first = self.found.len();
-            self.found.extend(Evidence::missed(&format!("the packages of a list after the first {first}")));
+            self.found.extend(Evidence::missed(&format!("packages after the first {first} of a list")));
         }
         self.found.shrink_to_fit();
         self.found

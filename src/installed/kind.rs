@@ -90,10 +90,10 @@ impl Kind {
     /// Why nothing is said of a file that is longer than what is read of it; none where its head is enough.
     pub(super) fn cut(self) -> Option<&'static str> {
         match self {
-            Self::Dpkg | Self::Apk => Some("a list of packages of more than 8 MiB"),
-            Self::RpmSqlite | Self::RpmBerkeley | Self::RpmNdb => Some("an RPM database of more than 16 MiB"),
+            Self::Dpkg | Self::Apk => Some("a list of packages larger than 8 MiB"),
+            Self::RpmSqlite | Self::RpmBerkeley | Self::RpmNdb => Some("an RPM database larger than 16 MiB"),
             Self::Direct | Self::Built(_) | Self::ToolkitJson | Self::DpkgPart | Self::Plain => {
-                Some("a file of more than 64 KiB that should be a small one")
+                Some("a metadata file larger than 64 KiB")
             }
             _ => None,
         }

@@ -202,7 +202,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Vec<Evidence> {
         Kind::RpmSqlite => rpm::sqlite(bytes),
         Kind::RpmBerkeley => rpm::berkeley(bytes),
         Kind::RpmLog if bytes.is_empty() => Vec::new(),
-        Kind::RpmLog => Evidence::missed("changes of the RPM database that are not in its main file"),
+        Kind::RpmLog => Evidence::missed("changes of the RPM database that are only in its log"),
         Kind::RpmNdb => rpm::ndb(bytes),
         Kind::ToolkitJson => system::toolkit_json(bytes),
         Kind::ToolkitText => system::toolkit_text(&text()),

@@ -28,7 +28,7 @@ pub(super) fn metadata(path: &str, text: &str) -> Vec<Evidence> {
         (Some(name), Some(version)) => {
             vec![Evidence::Package(Package { manager: Manager::Python, name, version, build: None })]
         }
-        _ => Evidence::missed("the record of a Python distribution without name or version"),
+        _ => Evidence::missed("the metadata of a Python distribution without name or version"),
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn installer(text: &str) -> Vec<Evidence> {
 /// `direct_url.json`.
 pub(super) fn direct(bytes: &[u8]) -> Vec<Evidence> {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-        return Evidence::missed("where a Python distribution comes from is not written in JSON");
+        return Evidence::missed("the source of a Python distribution, which is not valid JSON");
     };
     let Some(url) = value.get("url").and_then(Value::as_str) else { return Vec::new() };
     let editable = value.pointer("/dir_info/editable").and_then(Value::as_bool).unwrap_or(false);

@@ -26,14 +26,14 @@ pub(super) fn release(text: &str) -> Vec<Evidence> {
 pub(super) fn toolkit_json(bytes: &[u8]) -> Vec<Evidence> {
     let value: Option<Value> = serde_json::from_slice(bytes).ok();
     let Some(Value::Object(all)) = value else {
-        return Evidence::missed("the versions of a CUDA toolkit are not written in JSON");
+        return Evidence::missed("the version file of a CUDA toolkit, which is not valid JSON");
     };
     let version = |value: &Value| value.get("version").and_then(Value::as_str).and_then(word);
     let mut parts: BTreeMap<String, String> =
         all.iter().take(MOST_PARTS).filter_map(|(name, part)| Some((word(name)?, version(part)?))).collect();
     match parts.remove("cuda") {
         Some(version) => vec![Evidence::Toolkit { version, parts }],
-        None => Evidence::missed("the versions of a CUDA toolkit without that of the whole"),
+        None => Evidence::missed("the version file of a CUDA toolkit without the CUDA version"),
     }
 }
 

@@ -74,13 +74,13 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
     };
     for column in [Column::Name, Column::Driver, Column::Capability] {
         if columns.iter().filter(|own| **own == Some(column)).count() > 1 {
-            let what = "two columns look alike: print the header, too (--format=csv)";
+            let what = "two columns have the same content type: include the header (--format=csv)";
             return Err(InventoryError::Unreadable(what.to_owned()));
         }
     }
     if !columns.contains(&Some(Column::Name)) {
         return Err(if has_header {
-            InventoryError::Unreadable("line 1: no column `name`: ask for name,driver_version,compute_cap".to_owned())
+            InventoryError::Unreadable("line 1: no column `name`: query name,driver_version,compute_cap".to_owned())
         } else {
             InventoryError::Unknown
         });
@@ -91,7 +91,7 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
     for (line, cells) in rows {
         let bad = |message: String| Err(InventoryError::Unreadable(format!("line {line}: {message}")));
         if cells.len() != columns.len() {
-            return bad(format!("{} values where {} are expected", cells.len(), columns.len()));
+            return bad(format!("got {} values, expected {}", cells.len(), columns.len()));
         }
         let cell = |column| {
             let at = columns.iter().position(|own| *own == Some(column))?;
@@ -117,7 +117,7 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
         *drivers.entry(driver).or_default().entry((gpu.to_owned(), capability, parts)).or_default() += 1;
     }
     if drivers.is_empty() {
-        return Err(InventoryError::Unreadable("it names no GPU".to_owned()));
+        return Err(InventoryError::Unreadable("it lists no GPU".to_owned()));
     }
     // A machine has one driver: a table with several is of several machines, and nobody knows of how many.
     let single = drivers.len() == 1;

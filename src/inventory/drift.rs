@@ -55,7 +55,7 @@ pub fn drift(fleet: &Fleet, inventory: &Inventory, knowledge: Knowledge) -> Vec<
     }
     for draft in drafts(&new) {
         let gpus: Vec<String> = draft.build.gpus.iter().map(described).collect();
-        let gpus = if gpus.is_empty() { "a GPU that is not told".to_owned() } else { gpus.join(", ") };
+        let gpus = if gpus.is_empty() { "an unknown GPU".to_owned() } else { gpus.join(", ") };
         let driver = draft.build.driver.map_or_else(String::new, |driver| format!(", driver {driver}"));
         let seen = format!("{} with {gpus}{driver}", nodes(draft.nodes.unwrap_or(1)));
         found.push(Drift { pool: draft.name, what: "new", declared: String::new(), seen });
@@ -65,7 +65,7 @@ pub fn drift(fleet: &Fleet, inventory: &Inventory, knowledge: Knowledge) -> Vec<
 
 /// A GPU as its source calls it, with what MIG makes of it.
 fn described(gpu: &Gpu) -> String {
-    let name = if gpu.name.is_empty() { "a GPU that is not told" } else { &gpu.name };
+    let name = if gpu.name.is_empty() { "an unknown GPU" } else { &gpu.name };
     let parts = gpu.parts.others(&[]);
     if gpu.parts.is_mig() { format!("{name} ({})", parts.join(", ")) } else { name.to_owned() }
 }

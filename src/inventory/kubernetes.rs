@@ -102,7 +102,7 @@ fn nodes(objects: Vec<Object>) -> Result<Inventory, InventoryError> {
             }
         }
     }
-    if seen { Ok(found) } else { Err(InventoryError::Unreadable("no node is in it".to_owned())) }
+    if seen { Ok(found) } else { Err(InventoryError::Unreadable("it contains no node".to_owned())) }
 }
 
 /// A value of a label as a fleet file and a selector can have it: Kubernetes takes no blank at its ends, and no sign that

@@ -99,12 +99,14 @@ fn driver(labels: &Labels, build: &mut Build) -> Option<DriverVersion> {
     if let (Some(new), Some(old)) = (&new, &old)
         && new != old
     {
-        build.notes.insert(format!("the old labels say driver {old}, the new ones {new}: the new ones count"));
+        build
+            .notes
+            .insert(format!("the old labels specify driver {old}, the new ones {new}: the new ones take precedence"));
     }
     let text = new.or(old)?;
     let version = text.parse::<DriverVersion>().ok().filter(|version| !version.is_branch());
     if version.is_none() {
-        build.notes.insert(format!("a label says driver `{text}`, which is no version of one"));
+        build.notes.insert(format!("a label specifies driver `{text}`, which is not a driver version"));
     }
     version
 }
@@ -132,13 +134,14 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
     if !has_resource && !said && !on_the_bus {
         let other =
             OTHER_MAKERS.iter().find(|(resource, _)| node.resources.get(*resource).is_some_and(|count| *count > 0));
-        let why = other.map_or_else(|| "without GPUs".to_owned(), |(_, maker)| format!("with GPUs of {maker}"));
+        let why = other.map_or_else(|| "without GPUs".to_owned(), |(_, maker)| format!("with {maker} GPUs"));
         found.leave_out(labels, &why);
         return;
     }
     let mut build = Build::default();
     if !has_resource && !said {
-        let told = "a device of NVIDIA is on the bus of these nodes, and nothing says that containers are given a GPU";
+        let told = "the labels list an NVIDIA device on the PCI bus of these nodes, but no GPU for containers; check \
+                    the device plugin";
         build.notes.insert(told.to_owned());
     }
     build.driver = driver(labels, &mut build);
@@ -147,8 +150,8 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
     build.pool = POOL_LABELS.iter().find_map(|name| get(labels, name)).map(str::to_owned);
     let system = node.system.as_deref().or_else(|| get(labels, "kubernetes.io/os")).unwrap_or("linux");
     if system != "linux" {
-        found.notes.insert(format!("{}: a node of {system} is left out", node.name));
-        found.leave_out(labels, &format!("of {system}"));
+        found.notes.insert(format!("{}: skipped, because the node runs {system}", node.name));
+        found.leave_out(labels, &format!("that run {system}"));
         return;
     }
     let arch = node.architecture.as_deref().or_else(|| get(labels, "kubernetes.io/arch"));
@@ -161,7 +164,7 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
     }
     if get(labels, "nvidia.com/vgpu.present") == Some("true") {
         let told = get(labels, PRODUCT).is_some_and(names_share);
-        let profile = if told { "" } else { ", whose profile is not told" };
+        let profile = if told { "" } else { ", with an unknown profile" };
         build.notes.insert(format!("these are virtual GPUs{profile}"));
     }
     build.labels = telling(labels);
@@ -202,9 +205,9 @@ fn gpus(node: &Node, build: &mut Build) -> Vec<Gpu> {
         };
         let told: Vec<String> = slices.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
         let how = match beside {
-            Some(true) => "MIG devices beside whole GPUs",
-            Some(false) => "MIG devices, and no whole GPU",
-            None => "MIG devices beside whole GPUs, where there are any",
+            Some(true) => "MIG devices and whole GPUs",
+            Some(false) => "MIG devices and no whole GPU",
+            None => "MIG devices, and possibly whole GPUs",
         };
         build.notes.insert(format!("{how}: {}", told.join(", ")));
         parts = Parts::mig(slices.keys().map(String::as_str), beside);
@@ -231,10 +234,10 @@ fn gpus(node: &Node, build: &mut Build) -> Vec<Gpu> {
     let shared = product.strip_suffix("-SHARED");
     let replicas = get(labels, "nvidia.com/gpu.replicas").filter(|replicas| !matches!(*replicas, "0" | "1"));
     if shared.is_some() || replicas.is_some() {
-        let each = replicas.map_or_else(String::new, |replicas| format!(", {replicas} containers on each"));
+        let each = replicas.map_or_else(String::new, |replicas| format!(", {replicas} containers per GPU"));
         let how = match get(labels, "nvidia.com/gpu.sharing-strategy") {
-            Some("mps") => "shared by MPS",
-            _ => "shared by time slicing",
+            Some("mps") => "shared with MPS",
+            _ => "shared with time slicing",
         };
         build.notes.insert(format!("the GPUs are {how}{each}"));
     }
@@ -250,13 +253,15 @@ fn gpus(node: &Node, build: &mut Build) -> Vec<Gpu> {
         }
     }
     if profile == Some("INVALID") {
-        build.notes.insert("the strategy `single` does not go with the MIG devices of these nodes".to_owned());
+        build
+            .notes
+            .insert("the MIG strategy `single` is not compatible with the MIG devices of these nodes".to_owned());
     }
     vec![Gpu { name: name.to_owned(), count, parts, capability: capability(labels) }]
 }
 
 fn devices(count: u32, profile: &str) -> String {
-    format!("MIG devices on each node: {count} x {profile}; of how many GPUs is not told")
+    format!("MIG devices per node: {count} x {profile}; the number of GPUs is unknown")
 }
 
 /// The MIG devices that have resources or labels of their own, with how many there are.

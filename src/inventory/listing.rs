@@ -37,7 +37,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
         match (gpu(line), part(line), seen.last_mut()) {
             (Some(name), _, _) => seen.push((name, Vec::new())),
             (None, Some(profile), Some((_, parts))) => parts.push(profile),
-            _ => return Err(InventoryError::Unreadable(format!("line {}: neither a GPU nor a part of one", at + 1))),
+            _ => return Err(InventoryError::Unreadable(format!("line {}: neither a GPU nor a MIG device", at + 1))),
         }
         if seen.len() > MOST_GPUS {
             return Err(InventoryError::TooBig);

@@ -155,12 +155,12 @@ pub enum InventoryError {
     Unreadable(String),
     /// It is none of the forms that are read.
     #[error(
-        "no form that is known: expected `kubectl get nodes -o json` or `-o yaml`, `nvidia-smi -q -x`, \
-         `nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv`, `nvidia-smi -L` or a gpu-targets.yml"
+        "unknown format: expected `kubectl get nodes -o json` or `-o yaml`, `nvidia-smi -q -x`, `nvidia-smi \
+         --query-gpu=name,driver_version,compute_cap --format=csv`, `nvidia-smi -L` or a gpu-targets.yml"
     )]
     Unknown,
     /// It is out of all proportion.
-    #[error("the file is longer than what any fleet prints")]
+    #[error("the file exceeds the size limit")]
     TooBig,
 }
 
@@ -197,8 +197,8 @@ pub fn command_for(text: &str) -> &'static str {
         Form::Targets => "imagelint fleet import gpu-targets.yml",
         Form::Smi => "nvidia-smi -q -x | imagelint fleet import -",
         Form::Table => {
-            "nvidia-smi -q -x | imagelint fleet import - of a machine, kubectl get nodes -o json | imagelint fleet \
-             import - of a cluster"
+            "for a machine: nvidia-smi -q -x | imagelint fleet import -; for a cluster: kubectl get nodes -o json | \
+             imagelint fleet import -"
         }
     }
 }
@@ -234,7 +234,7 @@ pub fn of_instance(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Opti
     let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, parts: Parts::Untold, capability: None };
     let mut told = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
     if row.count.is_none() {
-        told.insert("a machine has a share of one GPU".to_owned());
+        told.insert("a machine has a part of one GPU".to_owned());
     }
     let build = Build { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes: told, ..Build::default() };
     let machine = Machine { name: row.name.to_owned(), nodes, build, ..Machine::default() };

@@ -117,7 +117,7 @@ mod tests {
             (Parts::Whole, None, true, ""),
             (Parts::Whole, Some(""), false, "whole"),
             (Parts::Whole, Some("1g.5gb"), false, "whole"),
-            (Parts::known(true), None, false, "divided by MIG"),
+            (Parts::known(true), None, false, "partitioned with MIG"),
             (Parts::known(true), Some("1g.5gb"), true, ""),
             (Parts::mig(["no profile"], None), Some("1g.5gb"), true, ""),
             (small(), None, false, "MIG 1g.5gb"),

@@ -82,7 +82,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
                 told.clear();
                 match path.as_slice() {
                     [root] if root != ROOT => {
-                        return Err(bad(&reader, &format!("`{root}` is not what nvidia-smi prints")));
+                        return Err(bad(&reader, &format!("`{root}` is not the root of nvidia-smi output")));
                     }
                     [_, gpu] if gpu == "gpu" => log.gpus.push(Seen::default()),
                     _ => {}
@@ -98,7 +98,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
                 Ok(Some(sign)) => told.push(sign),
                 Ok(None) => match quick_xml::escape::resolve_predefined_entity(&part.xml10_content()) {
                     Some(sign) => told.push_str(sign),
-                    None => return Err(bad(&reader, "an entity, of which nvidia-smi prints none")),
+                    None => return Err(bad(&reader, "unexpected entity in nvidia-smi output")),
                 },
                 Err(error) => return Err(bad(&reader, &format!("broken XML: {error}"))),
             },
@@ -116,7 +116,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
         }
     }
     if logs.is_empty() {
-        return Err(InventoryError::Unreadable("it names no GPU".to_owned()));
+        return Err(InventoryError::Unreadable("it lists no GPU".to_owned()));
     }
     let single = logs.len() == 1;
     let named = |at: usize| if single { name.to_owned() } else { format!("{name}#{}", at + 1) };
@@ -126,7 +126,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
 
 fn machine(name: String, log: Log) -> Result<Machine, InventoryError> {
     if log.gpus.is_empty() {
-        return Err(InventoryError::Unreadable("it names no GPU".to_owned()));
+        return Err(InventoryError::Unreadable("it lists no GPU".to_owned()));
     }
     let mut build = Build::default();
     if !log.driver.is_empty() && log.driver != "N/A" {
@@ -140,7 +140,7 @@ fn machine(name: String, log: Log) -> Result<Machine, InventoryError> {
     }
     build.wsl = log.gpus.iter().any(|gpu| gpu.windows);
     if build.wsl {
-        build.notes.insert("the driver is that of Windows: Linux containers have its GPUs under WSL 2".to_owned());
+        build.notes.insert("the driver is a Windows driver: Linux containers use its GPUs through WSL 2".to_owned());
     }
     let mut gpus: Vec<Gpu> = Vec::new();
     for seen in log.gpus {

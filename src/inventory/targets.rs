@@ -37,15 +37,15 @@ pub(super) fn read(text: &str) -> Result<Inventory, InventoryError> {
         Err(error) => return bad(error.to_string().lines().next().unwrap_or_default().to_owned()),
     };
     if file.version != 1 {
-        return bad(format!("version {} is not known, version 1 is", file.version));
+        return bad(format!("version {} is not supported; expected version 1", file.version));
     }
     if file.targets.is_empty() || file.targets.len() > MOST {
-        return bad(format!("{} targets: expected 1 to {MOST}", file.targets.len()));
+        return bad(format!("got {} targets, expected 1 to {MOST}", file.targets.len()));
     }
     let mut found = Inventory::default();
     for target in file.targets {
         if target.vendor.as_deref().is_some_and(|vendor| vendor != "nvidia") {
-            found.notes.insert(format!("target {}: not of NVIDIA, left out", target.name));
+            found.notes.insert(format!("target {}: skipped, because it is not an NVIDIA target", target.name));
             continue;
         }
         match machine(target) {
@@ -64,7 +64,7 @@ fn machine(target: Target) -> Result<Result<Machine, String>, String> {
     let name = target.name;
     let platform = target.platform.as_deref().unwrap_or("linux");
     if platform.split('/').next() == Some("windows") {
-        return Ok(Err(format!("target {name}: no Linux containers on {platform}, left out")));
+        return Ok(Err(format!("target {name}: skipped, because {platform} has no Linux containers")));
     }
     let capability = match &target.compute_capability {
         Some(text) => Some(text.parse().map_err(|error| format!("target {name}: {error}"))?),

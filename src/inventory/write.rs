@@ -26,10 +26,11 @@ pub fn to_toml(
     comment(&mut text, &format!("Written by imagelint fleet import from {}.", sources.join(", ")));
     comment(
         &mut text,
-        "Lines that begin with `# ?` ask what the source does not say; until it is declared it is not known.",
+        "Lines that start with `# ?` are properties that the source does not contain; they are unknown until you \
+         declare them.",
     );
     if let Some(told) = inventory.told_left_out() {
-        comment(&mut text, &format!("Left out: {told}."));
+        comment(&mut text, &format!("Skipped: {told}."));
     }
     for note in &inventory.notes {
         comment(&mut text, note);
@@ -80,7 +81,7 @@ fn pool(text: &mut String, draft: &Draft, names: bool, knowledge: Knowledge) {
     field(text, "name", quoted(&draft.name));
     match draft.nodes {
         Some(nodes) => field(text, "nodes", nodes),
-        None => ask(text, "nodes = 1", "how many nodes there are"),
+        None => ask(text, "nodes = 1", "the number of nodes"),
     }
     gpus(text, build, knowledge);
     driver(text, build, knowledge);
@@ -90,11 +91,11 @@ fn pool(text: &mut String, draft: &Draft, names: bool, knowledge: Knowledge) {
         .filter(|platform| matches!(*platform, "linux/amd64" | "linux/arm64" | "linux/ppc64le"))
     {
         Some(platform) => field(text, "platform", quoted(platform)),
-        None => ask(text, "platform = \"linux/amd64\"", "what the nodes are; else it follows from the GPU"),
+        None => ask(text, "platform = \"linux/amd64\"", "platform of the nodes; the default follows from the GPU"),
     }
     launch(text, build);
     ask(text, "toolkit = \"1.17.8\"", "NVIDIA Container Toolkit: nvidia-ctk --version on a node");
-    ask(text, "mode = \"legacy\"", "only where nvidia-container-runtime.mode in config.toml is not \"auto\"");
+    ask(text, "mode = \"legacy\"", "only if nvidia-container-runtime.mode in config.toml is not \"auto\"");
     let strategy = "of the device plugin: volume-mounts cdi-annotations cdi-cri";
     if build.launch == Some(Launch::Kubernetes) {
         ask(text, "device_list_strategy = \"envvar\"", strategy);
@@ -120,7 +121,7 @@ fn engine(text: &mut String, draft: &Draft) {
         version && words.next().is_none()
     };
     match draft.engines.iter().filter(well).collect::<Vec<_>>().as_slice() {
-        [] => ask(text, "engine = \"docker 28.2\"", "what starts the containers, with its version"),
+        [] => ask(text, "engine = \"docker 28.2\"", "the container engine and its version"),
         [engine] => field(text, "engine", quoted(engine)),
         several => {
             let list: Vec<String> = several.iter().map(|engine| quoted(engine)).collect();
@@ -133,15 +134,15 @@ fn launch(text: &mut String, build: &Build) {
     match build.launch {
         Some(launch) => field(text, "launch", quoted(launch.as_str())),
         None if build.labels.is_empty() => {
-            ask(text, "launch = \"docker-gpus\"", &format!("how containers are started: {}", Launch::WORDS.join(" ")));
+            ask(text, "launch = \"docker-gpus\"", &format!("launch method: {}", Launch::WORDS.join(" ")));
         }
-        None => ask(text, "launch = \"gke\"", "gke: the cloud's own device plugin; kubernetes: NVIDIA's"),
+        None => ask(text, "launch = \"gke\"", "gke: the device plugin of GKE; kubernetes: that of NVIDIA"),
     }
 }
 
 fn driver(text: &mut String, build: &Build, knowledge: Knowledge) {
     let Some(driver) = build.driver else {
-        ask(text, "driver = \"550.163.01\"", "nvidia-smi on a node says it");
+        ask(text, "driver = \"550.163.01\"", "run nvidia-smi on a node");
         return cuda(text, build.cuda);
     };
     field(text, "driver", quoted(&driver.to_string()));
@@ -151,7 +152,8 @@ fn driver(text: &mut String, build: &Build, knowledge: Knowledge) {
         (Some(known), Some(own)) if own.release() != known.release() => comment(
             text,
             &format!(
-                "the source says CUDA {own}, the tables say {known} of driver {driver}: a compat library may speak"
+                "the source specifies CUDA {own}, but driver {driver} supports CUDA {known}: possibly from a \
+                 cuda-compat package"
             ),
         ),
         (Some(_), _) => {}
@@ -168,12 +170,15 @@ fn gpus(text: &mut String, build: &Build, knowledge: Knowledge) {
     let known: Vec<String> = build.gpus.iter().filter_map(|gpu| one(gpu, knowledge)).collect();
     let unknown = build.gpus.iter().filter(|gpu| one(gpu, knowledge).is_none());
     for gpu in unknown.clone().filter(|gpu| !gpu.name.is_empty()) {
-        comment(text, &format!("GPU {}: not in the tables, and its compute capability is not told", gpu.name));
+        comment(
+            text,
+            &format!("GPU {}: not in the compatibility database, and its compute capability is unknown", gpu.name),
+        );
     }
     // A list is what a node may have any one of; one that lacks a GPU would deny it.
     if known.is_empty() || unknown.count() > 0 {
         let capability = build.gpus.iter().find_map(|gpu| gpu.capability).filter(|_| build.gpus.len() == 1);
-        ask(text, "gpu = { name = \"A100\", count = 8 }", "nvidia-smi -L on a node says it");
+        ask(text, "gpu = { name = \"A100\", count = 8 }", "run nvidia-smi -L on a node");
         if let Some(capability) = capability {
             field(text, "compute_capability", quoted(&capability.to_string()));
         }

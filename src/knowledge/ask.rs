@@ -102,7 +102,7 @@ impl Knowledge {
         let first = usize::from(instance.is_some());
         answer.rows.splice(first..first, found.iter().copied().map(ShowRow::shown));
         if found.len() > 1 && self.gpu(key).is_none() {
-            answer.note = Some(format!("`{key}` may be each of these; a fleet file needs the whole name"));
+            answer.note = Some(format!("`{key}` matches all of these; a fleet file requires the full name"));
         }
         answer.near = self.gpu_suggestions(key).into_iter().map(str::to_owned).collect();
         if answer.near.is_empty() {

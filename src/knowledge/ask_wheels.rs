@@ -72,7 +72,8 @@ impl Knowledge {
                     answer.rows.clear();
                     answer.note = self.newer_framework(&name, version).then(|| self.newer("version"));
                 } else if build.is_none() && !bundled && !answer.rows.is_empty() && floor.is_none() {
-                    answer.note = Some(format!("of single versions of {name} nothing is known"));
+                    answer.note =
+                        Some(format!("the compatibility database has no entry for single versions of {name}"));
                 }
                 answer.push(build.map(ShowRow::shown));
             }

@@ -63,18 +63,18 @@ impl Knowledge {
         known.peek().is_some() && known.all(|known| later(version, known))
     }
 
-    /// Why nothing can be told of a version of a distribution that has no row: `torch 9.9 is newer than the knowledge of 2026-11-21`.
+    /// Why nothing can be told of a version of a distribution that has no row: `torch 9.9 is newer than the compatibility database of 2026-11-21`.
     pub fn lacks_version(self, distribution: &str, version: &str) -> String {
         let date = self.newest_date();
         if self.newer_framework(distribution, version) {
-            return format!("{distribution} {version} is newer than the knowledge of {date}");
+            return format!("{distribution} {version} is newer than the compatibility database of {date}");
         }
-        format!("{distribution} {version} is not in the tables of {date}")
+        format!("{distribution} {version} is not in the compatibility database of {date}")
     }
 
-    /// Why nothing can be told of a thing that is newer than the tables: `this driver is newer than the knowledge of 2026-11-21`.
+    /// Why nothing can be told of a thing that is newer than the tables: `this driver is newer than the compatibility database of 2026-11-21`.
     pub fn newer(self, what: &str) -> String {
-        format!("this {what} is newer than the knowledge of {}", self.newest_date())
+        format!("this {what} is newer than the compatibility database of {}", self.newest_date())
     }
 }
 

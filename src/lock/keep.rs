@@ -3,20 +3,20 @@
 /// Names, or their beginnings before `*`, each with the reason why its value is kept.
 pub const KEPT: &[(&str, &str)] = &[
     ("CONDA_*", "where conda keeps its environments"),
-    ("CUDA_*", "the CUDA release, and what the driver is told"),
+    ("CUDA_*", "the CUDA release, and requirements for the driver"),
     ("CUDNN_*", "the cuDNN release"),
-    ("LD_LIBRARY_PATH", "where the loader looks first"),
-    ("LD_PRELOAD", "what the loader takes before all"),
+    ("LD_LIBRARY_PATH", "the first search path of the loader"),
+    ("LD_PRELOAD", "libraries that the loader loads first"),
     ("NCCL_*", "the NCCL release"),
-    ("NVIDIA_*", "what the container toolkit is asked for: requirements, devices, capabilities"),
+    ("NVIDIA_*", "requests to the container toolkit: requirements, devices, capabilities"),
     ("NV_*", "the releases of the packages in NVIDIA's images"),
-    ("PATH", "which programs commands mean"),
+    ("PATH", "which programs commands run"),
     ("PYTHON*", "which Python runs"),
     ("PYTORCH_*", "the torch release of framework images"),
     ("TENSORFLOW_*", "the TensorFlow release of framework images"),
-    ("TORCH_CUDA_ARCH_LIST", "what extensions are built for"),
+    ("TORCH_CUDA_ARCH_LIST", "the GPU architectures of extensions"),
     ("VIRTUAL_ENV", "where packages are installed"),
-    ("_CUDA_COMPAT_*", "what entrypoints found of the compat library"),
+    ("_CUDA_COMPAT_*", "the state of the cuda-compat package, as detected by entrypoints"),
 ];
 
 /// Parts of names that speak of secrets, whatever they begin with.

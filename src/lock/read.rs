@@ -40,7 +40,7 @@ impl Lock {
             match version {
                 Some((VERSION, _)) => {}
                 Some((other, span)) => {
-                    reader.report(span, format!("version {other} is not read here"), Some(AGAIN.to_owned()));
+                    reader.report(span, format!("version {other} is not supported"), Some(AGAIN.to_owned()));
                 }
                 None if reader.is_clean() => {
                     reader.report(Span::new(0, 0), "`version` is missing", Some(AGAIN.to_owned()));
@@ -52,7 +52,7 @@ impl Lock {
     }
 }
 
-const AGAIN: &str = "write the file anew with `imagelint lock`";
+const AGAIN: &str = "create the file again with `imagelint lock`";
 
 fn bases(reader: &mut Reader, value: &Value<'_>, lock: &mut Lock) {
     for one in Reader::one_or_more(value) {
@@ -60,7 +60,7 @@ fn bases(reader: &mut Reader, value: &Value<'_>, lock: &mut Lock) {
         let Some(entry) = base(reader, table, span_of(one)) else { continue };
         let before = lock.of(&entry.reference.value).any(|other| other.platform == entry.platform);
         if before {
-            let message = format!("`{}` stands here twice for {}", entry.reference.value, entry.platform);
+            let message = format!("duplicate entry `{}` for {}", entry.reference.value, entry.platform);
             reader.report(entry.reference.span, message, None);
         }
         lock.put(entry);

@@ -132,7 +132,7 @@ fn a_malformed_lock_is_refused_with_the_place() {
     lock.put(image(&[("CUDA_VERSION", "12.4.1")]));
     let good = lock.to_toml();
     for (from, to, said) in [
-        ("version = 1", "version = 2", "version 2 is not read here"),
+        ("version = 1", "version = 2", "version 2 is not supported"),
         ("version = 1\n", "", "`version` is missing"),
         ("version = 1", "version = 1\nbases = 1", "unknown key `bases`"),
         ("digest = \"sha256", "digest = \"md5", "is no digest"),
@@ -151,7 +151,7 @@ fn a_malformed_lock_is_refused_with_the_place() {
         assert!(error.contains(said), "{to}: {error}");
     }
     let twice = good.clone() + &good.replacen("version = 1", "", 1);
-    assert!(read(&twice).expect_err("twice").contains("stands here twice"), "{twice}");
+    assert!(read(&twice).expect_err("twice").contains("duplicate entry"), "{twice}");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::describe::quoted;
 use crate::lock::Entry;
 use crate::lock::Lock;
 
-const HEAD: &str = "# What is known of base images, for checks without a network.\n\
-    # Written by `imagelint lock`; `imagelint lock --check` says whether it still holds.\nversion = 1\n";
+const HEAD: &str = "# Base images, for checks without a network.\n# Written by `imagelint lock`; run `imagelint lock \
+                    --check` to find changed images.\nversion = 1\n";
 
 impl Lock {
     /// The lock as a TOML file that [`Self::read`] gives back.

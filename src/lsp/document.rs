@@ -28,7 +28,7 @@ pub(super) struct Document {
 impl Document {
     fn set(&mut self, text: String) {
         self.text =
-            if text.len() > LONGEST { Err(format!("not judged: longer than {LONGEST} bytes")) } else { Ok(text) };
+            if text.len() > LONGEST { Err(format!("not checked: longer than {LONGEST} bytes")) } else { Ok(text) };
     }
 
     fn change(&mut self, change: Change, encoding: Encoding) {
@@ -45,7 +45,7 @@ impl Document {
     }
 }
 
-const LOST: &str = "not judged: a change of this text could not be followed; close it and open it again";
+const LOST: &str = "not checked: an edit could not be applied; close and reopen the file";
 
 /// All of them, by their URI.
 #[derive(Clone, Debug, Default)]

@@ -36,7 +36,7 @@ pub fn read(from: &mut impl BufRead, longest: u64) -> io::Result<Frame> {
             return Ok(Frame::End);
         }
         let Some(line) = line.strip_suffix(b"\n") else {
-            return Ok(Frame::Broken("a header does not end".to_owned()));
+            return Ok(Frame::Broken("a header is not terminated".to_owned()));
         };
         let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
         if line.is_empty() {
@@ -51,7 +51,7 @@ pub fn read(from: &mut impl BufRead, longest: u64) -> io::Result<Frame> {
         if name.trim().eq_ignore_ascii_case("content-length") {
             match value.trim().parse() {
                 Ok(said) => length = Some(said),
-                Err(_) => return Ok(Frame::Broken("a Content-Length that is no number".to_owned())),
+                Err(_) => return Ok(Frame::Broken("a Content-Length that is not a number".to_owned())),
             }
         }
     }

@@ -89,9 +89,9 @@ fn of_subject(subject: &Subject, facts: &[(&Fact, Span)], form: Form) -> String 
     let title = form.strong(&words::title(subject));
     let main: Vec<_> = subject.verdicts.iter().filter(|verdict| verdict.component.is_none()).collect();
     if !subject.gpu_content {
-        lines.push(format!("{title}: nothing in it concerns a GPU"));
+        lines.push(format!("{title}: it contains nothing for GPUs"));
     } else if main.is_empty() {
-        lines.push(format!("{title} runs on no pool of the fleet"));
+        lines.push(format!("{title}: assigned to no pool of the fleet"));
     } else {
         let starts = main.iter().filter(|verdict| verdict.fate == "starts").count();
         lines.push(format!("{title} starts on {starts} of {}", words::count(main.len(), "pool")));

@@ -50,7 +50,7 @@ impl Message {
                 Self::Request { id, method, params }
             }
             (None, Some(_)) if value.get("result").is_some() || value.get("error").is_some() => Self::Response,
-            _ => Self::Broken(refusal(&Value::Null, INVALID_REQUEST, "this is no message of JSON-RPC")),
+            _ => Self::Broken(refusal(&Value::Null, INVALID_REQUEST, "this is not a JSON-RPC message")),
         }
     }
 }

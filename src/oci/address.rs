@@ -110,7 +110,8 @@ impl Resolve for GuardedResolver {
             let kept: Vec<SocketAddr> =
                 found.into_iter().filter(|address| allowed.contains(&Zone::of(address.ip()))).collect();
             if kept.is_empty() {
-                let text = "the name leads to an internal address, where the registry may not send us";
+                let text = "the name resolves to an internal address, and references from the registry to internal \
+                            addresses are not followed";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, text).into());
             }
             Ok(Box::new(kept.into_iter()) as Addrs)

@@ -165,7 +165,7 @@ impl Archive {
     /// A file's size and its bytes.
     pub(crate) fn member(&self, name: &str) -> Result<(u64, Stream), Problem> {
         let missing =
-            || Problem::File { path: self.shown(), cause: format!("there is no `{}` in it", one_line(name, 200)) };
+            || Problem::File { path: self.shown(), cause: format!("it does not contain `{}`", one_line(name, 200)) };
         let (at, size) = self.place(name).ok_or_else(missing)?;
         if let Origin::File(path) = &self.origin
             && self.seekable()

@@ -38,7 +38,7 @@ pub(crate) async fn answer(
         (Challenge::Basic, _) => Ok(None),
         (Challenge::Bearer { realm, service, scope }, credentials) => {
             let realm = Url::parse(realm).map_err(|_| Problem::Challenge {
-                reason: format!("the token service `{}` is no address", one_line(realm, 200)),
+                reason: format!("the token service `{}` is not a valid address", one_line(realm, 200)),
             })?;
             let pull = format!("repository:{repository}:pull");
             let scope = scope.as_deref().unwrap_or(&pull);
@@ -104,11 +104,11 @@ async fn fetch(http: &Http, ask: &Ask, lookup: &Lookup) -> Result<String, Proble
             return Err(Problem::Unauthorized { by, status, said, credentials: lookup.told.clone() });
         }
         _ => {
-            let said = format!("from {by}: {said}");
+            let said = format!("{by}: {said}");
             return Err(Problem::Status { status, said, tries: answer.tries });
         }
     }
-    let broken = || Problem::Challenge { reason: format!("{by} gave no token") };
+    let broken = || Problem::Challenge { reason: format!("{by} returned no token") };
     let token: Token = serde_json::from_slice(&answer.body).map_err(|_| broken())?;
     let given = [token.token, token.access_token].into_iter().flatten();
     given.into_iter().find(|token| !token.is_empty()).ok_or_else(broken)
@@ -120,8 +120,9 @@ fn basic(user: &str, password: &str) -> Result<HeaderValue, Problem> {
 
 /// A header value that no log shows.
 fn secret(text: &str) -> Result<HeaderValue, Problem> {
-    let mut value = HeaderValue::from_str(text)
-        .map_err(|_| Problem::Challenge { reason: "the token has characters no header can carry".into() })?;
+    let mut value = HeaderValue::from_str(text).map_err(|_| Problem::Challenge {
+        reason: "the token contains characters that are not allowed in a header".into(),
+    })?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -124,7 +124,7 @@ pub(crate) fn read(layer: &Layer, from: impl Read) -> Result<Claims, Problem> {
         let claim = package.claim();
         text += claim.name.len() + claim.version.len() + claim.purl.as_ref().map_or(0, String::len);
         if text > MOST_TEXT || packages.len() >= MOST_PACKAGES {
-            return Err(fail("more packages than are read".into()));
+            return Err(fail("it has too many packages".into()));
         }
         if !claim.name.is_empty() {
             packages.push(claim);
@@ -216,7 +216,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Bounded<T> {
                 while let Some(item) = items.next_element()? {
                     if kept.len() >= MOST_PACKAGES {
                         while items.next_element::<IgnoredAny>()?.is_some() {}
-                        return Err(A::Error::custom("more entries than are read"));
+                        return Err(A::Error::custom("it has too many entries"));
                     }
                     kept.push(item);
                 }

@@ -127,7 +127,7 @@ impl Client {
             Opened::Stream(response) => Ok(response),
             Opened::Answer(answer) => Err(success(*answer)
                 .err()
-                .unwrap_or(Problem::Malformed { what: "layer", cause: "an answer without the layer's bytes".into() })),
+                .unwrap_or(Problem::Malformed { what: "layer", cause: "a response without the layer's bytes".into() })),
         }
     }
 

@@ -90,7 +90,7 @@ impl Entry {
 /// Looks through the files of the environment; blocks while it reads and asks helpers.
 pub(crate) fn look_up(host: &str, repository: &str, options: &Options) -> Lookup {
     if let Some(login) = options.access.login.as_ref().filter(|login| same_registry(&login.registry, host)) {
-        let told = format!("the user name and password given for {} were used", login.registry);
+        let told = format!("credentials used: the user name and password for {}", login.registry);
         return Lookup { credentials: Credentials::from_pair(&login.user, &login.password), told };
     }
     let keys = keys(host, repository);
@@ -107,17 +107,17 @@ pub(crate) fn look_up(host: &str, repository: &str, options: &Options) -> Lookup
             }
         };
         if let Some((credentials, key)) = search(&file, &keys, host, options, &mut notes) {
-            let told = format!("the credentials for {key} from {shown} were used");
+            let told = format!("credentials used: those for {key} from {shown}");
             return Lookup { credentials: Some(credentials), told };
         }
         looked.push(shown);
     }
     let place = if looked.is_empty() {
-        "there is no credentials file".into()
+        "no credentials file exists".into()
     } else {
         format!("looked in {}", looked.join(", "))
     };
-    let mut told = format!("no credentials for {} were found ({place})", registry(host));
+    let mut told = format!("found no credentials for {} ({place})", registry(host));
     for note in notes {
         told.push_str("; ");
         told.push_str(&one_line(&note, 300));
@@ -142,7 +142,7 @@ fn read(path: &Path) -> Result<Option<File>, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(MOST).read_to_end(&mut text).map_err(|error| error.to_string())?;
     // The words of the JSON reader may quote the file, so only the place is told.
-    let place = |error: serde_json::Error| format!("not readable at line {}", error.line());
+    let place = |error: serde_json::Error| format!("invalid JSON at line {}", error.line());
     serde_json::from_slice(&text).map(Some).map_err(place)
 }
 

@@ -24,10 +24,10 @@ impl<'a> Digest<'a> {
         let length = match algorithm {
             "sha256" => 64,
             "sha512" => 128,
-            _ => return Err(bad("only sha256 and sha512 are known")),
+            _ => return Err(bad("only sha256 and sha512 are supported")),
         };
         if hex.len() != length || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(bad("its length or its characters are wrong"));
+            return Err(bad("its length or its characters are invalid"));
         }
         Ok(Self { algorithm, hex })
     }

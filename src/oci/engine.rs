@@ -48,7 +48,7 @@ impl Engine {
     pub(crate) fn new(kind: Kind, image: &str, environment: &Environment, limits: &Limits) -> Result<Self, Problem> {
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "._-/:@".contains(sign);
         if image.is_empty() || image.len() > 1024 || !image.chars().all(plain) {
-            return Err(Problem::Reference { reason: "an image of an engine is a name, a tag or an ID".into() });
+            return Err(Problem::Reference { reason: "an engine image is a name, a tag or an ID".into() });
         }
         let socket = socket(kind, environment)?;
         Ok(Self { socket, image: image.into(), first: limits.whole, stall: limits.stall })
@@ -96,7 +96,7 @@ fn socket(kind: Kind, environment: &Environment) -> Result<PathBuf, Problem> {
     };
     if let Some(host) = host {
         let path = host.strip_prefix("unix://").filter(|path| path.starts_with('/'));
-        let cause = format!("{name} names another way than a socket of this machine (unix:///PATH)");
+        let cause = format!("{name} must be a socket on this machine (unix:///PATH)");
         return path.map(Into::into).ok_or_else(|| Problem::Engine { socket: one_line(host, 200), cause });
     }
     let own = environment.xdg_runtime_dir.as_ref().map(|folder| folder.join("podman").join("podman.sock"));
@@ -122,7 +122,7 @@ fn head(stream: &mut impl Read) -> Result<(u16, Vec<u8>), String> {
             return Err("the answer is not HTTP".into());
         }
         match stream.read(&mut piece).map_err(|error| error.to_string())? {
-            0 => return Err("it hung up without an answer".into()),
+            0 => return Err("it closed the connection without an answer".into()),
             count => bytes.extend_from_slice(piece.get(..count).unwrap_or_default()),
         }
     }
@@ -169,5 +169,5 @@ fn connect(engine: &Engine, request: &[u8]) -> Result<Box<dyn Read + Send>, Prob
 
 #[cfg(not(unix))]
 fn connect(engine: &Engine, _: &[u8]) -> Result<Box<dyn Read + Send>, Problem> {
-    Err(engine.fail("sockets of engines are read on Unix alone".into()))
+    Err(engine.fail("engine sockets are supported only on Unix".into()))
 }

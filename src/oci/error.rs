@@ -49,7 +49,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.reference)?;
         if !self.asked.is_empty() {
-            write!(f, ": asked {} for {}", self.host, self.asked)?;
+            write!(f, ": requested {1} from {0}", self.host, self.asked)?;
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ pub enum Problem {
     },
     /// A source of another tool that this client does not read.
     #[error(
-        "the source `{scheme}:` is not read here; use a registry reference, oci:DIR[:NAME], dir:DIR, \
+        "the source `{scheme}:` is not supported; use a registry reference, oci:DIR[:NAME], dir:DIR, \
          oci-archive:FILE[:NAME], docker-archive:FILE[:NAME], docker-daemon:NAME or podman:NAME"
     )]
     Scheme {
@@ -81,14 +81,14 @@ pub enum Problem {
         cause: String,
     },
     /// No connection, or none that could be spoken over.
-    #[error("no answer: {cause}; {}", reach(.cause))]
+    #[error("no response: {cause}; {}", reach(.cause))]
     Transport {
         /// The chain of causes.
         cause: String,
     },
     /// A connection that ended, or fell silent, before the answer was whole: another try may mend it.
     #[error(
-        "no whole answer{}: {cause}; ask again later, and look for what ends connections on the way, such as a proxy",
+        "incomplete response{}: {cause}; try again later, and check proxies between this machine and the registry",
         retried(*.tries)
     )]
     Cut {
@@ -98,7 +98,7 @@ pub enum Problem {
         tries: u32,
     },
     /// An answer that comes too slowly to be waited for.
-    #[error("{cause}; ask again later, and check the network and the proxy settings")]
+    #[error("{cause}; try again later, and check the network and the proxy settings")]
     Slow {
         /// How slow it was.
         cause: String,
@@ -115,7 +115,7 @@ pub enum Problem {
     },
     /// An HTTP status that is no success, of a host that the registry redirects to.
     #[error(
-        "{by}, where the registry sends for it, answered with status {status}{}{}{}",
+        "{by}, to which the registry redirects, returned status {status}{}{}{}",
         quoted(.said), retried(*.tries), advice(*.status)
     )]
     Elsewhere {
@@ -130,8 +130,8 @@ pub enum Problem {
     },
     /// The registry or its token service refuses.
     #[error(
-        "access refused by {by} with status {status}{}; {credentials}; \
-         a repository that does not exist is often refused in the same way", quoted(.said)
+        "{by} denied access with status {status}{}; {credentials}; registries often answer this for repositories that \
+         do not exist", quoted(.said)
     )]
     Unauthorized {
         /// Who refused: the registry or the host of its token service.
@@ -158,7 +158,7 @@ pub enum Problem {
         nearest: Vec<String>,
     },
     /// None of the wanted platforms is there.
-    #[error("no image{}; there is {}", for_any(.wanted), list(.available))]
+    #[error("no image{}; available: {}", for_any(.wanted), list(.available))]
     MissingPlatform {
         /// What was wanted.
         wanted: Vec<Platform>,
@@ -166,10 +166,7 @@ pub enum Problem {
         available: Vec<Platform>,
     },
     /// The bytes are not those that the digest names.
-    #[error(
-        "wrong digest: expected {expected}, the bytes received have {actual}; \
-         they were changed on the way or in the store"
-    )]
+    #[error("wrong digest: expected {expected}, got {actual}; the bytes were changed in transit or in the store")]
     WrongDigest {
         /// The digest that was asked for or announced.
         expected: String,
@@ -177,7 +174,7 @@ pub enum Problem {
         actual: String,
     },
     /// The bytes are not as many as the descriptor says.
-    #[error("wrong size: the descriptor says {expected} bytes, {actual} came")]
+    #[error("wrong size: the descriptor specifies {expected} bytes, got {actual}")]
     WrongSize {
         /// The size in the descriptor.
         expected: u64,
@@ -185,7 +182,7 @@ pub enum Problem {
         actual: u64,
     },
     /// A digest that cannot be checked.
-    #[error("the digest `{digest}` cannot be checked: {reason}")]
+    #[error("cannot check the digest `{digest}`: {reason}")]
     UnsupportedDigest {
         /// The digest as written.
         digest: String,
@@ -193,13 +190,13 @@ pub enum Problem {
         reason: &'static str,
     },
     /// More bytes than this kind of document may have.
-    #[error("larger than the limit of {limit} bytes; reading stopped there")]
+    #[error("larger than the limit of {limit} bytes")]
     TooLarge {
         /// The limit in bytes.
         limit: u64,
     },
     /// A list that goes on and on.
-    #[error("the list goes on after {limit} {what}; reading stopped there")]
+    #[error("the list exceeds the limit of {limit} {what}")]
     TooMany {
         /// What was counted.
         what: &'static str,
@@ -208,8 +205,8 @@ pub enum Problem {
     },
     /// A web page instead of the document.
     #[error(
-        "an HTML page came back with status {status}{}; \
-         a proxy, a login page or a web server stands where the registry should be", quoted(.title)
+        "got an HTML page with status {status}{}, which comes from a proxy, a login page or a web server instead of a \
+         registry; check the address", quoted(.title)
     )]
     Html {
         /// The HTTP status.
@@ -218,7 +215,7 @@ pub enum Problem {
         title: String,
     },
     /// The document cannot be read as what it should be.
-    #[error("the answer is not a valid {what}: {cause}")]
+    #[error("the response is not a valid {what}: {cause}")]
     Malformed {
         /// What it should have been.
         what: &'static str,
@@ -226,10 +223,7 @@ pub enum Problem {
         cause: String,
     },
     /// A manifest of the format given up in 2017.
-    #[error(
-        "a Docker schema 1 manifest, which carries no config; \
-         push the image again with a current tool"
-    )]
+    #[error("a Docker schema 1 manifest, which contains no config; push the image again with a current tool")]
     Schema1,
     /// A manifest of something that is no container image.
     #[error("not a container image but an artifact of type `{media_type}`")]
@@ -238,13 +232,13 @@ pub enum Problem {
         media_type: String,
     },
     /// Indexes inside indexes inside an index.
-    #[error("indexes nested deeper than {limit} levels or wider than is read")]
+    #[error("indexes nested deeper than {limit} levels, or with too many entries")]
     IndexTooDeep {
         /// The depth that is read.
         limit: u32,
     },
     /// A redirect that is not followed.
-    #[error("not going to {to}: {reason}")]
+    #[error("cannot use the address {to}: {reason}")]
     Refused {
         /// The address without its query.
         to: String,
@@ -252,7 +246,7 @@ pub enum Problem {
         reason: &'static str,
     },
     /// The stream of a layer broke too often.
-    #[error("broke off {breaks} times, the last time after {at} of {size} bytes: {cause}")]
+    #[error("the connection broke {breaks} times, the last time after {at} of {size} bytes: {cause}")]
     Broken {
         /// How many bytes came.
         at: u64,
@@ -264,7 +258,7 @@ pub enum Problem {
         cause: Box<Problem>,
     },
     /// Another part of a layer than the one asked for.
-    #[error("asked for the bytes from {asked} on of {size}, and `{answered}` came back")]
+    #[error("requested the bytes from {asked} of {size}, but got `{answered}`")]
     Range {
         /// The first byte asked for.
         asked: u64,
@@ -274,7 +268,7 @@ pub enum Problem {
         answered: String,
     },
     /// A layer that registries and layouts may leave out.
-    #[error("not inspected: a foreign layer, whose bytes are not kept with the image{}", elsewhere(.urls))]
+    #[error("not inspected: a foreign layer, whose bytes are not stored with the image{}", elsewhere(.urls))]
     Foreign {
         /// Where the manifest says that it is.
         urls: Vec<String>,
@@ -283,7 +277,7 @@ pub enum Problem {
     #[error("blocked by registries.conf")]
     Blocked,
     /// Neither the mirrors nor the registry.
-    #[error("{last}; before that its mirrors failed: {}", .tried.join("; "))]
+    #[error("{last}; its mirrors failed first: {}", .tried.join("; "))]
     Mirrors {
         /// What the registry itself said.
         last: Box<Problem>,
@@ -292,7 +286,8 @@ pub enum Problem {
     },
     /// The engine on this machine does not answer.
     #[error(
-        "no answer from the engine at {socket}: {cause}; check that its service runs and that you may use its socket"
+        "no response from the engine at {socket}: {cause}; check that its service runs and that you have access to \
+         its socket"
     )]
     Engine {
         /// The socket, or what stands where it should be named.
@@ -302,15 +297,15 @@ pub enum Problem {
     },
     /// The name of a folder that holds no image.
     #[error(
-        "`{name}` is a folder here, and no image: neither index.json nor skopeo's manifest.json and version is in it; \
-         for an image of that name write {}", .name.trim_end_matches('/')
+        "`{name}` is a directory without an image: it contains neither index.json nor skopeo's manifest.json and \
+         version; for an image of that name, use {}", .name.trim_end_matches('/')
     )]
     Folder {
         /// The name.
         name: String,
     },
     /// A file or folder that holds no image.
-    #[error("there is no image here: {cause}")]
+    #[error("found no image: {cause}")]
     NoImage {
         /// What was looked for.
         cause: &'static str,
@@ -324,7 +319,7 @@ pub enum Problem {
         cause: String,
     },
     /// A layout or an archive with several images, or none of the name asked for.
-    #[error("{}; name one behind a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref(), .names), choice(.names))]
+    #[error("{}; add a name after a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref(), .names), choice(.names))]
     Layout {
         /// The name asked for.
         asked: Option<String>,
@@ -338,14 +333,14 @@ fn quoted(text: &str) -> String {
 }
 
 fn retried(tries: u32) -> String {
-    if tries > 1 { format!(" after {tries} tries") } else { String::new() }
+    if tries > 1 { format!(" after {tries} attempts") } else { String::new() }
 }
 
 /// What to do about a status.
 fn advice(status: u16) -> &'static str {
     match status {
-        429 => "; the registry limits how often it is asked: log in, or ask again later",
-        500..=599 => "; the registry fails by itself: ask again later",
+        429 => "; the registry limits requests: log in, or try again later",
+        500..=599 => "; the registry has an internal error: try again later",
         _ => "",
     }
 }
@@ -359,14 +354,18 @@ fn suggestion(tags: &[String]) -> String {
 }
 
 fn elsewhere(urls: &[String]) -> String {
-    if urls.is_empty() { String::new() } else { format!("; its addresses are not gone to: {}", urls.join(", ")) }
+    if urls.is_empty() {
+        String::new()
+    } else {
+        format!("; addresses in the manifest are not contacted: {}", urls.join(", "))
+    }
 }
 
 fn ambiguous(asked: Option<&str>, names: &[String]) -> String {
     match (asked, names.len()) {
         (Some(name), _) => format!("it has no single image named `{name}`"),
-        (None, 0 | 1) => "it does not hold exactly one image".into(),
-        (None, _) => "it holds several images".into(),
+        (None, 0 | 1) => "it does not contain exactly one image".into(),
+        (None, _) => "it contains several images".into(),
     }
 }
 
@@ -380,7 +379,7 @@ fn for_any(platforms: &[Platform]) -> String {
 
 fn list(platforms: &[Platform]) -> String {
     if platforms.is_empty() {
-        return "no platform at all".into();
+        return "no platform".into();
     }
     platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -403,20 +402,21 @@ pub(crate) fn chain(error: &dyn Error) -> String {
 /// What to do where nobody answers, by the words of the TLS library.
 fn reach(cause: &str) -> &'static str {
     if cause.contains("UnknownIssuer") {
-        "name the certificate of whoever issued the registry's with --cacert or SSL_CERT_FILE"
+        "pass the certificate of the registry's issuer with --cacert or SSL_CERT_FILE"
     } else if cause.contains("invalid peer certificate") {
         // `NotValidForName`, `certificate not valid for name …`, `NotValidYet`, `Expired`.
         let words = cause.to_ascii_lowercase().replace(' ', "");
         if words.contains("notvalid") || words.contains("expired") {
-            "the registry's certificate is not for this host or this day"
+            "the registry's certificate is not valid for this host or this date"
         } else {
-            "the registry's certificate is not trusted as it is; name that very certificate with --cacert"
+            "the registry's certificate is not trusted; pass that certificate with --cacert"
         }
     } else if cause.contains("corrupt message") {
-        "no TLS is spoken there: for a registry of plain HTTP say --plain-http HOST, or `insecure = true` in registries.conf"
+        "the registry does not use TLS: if it is a plain HTTP registry, set --plain-http HOST, or `insecure = true` \
+         in registries.conf"
     } else if cause.contains("tls handshake eof") {
-        "it ends the connection where TLS begins: for a registry of plain HTTP say --plain-http HOST, or `insecure = true` \
-         in registries.conf; else check the proxy settings"
+        "it closes the connection at the start of TLS: for a plain HTTP registry, set --plain-http HOST, or `insecure \
+         = true` in registries.conf; otherwise check the proxy settings"
     } else {
         "check the host name, the network and the proxy settings"
     }

@@ -45,7 +45,7 @@ pub(crate) fn ask(
     patience: Duration,
 ) -> Result<Option<Credentials>, String> {
     if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
-        return Err("a credential helper with a name that is no program".into());
+        return Err("the name of the credential helper is invalid".into());
     }
     let program = format!("docker-credential-{name}");
     let file = find(&program, path).ok_or_else(|| format!("{program} is not in PATH"))?;
@@ -75,7 +75,7 @@ pub(crate) fn ask(
         }
         return Err(format!("{program} failed: {}", one_line(&text, 120)));
     }
-    let found: Found = serde_json::from_slice(&said).map_err(|_| format!("{program}: the answer cannot be read"))?;
+    let found: Found = serde_json::from_slice(&said).map_err(|_| format!("{program}: invalid output"))?;
     Ok(Credentials::from_pair(&found.username, &found.secret))
 }
 
@@ -116,7 +116,7 @@ fn end(_group: u32) {}
 /// Hands over the server's name and waits for the answer and the end.
 fn talk(child: &mut Child, server: &str, patience: Duration) -> Result<(bool, Vec<u8>), String> {
     let deadline = Instant::now() + patience;
-    let late = || format!("no answer within {} s", patience.as_secs());
+    let late = || format!("no output within {} s", patience.as_secs());
     if let Some(mut stdin) = child.stdin.take() {
         // A helper that does not read its input fails by what it says, not here.
         let _ = stdin.write_all(server.as_bytes());

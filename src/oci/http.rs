@@ -179,7 +179,7 @@ impl Http {
 
     /// That an answer took too long.
     fn late<T>(&self) -> Result<T, Problem> {
-        let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
+        let cause = format!("the response was not complete within {} s", self.limits.whole.as_secs());
         Err(Problem::Slow { cause })
     }
 
@@ -233,7 +233,7 @@ impl Http {
             }
             url = next;
         }
-        Err(refused(&url, "more than 5 redirects in a row"))
+        Err(refused(&url, "there are more than 5 redirects"))
     }
 
     /// The client for an address, after the check that we may go there at all.
@@ -242,14 +242,17 @@ impl Http {
         let own = url.origin() == self.registry.origin();
         let plain = url.scheme() == "http" && self.registry.scheme() == "http" && (own || is_loopback_host(host));
         if url.scheme() != "https" && !plain {
-            return Err(refused(url, "only https is spoken outside this machine"));
+            return Err(refused(url, "only https is allowed outside this machine"));
         }
         if Some(host) == self.registry.host_str() {
             return Ok(&self.direct);
         }
         let allowed = zones_of(&self.registry).await;
         if Zone::of_text(host).is_some_and(|zone| !allowed.contains(&zone)) {
-            return Err(refused(url, "an internal address, where the registry may not send us"));
+            return Err(refused(
+                url,
+                "it is an internal address, and references from the registry to internal addresses are not followed",
+            ));
         }
         if let Some(client) = self.guarded.get() {
             return Ok(client);
@@ -276,10 +279,13 @@ fn build(
     for root in &options.access.roots {
         let certificates = Certificate::from_pem_bundle(&root.pem).map_err(|error| Problem::File {
             path: root.path.clone(),
-            cause: format!("no certificates in PEM: {}", chain(&error)),
+            cause: format!("no certificates in PEM format: {}", chain(&error)),
         })?;
         if certificates.is_empty() {
-            return Err(Problem::File { path: root.path.clone(), cause: "no certificate in PEM is in it".into() });
+            return Err(Problem::File {
+                path: root.path.clone(),
+                cause: "it contains no certificate in PEM format".into(),
+            });
         }
     }
     // Where nothing is verified, no certificate has to be trusted.
@@ -344,7 +350,7 @@ fn after(problem: Problem, tries: u32) -> Problem {
 fn cut(error: reqwest::Error, came: usize, length: Option<u64>) -> Problem {
     match (transport(error), length) {
         (Problem::Cut { cause, tries }, Some(length)) => {
-            Problem::Cut { cause: format!("{came} of {length} bytes came: {cause}"), tries }
+            Problem::Cut { cause: format!("got {came} of {length} bytes: {cause}"), tries }
         }
         (problem, _) => problem,
     }

@@ -85,7 +85,7 @@ impl Inspected {
     fn image(&self, engine: &Engine, limits: &Limits) -> Result<PulledImage, Problem> {
         let ask = |what: &str| whole((0, engine.ask(what)?), limits.config, what);
         let about: About =
-            serde_json::from_slice(&ask("json")?).map_err(|error| malformed("what the engine says", &error))?;
+            serde_json::from_slice(&ask("json")?).map_err(|error| malformed("the engine's image data", &error))?;
         let steps: Vec<Step> =
             serde_json::from_slice(&ask("history")?).map_err(|error| malformed("the engine's history", &error))?;
         Digest::parse(&about.id)?;

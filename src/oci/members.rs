@@ -54,10 +54,10 @@ pub(crate) fn index<S: Source>(
         match fill(source, &mut header)? {
             512 if header.iter().any(|byte| *byte != 0) => {}
             0 | 512 if seen => return Ok(members),
-            _ => return Err(bad("it ends before its end mark")),
+            _ => return Err(bad("it ends without an end marker")),
         }
         if !sound(&header) {
-            return Err(bad("it is no tar archive, or a broken one"));
+            return Err(bad("it is not a tar archive, or it is broken"));
         }
         seen = true;
         at += BLOCK;
@@ -67,7 +67,7 @@ pub(crate) fn index<S: Source>(
             None => number(&header[124..136]).ok_or_else(|| bad("a header without a size"))?,
         };
         let padded = size.checked_next_multiple_of(BLOCK).filter(|size| at.saturating_add(*size) <= MOST_BYTES);
-        let padded = padded.ok_or_else(|| bad("a size beyond all bounds"))?;
+        let padded = padded.ok_or_else(|| bad("a size that exceeds the limit"))?;
         let mut used = 0;
         if is_extension(kind) {
             if size > MOST_EXTENSION {
@@ -80,7 +80,7 @@ pub(crate) fn index<S: Source>(
             let extended = std::mem::take(&mut next);
             let path = clean(&extended.path.unwrap_or_else(|| path(&header)));
             if members.len() >= MOST_MEMBERS || path.len() > LONGEST {
-                return Err(bad("more files or longer names than an image has"));
+                return Err(bad("too many files, or a file name that is too long"));
             }
             match kind {
                 0 | b'0' | b'7' => {
@@ -99,7 +99,7 @@ pub(crate) fn index<S: Source>(
         }
         let rest = padded - used;
         if source.pass(rest)? < rest.min(size - used) {
-            return Err(bad("it is cut off in the middle of a file"));
+            return Err(bad("it ends in the middle of a file"));
         }
         at += padded;
     }

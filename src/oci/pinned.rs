@@ -39,7 +39,7 @@ pub(super) fn settings(roots: &[Root]) -> Result<ClientConfig, String> {
     let mut named: Vec<CertificateDer<'static>> = Vec::new();
     for root in roots {
         for certificate in CertificateDer::pem_slice_iter(&root.pem) {
-            named.push(certificate.map_err(|error| format!("{}: no certificates in PEM: {error}", root.path))?);
+            named.push(certificate.map_err(|error| format!("{}: no certificates in PEM format: {error}", root.path))?);
         }
     }
     let provider = Arc::new(aws_lc_rs::default_provider());

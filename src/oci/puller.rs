@@ -149,7 +149,7 @@ impl Puller {
                     let images = ready(resolve(&store, root, wanted))?;
                     (store, images)
                 } else {
-                    return Err(fail(Problem::NoImage { cause: "neither manifest.json nor index.json is in it" }));
+                    return Err(fail(Problem::NoImage { cause: "it contains neither manifest.json nor index.json" }));
                 }
             }
             Source::Engine { kind, image } => {
@@ -253,8 +253,10 @@ impl Blobs {
             Store::Layout(layout) => layout.layer(layer),
             Store::Saved(saved) => saved.layer(layer),
             Store::Inspected(inspected) => {
-                let problem =
-                    Problem::NotFound { said: "the engine was asked about it alone".into(), nearest: Vec::new() };
+                let problem = Problem::NotFound {
+                    said: "the engine provides image data only, not layers".into(),
+                    nearest: Vec::new(),
+                };
                 Err(inspected.fail(&format!("layer {}", layer.digest), problem))
             }
         }

@@ -58,7 +58,7 @@ impl Registries {
         for path in paths(environment) {
             let bytes = whole(files::open(&path)?, MOST, &path.display().to_string())?;
             let fail = |cause: String| Problem::File { path: path.display().to_string(), cause };
-            let text = String::from_utf8(bytes).map_err(|_| fail("not text in UTF-8".into()))?;
+            let text = String::from_utf8(bytes).map_err(|_| fail("it is not UTF-8".into()))?;
             let file: File = toml::from_str(&text).map_err(|error| fail(one_line(error.message(), 200)))?;
             for entry in file.registry {
                 all.0.retain(|known| known.prefix() != entry.prefix());
@@ -126,7 +126,7 @@ impl Entry {
 /// The ways to speak to what stands at a location instead of the first bytes of a name.
 fn ways(location: &str, name: &str, reach: usize, insecure: bool, options: &Options) -> Result<Vec<Endpoint>, Problem> {
     let whole = format!("{location}{}", name.get(reach..).unwrap_or_default());
-    let wrong = || Problem::Reference { reason: format!("registries.conf leads to `{}`", one_line(&whole, 200)) };
+    let wrong = || Problem::Reference { reason: format!("registries.conf redirects to `{}`", one_line(&whole, 200)) };
     let image = ImageReference::parse(&whole).map_err(|_| wrong())?;
     let (host, repository) = whole.split_once('/').ok_or_else(wrong)?;
     if image.tag().is_some() || image.digest().is_some() || image.registry() != host {

@@ -95,7 +95,7 @@ impl Store {
 }
 
 fn no_manifest() -> Problem {
-    Problem::Malformed { what: "manifest", cause: "an archive of docker save has none".into() }
+    Problem::Malformed { what: "manifest", cause: "docker save archives have no manifest".into() }
 }
 
 /// The document under the reference.
@@ -178,7 +178,7 @@ async fn single(
 
 async fn pull(store: &Store, manifest: Manifest) -> Result<(String, ImageConfig), PullError> {
     let Manifest::Image { config, layers } = manifest else {
-        let cause = "an index stands where an image is announced".into();
+        let cause = "it is an index, but an image manifest was expected".into();
         return Err(store.fail("an image manifest", Problem::Malformed { what: "manifest", cause }));
     };
     let outcome = store.config(&config).await;

@@ -77,7 +77,7 @@ impl Saved {
         let diff_ids = config.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
         let files = entry.layers.clone().unwrap_or_default();
         if diff_ids.len() != files.len() {
-            let cause = format!("{} layers, and digests of {} in the config", files.len(), diff_ids.len());
+            let cause = format!("{} layers, but the config has digests of {}", files.len(), diff_ids.len());
             return Err(Problem::Malformed { what: "manifest.json", cause });
         }
         let mut layers = Vec::new();
@@ -104,7 +104,7 @@ impl Saved {
         Digest::parse(diff_id)?;
         let missing = || Problem::File {
             path: self.archive.shown(),
-            cause: format!("there is no `{}` in it", one_line(file, 200)),
+            cause: format!("it does not contain `{}`", one_line(file, 200)),
         };
         let (_, size) = self.archive.place(file).ok_or_else(missing)?;
         let packing = self.archive.packing(file);
@@ -125,7 +125,7 @@ impl Saved {
     /// The bytes of a layer.
     pub(crate) fn layer(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
         let path = self.paths.get(&layer.digest);
-        let missing = || Problem::NotFound { said: "no layer of this image".into(), nearest: Vec::new() };
+        let missing = || Problem::NotFound { said: "it is not a layer of this image".into(), nearest: Vec::new() };
         let outcome = path.ok_or_else(missing).and_then(|path| self.archive.member(path));
         outcome.map(|(_, reader)| reader).map_err(|problem| self.fail(&format!("layer {}", layer.digest), problem))
     }

@@ -113,7 +113,7 @@ impl Session {
         let path = if path.starts_with(['/', '.']) { path.into() } else { format!("./{path}") };
         let url = self.base.join(&path).ok().filter(|url| url.origin() == self.base.origin());
         let Some(url) = url else {
-            return Err(Problem::Refused { to: path, reason: "it leads away from the registry" });
+            return Err(Problem::Refused { to: path, reason: "it is on another host than the registry" });
         };
         let (seen, authorization) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok((seen, Ask { url, accept, authorization, form: None, cap, from, patience: Patience::Whole }))
@@ -127,7 +127,7 @@ impl Session {
         if matches!(status, 401 | 403) {
             let by = authority(&answer.url);
             let told = self.lookup.get().map(|lookup| lookup.told.clone());
-            let credentials = told.unwrap_or_else(|| "no way of logging in was offered".into());
+            let credentials = told.unwrap_or_else(|| "the registry offers no login method".into());
             return Err(Problem::Unauthorized { by, status, said: words(&answer.body), credentials });
         }
         Ok(answer)

@@ -134,7 +134,12 @@ impl Source {
         let path = Path::new(text);
         let kind = if path.is_dir() { "folder" } else { "file" };
         let here = matches!(self, Self::Registry(_)) && path.exists();
-        here.then(|| format!("the {kind} of this name here holds no image; ./{} names it", one_line(text, 300)))
+        here.then(|| {
+            format!(
+                "the {kind} of this name in the current directory contains no image; pass ./{} to select it",
+                one_line(text, 300)
+            )
+        })
     }
 
     fn engine(kind: Kind, image: &str) -> Self {
@@ -272,7 +277,7 @@ mod tests {
         }
         // Folders and files that are there are no images, and no reference ends as a path does.
         let error = Source::parse("src/").expect_err("a folder").to_string();
-        assert!(error.contains("is a folder here, and no image: neither index.json"), "{error}");
+        assert!(error.contains("is a directory without an image: it contains neither index.json"), "{error}");
         for text in ["src", "src/oci", "src/main.rs", "rules"] {
             let source = parsed(text);
             assert!(matches!(source, Source::Registry(_)), "{text}");

@@ -130,7 +130,8 @@ impl LayerStream {
         if self.pace.0 >= PACE {
             self.pace = (0, Duration::ZERO);
         } else if self.pace.1 > self.limits.slowest {
-            let cause = format!("{} bytes in {} s, too slow to go on", self.pace.0, self.pace.1.as_secs());
+            let cause =
+                format!("{} bytes in {} s, below the minimum transfer rate", self.pace.0, self.pace.1.as_secs());
             return Err(Problem::Slow { cause });
         }
         Ok(())

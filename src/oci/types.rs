@@ -99,7 +99,7 @@ impl Manifest {
             (manifests, _) => Err(Problem::Malformed {
                 what: "manifest",
                 cause: if manifests.is_some() {
-                    "it is an index and an image at once".into()
+                    "it is both an index and an image".into()
                 } else {
                     "it has neither `manifests` nor `config`".into()
                 },

@@ -114,7 +114,7 @@ impl Field for CudaVersion {
     fn read(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Self> {
         let version: Self = parsed(reader, key, value)?;
         if matches!(kind, Kind::Minor) && version.0.len() != 2 {
-            let message = format!("`{version}` is no CUDA minor: expected two numbers, such as 12.4");
+            let message = format!("`{version}` is not a CUDA minor version: expected two numbers, such as 12.4");
             reader.report(span_of(value), message, None);
             return None;
         }
@@ -179,7 +179,7 @@ impl Field for Date {
         let civil = |part: u8| i8::try_from(part).ok();
         let year = i16::try_from(day.year).ok()?;
         Self::new(year, civil(day.month)?, civil(day.day)?).ok().filter(|day| *day >= date(1990, 1, 1)).or_else(|| {
-            reader.report(span_of(value), format!("`{key}` is no date since 1990"), None);
+            reader.report(span_of(value), format!("`{key}` is not a date since 1990"), None);
             None
         })
     }
@@ -263,7 +263,7 @@ impl Element for BrandRow {
                 }
             }
             if brand.is_none() {
-                reader.report(span_of(item), "a brand without `brand`", None);
+                reader.report(span_of(item), "a brand entry has no `brand`", None);
             }
             Some(Self { from_branch, up_to_branch, brand: brand? })
         })

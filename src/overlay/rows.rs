@@ -45,7 +45,7 @@ impl RawRow<'_, '_, '_> {
         }
         let absent = T::absent(kind);
         if absent.is_none() {
-            self.reader.report(self.span, format!("the row lacks `{key}`"), None);
+            self.reader.report(self.span, format!("the entry has no `{key}`"), None);
         }
         absent
     }
@@ -64,8 +64,8 @@ impl RawRow<'_, '_, '_> {
         let checked: Option<Date> = self.field("checked", Kind::OptDay)?;
         let how: Option<How> = self.field("how", Kind::Variant("How", HOW))?;
         if checked.or(head.checked).is_none() {
-            let help = "say in the row or in the file's head when its source was last read: checked = 2026-11-21";
-            self.reader.report(self.span, "the row lacks `checked`", Some(help.to_owned()));
+            let help = "set the date of the last check in the entry or in the header of the file: checked = 2026-11-21";
+            self.reader.report(self.span, "the entry has no `checked`", Some(help.to_owned()));
         }
         Some(RowInfo {
             table,
@@ -170,7 +170,7 @@ fn read_all<R: ReadRow>(reader: &mut Reader, rows: &[&Value<'_>], head: Head, kn
         let mut raw = RawRow { reader, table, span: Span::new(start, start + "[[row]]".len()) };
         let Some(row) = R::read(&mut raw, head) else { continue };
         if read.iter().any(|other| by_number(other.info().row, row.info().row).is_eq()) {
-            reader.report(span_of(value), format!("a second row for `{}`", row.info().row), None);
+            reader.report(span_of(value), format!("duplicate entry `{}`", row.info().row), None);
         }
         read.push(row);
     }

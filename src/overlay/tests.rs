@@ -52,9 +52,9 @@ fn every_error_is_told_with_the_nearest_right_word() {
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("data-center", "datacenter")), "did you mean `data-center`?"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "9.0")), "put it in quotes"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "\"9\"")), "is no compute capability"),
-        ("gpus.toml", format!("{HEAD}{GPU}{GPU}"), "a second row for `ACME X9`"),
+        ("gpus.toml", format!("{HEAD}{GPU}{GPU}"), "duplicate entry `ACME X9`"),
         ("gpus.toml", format!("{HEAD}hows = 1\n{GPU}"), "unknown key `hows`"),
-        ("gpus.toml", format!("{HEAD}{GPU}brands = [{{ name = \"x\" }}]\n"), "a brand without `brand`"),
+        ("gpus.toml", format!("{HEAD}{GPU}brands = [{{ name = \"x\" }}]\n"), "a brand entry has no `brand`"),
         ("gpus.toml", format!("{HEAD}{GPU}first_branch = -1\n"), "a whole number from 0"),
         ("gpus.toml", HEAD.replace("2026-11-21", "\"2026-11-21\""), "a date without quotes"),
         ("gpus.toml", HEAD.replace("measured", "measure"), "did you mean `measured`?"),
@@ -64,9 +64,13 @@ fn every_error_is_told_with_the_nearest_right_word() {
         (
             "target_sets.toml",
             format!("{HEAD}[[row]]\ncuda = \"12.4.0\"\nptx_isa = \"8.4\"\n"),
-            "no CUDA minor: expected two numbers",
+            "is not a CUDA minor version: expected two numbers",
         ),
-        ("torch_releases.toml", format!("{HEAD}[[row]]\nversion = \"9.0\"\nreleased = 1066-10-14\n"), "no date since"),
+        (
+            "torch_releases.toml",
+            format!("{HEAD}[[row]]\nversion = \"9.0\"\nreleased = 1066-10-14\n"),
+            "is not a date since",
+        ),
     ] {
         let error = with(name, &text).expect_err(&text);
         assert!(error.contains(expected), "{name}: {error}");

@@ -41,7 +41,7 @@ impl File<'_> {
             .and_then(|year| Some((year, civil(day.month)?, civil(day.day)?)))
             .and_then(|(year, month, day)| Date::new(year, month, day).ok());
         if found.is_none() {
-            self.reader.report(span_of(value), format!("`{key}` is no day"), None);
+            self.reader.report(span_of(value), format!("`{key}` is not a valid date"), None);
         }
         Some(Set { value: found?, place: self.place(span_of(value)) })
     }
@@ -68,7 +68,7 @@ impl File<'_> {
     fn pools(&mut self, key: &str, value: &Value<'_>) -> Vec<PoolPattern> {
         let all = self.texts(key, value).unwrap_or_default();
         if all.is_empty() {
-            self.reader.not_empty(span_of(value), value, "`pools` names no pool: leave it out for all");
+            self.reader.not_empty(span_of(value), value, "`pools` is empty; remove it to select all pools");
         }
         all.into_iter().filter_map(|text| self.pool(&text.value, text.place.span)).collect()
     }
@@ -77,7 +77,7 @@ impl File<'_> {
     fn tables<'t, 'i>(&mut self, key: &str, value: &'t Value<'i>) -> Vec<(Span, &'t DeTable<'i>)> {
         let all = Reader::one_or_more(value);
         if all.len() > MOST {
-            self.reader.report(span_of(value), format!("there are more than {MOST} tables `{key}`"), None);
+            self.reader.report(span_of(value), format!("more than {MOST} tables `{key}`"), None);
             return Vec::new();
         }
         all.into_iter().filter_map(|one| Some((span_of(one), self.reader.table(key, one)?))).collect()
@@ -87,8 +87,8 @@ impl File<'_> {
 /// `[rules.NAME]`.
 pub(super) fn rules(file: &mut File<'_>, key: &str, value: &Value<'_>) -> Vec<RuleLevel> {
     if value.get_ref().is_array() || value.get_ref().as_str().is_some() {
-        let help = "folders with pages of your own are `rule-folders = [\"...\"]`".to_owned();
-        file.reader.report(span_of(value), "`rules` is no table of rules", Some(help));
+        let help = "for directories with your own rule pages, set `rule-folders = [\"...\"]`".to_owned();
+        file.reader.report(span_of(value), "`rules` is not a table of rules", Some(help));
         return Vec::new();
     }
     let Some(table) = file.reader.table(key, value) else { return Vec::new() };
@@ -141,7 +141,7 @@ fn ignore(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> Option<Ignor
             "reason" => reason = file.text(key, value),
             "until" => until = file.day(key, value),
             "paths" => {
-                file.reader.not_empty(span, value, "`paths` names no file: leave it out for all");
+                file.reader.not_empty(span, value, "`paths` is empty; remove it to select all files");
                 paths = file.patterns(key, value);
             }
             "pools" => pools = file.pools(key, value),
@@ -149,8 +149,9 @@ fn ignore(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> Option<Ignor
         }
     }
     for key in ["rule", "reason"].into_iter().filter(|key| !has.contains(key)) {
-        let help = (key == "reason").then(|| "say why, for whoever reads it next year".to_owned());
-        file.reader.report(whole, format!("an ignore without `{key}`"), help);
+        let help = (key == "reason")
+            .then(|| "add a reason for the next reader, such as reason = \"fixed in the next base image\"".to_owned());
+        file.reader.report(whole, format!("an ignore entry without `{key}`"), help);
     }
     let place = file.place(rule.as_ref().map_or(whole, |rule| rule.place.span));
     Some(Ignore { rule: rule?, paths, pools, reason: reason?.value, until, place, used: Arc::default() })
@@ -178,7 +179,7 @@ fn for_paths(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> ForPaths 
         match key {
             "match" => {
                 said = true;
-                file.reader.not_empty(span, value, "`match` names no file");
+                file.reader.not_empty(span, value, "`match` is empty; set a pattern such as \"train/**\"");
                 found.paths = file.patterns(key, value);
                 found.place = file.place(span_of(value));
             }
@@ -191,7 +192,7 @@ fn for_paths(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> ForPaths 
         }
     }
     if !said {
-        let help = "say which files: match = \"train/**\"".to_owned();
+        let help = "set the pattern of the files: match = \"train/**\"".to_owned();
         file.reader.report(whole, "`match` is missing", Some(help));
     }
     found

@@ -25,7 +25,7 @@ impl PathPattern {
         let written = text.strip_prefix("./").unwrap_or(text);
         let written = written.strip_suffix('/').unwrap_or(written);
         if written.is_empty() || written.starts_with('/') || written.split('/').any(|part| part == "..") {
-            return Err(format!("`{text}` is no path below the folder of this file"));
+            return Err(format!("`{text}` is not a path below the directory of this file"));
         }
         let glob = GlobBuilder::new(written).literal_separator(true).build();
         let matcher = glob.map_err(|error| error.kind().to_string())?.compile_matcher();

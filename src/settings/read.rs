@@ -100,7 +100,7 @@ impl File<'_> {
                 // Read where the descriptions are that it names.
                 "base" => {}
                 "rule" | "rule-folder" if value.get_ref().is_array() || value.get_ref().as_str().is_some() => {
-                    let help = "did you mean `rule-folders`? `[rules.NAME]` says how bad a rule is".to_owned();
+                    let help = "did you mean `rule-folders`? `[rules.NAME]` sets the severity of a rule".to_owned();
                     self.reader.report(span, format!("unknown key `{key}`"), Some(help));
                 }
                 _ => self.reader.unknown_key(key, span, KEYS),
@@ -157,8 +157,8 @@ impl File<'_> {
         for one in &all {
             let host = one.value.strip_prefix("*.").unwrap_or(&one.value);
             if host.is_empty() || host.contains(['/', '*', '@', ' ']) {
-                let help = "a registry is a host, such as nvcr.io, registry.corp:5000 or *.corp".to_owned();
-                self.reader.report(one.place.span, format!("`{}` is no registry", one.value), Some(help));
+                let help = "specify a registry host, such as nvcr.io, registry.corp:5000 or *.corp".to_owned();
+                self.reader.report(one.place.span, format!("`{}` is not a registry", one.value), Some(help));
             }
         }
         Some(all)
@@ -178,7 +178,7 @@ impl File<'_> {
     pub(super) fn platforms(&mut self, key: &str, value: &Value<'_>) -> Option<Vec<Set<String>>> {
         let all = self.texts(key, value)?;
         for one in all.iter().filter(|one| !(self.words.is_platform)(&one.value)) {
-            let message = format!("`{}` is no platform: expected os/architecture, such as linux/arm64", one.value);
+            let message = format!("`{}` is not a platform: expected os/architecture, such as linux/arm64", one.value);
             self.reader.report(one.place.span, message, None);
         }
         Some(all)

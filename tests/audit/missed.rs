@@ -269,8 +269,8 @@ fn gpu_code_that_cannot_be_read_is_no_image_without_any() {
     for (what, elf, told) in [
         ("no section table", Elf { sections: false, ..Elf::default() }.registered(&[one()]), "is not known"),
         ("a kind that nobody knows", Elf::default().registered(&[container(&[unknown, sass(90, ' ')])]), "of a kind"),
-        ("a header of another version", Elf::default().registered(&[second]), "of a shape not known"),
-        ("bytes behind it", Elf::default().registered(&[trailing]), "of a shape not known"),
+        ("a header of another version", Elf::default().registered(&[second]), "has an unknown format"),
+        ("bytes behind it", Elf::default().registered(&[trailing]), "has an unknown format"),
     ] {
         for env in [&[PATH][..], &[GPUS, COMPUTE, PATH, "CUDA_VERSION=12.4.1"]] {
             let report = of(elf.clone(), env);

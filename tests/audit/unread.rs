@@ -126,10 +126,7 @@ fn files_that_are_not_read_are_told_and_count_where_something_speaks_of_a_gpu() 
     ] {
         let report = stored(env, unread(path));
         assert_eq!(report["subjects"][0]["gpu_content"], counts, "{what}: {report:#}");
-        assert!(
-            notes(&report).contains("a hard link leads to a file whose content was not read"),
-            "{what}: {report:#}"
-        );
+        assert!(notes(&report).contains("a hard link points to a file that was not read"), "{what}: {report:#}");
         if counts {
             assert_eq!(both(&report), ["undetermined", "undetermined"], "{what}: {report:#}");
             assert!(report["subjects"][0]["verdicts"].to_string().contains(path), "{what}: {report:#}");

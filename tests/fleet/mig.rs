@@ -131,11 +131,11 @@ fn devices_of_mig_are_counted_as_devices() {
     let (nodes, count, mig, text) = of(single("1g.5gb"));
     assert_eq!((nodes, count), (Some(1), None), "{text}");
     assert_eq!(mig.and_then(|mig| mig.as_str().map(str::to_owned)).as_deref(), Some("1g.5gb"));
-    assert!(text.contains("MIG devices on each node: 56 x 1g.5gb; of how many GPUs is not told"), "{text}");
+    assert!(text.contains("MIG devices per node: 56 x 1g.5gb; the number of GPUs is unknown"), "{text}");
     let (nodes, count, mig, text) = of(mixed(&["1g.5gb"], 0));
     assert_eq!((nodes, count), (Some(1), Some(8)), "{text}");
     assert_eq!(mig.and_then(|mig| mig.as_str().map(str::to_owned)).as_deref(), Some("1g.5gb"));
-    assert!(text.contains("MIG devices, and no whole GPU: 7 x 1g.5gb"), "{text}");
+    assert!(text.contains("MIG devices and no whole GPU: 7 x 1g.5gb"), "{text}");
     // A profile that adds something is read back; one that is none is not written.
     let (_, _, mig, _) = of(mixed(&["1g.5gb.me"], 0));
     assert_eq!(mig.and_then(|mig| mig.as_str().map(str::to_owned)).as_deref(), Some("1g.5gb+me"));
@@ -155,7 +155,7 @@ fn show_tells_what_mig_makes_of_a_gpu() {
         report["pools"][0]["values"].as_array().expect("values")[0]["value"].as_str().expect("a GPU").to_owned()
     };
     assert_eq!(show(SMALL), "A100-SXM4-40GB (MIG 1g.5gb)");
-    assert_eq!(show(ANY), "A100-SXM4-40GB (divided by MIG)");
+    assert_eq!(show(ANY), "A100-SXM4-40GB (partitioned with MIG)");
     assert_eq!(show(WHOLE), "A100-SXM4-40GB");
     assert_eq!(show("{ name = \"A100-SXM4-40GB\", count = 8, mig = false }"), "8 x A100-SXM4-40GB");
     assert!(show(&format!("[{WHOLE}, {SMALL}]")).contains("(whole or MIG 1g.5gb)"));
@@ -181,5 +181,5 @@ fn a_virtual_gpu_is_known_by_its_profile() {
             assert_eq!(drift(&declared(other), &nodes).0, 1, "{other} {product}");
         }
     }
-    assert!(of("NVIDIA-A40").0.contains("these are virtual GPUs, whose profile is not told"));
+    assert!(of("NVIDIA-A40").0.contains("these are virtual GPUs, with an unknown profile"));
 }

@@ -287,7 +287,7 @@ fn a_node_of_one_of_two_pools_starts_where_both_do() {
         let done = ask(fleet);
         assert_eq!((code(&done), out(&done).as_str()), (1, ""), "{}", err(&done));
         assert!(
-            err(&done).contains("certain of no node") && err(&done).contains("(pool new): starts"),
+            err(&done).contains("no node is certain to start") && err(&done).contains("(pool new): starts"),
             "{}",
             err(&done)
         );

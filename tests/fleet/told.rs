@@ -293,5 +293,5 @@ fn errors_name_the_command_that_prints_such_a_source() {
     assert!(code(&output) == 2 && !err(&output).contains("--instance"), "{}", err(&output));
     let output = place.run(&["fleet", "import", "--instance", "p5.48xlarge=0"]);
     assert!(code(&output) == 2 && out(&output).is_empty(), "{}", out(&output));
-    assert!(err(&output).contains("`0` is no number of nodes"), "{}", err(&output));
+    assert!(err(&output).contains("`0` is not a number of nodes"), "{}", err(&output));
 }

@@ -77,7 +77,7 @@ fn the_manual_has_a_page_for_each_command() {
     place.file("taken", "a file");
     let done = place.run(&["man", "taken"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
-    assert!(err(&done).starts_with("error: cannot write manual pages into taken: "), "{}", err(&done));
+    assert!(err(&done).starts_with("error: cannot write manual pages to taken: "), "{}", err(&done));
     assert_eq!(code(&place.run(&["man"])), 2);
 }
 
@@ -135,11 +135,11 @@ fn a_mistake_says_what_to_do_next() {
     for (arguments, help) in [
         (&["chek"][..], "'check'"),
         (&["knowledg"], "'knowledge'"),
-        (&["nofile"], "no command and no file is called `nofile`; `imagelint --help`"),
-        (&["no/such/Dockerfile"], "no command and no file is called `no/such/Dockerfile`"),
-        (&["Dockerfile"], "a path is checked by `imagelint check Dockerfile`"),
-        (&["."], "a path is checked by `imagelint check .`"),
-        (&["staged"], "a path is checked by `imagelint check staged`"),
+        (&["nofile"], "`nofile` is neither a command nor a file; run `imagelint --help`"),
+        (&["no/such/Dockerfile"], "`no/such/Dockerfile` is neither a command nor a file"),
+        (&["Dockerfile"], "to check a path, run `imagelint check Dockerfile`"),
+        (&["."], "to check a path, run `imagelint check .`"),
+        (&["staged"], "to check a path, run `imagelint check staged`"),
         (&["check", "--flet", "x"], "'--fleet'"),
         (&["check", "--fail-on", "eror"], "'error'"),
         (&["check", "--pool", "nwe"], "did you mean `new`?"),
@@ -151,7 +151,7 @@ fn a_mistake_says_what_to_do_next() {
         (&["lock", "empty"], "nothing"),
         (&["check", "Dokerfile"], "did you mean `Dockerfile`?"),
         (&["check", "zzz"], "zzz: not found; pass a Dockerfile or a directory"),
-        (&["check", "--target", "x", "Dockerfile"], "no stage `x`; none has a name"),
+        (&["check", "--target", "x", "Dockerfile"], "no stage `x`; its stages have no names"),
         (&["check", "--target", "biuld", "staged/Dockerfile"], "it has build, ship"),
         (&["check", "--fleet", "zzz.toml"], "imagelint fleet import"),
         (&["check", "--baseline", "zzz.json"], "--write-baseline zzz.json"),

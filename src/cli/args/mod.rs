@@ -133,7 +133,7 @@ impl Args {
             }
             Err(mut error) if error.kind() == ErrorKind::InvalidSubcommand => {
                 if let Some(path) = said.get(1).filter(|word| Path::new(word).exists()) {
-                    let tip = format!("a path is checked by `imagelint check {}`", path.to_string_lossy());
+                    let tip = format!("to check a path, run `imagelint check {}`", path.to_string_lossy());
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 } else if let Some(word) =
                     said.get(1).map(|word| word.to_string_lossy()).filter(|word| is_about(&error, word))
@@ -175,7 +175,7 @@ fn suggest(error: &mut clap::Error, word: &str) {
         return;
     }
     error.remove(ContextKind::SuggestedSubcommand);
-    let tip = format!("no command and no file is called `{word}`; `imagelint --help` tells the commands");
+    let tip = format!("`{word}` is neither a command nor a file; run `imagelint --help` for the commands");
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 

@@ -23,7 +23,7 @@ pub(super) fn build_arg(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) fn day(text: &str) -> Result<Date, String> {
-    text.parse().map_err(|_| "expected a day as YYYY-MM-DD, such as 2026-11-01".to_owned())
+    text.parse().map_err(|_| "expected a date as YYYY-MM-DD, such as 2026-11-01".to_owned())
 }
 
 pub(super) fn platform(text: &str) -> Result<String, String> {

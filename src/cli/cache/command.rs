@@ -15,7 +15,8 @@ use crate::report::words::count;
 
 /// Runs it.
 pub(crate) fn run(options: &CacheArgs) -> Result<Exit, Failure> {
-    let none = || Failure::Said("error: there is no cache: neither XDG_CACHE_HOME nor HOME is an absolute path".into());
+    let none =
+        || Failure::Said("error: there is no cache directory: set XDG_CACHE_HOME or HOME to an absolute path".into());
     let kept: [(&str, Folder); 2] = [
         ("layers", LayerStore::folder().ok_or_else(none)?),
         ("manifests and configurations", Cache::folder().ok_or_else(none)?),

@@ -157,9 +157,9 @@ impl Around<'_> {
         let mut judged = Judged::default();
         match self.judge(texts, depth, &mut judged) {
             Ok(()) => {}
-            Err(Refused::Said(why)) => judged.refused = Some(format!("not judged: {}", why.trim())),
+            Err(Refused::Said(why)) => judged.refused = Some(format!("not checked: {}", why.trim())),
             Err(Refused::Fleet(path, errors)) => {
-                judged.refused = Some(format!("not judged: {errors}"));
+                judged.refused = Some(format!("not checked: {errors}"));
                 judged.mistakes = mistakes(&path, &errors);
             }
         }

@@ -72,7 +72,9 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Failu
                 Some(Event::Frame(Frame::Body(body))) => session.take(&body),
                 Some(Event::Frame(Frame::Long(_))) => session.lose(),
                 Some(Event::Frame(Frame::Broken(why))) => {
-                    return Err(Failure::Said(format!("error: this is no language client: {why}")));
+                    return Err(Failure::Said(format!(
+                        "error: the client does not use the language server protocol: {why}"
+                    )));
                 }
                 Some(Event::Frame(Frame::End)) => return Ok(exit(session.hang_up())),
             };

@@ -20,6 +20,6 @@ pub(super) fn run(out: &mut impl io::Write, folder: &Path, book: &RuleBook) -> R
         }
         fs::write(&path, text).map_err(fail)?;
     }
-    writeln!(out, "{} files; make the book with: mdbook build {}", files.len(), folder.display())?;
+    writeln!(out, "{} files; build the book with: mdbook build {}", files.len(), folder.display())?;
     Ok(Exit::Clean)
 }

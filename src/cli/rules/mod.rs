@@ -42,8 +42,10 @@ pub(crate) fn run(options: &RulesArgs, knowledge: Knowledge) -> Result<Exit, Fai
 fn page<'a>(book: &'a RuleBook, name: &str) -> Result<&'a Page, Failure> {
     book.get(name).ok_or_else(|| {
         let near = nearest(name, book.pages().map(|page| page.name.as_str()));
-        let help = near
-            .map_or_else(|| "imagelint rules list tells them all".to_owned(), |near| format!("did you mean `{near}`?"));
+        let help = near.map_or_else(
+            || "imagelint rules list shows all rules".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
         Failure::Said(clean(&format!("error: there is no rule `{name}`; {help}")).into_owned())
     })
 }

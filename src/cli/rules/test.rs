@@ -38,7 +38,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
     let mut found = BTreeSet::new();
     for path in paths {
         search(path, &mut found).map_err(|error| {
-            let help = "help: imagelint rules new NAME DIR begins a page in a folder";
+            let help = "help: imagelint rules new NAME DIR creates a page in a directory";
             Failure::Said(format!("error: cannot read rules in {}: {error}\n{help}", path.display()))
         })?;
     }
@@ -91,7 +91,7 @@ pub(super) fn run(
     let test = |page| Tested { page, examples: of_page(page, &book, knowledge) };
     let tested: Vec<Tested<'_>> = book.pages().filter(own).map(test).collect();
     if tested.is_empty() {
-        return Err(Failure::Said("error: there is no rule page (*.md) there, or in a folder below".to_owned()));
+        return Err(Failure::Said("error: no rule page (*.md) found in the directory or below it".to_owned()));
     }
     match format {
         Format::Json => writeln!(out, "{:#}", in_json(&tested))?,
@@ -150,10 +150,10 @@ fn tell(out: &mut impl io::Write, page: &Page, example: &Tried) -> io::Result<()
     let title = clean(&example.title);
     writeln!(out, "{:<10} {}:{line}: {title}", example.verdict.word(), clean(&path))?;
     for said in &example.noisy {
-        writeln!(out, "    said and not expected: {said}")?;
+        writeln!(out, "    unexpected: {said}")?;
     }
     for wanted in &example.missing {
-        writeln!(out, "    expected and not said: {wanted}")?;
+        writeln!(out, "    expected but missing: {wanted}")?;
     }
     if example.verdict != Verdict::Validated && !example.note.is_empty() {
         writeln!(out, "    {}", clean(&example.note))?;

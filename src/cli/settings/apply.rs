@@ -63,7 +63,7 @@ impl Loaded {
                 format!("{}:{}", text.name(), text.position(one.place.span.start).line)
             },
         );
-        Some(format!("{registry} is none of the `trusted-registries` of {place}, and is not asked"))
+        Some(format!("{registry} is not in `trusted-registries` of {place} and is not contacted"))
     }
 
     /// The registries that are trusted, by the run's settings and the user's.
@@ -94,7 +94,7 @@ impl Loaded {
             let run = self.of_run().map_or_else(|| "no settings file".to_owned(), Found::name);
             (!keys.is_empty()).then(|| {
                 format!(
-                    "{}: {} not used: they hold for a whole run, and this one has {run}",
+                    "{}: {} ignored: these keys apply to a whole run, which uses {run}",
                     found.name(),
                     keys.join(", ")
                 )
@@ -140,7 +140,7 @@ fn file(found: &Found, written: &Set<String>, sources: &Sources) -> Result<PathB
     let path = named(found, written, sources)?;
     match path.metadata() {
         Ok(about) if !about.is_file() => {
-            let told = format!("{} is no plain file", path.display());
+            let told = format!("{} is not a regular file", path.display());
             Err(at(sources.get(written.place.source), written.place.span, &told))
         }
         _ => Ok(path),

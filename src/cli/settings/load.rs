@@ -182,10 +182,10 @@ impl Loaded {
                     .map_err(|error| cannot(&path, &error))?
             };
             if seen.contains(&real) {
-                return Err(cannot(&path, "it builds on itself by `extend`"));
+                return Err(cannot(&path, "it extends itself"));
             }
             if seen.len() >= MOST_EXTENDED {
-                return Err(cannot(&path, &format!("more than {MOST_EXTENDED} files build on each other by `extend`")));
+                return Err(cannot(&path, &format!("`extend` chains more than {MOST_EXTENDED} files")));
             }
             let shown = here(&real);
             let text = read_text(&real, LONGEST).map_err(|error| cannot(&shown, &error))?;
@@ -229,7 +229,7 @@ pub(super) fn at(text: &SourceText, span: crate::source::Span, message: &str) ->
 }
 
 fn cannot(path: &Path, error: &str) -> String {
-    format!("error: cannot use the settings {}: {error}\nhelp: name another file, or take --no-config", path.display())
+    format!("error: cannot use the settings {}: {error}\nhelp: pass another file, or --no-config", path.display())
 }
 
 /// A path that settings of a repository name: below its root, links followed, and nothing of git's own.
@@ -237,7 +237,7 @@ pub(crate) fn within(path: &Path, folder: &Path) -> Result<PathBuf, String> {
     let found = inside(path, folder)?;
     let real = found.canonicalize().map_err(|error| error.to_string())?;
     if real.components().any(|part| part.as_os_str() == ".git") {
-        return Err(format!("{} belongs to git, and is not read", path.display()));
+        return Err(format!("{} is in a .git directory and is not read", path.display()));
     }
     Ok(found)
 }

@@ -137,7 +137,7 @@ fn one(out: &mut impl io::Write, own: Own<'_>, subject: &Subject, origins: &Orig
     }
     for ignore in own.ignored() {
         let until = ignore.until.as_ref().map_or_else(String::new, |until| format!(" until {}", until.value));
-        let over = if ignore.is_over(own.today) { ", which is over" } else { "" };
+        let over = if ignore.is_over(own.today) { ", expired" } else { "" };
         let value = format!("{}{until}{over}", ignore.rule.value);
         line(out, "ignore", &value, &origins.place(ignore.place))?;
     }

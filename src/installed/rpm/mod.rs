@@ -46,7 +46,7 @@ fn packages(headers: impl FnOnce(Each<'_>) -> Option<()>) -> Vec<Evidence> {
     };
     match headers(&mut push) {
         Some(()) => list.done(),
-        None => Evidence::missed("an RPM database that is damaged or of an unknown form"),
+        None => Evidence::missed("an RPM database that is damaged or has an unknown format"),
     }
 }
 

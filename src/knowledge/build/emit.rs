@@ -54,7 +54,7 @@ pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
         let key = row_key(table, row);
         let place = format!("{name}, row {} ({key})", index + 1);
         if !seen.insert(key.clone()) {
-            return Err(format!("{place}: this key is there twice"));
+            return Err(format!("{place}: duplicate key"));
         }
         code.push_str(&one_row(table, file, row, &key).map_err(|error| format!("{place}: {error}"))?);
     }
@@ -80,7 +80,7 @@ fn row_key(table: &Table, row: &toml::Table) -> String {
 fn one_row(table: &Table, file: &File, row: &toml::Table, key: &str) -> Result<String, String> {
     let known = |name: &str| PROVENANCE.contains(&name) || table.fields.iter().any(|(field, _)| *field == name);
     if let Some(unknown) = row.keys().find(|name| !known(name)) {
-        return Err(format!("no field `{unknown}` in this table"));
+        return Err(format!("this table has no field `{unknown}`"));
     }
     let source = row.get("source").map_or(Ok(file.source.as_str()), |value| text(value)).map_err(in_field("source"))?;
     if source.trim().is_empty() {
@@ -154,14 +154,14 @@ fn optional(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String
 
 fn list(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
-    let items = value.as_array().ok_or("a list is expected")?;
+    let items = value.as_array().ok_or("expected a list")?;
     let items: Vec<String> = items.iter().map(one).collect::<Result<_, _>>()?;
     Ok(format!("&[{}]", items.join(", ")))
 }
 
 fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
-    let items = value.as_table().ok_or("a table by architecture is expected")?;
+    let items = value.as_table().ok_or("expected a table by architecture")?;
     let items: Vec<String> = items
         .iter()
         .map(|(arch, value)| Ok(format!("rows::ByArch {{ arch: {arch:?}, value: {} }}", one(value)?)))
@@ -171,7 +171,7 @@ fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>
 
 fn pairs(value: Option<&Value>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
-    let items = value.as_table().ok_or("a table of names and values is expected")?;
+    let items = value.as_table().ok_or("expected a table of names and values")?;
     let items: Vec<String> = items
         .iter()
         .map(|(name, value)| Ok(format!("({name:?}, {})", quoted(value)?)))
@@ -180,7 +180,7 @@ fn pairs(value: Option<&Value>) -> Result<String, String> {
 }
 
 fn text(value: &Value) -> Result<&str, String> {
-    value.as_str().ok_or_else(|| format!("text is expected, not {value}"))
+    value.as_str().ok_or_else(|| format!("expected a string, not {value}"))
 }
 
 fn quoted(value: &Value) -> Result<String, String> {
@@ -189,25 +189,25 @@ fn quoted(value: &Value) -> Result<String, String> {
 
 fn number(value: &Value, most: i64) -> Result<String, String> {
     let number = value.as_integer().filter(|number| (0..=most).contains(number));
-    number.map(|number| number.to_string()).ok_or_else(|| format!("a number up to {most} is expected, not {value}"))
+    number.map(|number| number.to_string()).ok_or_else(|| format!("expected a number up to {most}, not {value}"))
 }
 
 fn flag(value: &Value) -> Result<String, String> {
-    value.as_bool().map(|value| value.to_string()).ok_or_else(|| format!("true or false is expected, not {value}"))
+    value.as_bool().map(|value| value.to_string()).ok_or_else(|| format!("expected true or false, not {value}"))
 }
 
 fn version(name: &str, value: &Value) -> Result<String, String> {
     let written = text(value)?;
     let part = |part: &str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     if written.split('.').count() > 4 || !written.split('.').all(part) {
-        return Err(format!("`{written}` is no version"));
+        return Err(format!("`{written}` is not a version"));
     }
     Ok(format!("{name}::constant({written:?})"))
 }
 
 fn minor(value: &Value) -> Result<String, String> {
     if text(value)?.matches('.').count() != 1 {
-        return Err(format!("{value} is no CUDA minor such as 12.4"));
+        return Err(format!("{value} is not a CUDA minor version such as 12.4"));
     }
     version("CudaVersion", value)
 }
@@ -217,7 +217,7 @@ fn capability(value: &Value) -> Result<String, String> {
     let parts = written.split_once('.').and_then(|(major, minor)| {
         Some((major.parse::<u8>().ok()?, minor.parse::<u8>().ok().filter(|minor| *minor < 10)?))
     });
-    let (major, minor) = parts.ok_or_else(|| format!("`{written}` is no compute capability"))?;
+    let (major, minor) = parts.ok_or_else(|| format!("`{written}` is not a compute capability"))?;
     Ok(format!("ComputeCapability::new({major}, {minor})"))
 }
 
@@ -226,24 +226,24 @@ fn target(value: &Value) -> Result<String, String> {
     let digits = written.trim_end_matches(['a', 'f']);
     let suffix = written[digits.len()..].chars().next().unwrap_or(' ');
     let number = digits.parse::<u16>().ok().filter(|_| digits.len() >= 2 && written.len() <= digits.len() + 1);
-    let number = number.ok_or_else(|| format!("`{written}` is no code target"))?;
+    let number = number.ok_or_else(|| format!("`{written}` is not a code target"))?;
     Ok(format!("CodeTarget::constant({}, {}, {suffix:?})", number / 10, number % 10))
 }
 
 fn day(value: &Value) -> Result<String, String> {
-    value.as_datetime().ok_or_else(|| format!("a date is expected, not {value}")).and_then(civil)
+    value.as_datetime().ok_or_else(|| format!("expected a date, not {value}")).and_then(civil)
 }
 
 fn civil(value: &Datetime) -> Result<String, String> {
     let date = value.date.filter(|_| value.time.is_none() && value.offset.is_none());
-    let date = date.ok_or_else(|| format!("a date alone is expected, not {value}"))?;
+    let date = date.ok_or_else(|| format!("expected a date without a time, not {value}"))?;
     Ok(format!("date({}, {}, {})", date.year, date.month, date.day))
 }
 
 fn brand(value: &Value) -> Result<String, String> {
-    let row = value.as_table().ok_or("a brand with its branches is expected")?;
+    let row = value.as_table().ok_or("expected a brand with its branches")?;
     if let Some(unknown) = row.keys().find(|key| !["brand", "from_branch", "up_to_branch"].contains(&key.as_str())) {
-        return Err(format!("no field `{unknown}` in a brand"));
+        return Err(format!("a brand has no field `{unknown}`"));
     }
     Ok(format!(
         "rows::BrandRow {{ from_branch: {}, up_to_branch: {}, brand: {} }}",
@@ -255,7 +255,7 @@ fn brand(value: &Value) -> Result<String, String> {
 
 fn variant(name: &str, variants: &[&str], written: &str) -> Result<String, String> {
     if !variants.contains(&written) {
-        return Err(format!("`{written}` is none of {}", variants.join(", ")));
+        return Err(format!("`{written}` is not one of {}", variants.join(", ")));
     }
     let camel: String = written.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
     Ok(format!("rows::{name}::{camel}"))

@@ -46,7 +46,7 @@ fn refuse_unknown_files(folder: &Path) -> Result<(), String> {
     for entry in entries {
         let name = entry.map_err(|error| format!("rules/knowledge: {error}"))?.file_name();
         if !schema::TABLES.iter().any(|table| name == *emit::file_name(table)) {
-            return Err(format!("rules/knowledge/{}: no such table is known to the build", name.display()));
+            return Err(format!("rules/knowledge/{}: unknown table", name.display()));
         }
     }
     Ok(())

@@ -42,11 +42,11 @@ impl<W: World + Clone> Session<W> {
         let answer = match (self.state, method) {
             (State::New, "initialize") => match read(params) {
                 Some(said) => wire::answer(id, &self.initialize(&said)),
-                None => wire::refusal(id, wire::INVALID_PARAMS, "the parameters of initialize cannot be read"),
+                None => wire::refusal(id, wire::INVALID_PARAMS, "invalid parameters of initialize"),
             },
-            (State::New, _) => wire::refusal(id, wire::NOT_INITIALIZED, "initialize comes first"),
+            (State::New, _) => wire::refusal(id, wire::NOT_INITIALIZED, "initialize must be the first request"),
             (State::ShutDown | State::Ended(_), _) | (_, "initialize") => {
-                wire::refusal(id, wire::INVALID_REQUEST, "this request comes at the wrong time")
+                wire::refusal(id, wire::INVALID_REQUEST, "this request is not allowed in this state")
             }
             (State::Running, "shutdown") => {
                 self.state = State::ShutDown;
@@ -55,7 +55,7 @@ impl<W: World + Clone> Session<W> {
             (State::Running, "textDocument/hover") => self.asked(id, params, Self::hover),
             (State::Running, "textDocument/codeAction") => return self.actions(id, params),
             (State::Running, "textDocument/completion") => self.asked(id, params, Self::complete),
-            (State::Running, _) => wire::refusal(id, wire::METHOD_NOT_FOUND, "imagelint does not know this request"),
+            (State::Running, _) => wire::refusal(id, wire::METHOD_NOT_FOUND, "imagelint does not support this request"),
         };
         Some(answer)
     }
@@ -68,7 +68,7 @@ impl<W: World + Clone> Session<W> {
     ) -> Value {
         match read(params) {
             Some(params) => wire::answer(id, &act(self, &params).unwrap_or_default()),
-            None => wire::refusal(id, wire::INVALID_PARAMS, "the parameters cannot be read"),
+            None => wire::refusal(id, wire::INVALID_PARAMS, "invalid parameters"),
         }
     }
 
@@ -114,7 +114,7 @@ impl<W: World + Clone> Session<W> {
     /// The answer, where it needs no search.
     fn actions(&mut self, id: &Value, params: Value) -> Option<Value> {
         let Some(asked) = read::<In>(params) else {
-            return Some(wire::refusal(id, wire::INVALID_PARAMS, "the parameters cannot be read"));
+            return Some(wire::refusal(id, wire::INVALID_PARAMS, "invalid parameters"));
         };
         let nothing = || Some(wire::answer(id, &json!([])));
         let wanted = asked.context.get("only").and_then(Value::as_array);
@@ -131,7 +131,7 @@ impl<W: World + Clone> Session<W> {
             return Some(wire::answer(id, &self.offers(&asked)));
         }
         if self.later.len() >= MOST_LATER {
-            return Some(wire::refusal(id, wire::CONTENT_MODIFIED, "too many requests wait"));
+            return Some(wire::refusal(id, wire::CONTENT_MODIFIED, "too many requests are pending"));
         }
         self.later.push((id.clone(), asked));
         None

@@ -15,7 +15,7 @@ const MOST_OF_SCRIPT: usize = 9;
 /// No more arguments are known of one list.
 const MOST: usize = 1024;
 /// Why an argument is not known.
-const REASON: &str = "which argument it is depends on the way through the script";
+const REASON: &str = "the argument depends on the control flow of the script";
 
 /// The arguments at hand.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -122,7 +122,7 @@ impl Walk<'_> {
     }
 
     fn assign_unknown(&mut self, name: &str) {
-        let reason = "it is set on one of several ways through the script".to_owned();
+        let reason = "its value depends on the control flow of the script".to_owned();
         self.assign(name, Resolved::Unresolved { names: vec![name.to_owned()], reason });
     }
 
@@ -339,9 +339,7 @@ impl Walk<'_> {
         let value = match values.as_slice() {
             [only] => only.value.clone(),
             [first, ..] if rounds.is_some() => first.value.clone(),
-            _ => {
-                Resolved::Unresolved { names: vec![name.clone()], reason: "a loop gives it several values".to_owned() }
-            }
+            _ => Resolved::Unresolved { names: vec![name.clone()], reason: "a loop assigns several values".to_owned() },
         };
         // A value that is known is there, and the loop goes round once at least.
         let round = values.iter().any(|word| word.known().is_some_and(|value| !value.is_empty()));

@@ -165,7 +165,7 @@ impl Walk<'_> {
         };
         let line = line.filter(|(line, _)| !line.contains('\\'));
         let unknown = |name: &str| {
-            let reason = "it is read while the script runs".to_owned();
+            let reason = "the script reads it at run time".to_owned();
             Resolved::Unresolved { names: vec![name.to_owned()], reason }
         };
         let Some((line, place)) = line else {

@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
             None => match self.scope.lookup(name) {
                 Lookup::Unset | Lookup::Unknown(..) if self.sourced && self.scope.is_free(name) => {
-                    Lookup::Unknown(vec![name.to_owned()], "something that is not followed may set it".to_owned())
+                    Lookup::Unknown(vec![name.to_owned()], "a command that is not inspected may set it".to_owned())
                 }
                 other => other,
             },
@@ -468,7 +468,7 @@ impl<'a> Walk<'a> {
         if let Some(inside) = substitution(&raw) {
             let output = self.substituted(&text.slice(range.start + inside.start..range.start + inside.end));
             let value = if raw.starts_with('<') {
-                let reason = "it is what another command writes".to_owned();
+                let reason = "it is the output of another command".to_owned();
                 Resolved::Unresolved { names: Vec::new(), reason }
             } else {
                 self.expanded(&raw)

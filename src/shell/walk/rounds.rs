@@ -188,7 +188,7 @@ impl Walk<'_> {
             if let Some(branch) = self.branches.last_mut() {
                 branch.followed = false;
             }
-            let reason = "a loop gives it several values".to_owned();
+            let reason = "a loop assigns several values".to_owned();
             self.assign(&name, Resolved::Unresolved { names: vec![name.clone()], reason });
         }
     }
