@@ -137,17 +137,17 @@ pub enum Missed {
 impl fmt::Display for Missed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotElf => "it is no ELF file",
+            Self::NotElf => "it is not an ELF file",
             Self::Foreign => "it is not for 64-bit x86 or Arm",
-            Self::Truncated => "the file ends too early",
-            Self::Dynamic => "its dynamic section was not found in time",
-            Self::Soname => "its soname was not kept",
-            Self::Needed => "names of needed libraries were not kept",
-            Self::SearchPath => "its library search path was not kept",
-            Self::Sections => "its section table cannot be read",
-            Self::Note => "its forward compatibility note was not kept",
-            Self::Code => "part of its GPU code is of a shape not known",
-            Self::TooMuchCode => "it has more GPU code than is kept apart",
+            Self::Truncated => "the file is truncated",
+            Self::Dynamic => "its dynamic section is outside of the inspected part",
+            Self::Soname => "its soname is outside of the inspected part",
+            Self::Needed => "names of required libraries are outside of the inspected part",
+            Self::SearchPath => "its library search path is outside of the inspected part",
+            Self::Sections => "its section table is not readable",
+            Self::Note => "its forward compatibility note is outside of the inspected part",
+            Self::Code => "part of its GPU code has an unknown format",
+            Self::TooMuchCode => "it contains more GPU code than the limit",
         })
     }
 }

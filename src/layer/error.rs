@@ -16,7 +16,7 @@ pub enum LayerError {
         cause: String,
     },
     /// The bytes are not as many as the manifest says.
-    #[error("wrong size: the manifest says {expected} bytes, {found} came")]
+    #[error("wrong size: the manifest declares {expected} bytes, {found} were received")]
     WrongSize {
         /// Bytes as the manifest says.
         expected: u64,
@@ -24,7 +24,7 @@ pub enum LayerError {
         found: u64,
     },
     /// The bytes are not those that the digest names.
-    #[error("wrong digest: expected {expected}, the bytes received have {found}")]
+    #[error("wrong digest: expected {expected}, received {found}")]
     WrongDigest {
         /// The digest asked for.
         expected: String,
@@ -32,19 +32,19 @@ pub enum LayerError {
         found: String,
     },
     /// A digest that cannot be checked.
-    #[error("the digest `{digest}` cannot be checked: only sha256 and sha512 are known")]
+    #[error("the digest `{digest}` uses an unsupported algorithm; sha256 and sha512 are supported")]
     UnknownDigest {
         /// As written, shortened.
         digest: String,
     },
     /// Packed in a way that is not read.
-    #[error("packed with {format}, which is not read; gzip, zstd and plain tar archives are")]
+    #[error("compressed with {format}, which is not supported; gzip, zstd and plain tar archives are")]
     Format {
         /// The format.
         format: &'static str,
     },
     /// A zstd window that needs more memory than a layer may have.
-    #[error("unpacking needs a zstd window of {needed} bytes, {limit} are the limit")]
+    #[error("decompression needs a zstd window of {needed} bytes; the limit is {limit}")]
     Window {
         /// What the stream asks for.
         needed: u64,
@@ -52,7 +52,7 @@ pub enum LayerError {
         limit: u64,
     },
     /// The packing is broken.
-    #[error("broken {format} data after {at} unpacked bytes: {cause}")]
+    #[error("invalid {format} data after {at} decompressed bytes: {cause}")]
     Packing {
         /// gzip or zstd.
         format: &'static str,
@@ -62,7 +62,7 @@ pub enum LayerError {
         cause: String,
     },
     /// The archive is broken in a way that no runtime unpacks.
-    #[error("broken tar archive at unpacked byte {at}: {what}")]
+    #[error("invalid tar archive at decompressed byte {at}: {what}")]
     Tar {
         /// Where the header stands.
         at: u64,
@@ -70,7 +70,7 @@ pub enum LayerError {
         what: &'static str,
     },
     /// The digest is of the unpacked bytes, and these are too many to check it.
-    #[error("more than {limit} unpacked bytes, whose digest is left unchecked")]
+    #[error("more than {limit} decompressed bytes, so the digest is not verified")]
     TooLarge {
         /// The limit.
         limit: u64,
@@ -97,5 +97,5 @@ impl LayerError {
 
 /// How far a stream came: a request that was refused has none.
 fn broken_off(at: u64) -> String {
-    if at == 0 { "nothing of it came".to_owned() } else { format!("the stream broke after {at} bytes") }
+    if at == 0 { "no bytes were received".to_owned() } else { format!("the stream ended after {at} bytes") }
 }

@@ -48,7 +48,7 @@ pub(super) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
     checked(block, header)?;
     let name = header.path_bytes().into_owned();
     let kind = kind(header.entry_type().as_byte(), name.ends_with(b"/"));
-    let stored = number(block.get(124..136).unwrap_or_default()).ok_or("the size of an entry is no number")?;
+    let stored = number(block.get(124..136).unwrap_or_default()).ok_or("the size of an entry is not a number")?;
     // Whatever their size says, nothing follows these.
     let alone = matches!(kind, Kind::Directory | Kind::Hard | Kind::Link | Kind::Special);
     Ok(Fields {
@@ -102,7 +102,7 @@ fn kind(flag: u8, folder: bool) -> Kind {
 
 /// The sum of all bytes, the field of the sum taken as spaces; old programs took bytes as signed.
 fn checked(block: &[u8; BLOCK], header: &Header) -> Result<(), &'static str> {
-    let stored = header.cksum().map_err(|_| "the checksum of a header is no number")?;
+    let stored = header.cksum().map_err(|_| "the checksum of a header is not a number")?;
     let all: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     let field: u32 = block.get(148..156).unwrap_or_default().iter().map(|byte| u32::from(*byte)).sum();
     let unsigned = all - field + 8 * u32::from(b' ');

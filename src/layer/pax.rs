@@ -92,7 +92,7 @@ impl Reader {
         match (self.broken, self.state) {
             (Some(what), _) => Err(what),
             (None, State::Length(_, 0)) => Ok(self.records),
-            (None, _) => Err("a PAX record is cut off"),
+            (None, _) => Err("a PAX record is truncated"),
         }
     }
 
@@ -119,7 +119,7 @@ impl Reader {
         if byte != b'=' {
             self.key.push(byte);
             if left < 2 || self.key.len() > LONGEST_KEY {
-                self.broken = Some("a PAX record has no key that ends");
+                self.broken = Some("a PAX record has a key without an end");
             }
             return State::Key(left);
         }
@@ -174,7 +174,7 @@ impl Reader {
             b"size" if value.is_empty() => self.records.size = None,
             b"size" => match size(&value) {
                 Some(size) => self.records.size = Some(size),
-                None => self.broken = Some("the size in a PAX record is no number"),
+                None => self.broken = Some("the size in a PAX record is not a number"),
             },
             key if key.starts_with(SPARSE) => self.records.sparse = true,
             _ => {}

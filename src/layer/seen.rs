@@ -156,14 +156,14 @@ impl Mark {
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Beyond => "the layer is larger than is read",
-            Self::Full => "the layer has more files than are kept",
-            Self::LongName => "a name is longer than a path may be",
-            Self::OddName => "a name leads nowhere inside of the image",
-            Self::Sparse => "a file is stored as a sparse one, and its content was not read",
-            Self::LongText => "a file is longer than is read",
-            Self::HardLink => "a hard link leads to a file whose content was not read",
-            Self::Behind => "there is data behind the end of the archive",
+            Self::Beyond => "the layer exceeds the size limit",
+            Self::Full => "the layer exceeds the limit on files",
+            Self::LongName => "a name exceeds the maximum path length",
+            Self::OddName => "a name points outside of the image",
+            Self::Sparse => "a file is sparse, and its content was not read",
+            Self::LongText => "a file exceeds the size limit",
+            Self::HardLink => "a hard link points to a file with unread content",
+            Self::Behind => "data follows the end of the archive",
         })
     }
 }

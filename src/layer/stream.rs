@@ -91,7 +91,7 @@ impl<'a, R: Read> Stream<'a, R> {
             return Ok(None);
         }
         let block: [u8; BLOCK] =
-            bytes.try_into().map_err(|_| LayerError::Tar { at, what: "it ends inside of a header" })?;
+            bytes.try_into().map_err(|_| LayerError::Tar { at, what: "it ends inside a header" })?;
         self.start += BLOCK;
         Ok(Some(block))
     }
@@ -103,7 +103,7 @@ impl<'a, R: Read> Stream<'a, R> {
             if self.start == self.end {
                 self.more()?;
                 if self.start == self.end {
-                    return Err(LayerError::Tar { at: self.at(), what: "it ends inside of an entry" }.into());
+                    return Err(LayerError::Tar { at: self.at(), what: "it ends inside an entry" }.into());
                 }
             }
             let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.end - self.start);

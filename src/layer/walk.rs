@@ -90,7 +90,7 @@ impl Walk<'_> {
             let broken = |what| LayerError::Tar { at, what };
             let fields = match header::read(&block) {
                 Ok(fields) => fields,
-                Err(_) if at == 0 => return Err(broken("it does not begin as an archive").into()),
+                Err(_) if at == 0 => return Err(broken("it does not start like an archive").into()),
                 Err(what) => return Err(broken(what).into()),
             };
             self.step(stream, fields, &broken)?;
@@ -101,7 +101,7 @@ impl Walk<'_> {
     fn end<R: Read>(&mut self, stream: &mut Stream<'_, R>, at: u64) -> Result<(), Halt> {
         match stream.block()? {
             Some(block) if !is_zero(&block) => {
-                return Err(LayerError::Tar { at, what: "a single block of zeros stands between entries" }.into());
+                return Err(LayerError::Tar { at, what: "a single block of zeros separates entries" }.into());
             }
             _ => {}
         }
@@ -146,7 +146,7 @@ impl Walk<'_> {
     ) -> Result<u64, Halt> {
         let (mut extended, mut map) = (fields.extended, fields.map);
         while extended {
-            let block = stream.block()?.ok_or_else(|| broken("it ends inside of a sparse file"))?;
+            let block = stream.block()?.ok_or_else(|| broken("it ends inside a sparse file"))?;
             (extended, map) = (header::extends(&block), header::more(&block, map));
         }
         let alone = matches!(fields.kind, Kind::Directory | Kind::Hard | Kind::Link | Kind::Special);
