@@ -181,7 +181,7 @@ impl End {
 
     /// In a word or two.
     pub fn cell(&self) -> String {
-        let unseen = if self.is_unseen() { ", as far as was seen" } else { "" };
+        let unseen = if self.is_unseen() { ", based on what could be inspected" } else { "" };
         match (self.fate.as_str(), &self.outcome, self.route.as_deref()) {
             ("starts", _, None | Some("native")) => format!("starts{unseen}"),
             ("starts", _, Some(route)) => format!("starts ({route}){unseen}"),

@@ -133,8 +133,8 @@ pub(super) fn with_extras(
     let command = Installs { packages: vec![asking], ..Installs::default() };
     let found = along(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));
     let untold = |name: &str| Why {
-        reason: format!("which version of {name} comes along is not said"),
-        supply: format!("name the version of {}, or {name} itself", package.name),
+        reason: format!("{name} is installed as a dependency, and its version is unknown"),
+        supply: format!("pin the version of {}, or of {name} itself", package.name),
     };
     found
         .map(|one| {

@@ -38,7 +38,7 @@ pub(super) fn open(reader: &mut Reader<'_>, evaluated: &Evaluated) {
 fn why(package: &PackageSeen, aside: &str) -> Why {
     Why {
         reason: format!(
-            "{} is put into {aside}, and neither {FOLDERS} nor a COPY seen brings that to where Python looks",
+            "{} is installed into {aside}, and no {FOLDERS} or inspected COPY puts this on the search path of Python",
             package.name
         ),
         supply: format!("set {FOLDERS} in the image, or scan the built image"),

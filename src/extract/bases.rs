@@ -167,7 +167,7 @@ pub(super) fn of_lines<'a>(
     {
         image.clone_from(tagged);
         let tag = tagged.tag().unwrap_or_default();
-        target.notes.push(format!("base `{reference}` is taken as tag {tag}, which has this digest in the lock file"));
+        target.notes.push(format!("base `{reference}` is read as tag {tag}, which has this digest in the lock file"));
     }
     if let Some(known) = known.filter(|known| !known.told.is_empty()) {
         target.notes.push(format!("base `{reference}`: {}", known.told));

@@ -304,14 +304,18 @@ impl Lines<'_> {
             let more = others.count();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let text = format!("{} {}", step.kind.name(), step.text);
-            found.push(format!("the image has a step that the Dockerfile does not: `{}`{more}", short(&text)));
+            found.push(format!("the image has a step that is not in the Dockerfile: `{}`{more}", short(&text)));
         }
         for (name, (value, _)) in &self.said.env {
             let Ok(value) = value else { continue };
             match self.image.config.variable(name) {
                 Some(own) if own == value => {}
-                Some(own) => found.push(format!("{name} is `{}` there and `{}` here", short(own), short(value))),
-                None => found.push(format!("{name} is not set there and `{}` here", short(value))),
+                Some(own) => found.push(format!(
+                    "{name} is `{}` in the image and `{}` in the Dockerfile",
+                    short(own),
+                    short(value)
+                )),
+                None => found.push(format!("{name} is not set in the image and `{}` in the Dockerfile", short(value))),
             }
         }
         let named = match &self.said.base {
@@ -322,18 +326,18 @@ impl Lines<'_> {
         if let (Some(named), Some(told)) = (named, told)
             && named != told
         {
-            found.push(format!("its base was {told}, and FROM names {named}"));
+            found.push(format!("its base image is {told}, and FROM names {named}"));
         }
         if known.is_some_and(|known| !known.layers.is_empty()) && self.base_layers == 0 {
-            found.push("the layers of the base, as it is now, are not at its bottom".to_owned());
+            found.push("it does not start with the layers of the current base image".to_owned());
         }
         let runs = || self.instructions.iter().enumerate().filter(|(_, one)| one.kind == Kind::Run);
         let without = runs().filter(|(at, _)| !self.made_by.contains(&Some(*at))).count();
         if self.first.is_none() && !self.instructions.is_empty() {
-            let why = "so that lines are told by the names of variables and packages alone";
-            notes.push(format!("no step of the image's history is one of the Dockerfile's, {why}"));
+            let why = "so only the names of variables and packages identify lines";
+            notes.push(format!("no step in the history of the image comes from the Dockerfile, {why}"));
         } else if without > 0 {
-            found.push(format!("{without} of {} RUN lines made no step of its history", runs().count()));
+            found.push(format!("{without} of {} RUN lines have no step in its history", runs().count()));
         }
         if found.is_empty() {
             return;
@@ -342,7 +346,7 @@ impl Lines<'_> {
         found.truncate(MOST_TOLD);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let list = found.join("; ");
-        notes.push(format!("the image was not built from this Dockerfile as it stands: {list}{more}"));
+        notes.push(format!("the image was not built from this version of the Dockerfile: {list}{more}"));
     }
 }
 

@@ -53,7 +53,7 @@ pub fn of_claims(image: &PulledImage, claims: &Claims) -> (Observations, Vec<Str
         let mut package = PackageSeen::new(manager, name.clone(), said, fact);
         package.command = seen.commands;
         package.conditional = (list.len() > 1).then(|| Why {
-            reason: format!("the image's list of packages claims several versions of {name}: {}", list.join(", ")),
+            reason: format!("the SBOM of the image lists several versions of {name}: {}", list.join(", ")),
             supply: "scan the image with all of its layers".to_owned(),
         });
         seen.packages.push(package);
@@ -62,8 +62,8 @@ pub fn of_claims(image: &PulledImage, claims: &Claims) -> (Observations, Vec<Str
     let packages = if all == 1 { "package" } else { "packages" };
     let concern = if known == 1 { "concerns" } else { "concern" };
     let note = format!(
-        "packages as the image's own list of them claims (SBOM {digest}): {all} {packages}, {known} of them {concern} a GPU; \
-         layers were not read"
+        "packages are taken from the SBOM of the image ({digest}): {all} {packages}, {known} of them {concern} a \
+            GPU; layers were not read"
     );
     (seen, vec![note])
 }

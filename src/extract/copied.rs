@@ -171,7 +171,7 @@ impl<'a> Stages<'a> {
     fn look(&mut self, reader: &mut Reader<'_>, stage: usize) -> Option<Looked> {
         if self.left == 0 {
             let span = self.dockerfile.stages.get(stage).map(|stage| stage.base_span);
-            reader.leaves_out(&format!("it looks into other stages more than {MOST_STAGES} times"), span);
+            reader.leaves_out(&format!("it requires more than {MOST_STAGES} lookups in other stages"), span);
         }
         let inner = self.evaluate(stage)?;
         // What the other stage took away, bounded or wrote stays there.
@@ -221,7 +221,7 @@ impl<'a> Stages<'a> {
                 linked::put(&mut reader.seen, path, FileKind::Present, here.clone());
             }
             if let Some(path) = driver_files::unnamed(copy) {
-                let reason = format!("whether what is copied there brings {path}, and of which driver, was not seen");
+                let reason = format!("it is unknown whether the copied files include {path}, and for which driver");
                 linked::maybe(&mut reader.seen, path, reason, here);
             }
             return;
@@ -268,11 +268,11 @@ impl<'a> Stages<'a> {
             Told::Release(cuda) => put_cuda(reader, cuda, [span, copy.span]),
             Told::Untold => {
                 let why = Why {
-                    reason: "which CUDA the libraries need that are copied there is not known".to_owned(),
-                    supply: "say it as `cuda_runtime` in an image description".to_owned(),
+                    reason: "the CUDA version that the copied libraries require is unknown".to_owned(),
+                    supply: "set `cuda_runtime` in an image description".to_owned(),
                 };
                 let evidence = Evidence::Leaf(vec![here]);
-                reader.seen.facts.add(FactKey::Requirements, Some("libraries of CUDA"), State::Unknown(why), evidence);
+                reader.seen.facts.add(FactKey::Requirements, Some("CUDA libraries"), State::Unknown(why), evidence);
             }
         }
     }
@@ -303,7 +303,7 @@ impl<'a> Stages<'a> {
                 (PackageVersion::Exact(format!("{own}+{tag}")), Some(tag))
             } else {
                 let why = Why {
-                    reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
+                    reason: format!("{torch} is copied from `{image}`, and its build there is unknown"),
                     supply: "run `imagelint scan` on the built image, or describe it in an image description"
                         .to_owned(),
                 };

@@ -53,7 +53,7 @@ pub(super) fn in_words(package: &Package) -> &str {
 
 /// A package as it is described.
 pub(super) fn observed(manager: Manager, name: String, package: &Package, depth: Depth, fact: FactId) -> PackageSeen {
-    let supply = || "say it in the image description".to_owned();
+    let supply = || "add it to the image description".to_owned();
     let why = |reason: &String| Why { reason: reason.clone(), supply: supply() };
     let exact = package.version.starts_with(|first: char| first.is_ascii_digit());
     let version = match &package.unknown {

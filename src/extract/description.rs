@@ -91,7 +91,7 @@ impl Reader {
         }
         if let Some(base) = &description.base_unknown {
             let UnknownBase { reason, supply, repository } = &base.value;
-            let supply = supply.clone().unwrap_or_else(|| "say it as `base`".to_owned());
+            let supply = supply.clone().unwrap_or_else(|| "set `base`".to_owned());
             let why = Why { reason: reason.clone(), supply };
             let fact = self.fact(FactKey::Base, None, State::Unknown(why.clone()), base.span);
             self.seen.base = BaseSeen::Unresolved(why, fact);
@@ -142,16 +142,16 @@ impl Reader {
     fn of_base(&mut self, description: &Description) {
         for name in &description.env_unknown {
             let why = Why {
-                reason: format!("the value of {} is not known", name.value),
-                supply: "say it under [env]".to_owned(),
+                reason: format!("the value of {} is unknown", name.value),
+                supply: "set it under [env]".to_owned(),
             };
             let fact = self.fact(FactKey::Env, Some(&name.value), State::Unknown(why.clone()), name.span);
             self.seen.env.insert(name.value.clone(), (Err(why), fact));
         }
         for (name, value) in &description.env_on_base {
             let why = Why {
-                reason: format!("{} builds on the environment of the base image", name.value),
-                supply: "say its whole value under [env]".to_owned(),
+                reason: format!("{} extends a variable of the base image", name.value),
+                supply: "set its whole value under [env]".to_owned(),
             };
             let span = value.unset.as_ref().map_or(value.set.span, |unset| value.set.span.to(unset.span));
             let fact = self.fact(FactKey::Env, Some(&name.value), State::Unknown(why.clone()), span);
@@ -191,13 +191,13 @@ impl Reader {
             self.seen.bounds.push(package);
         }
         described::in_order(&description.packages, &mut self.seen);
-        let supply = || "say it in the image description".to_owned();
+        let supply = || "add it to the image description".to_owned();
         if let Some(reason) = &description.packages.unread {
             let why = Why { reason: reason.value.clone(), supply: supply() };
             self.fact(FactKey::Requirements, Some("more packages"), State::Unknown(why), reason.span);
         }
         for number in &description.packages.unknown_wheels {
-            let why = Why { reason: "a command installs wheels that nobody knows".to_owned(), supply: supply() };
+            let why = Why { reason: "a command installs unknown wheels".to_owned(), supply: supply() };
             let fact = self.fact(FactKey::Requirements, Some("wheels"), State::Unknown(why), number.span);
             self.seen.of_base.unknown_wheels.push((number.value, fact));
         }
@@ -249,7 +249,7 @@ impl Reader {
 
     /// Code of which nobody knows for which GPUs it is.
     fn untold_code(&mut self, file: String, component: Option<String>, reason: &Spanned<String>) {
-        let why = Why { reason: reason.value.clone(), supply: "say its `sass` and `ptx`".to_owned() };
+        let why = Why { reason: reason.value.clone(), supply: "set its `sass` and `ptx`".to_owned() };
         let fact = self.fact(FactKey::Code, Some(&file), State::Unknown(why), reason.span);
         let (sass, ptx, linkable) = (Vec::new(), Vec::new(), Vec::new());
         let (isa, runtime, unsaid) = (None, None, Some(Unsaid::Unread));

@@ -150,7 +150,7 @@ impl Reader<'_> {
                 let stage = self.dockerfile.stages.iter().find(|stage| stage.base_span == base.span);
                 let written = stage.map_or("", |stage| stage.base.text());
                 let why = Why {
-                    reason: format!("another build makes `{written}`, and not for this platform"),
+                    reason: format!("another build makes `{written}`, but not for this platform"),
                     supply: "check that build for the platforms of the pools".to_owned(),
                 };
                 BaseSeen::Unresolved(why, facts.add(FactKey::Base, None, known(written), evidence))
@@ -160,7 +160,7 @@ impl Reader<'_> {
             }
             BaseKind::Invalid(reason) => {
                 let why = Why {
-                    reason: format!("`{text}` is no image reference: {reason}"),
+                    reason: format!("`{text}` is not a valid image reference: {reason}"),
                     supply: "correct the FROM line".to_owned(),
                 };
                 BaseSeen::Unresolved(why.clone(), facts.add(FactKey::Base, None, State::Unknown(why), evidence))
@@ -186,11 +186,11 @@ impl Reader<'_> {
     /// Says once that not all of a build was followed: what the rest brings is missing evidence.
     pub(super) fn leaves_out(&mut self, reason: &str, span: Option<Span>) {
         self.done.beyond = Beyond::Files;
-        let note = format!("a build brings more than can be told: {reason}");
+        let note = format!("a build installs unknown packages: {reason}");
         if self.notes.contains(&note) {
             return;
         }
-        let supply = "scan the built image, or name its packages in an image description".to_owned();
+        let supply = "scan the built image, or list its packages in an image description".to_owned();
         let state = State::Unknown(Why { reason: note.clone(), supply });
         let evidence = self.leaf(span);
         self.seen.facts.add(FactKey::Requirements, Some("other stages"), state, evidence);
@@ -204,7 +204,7 @@ impl Reader<'_> {
         for stage in dockerfile.leaves().into_iter().filter(|stage| !built_on(stage)) {
             let Some(stage) = dockerfile.stages.get(stage) else { continue };
             let name = stage.name.clone().unwrap_or_else(|| stage.index.to_string());
-            self.notes.push(format!("stage `{name}` is not judged here: `--target {name}` would ship it"));
+            self.notes.push(format!("stage `{name}` is not checked; select it with `--target {name}`"));
         }
     }
 
@@ -307,11 +307,11 @@ fn known(text: &str) -> State<Value> {
 fn unresolved(value: &Resolved) -> Why {
     let (names, reason) = match value {
         Resolved::Unresolved { names, reason } => (names.clone(), reason.clone()),
-        Resolved::Known { value, .. } => (Vec::new(), format!("`{value}` cannot be used")),
+        Resolved::Known { value, .. } => (Vec::new(), format!("`{value}` is not usable here")),
     };
     let supply = match names.first() {
-        Some(name) => format!("give it by --build-arg {name}=VALUE"),
-        None => "check the file that the template makes".to_owned(),
+        Some(name) => format!("set it with --build-arg {name}=VALUE"),
+        None => "check the file that the template generates".to_owned(),
     };
     Why { reason, supply }
 }

@@ -218,13 +218,10 @@ impl Reader<'_> {
         self.seen.commands += 1;
         if self.seen.commands > MOST_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MOST_IN_ALL {
             let most = format!("{MOST_COMMANDS} commands or {MOST_IN_ALL} packages");
-            return self.stop(command, &format!("it has more than {most}, and the rest is not followed"));
+            return self.stop(command, &format!("it has more than {most}; the rest is skipped"));
         }
         if command.cut {
-            self.stop(
-                command,
-                "a script has more commands, words or levels than are followed, and the rest is not read",
-            );
+            self.stop(command, "a script exceeds the limits for commands, words or levels; the rest is skipped");
         }
         missing_installer::read(self, command, run, depth);
         self.seen.other_python =
@@ -267,8 +264,11 @@ impl Reader<'_> {
             thinned || long
         });
         if cut.contains(&true) {
-            let reason = format!("it names more than {MOST_PACKAGES} packages, or one in more than {MOST_ALIKE} ways");
-            self.note(format!("a command installs more than can be told: {reason}"));
+            let reason = format!(
+                "it names more than {MOST_PACKAGES} packages, or one of them in more than \
+                {MOST_ALIKE} variants"
+            );
+            self.note(format!("a command installs unknown packages: {reason}"));
             self.untold(&[], &reason, tag, span);
         }
     }
@@ -405,7 +405,7 @@ impl Reader<'_> {
         }
         for (word, span) in &found.unresolved {
             if let Resolved::Unresolved { names, reason } = word {
-                self.note(format!("a command installs more than can be told: {reason}"));
+                self.note(format!("a command installs unknown packages: {reason}"));
                 if !install::is_of_system(command) {
                     self.untold(names, reason, tag.as_deref(), *span);
                 }
@@ -436,7 +436,7 @@ impl Reader<'_> {
         }
         let left_out = std::mem::take(&mut found.packages);
         let names = left_out.into_iter().map(|package| package.name).filter(|name| knowledge.framework(name).is_some());
-        names.map(|name| format!("{name} lies in an environment of its own, and is not judged")).collect()
+        names.map(|name| format!("{name} is installed in a separate environment and is not checked")).collect()
     }
 
     pub(super) fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
@@ -457,8 +457,8 @@ impl Reader<'_> {
         let ptx = compiled.ptx.iter().map(|target| format!("compute_{}", target.number()));
         let state = match &compiled.untold {
             Some(reason) => FactState::Unknown(Why {
-                reason: format!("for which GPUs it is compiled cannot be told: {reason}"),
-                supply: format!("write the targets as numbers in {}", compiled.by),
+                reason: format!("its GPU targets are unknown: {reason}"),
+                supply: format!("set the targets as numbers in {}", compiled.by),
             }),
             None => FactState::Known(Value::List(sass.chain(ptx).collect())),
         };

@@ -110,8 +110,10 @@ pub(super) fn choose(
                 let there = |package: &PackageSeen| visible.contains(&homes.get(&package.fact));
                 for package in seen.packages.iter().filter(|package| of(package) && !there(package)) {
                     let home = Home::text(homes.get(&package.fact));
-                    let note =
-                        format!("{} lies in {home}, which the program does not use, and is not judged", package.name);
+                    let note = format!(
+                        "{} is installed in {home}, which the program does not use, and is not checked",
+                        package.name
+                    );
                     if !notes.contains(&note) {
                         notes.push(note);
                     }
@@ -127,7 +129,7 @@ pub(super) fn choose(
                 let named: Vec<String> = places.iter().map(|home| Home::text(*home)).collect();
                 let why = Why {
                     reason: format!(
-                        "{component_name} is installed for {}, and which of them the program uses is not known",
+                        "{component_name} is installed for {}, and the one that the program uses is unknown",
                         named.join(" and for ")
                     ),
                     supply: "start the program by the path of its Python, or scan the built image".to_owned(),

@@ -105,7 +105,7 @@ pub(super) fn read(says: Says, origin: Origin, seen: &mut Observations) {
         }
         Says::Perhaps(paths) => {
             for path in paths {
-                let reason = format!("{path} is put there on one of several ways through the commands");
+                let reason = format!("{path} is created by only some branches of the commands");
                 maybe(seen, path, reason, origin.clone());
             }
         }

@@ -23,8 +23,11 @@ pub fn of_locked(entry: &Entry, source: SourceId) -> Observations {
     }
     for name in &entry.withheld {
         let why = Why {
-            reason: format!("the lock file does not keep the value of {} in `{}`", name.value, entry.reference.value),
-            supply: "let check read the base with --pull".to_owned(),
+            reason: format!(
+                "the lock file does not contain the value of {} in `{}`",
+                name.value, entry.reference.value
+            ),
+            supply: "run `imagelint check --pull`, which reads the base image".to_owned(),
         };
         let state = State::Unknown(why.clone());
         let fact = add(&mut seen, source, (FactKey::Env, Some(&name.value)), state, name.span);

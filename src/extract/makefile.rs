@@ -100,7 +100,7 @@ impl Reader<'_> {
         let named: Vec<&str> = asked.file.as_ref().map_or_else(|| NAMES.to_vec(), |file| vec![file]);
         let Some(opened) = named.iter().find_map(|name| self.open(&folder, name, run).ok()) else { return };
         if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
-            return self.note(format!("{} was not read: too many scripts run one another", opened.path));
+            return self.note(format!("{} was not read: the scripts are nested too deeply", opened.path));
         }
         self.done.scripts += 1;
         let environment = |name: &str| set_for_make(name, command, run);

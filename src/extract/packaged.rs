@@ -49,21 +49,23 @@ pub(super) fn packaged(
         Builds::Only(tag) => Offered::Only(tag.clone()),
         Builds::Beside(tags) => Offered::Beside(tags.clone()),
         Builds::Elsewhere(address) => Offered::Unknown(Why {
-            reason: format!("{address} is outside of the index, and it was not read"),
+            reason: format!("{address} is outside of the package index and was not read"),
             supply: "pin a build of the index, such as +cu128, or scan the built image".to_owned(),
         }),
         Builds::Unknown(reason) => Offered::Unknown(Why {
             reason: reason.clone(),
-            supply: "name the build in the version and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128".to_owned(),
+            supply: "set the build in the version and its index, such as +cu128 with --index-url \
+                https://download.pytorch.org/whl/cu128"
+                .to_owned(),
         }),
     };
     let conditional = install.conditional.then(|| Why {
-        reason: format!("{} is installed on one of several ways through the commands", install.name),
-        supply: "describe the built image, or scan it".to_owned(),
+        reason: format!("{} is installed by only some branches of the commands", install.name),
+        supply: "describe or scan the built image".to_owned(),
     });
     let early = install.early.clone().map(|reason| Why {
-        reason: format!("{reason}: which version of {} that gives is not in the tables", install.name),
-        supply: "scan the built image, or name version and GPU code in an image description".to_owned(),
+        reason: format!("{reason}: the resulting version of {} is not in the compatibility database", install.name),
+        supply: "scan the built image, or set the version and the GPU code in an image description".to_owned(),
     });
     let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
     let bare = install.manager == install::Manager::Pip && knowledge.lacks_extra(&install.name, &extras);
@@ -89,12 +91,12 @@ pub(super) fn packaged(
 fn unresolved(install: &Install) -> Why {
     match &install.untold {
         Some(reason) => Why {
-            reason: format!("the version of {} cannot be told: {reason}", install.name),
-            supply: format!("scan the built image, or name the version of {} in an image description", install.name),
+            reason: format!("the version of {} is unknown: {reason}", install.name),
+            supply: format!("scan the built image, or set the version of {} in an image description", install.name),
         },
         None => Why {
-            reason: format!("the version of {} stands behind a variable without value", install.name),
-            supply: "give it by --build-arg NAME=VALUE".to_owned(),
+            reason: format!("the version of {} contains a variable without a value", install.name),
+            supply: "set it with --build-arg NAME=VALUE".to_owned(),
         },
     }
 }

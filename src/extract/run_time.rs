@@ -18,7 +18,7 @@ const AT_START: &str = "--from-kubernetes";
 pub fn set_at_run_time(seen: &mut Observations, variables: &BTreeMap<String, Option<String>>, others: Option<&str>) {
     for (name, value) in variables {
         let told = value.clone().ok_or_else(|| Why {
-            reason: format!("`{name}` is set from elsewhere when the container starts"),
+            reason: format!("`{name}` is set outside of the manifest when the container starts"),
             supply: "write its value into the manifest".to_owned(),
         });
         let state = match &told {
@@ -31,8 +31,11 @@ pub fn set_at_run_time(seen: &mut Observations, variables: &BTreeMap<String, Opt
     if let Some(place) = others {
         seen.complete.env = false;
         seen.of_base.unread.env = Some(Why {
-            reason: format!("variables are set from elsewhere when the container starts: {place} was not read"),
-            supply: "write those that begin with NVIDIA_ into the manifest".to_owned(),
+            reason: format!(
+                "variables are set outside of the manifest when the container starts: {place} was not \
+                read"
+            ),
+            supply: "write the variables that begin with NVIDIA_ into the manifest".to_owned(),
         });
     }
 }

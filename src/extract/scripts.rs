@@ -40,7 +40,7 @@ impl Reader<'_> {
         let Some(word) = command.words.get(at) else { return false };
         let path = match &word.value {
             Resolved::Known { value, .. } if value.contains(['*', '?']) => {
-                self.nameless(value, "which files it stands for is not known", word.span, run);
+                self.nameless(value, "the files that match it are unknown", word.span, run);
                 return false;
             }
             Resolved::Known { value, .. } => found.as_ref().map_or(value.as_str(), |(_, path)| path.as_str()),
@@ -50,7 +50,7 @@ impl Reader<'_> {
             }
         };
         if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
-            self.note(format!("{path} was not read: too many scripts run one another"));
+            self.note(format!("{path} was not read: the scripts are nested too deeply"));
             return true;
         }
         let opened = match self.open("", path, run) {
@@ -229,7 +229,7 @@ impl Reader<'_> {
 
     /// The names of the files that a pattern stands for, one a line.
     pub(super) fn names(&self, pattern: &str, run: &RunInstruction) -> Result<Opened, String> {
-        let found = self.listed(pattern, run).ok_or_else(|| "which files it stands for is not known".to_owned())?;
+        let found = self.listed(pattern, run).ok_or_else(|| "the files that match it are unknown".to_owned())?;
         Ok(Opened::new(None, pattern, Mapped::whole(&found.join("\n"), 0)))
     }
 

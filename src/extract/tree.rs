@@ -63,14 +63,14 @@ impl Looks {
     fn stage(&self, tree: &Tree<'_>, stage: usize) -> Result<Arc<Evaluated>, String> {
         self.done.set(self.done.get() + 1);
         if self.done.get() > MOST_LOOKS {
-            return Err(format!("files are looked for in other stages more than {MOST_LOOKS} times"));
+            return Err(format!("more than {MOST_LOOKS} lookups in other stages are necessary"));
         }
         if let Some(known) = self.stages.borrow().get(&stage) {
             return Ok(Arc::clone(known));
         }
         let instructions = (self.stages.borrow().len() + 1) * tree.dockerfile.instructions.len();
         if instructions > MOST_KEPT {
-            return Err(format!("files come from so many stages that more than {MOST_KEPT} instructions count"));
+            return Err(format!("files come from too many stages: more than {MOST_KEPT} instructions count"));
         }
         let options = EvaluateOptions { target: Some(stage.to_string()), ..tree.options.clone() };
         let evaluated = Arc::new(tree.dockerfile.evaluate(&options).map_err(|error| error.to_string())?);
@@ -113,7 +113,7 @@ impl Tree<'_> {
     /// The file at a path of the image, as a RUN finds it.
     pub(super) fn open(&self, run: &RunInstruction, path: &str) -> Result<Opened, String> {
         if many_mounts(self.dockerfile, run, MOST_MOUNTS) {
-            return Err(format!("it may lie below one of more than {MOST_MOUNTS} mounts"));
+            return Err(format!("it may be under one of more than {MOST_MOUNTS} mounts"));
         }
         if let Some(answer) = self.mounted(run, path) {
             return answer;

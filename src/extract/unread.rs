@@ -27,18 +27,21 @@ impl Reader<'_> {
     pub(super) fn untold(&mut self, names: &[String], reason: &str, tag: Option<&str>, span: Span) {
         let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
         let supply = match names.first() {
-            Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
-            None => "name the packages in an image description".to_owned(),
+            Some(name) => format!(
+                "set it with --build-arg {name}=VALUE, or list the packages in an image \
+                description"
+            ),
+            None => "list the packages in an image description".to_owned(),
         };
-        let from = tag.map(|tag| format!(", from the index of {tag} as well")).unwrap_or_default();
-        let why = Why { reason: format!("a command installs more than can be told{from}: {reason}"), supply };
+        let from = tag.map(|tag| format!(", also from the index of {tag}")).unwrap_or_default();
+        let why = Why { reason: format!("a command installs unknown packages{from}: {reason}"), supply };
         self.missing(&what, why, span);
     }
 
     /// Says once that commands are left out.
     pub(super) fn stop(&mut self, command: &Command, reason: &str) {
         self.done.beyond = Beyond::Files;
-        let note = format!("a build installs more than can be told: {reason}");
+        let note = format!("a build installs unknown packages: {reason}");
         if !self.notes.contains(&note) {
             self.untold(&[], reason, None, command.span);
             self.note(note);
@@ -52,17 +55,17 @@ impl Reader<'_> {
         let what = match (file.constraint, tag) {
             (true, _) => "bounds".to_owned(),
             (false, None) => "installs".to_owned(),
-            (false, Some(tag)) => format!("installs, from the index of {tag} as well,"),
+            (false, Some(tag)) => format!("installs, also from the index of {tag},"),
         };
         let why = match file.why.strip_prefix("it ") {
-            Some(rest) => format!("{path} {rest}, so what it {what} is not known"),
-            None => format!("{path} was not read, so what it {what} is not known: {}", file.why),
+            Some(rest) => format!("{path} {rest}, so what it {what} is unknown"),
+            None => format!("{path} was not read, so what it {what} is unknown: {}", file.why),
         };
         let note = format!("{path} was not read: {}", file.why);
         if self.notes.contains(&note) {
             return;
         }
-        let supply = format!("give {path} with the build context, or name its packages in an image description");
+        let supply = format!("provide {path} in the build context, or list its packages in an image description");
         let name = path.rsplit('/').next().unwrap_or(path);
         if install::is_file(path) && self.knowledge.may_be_driver(name) {
             let state = State::Known(Value::Text(path.to_owned()));
@@ -88,10 +91,10 @@ impl Reader<'_> {
             return;
         }
         let reason = match why.strip_prefix("it ") {
-            Some(rest) => format!("{path} {rest}, so what it installs is not known"),
-            None => format!("{path} was not read, so what it installs is not known: {why}"),
+            Some(rest) => format!("{path} {rest}, so what it installs is unknown"),
+            None => format!("{path} was not read, so what it installs is unknown: {why}"),
         };
-        let supply = format!("give {path} with the build context, or name its packages in an image description");
+        let supply = format!("provide {path} in the build context, or list its packages in an image description");
         self.missing(path, Why { reason, supply }, span);
     }
 
@@ -115,8 +118,8 @@ impl Reader<'_> {
         if !self.builds_for_cuda() {
             return;
         }
-        let reason = format!("{address} is fetched while the image is built, so what it installs is not known");
-        let supply = "scan the built image, or name what it installs in an image description".to_owned();
+        let reason = format!("{address} is downloaded during the build, so what it installs is unknown");
+        let supply = "scan the built image, or list what it installs in an image description".to_owned();
         self.missing(&address, Why { reason, supply }, command.span);
     }
 
@@ -151,8 +154,8 @@ impl Reader<'_> {
         }
         let first = command.words.first().and_then(Word::known).unwrap_or_default();
         let place = first.rsplit_once("/bin/").map_or("an environment", |(place, _)| place);
-        let reason = format!("{place} was packed outside of the build, so what is installed in it is not known");
-        let supply = "scan the built image, or name its packages in an image description".to_owned();
+        let reason = format!("{place} was packed outside of the build, so its packages are unknown");
+        let supply = "scan the built image, or list its packages in an image description".to_owned();
         self.note(format!("{place} was not read: it was packed outside of the build"));
         self.missing(place, Why { reason, supply }, command.span);
     }

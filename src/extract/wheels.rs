@@ -28,7 +28,7 @@ type Lister<'a> = (&'a dyn Fn(&str) -> Result<Opened, String>, Knowledge);
 const MOST: usize = 64;
 
 /// What a command put into a folder whose lists were not all read.
-const NOT_ALL: &str = "a command puts more there than can be told";
+const NOT_ALL: &str = "a command adds unknown files to it";
 
 /// The wheels that `pip wheel` and `pip download` put into folders.
 #[derive(Clone, Debug, Default)]
@@ -138,7 +138,7 @@ impl Wheels {
 }
 
 fn not_known(place: &str, why: &str) -> String {
-    format!("which wheels lie in {place} is not known: {why}")
+    format!("the wheels in {place} are unknown: {why}")
 }
 
 /// Chooses the build of a package among the wheels of folders, where pip looks there `alone` or beside an index;
@@ -183,7 +183,7 @@ fn choose(package: &mut Install, wheels: &[Install], (alone, unknown): (bool, Op
         Some(_) if alone => {}
         Some(_) => {
             let ahead = own.iter().find(|wheel| package.variant.is_none() && may_win(wheel, package, knowledge));
-            let why = ahead.map(|_| "a folder of wheels has some of it that go before those of the index");
+            let why = ahead.map(|_| "a wheel directory takes precedence over the index for some packages");
             if let Some(why) = why.or(unknown) {
                 cannot_tell(package, why);
             }

@@ -47,7 +47,7 @@ pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstr
     }
     if command.conditional {
         for (_, made) in &mut made {
-            *made = Err("a command may write it before it is read".to_owned());
+            *made = Err("a command may write it first".to_owned());
         }
     }
     let traces = reader.done.traces.len();
@@ -56,7 +56,7 @@ pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstr
 }
 
 fn unknown() -> Result<Opened, String> {
-    Err("a command writes it before it is read".to_owned())
+    Err("a command writes it first".to_owned())
 }
 
 fn redirected(

@@ -22,36 +22,40 @@ macro_rules! keys {
 }
 
 keys! {
-    Base = "image.base", "text", "Reference that FROM names.";
-    Platforms = "image.platforms", "list", "Platforms that there are manifests for.";
+    Base = "image.base", "text", "Image reference in FROM.";
+    Platforms = "image.platforms", "list", "Platforms of the manifests.";
     Env = "env.*", "text", "Variable of the image configuration.";
-    Package = "package.*", "text", "Package as it was asked for.";
-    Requirements = "requirements.*", "text", "File that names packages for a command to install.";
+    Package = "package.*", "text", "Package as requested.";
+    Requirements = "requirements.*", "text", "File with the list of packages that a command installs.";
     File = "file.*", "text", "File of the image.";
-    FileNeeds = "needs.*", "list", "Libraries that a file asks for.";
-    Code = "code.*", "list", "Targets of one library's GPU code.";
-    BuildAsk = "build.asks.*", "text", "Command that asks the machine that builds for its GPU or its driver.";
-    Complete = "image.complete", "list", "Families of which everything is said to be listed.";
-    ArchList = "build.arch_list.*", "list", "List of GPUs that a command compiles for.";
-    CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code that is not one of the packages.";
-    TagNow = "image.base.tag_now", "list", "What the tag of the base asks of a node by now, other than the pinned digest.";
+    FileNeeds = "needs.*", "list", "Libraries that a file requires.";
+    Code = "code.*", "list", "Targets of the GPU code in a library.";
+    BuildAsk = "build.asks.*", "text", "Command that reads the GPU or driver of the build machine.";
+    Complete = "image.complete", "list", "Families with a complete list.";
+    ArchList = "build.arch_list.*", "list", "GPU list of a command that compiles.";
+    CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code outside of packages.";
+    TagNow = "image.base.tag_now", "list", "Current requirement of the base image's tag, if it differs from the \
+        pinned digest.";
     BaseCuda = "image.base.cuda", "version", "CUDA toolkit of the base image.";
     Compat = "image.compat", "list", "User-mode drivers for forward compatibility under /usr/local/cuda/compat.";
-    DriverLibraries = "image.driver_libraries", "list", "Driver libraries that the image brings outside compat.";
+    DriverLibraries = "image.driver_libraries", "list", "Driver libraries of the image outside of the compat \
+        directory.";
     Entrypoint = "image.entrypoint", "list", "Program that the image starts.";
-    Command = "image.command", "list", "Words of CMD.";
-    CompatProbe = "image.compat_probe", "list", "Entrypoint that tries the compat library and falls back to the host's.";
-    LibraryDirectory = "image.library_directory", "text", "Directory that the host's driver libraries are mounted into.";
-    LdConf = "image.ld_conf", "list", "Directories that the image names to ldconfig.";
-    LdCache = "image.ld_cache", "text", "The loader's cache as shipped.";
-    Firmware = "image.firmware", "list", "Files in the place of the driver's firmware directories.";
+    Command = "image.command", "list", "CMD of the image.";
+    CompatProbe = "image.compat_probe", "list", "Entrypoint that tries cuda-compat and falls back to the driver \
+        of the host.";
+    LibraryDirectory = "image.library_directory", "text", "Directory of the mounted driver libraries.";
+    LdConf = "image.ld_conf", "list", "Directories that the image configures for ldconfig.";
+    LdCache = "image.ld_cache", "text", "Loader cache of the image.";
+    Firmware = "image.firmware", "list", "Image files at the paths of the driver firmware.";
     ComponentVersion = "*.version", "text", "Version of a component.";
     ComponentVariant = "*.variant", "text", "Build variant of a component, such as cu124 or cpu.";
     ComponentCuda = "*.cuda", "version", "CUDA runtime of a component.";
     ComponentCode = "*.code", "list", "GPU code of a component.";
-    ComponentFloor = "*.lowest_capability", "text", "Lowest compute capability that a component takes, where nothing more is known of its GPU code.";
-    ComponentNeeds = "*.needs", "list", "Libraries from outside of its package that a component needs to start.";
-    ComponentOpens = "*.opens", "list", "Libraries that a component opens while it runs.";
+    ComponentFloor = "*.lowest_capability", "text", "Lowest supported compute capability of a component, if its \
+        GPU code is otherwise unknown.";
+    ComponentNeeds = "*.needs", "list", "Libraries outside of its package that a component needs to start.";
+    ComponentOpens = "*.opens", "list", "Libraries that a component opens at run time.";
 }
 
 impl FactKey {

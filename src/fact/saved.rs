@@ -26,7 +26,7 @@ const OPTIONS: &[&str] = &["--build-arg", "--from-kubernetes", "--platform", "--
 /// What was searched for a fact that is absent because a command takes it away.
 pub const REMOVED: &str = "a command of the build removes it";
 /// What an absent fact of a report rests on where none of ours says it.
-const SEARCHED: &str = "what the saved report says was searched";
+const SEARCHED: &str = "what the saved report lists as searched";
 
 #[derive(Serialize, Deserialize)]
 struct Leaf {
@@ -102,7 +102,7 @@ impl<'de> Deserialize<'de> for Facts {
         let mut facts = Self::default();
         for leaf in Vec::<Leaf>::deserialize(deserializer)? {
             let key = FactKey::ALL.iter().find(|key| key.pattern() == leaf.key);
-            let key = *key.ok_or_else(|| Error::custom(format!("there is no fact `{}`", leaf.key)))?;
+            let key = *key.ok_or_else(|| Error::custom(format!("unknown fact `{}`", leaf.key)))?;
             let state = match leaf.state {
                 LeafState::Known(value) => State::Known(value),
                 LeafState::Absent(searched) if searched == REMOVED => State::Absent { searched: REMOVED },
@@ -124,7 +124,7 @@ fn origin<E: Error>(origin: LeafOrigin) -> Result<Origin, E> {
         LeafOrigin::Report(path) => Origin::Report(path),
         LeafOrigin::Option(name) => match OPTIONS.iter().find(|option| **option == name) {
             Some(option) => Origin::Option(option),
-            None => return Err(Error::custom(format!("there is no option `{name}`"))),
+            None => return Err(Error::custom(format!("unknown option `{name}`"))),
         },
     })
 }

@@ -71,9 +71,10 @@ pub(super) fn untold(seen: &Observations, package: &PackageSeen, arch: &str, kno
     let name = &package.name;
     Some(Why {
         reason: format!(
-            "{name} is installed without what it depends on, and whether this build holds its libraries itself is not in the tables"
+            "{name} is installed without its dependencies, and the compatibility database does not list whether \
+                this build includes its libraries"
         ),
-        supply: format!("install {name} with what it depends on, or scan the built image"),
+        supply: format!("install {name} with its dependencies, or scan the built image"),
     })
 }
 

@@ -164,10 +164,11 @@ fn held(seen: &Observations, knowledge: Knowledge) -> Vec<News> {
         let (other, own, row) = against.next()?;
         let why = Why {
             reason: format!(
-                "{} {} asks for {}{}, and the command holds that to {own}: which older release goes with it is not in the tables",
+                "{0} {1} requires {2}{3}, and the command restricts that to {own}: the compatible older release \
+                    is not in the compatibility database",
                 row.distribution, row.version, row.package, row.range
             ),
-            supply: format!("pin {} beside {}", row.distribution, row.package),
+            supply: format!("pin {} and {}", row.distribution, row.package),
         };
         Some(News { at, version: PackageVersion::Unresolved(why), from: vec![package.fact, other.fact] })
     };

@@ -64,7 +64,8 @@ fn stranger(package: &PackageSeen, torch: &Brought<'_>, image: Image<'_>) -> Opt
         Some(range) if goes(range, version) => of_other_cuda(package, own, torch, image),
         Some(range) => Some(Why {
             reason: format!(
-                "{name} {own} is compiled for torch {}, and torch {version} is installed: whether it loads is not known",
+                "{name} {own} is compiled for torch {}, and torch {version} is installed: it is unknown whether \
+                    {name} loads",
                 range.trim_start_matches('=')
             ),
             supply: format!("install torch{range}, or a release of {name} for torch {version}"),
@@ -72,10 +73,10 @@ fn stranger(package: &PackageSeen, torch: &Brought<'_>, image: Image<'_>) -> Opt
         // The build of an image, for the torch of that image.
         None if image.build.fact == Some(package.fact) && is_compiled(name, image.knowledge) => Some(Why {
             reason: format!(
-                "{name} {own} of the base image is compiled for the torch of that image, and torch {version} is installed over \
-                 it: whether it loads is not known"
+                "{name} {own} of the base image is compiled for the torch of that image, but torch {version} \
+                    replaces it: it is unknown whether {name} loads"
             ),
-            supply: "leave the torch of the base image, or read the built image with scan".to_owned(),
+            supply: "keep the torch of the base image, or run `imagelint scan` on the built image".to_owned(),
         }),
         None => None,
     }
@@ -98,10 +99,10 @@ fn of_other_cuda(package: &PackageSeen, own: &str, torch: &Brought<'_>, image: I
     let here = variant_cuda(tag)?;
     (meant.major() != here.major()).then(|| Why {
         reason: format!(
-            "{name} {own} goes with torch {version} for CUDA {meant}, and torch is installed here for CUDA {here}: whether it \
-             loads is not known"
+            "{name} {own} is compatible with torch {version} for CUDA {meant}, and torch is installed for CUDA \
+                {here}: it is unknown whether {name} loads"
         ),
-        supply: format!("install torch {version} for CUDA {meant}, or read the built image with scan"),
+        supply: format!("install torch {version} for CUDA {meant}, or run `imagelint scan` on the built image"),
     })
 }
 

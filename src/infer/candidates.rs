@@ -31,7 +31,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::TorchBuildRow;
 use crate::knowledge::TorchRow;
 
-const SEARCHED: &str = "every release that it may be, of which none has a CUDA build here";
+const SEARCHED: &str = "every possible release; none has a CUDA build here";
 
 /// The range and the build of `>=2.9+cu128`.
 pub(super) fn parts(range: &str) -> (String, Option<String>) {
@@ -162,7 +162,10 @@ fn cuda(facts: &mut Facts, name: &str, all: &[Candidate], from: FactId, why: &Wh
         _ => {
             let (oldest, newest) = (bound(all, Ordering::Less), bound(all, Ordering::Greater));
             let why = Why {
-                reason: format!("{}; {name} {oldest} to {newest} would do, and their CUDA differs", why.reason),
+                reason: format!(
+                    "{}; {name} {oldest} to {newest} are possible, and their CUDA versions differ",
+                    why.reason
+                ),
                 supply: why.supply.clone(),
             };
             unknown(facts, FactKey::ComponentCuda, Some(name), why, evidence)

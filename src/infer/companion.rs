@@ -164,9 +164,10 @@ fn stays_named(package: &PackageSeen, ranges: &[String], place: Place<'_>) -> Th
 fn in_doubt(name: &str) -> Why {
     Why {
         reason: format!(
-            "the installer prefers the torch that is there, and takes a newer one where too many releases of {name} do not go with that"
+            "the installer prefers the installed torch, but installs a newer one if too many releases of {name} \
+                are incompatible with it"
         ),
-        supply: format!("pin torch and {name} to releases that go together"),
+        supply: format!("pin compatible releases of torch and {name}"),
     }
 }
 
@@ -214,7 +215,7 @@ fn there(package: &PackageSeen, own: &str, place: Place<'_>) -> There {
         return There::Perhaps(one.name.clone());
     }
     if let Some(name) = perhaps {
-        return There::Perhaps(format!("the command that installs {name} on one of several ways"));
+        return There::Perhaps(format!("the command that installs {name} in only some branches"));
     }
     if seen.of_base.untold.iter().any(|command| *command < package.command && stays(*command)) {
         return There::Perhaps("an earlier command".to_owned());
@@ -269,8 +270,12 @@ fn unread(package: &PackageSeen, who: &str) -> Why {
     let name = &package.name;
     Why {
         reason: format!(
-            "{who} may bring {name} already, which nobody has read: where it does not, {name} brings the torch of its newest release"
+            "{who} may already include {name} and was not read; if it does not, {name} installs the torch that \
+                its newest release requires"
         ),
-        supply: format!("install {name} and torch by one command, describe the base image, or scan the built image"),
+        supply: format!(
+            "install {name} and torch with one command, describe the base image, or scan the built \
+            image"
+        ),
     }
 }

@@ -87,7 +87,10 @@ pub(super) fn compat_from_package(
     let Some(compat) = content(package, knowledge) else {
         let cuda = package.cuda;
         let why = Why {
-            reason: format!("the driver version inside the compat package of CUDA {cuda} is not in the tables"),
+            reason: format!(
+                "the driver version in the cuda-compat package of CUDA {cuda} is not in the \
+                compatibility database"
+            ),
             supply: "run `imagelint scan` on the built image".to_owned(),
         };
         return unknown(facts, FactKey::Compat, None, why, evidence);

@@ -290,11 +290,14 @@ fn of_base(
             reason: match unread(facts, seen, name) {
                 Some(why) => why.reason,
                 None if found_in_layers(seen) => {
-                    format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in")
+                    format!(
+                        "{name} contains GPU code, and its CUDA runtime was not found; it may be statically \
+                        linked"
+                    )
                 }
-                None => format!("{name} has GPU code, and with which CUDA it was built is not said"),
+                None => format!("{name} contains GPU code, and its CUDA version is not declared"),
             },
-            supply: "say it as `cuda_runtime` in an image description".to_owned(),
+            supply: "set `cuda_runtime` in an image description".to_owned(),
         }),
         State::Absent { searched } => State::Absent { searched },
         State::Unknown(_) => State::Unknown(build.unseen("the CUDA runtime of the image")),
@@ -424,12 +427,12 @@ fn missed_code(facts: &mut Facts, component: &mut Component, seen: &Observations
     } else if !is_conditional(seen, &name, knowledge) {
         let files = if files.is_empty() { String::new() } else { format!(" in {}", files.join(" or ")) };
         let (looked, supply) = if found_in_layers(seen) {
-            ("the files of the image", "see what lies there: a file may be missing, empty or for another machine")
+            ("the files of the image", "inspect these files: one may be missing, empty or for another architecture")
         } else {
-            ("what is said to be all of it", "list it under [[gpu_code]] in the image description")
+            ("the complete list of the image description", "list it under [[gpu_code]] in the image description")
         };
         let why = Why {
-            reason: format!("a CUDA build of {name} has GPU code{files}, and none was found among {looked}"),
+            reason: format!("a CUDA build of {name} contains GPU code{files}, and {looked} contain none"),
             supply: supply.to_owned(),
         };
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![component.cuda.id], row: None };
@@ -444,7 +447,7 @@ fn unseen_code(facts: &mut Facts, name: &str, seen: &Observations, from: Vec<Fac
         return facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, evidence);
     }
     let why = Why {
-        reason: format!("nothing was seen of the GPU code of {name}"),
+        reason: format!("the GPU code of {name} was not inspected"),
         supply: "list it under [[gpu_code]] in an image description".to_owned(),
     };
     unknown(facts, FactKey::ComponentCode, Some(name), why, evidence)

@@ -24,7 +24,7 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
         PackageVersion::Exact(version) => Ok(whole(public(version), knowledge)),
         PackageVersion::Unresolved(why) => Err(why.clone()),
         PackageVersion::Open(_) => Err(Why {
-            reason: format!("{} is installed by conda without a version: the channels of the day decide", package.name),
+            reason: format!("conda installs {} without a version: the build date decides", package.name),
             supply: format!("pin it, such as {}=<version>", package.name),
         }),
     };
@@ -46,8 +46,8 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
             Ok(Some(format!("cu{}{}", parts.next().unwrap_or(""), parts.next().unwrap_or("0"))))
         }
         _ => Err(Why {
-            reason: format!("conda chooses the build of {} by its channels", package.name),
-            supply: "name it by pytorch-cuda, cuda-version or a build string".to_owned(),
+            reason: format!("conda selects the build of {} by its channels", package.name),
+            supply: "select it with pytorch-cuda, cuda-version or a build string".to_owned(),
         }),
     };
     let maker = match (Maker::of(package), beside(false).and_then(row_of).and_then(|row| row.channel)) {
@@ -82,10 +82,10 @@ pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observat
     }
     let why = Why {
         reason: format!(
-            "there are {} {one} of pip and {other} of conda, and which of them Python imports is not said",
+            "pip installs {0} {one} and conda installs {0} {other}, and the one that Python imports is unknown",
             pip.package.name
         ),
-        supply: "name the one alone that a program gets".to_owned(),
+        supply: "list only the one that the program imports".to_owned(),
     };
     let unknown = Brought::unknown(pip.package, why.clone());
     // What both have in common holds whichever it is.

@@ -64,7 +64,7 @@ pub(super) fn compat(
         return beside_own(facts, fact, own.as_ref(), (kept, added), build, knowledge);
     }
     if let Some((reason, fact)) = maybe_there(seen, |name| name.starts_with(LIBCUDA_BEGINS), is_compat) {
-        let supply = "scan the built image, or say its libraries under [files] of an image description".to_owned();
+        let supply = "scan the built image, or list its libraries under [files] of an image description".to_owned();
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None };
         return unknown(facts, FactKey::Compat, None, Why { reason, supply }, evidence);
     }
@@ -89,14 +89,14 @@ pub(super) fn compat(
     let other = seen.packages.iter().rev().find(|package| package.manager == Manager::Apt && is_other(&package.name));
     if let Some(package) = other {
         let why = Why {
-            reason: format!("of which driver the libraries of {} are is not known", package.name),
-            supply: "name its libcuda under [files] of an image description, or scan the image".to_owned(),
+            reason: format!("the driver version of the libraries in {} is unknown", package.name),
+            supply: "list its libcuda under [files] of an image description, or scan the image".to_owned(),
         };
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
         return unknown(facts, FactKey::Compat, None, why, evidence);
     }
     if !removed.is_empty() {
-        let searched = "what the build leaves of the base image";
+        let searched = "the remaining packages of the base image";
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: removed, row: None };
         return facts.add_typed(FactKey::Compat, None, State::Absent { searched }, evidence);
     }
@@ -193,8 +193,9 @@ fn compat_from_files(
     };
     if let Some((path, fact)) = unnumbered.filter(|(path, _)| !numbered(path)) {
         let why = Why {
-            reason: format!("of which driver {path} is was not seen"),
-            supply: "name the file by its version under [files] of an image description, or scan the image".to_owned(),
+            reason: format!("the driver version of {path} is unknown"),
+            supply: "list the file with its version under [files] of an image description, or scan the image"
+                .to_owned(),
         };
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None };
         return Some(unknown(facts, FactKey::Compat, None, why, evidence));

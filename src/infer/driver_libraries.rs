@@ -122,7 +122,7 @@ pub(super) fn libraries(
     }
     if let Some((reason, fact, info)) = perhaps.filter(|_| !found.iter().any(|one| one.libcuda && !one.stub)) {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![fact], row: info };
-        let supply = "scan the built image, or say its libraries under [files] of an image description".to_owned();
+        let supply = "scan the built image, or list its libraries under [files] of an image description".to_owned();
         return unknown(facts, FactKey::DriverLibraries, None, Why { reason, supply }, evidence);
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
@@ -135,7 +135,7 @@ pub(super) fn libraries(
     } else if seen.complete.files {
         State::Absent { searched: "every file of the image" }
     } else if build.family == Family::Unknown {
-        State::Unknown(build.unseen("whether driver libraries lie in the image"))
+        State::Unknown(build.unseen("the presence of driver libraries in the image"))
     } else {
         State::Absent { searched: "the base image's family and every installed package" }
     };
@@ -164,7 +164,7 @@ fn of_driver_image(facts: &mut Facts, seen: &Observations, knowledge: Knowledge)
     let (commands, fact) = seen.of_base.starts.as_ref()?;
     let row = commands.iter().find_map(|command| knowledge.driver_program(command))?;
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![*fact], row: Some(&row.info) };
-    let state = State::Absent { searched: "what the image starts, which installs the driver of its node" };
+    let state = State::Absent { searched: "the program that the image starts, which installs the driver of its node" };
     Some(facts.add_typed(FactKey::DriverLibraries, None, state, evidence))
 }
 
@@ -190,7 +190,7 @@ fn brings(
         return Brings::Nothing;
     }
     if name.contains('$') {
-        return Brings::Perhaps(format!("which package {name} is stands behind a variable without value"));
+        return Brings::Perhaps(format!("the package name {name} contains a variable without a value"));
     }
     // What such an image has beside what the tables say was not seen.
     let dark = build.family == Family::Framework;
@@ -199,15 +199,18 @@ fn brings(
     {
         let told = !dark || tag(seen).is_some_and(|tag| knowledge.operating_system("", tag).is_some());
         let name = known.name;
-        let reason =
-            || format!("{name} brings libraries of a driver in some releases, and that of the base is not told");
+        let reason = || {
+            format!(
+                "{name} includes driver libraries in some releases, and the release of the base image is \
+                unknown"
+            )
+        };
         return if told { Brings::Nothing } else { Brings::Perhaps(reason()) };
     }
     if known.chance {
         let there = |name: &&str| seen.packages.iter().any(|package| package.name == **name);
         let looks = dark || known.finds.is_empty() || known.finds.iter().any(there);
-        let reason =
-            || format!("whether `{}` installed a driver depends on the GPUs of the machine that built", known.name);
+        let reason = || format!("the GPUs of the build machine decide whether `{}` installed a driver", known.name);
         return if looks { Brings::Perhaps(reason()) } else { Brings::Nothing };
     }
     Brings::Libraries

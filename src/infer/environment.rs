@@ -65,7 +65,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     } else if let Some(why) = &seen.of_base.unread.env {
         State::Unknown(why.clone())
     } else if !seen.base_env {
-        State::Absent { searched: "every ENV: the files of the base were copied into an empty image" }
+        State::Absent { searched: "every ENV: the files of the base image were copied into an empty image" }
     } else if build.env_known {
         State::Absent { searched: "the environment of the base image family and every ENV" }
     } else {
@@ -75,7 +75,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     let by = if seen.depth == Depth::Description { Derivation::Resolution } else { Derivation::Inheritance };
     let evidence = Evidence::Derived { by, from: build.fact.into_iter().collect(), row: build.family_row };
     if matches!(state, State::Unknown(_)) && build.is_recipe_known() && !set.contains_key(SWITCH) {
-        let searched = "the recipes of the base image's family, of which none sets it";
+        let searched = "the recipes of the base image's family; none sets it";
         let fact = facts.add_typed(FactKey::Env, Some(SWITCH), State::Absent { searched }, evidence.clone());
         set.insert(SWITCH.to_owned(), fact);
     }
@@ -103,7 +103,7 @@ fn listed_names(names: &BTreeSet<&str>) -> String {
 fn unread(seen: &Observations, build: &BaseBuild) -> Why {
     let mut why = build.unseen("the environment of the image");
     if seen.depth == Depth::Text && build.is_unread() {
-        why.supply = format!("read its configuration by --pull, {}", why.supply);
+        why.supply = format!("run `imagelint check --pull`, which reads its configuration, {}", why.supply);
     }
     why
 }

@@ -26,7 +26,7 @@ pub(super) fn firmware(facts: &mut Facts, seen: &Observations) -> Fact<Vec<Strin
     }
     let in_the_way: Vec<String> = entries().filter_map(|(path, file)| in_the_way(path, &file.kind, seen)).collect();
     let state = if in_the_way.is_empty() {
-        State::Absent { searched: "the base image, and the files that are seen of the image" }
+        State::Absent { searched: "the base image and the inspected files of the image" }
     } else {
         State::Known(in_the_way)
     };

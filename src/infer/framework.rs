@@ -75,7 +75,7 @@ pub(super) fn installed(
         (None, PackageVersion::Open(range)) => {
             let range = if range.is_empty() { "no version" } else { range };
             let why = Why {
-                reason: format!("{} is installed with {range}: the build depends on the day", package.name),
+                reason: format!("{} is installed with {range}: the build date decides its version", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
             return any_version(facts, framework, package, &why, image);
@@ -92,7 +92,7 @@ pub(super) fn installed(
     if package.manager == Manager::Conda && image.seen.depth == Depth::Layers && built.is_none() {
         let why = Why {
             reason: format!(
-                "the build string of conda does not say with which CUDA {} {version} was built",
+                "the build string of conda does not include the CUDA version of {} {version}",
                 package.name
             ),
             supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
@@ -123,7 +123,8 @@ fn compiled(
     } else {
         State::Unknown(Why {
             reason: format!(
-                "{name} {version} was compiled for `{}:{}`, and for which GPUs is not in the tables",
+                "{name} {version} was compiled for `{}:{}`, and its GPU targets are not in the compatibility \
+                    database",
                 row.repository, row.tag
             ),
             supply: "run `imagelint scan` on the image, or list its [[gpu_code]] in an image description".to_owned(),
@@ -164,7 +165,7 @@ fn as_built(
     facts.add(FactKey::ComponentVariant, Some(name), known_text(variant), read());
     let codes = wording(framework);
     let Some(cuda) = variant_cuda(variant) else {
-        let searched = "the build variant, which is none of CUDA";
+        let searched = "the build variant, which does not use CUDA";
         let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, read());
         let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, read());
         return Component::core(name, cuda, code, codes);
@@ -193,7 +194,7 @@ pub(super) fn without_cuda(
     row: &'static RowInfo,
 ) -> Component {
     let name = framework.component;
-    let searched = "the builds for this platform, which have no CUDA";
+    let searched = "the builds for this platform, which do not use CUDA";
     let evidence = |from| Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(row) };
     let variant = facts.add(FactKey::ComponentVariant, Some(name), known_text("cpu"), evidence(package.fact));
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, evidence(variant));
@@ -254,8 +255,8 @@ fn not_out(package: &PackageSeen, day: Date, knowledge: Knowledge) -> Option<Why
     let mut days = rows.filter(|row| asked(row.version)).filter_map(|row| row.released).peekable();
     days.peek()?;
     days.all(|released| released > day).then(|| Why {
-        reason: format!("no release of {} that would do was out on {day}", package.name),
-        supply: "pin the version of what brings it".to_owned(),
+        reason: format!("no suitable release of {} was available on {day}", package.name),
+        supply: "pin the version of the package that requires it".to_owned(),
     })
 }
 
@@ -266,12 +267,14 @@ pub(super) fn riding(facts: &mut Facts, component: &mut Component, on: &Componen
         (State::Known(_), State::Unknown(_)) => return,
         (State::Known(own), State::Known(there)) if is_own_build && own.major() != there.major() => {
             let reason = format!(
-                "{} is built for CUDA {own} and {} here for CUDA {there}: whether it finds a CUDA {} runtime is not known",
+                "{} is built for CUDA {own}, and {} is installed for CUDA {there}: it is unknown whether a CUDA \
+                    {} runtime is available",
                 component.name,
                 on.name,
                 own.major()
             );
-            let supply = format!("install {} for CUDA {}, or read the built image with scan", on.name, own.major());
+            let supply =
+                format!("install {} for CUDA {}, or run `imagelint scan` on the built image", on.name, own.major());
             let from = vec![component.cuda.id, on.cuda.id];
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
             let name = component.name.clone();
@@ -309,7 +312,7 @@ pub(super) fn component_unknown(
     let code = unknown(facts, FactKey::ComponentCode, Some(name), why.clone(), read.clone());
     let cuda = match tag.map(variant_cuda) {
         Some(Some(cuda)) => State::Known(cuda),
-        Some(None) => State::Absent { searched: "the build variant, which is none of CUDA" },
+        Some(None) => State::Absent { searched: "the build variant, which does not use CUDA" },
         None => State::Unknown(why.clone()),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, read);
@@ -345,9 +348,16 @@ fn from_build_row(
         told.map(|(code, row)| (own.map_or_else(|| code.clone(), |own| compiled_by(&code, own, knowledge)), row));
     let reason = match row {
         Some(row) if row.cuda.is_some() && row.code_known => {
-            format!("the GPU code of {} {version} for {} is not in the tables", package.name, image.arch)
+            format!(
+                "the GPU code of {} {version} for {} is not in the compatibility database",
+                package.name, image.arch
+            )
         }
-        Some(row) if row.cuda.is_some() => format!("the GPU code of {} {version} is not in the tables", package.name),
+        Some(row) if row.cuda.is_some() => format!(
+            "the GPU code of {} {version} is not in the compatibility \
+            database",
+            package.name
+        ),
         _ => knowledge.lacks_version(&package.name, version),
     };
     let supply = "describe its CUDA runtime and GPU code in an image description".to_owned();
@@ -360,7 +370,7 @@ fn from_build_row(
         },
         (Some(row), _) => {
             let cuda = own.or(row.cuda);
-            let cuda = cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
+            let cuda = cuda.map_or(State::Absent { searched: "the build, which does not use CUDA" }, State::Known);
             let code = told.clone().map(|(container, _)| State::Known(GpuCode::from(container)));
             (cuda, code.unwrap_or(State::Unknown(why)))
         }
@@ -399,7 +409,7 @@ fn code_of(row: &'static FrameworkBuildRow, version: &str, image: Image<'_>) -> 
 pub(super) fn no_code_row(facts: &mut Facts, name: &str, build: &str, from: FactId) -> Fact<GpuCode> {
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: None };
     let why = Why {
-        reason: format!("the GPU code of {name} {build} is not in the tables"),
+        reason: format!("the GPU code of {name} {build} is not in the compatibility database"),
         supply: "list it under [[gpu_code]] in an image description".to_owned(),
     };
     unknown(facts, FactKey::ComponentCode, Some(name), why, evidence)

@@ -97,7 +97,7 @@ pub(super) fn needs(
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
             let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.looks, loose)).collect();
-            let searched = "what is known of the component";
+            let searched = "the known data of the component";
             let state = match open {
                 Some(why) => State::Unknown(why.clone()),
                 None if list.is_empty() => State::Absent { searched },

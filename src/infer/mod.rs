@@ -230,8 +230,8 @@ fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts, optio
 /// What stands for an image in which nothing was seen that calls CUDA.
 fn container(facts: &mut Facts) -> Component {
     let why = || Why {
-        reason: "nothing was seen that calls CUDA".to_owned(),
-        supply: "name the packages or [[gpu_code]] of the image in an image description".to_owned(),
+        reason: "the image has no known program that calls CUDA".to_owned(),
+        supply: "list the packages or the [[gpu_code]] of the image in an image description".to_owned(),
     };
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
     Component {

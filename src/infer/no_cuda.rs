@@ -34,8 +34,8 @@ fn of_none(facts: &mut Facts, name: &str, cuda: &Fact<CudaVersion>, why: Why) ->
 /// Why a number tells no CUDA; none where there is such a release, or may be one that the tables do not have yet.
 pub(super) fn never_was(cuda: CudaVersion, knowledge: Knowledge) -> Option<Why> {
     knowledge.never_was(cuda).then(|| Why {
-        reason: format!("there is no CUDA {cuda}"),
-        supply: "say the release of the CUDA runtime as `cuda_runtime` in an image description".to_owned(),
+        reason: format!("CUDA {cuda} does not exist"),
+        supply: "set `cuda_runtime` to the release of the CUDA runtime in an image description".to_owned(),
     })
 }
 

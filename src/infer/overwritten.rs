@@ -39,10 +39,11 @@ pub(super) fn by_processor_builds(facts: &mut Facts, found: &mut BTreeMap<&'stat
         } else {
             let why = Why {
                 reason: format!(
-                    "{} and {} are installed into one folder, and which of them writes last cannot be told",
+                    "{} and {} are installed into the same directory, and the one that overwrites the other is \
+                        unknown",
                     row.distribution, row.instead
                 ),
-                supply: format!("install {} alone", row.instead),
+                supply: format!("install only {}", row.instead),
             };
             component_unknown(facts, framework, plain, &why, None)
         };

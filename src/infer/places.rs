@@ -134,7 +134,7 @@ pub(super) fn library_directory(
         let evidence = derived(Derivation::Row, base, Some(&row.info));
         return facts.add_typed(key, None, State::Known(directory), evidence);
     }
-    let why = build.unseen("whether the image is one of Debian's family");
+    let why = build.unseen("the Linux distribution family of the image");
     unknown(facts, key, None, why, derived(Derivation::Inheritance, base, None))
 }
 
@@ -227,7 +227,7 @@ pub(super) fn ld_cache(
             (State::Absent { searched: EVERY_FILE }, derived(Derivation::Resolution, Vec::new(), None))
         }
         (None, Some(row)) if row.cacheless => {
-            let searched = "the loader of the base's system, which keeps none";
+            let searched = "the loader of the base image's distribution, which has no cache";
             (State::Absent { searched }, derived(Derivation::Row, base(), Some(&row.info)))
         }
         (None, Some(row)) => {
@@ -235,7 +235,7 @@ pub(super) fn ld_cache(
             (State::Known("as on every system with glibc".to_owned()), evidence)
         }
         (None, None) => {
-            let why = build.unseen("whether the image ships the loader's cache");
+            let why = build.unseen("the loader cache of the image");
             (State::Unknown(why), derived(Derivation::Inheritance, base(), None))
         }
     };
@@ -251,9 +251,10 @@ fn may_be_shell(words: &[String]) -> bool {
 
 fn by_shell() -> Why {
     Why {
-        reason: "whether another ENTRYPOINT than the base's runs a shell that tries the compat library is not known"
+        reason: "it is unknown whether the ENTRYPOINT, which replaces that of the base image, runs a shell that \
+            selects cuda-compat"
             .to_owned(),
-        supply: "keep the ENTRYPOINT of the base, or start the program without a shell".to_owned(),
+        supply: "keep the ENTRYPOINT of the base image, or start the program without a shell".to_owned(),
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuil
         (None, None) => facts.add_typed(
             FactKey::Platforms,
             None,
-            State::Absent { searched: "the base image, and what the build is told of its platform" },
+            State::Absent { searched: "the base image and the platform options of the build" },
             Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None },
         ),
         (Some((list, fact)), Some((offered, row)))
@@ -57,7 +57,7 @@ pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuil
 /// tables tell it, or nothing of the image stands in the way.
 pub(super) fn of_another(build: &BaseBuild, arch: &str) -> Option<Why> {
     let open = arch != COMMON && build.platforms.is_none() && build.fact.is_some() && build.family != Family::Plain;
-    open.then(|| build.unseen(&format!("whether the base is there for linux/{arch}")))
+    open.then(|| build.unseen(&format!("support of the base image for linux/{arch}")))
 }
 
 /// Whether a platform, its variant apart, is one of those.

@@ -24,7 +24,7 @@ pub(crate) fn python(seen: &Observations, package: &PackageSeen, knowledge: Know
     let of_base = of_base(seen, knowledge);
     of_base.filter(|_| !has_another(seen, of_base)).map(str::to_owned).ok_or_else(|| Why {
         reason: format!(
-            "the newest release of {} depends on the version of Python, which is not known",
+            "the newest release of {} depends on the Python version, which is unknown",
             wanted(package, knowledge)
         ),
         supply: format!("pin it, such as {}==<version>", wanted(package, knowledge)),

@@ -91,7 +91,7 @@ fn for_gpus(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
     }
     let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == Manager::Pip)?;
     let why = Why {
-        reason: format!("nothing tells the CUDA that {} calls", package.name),
+        reason: format!("the CUDA version that {} calls is unknown", package.name),
         supply: "describe the image with `cuda_runtime` and [[gpu_code]]".to_owned(),
     };
     Some((Err(why), Some(row)))
@@ -112,7 +112,7 @@ fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence(row));
     let why = Why {
-        reason: format!("nothing was seen of the GPU code that runs on {name}"),
+        reason: format!("the GPU code that runs on {name} was not inspected"),
         supply: "list it under [[gpu_code]] in an image description".to_owned(),
     };
     let code = unknown(facts, FactKey::ComponentCode, Some(name), why, evidence(None));
@@ -121,8 +121,8 @@ fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime
 
 fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
     let untold = |by: &str| Why {
-        reason: format!("{by} decides which CUDA {} brings", package.name),
-        supply: "install a package of one CUDA release, or describe the image with `cuda_runtime`".to_owned(),
+        reason: format!("{by} decides the CUDA version of {}", package.name),
+        supply: "install a package for one CUDA release, or describe the image with `cuda_runtime`".to_owned(),
     };
     match (package.manager, &package.version) {
         (Manager::Apt, version) => {
@@ -141,7 +141,7 @@ fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
         }
         (Manager::Pip, _) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
-            Some((wheel.cuda.ok_or_else(|| untold("the day")), Some(&wheel.info)))
+            Some((wheel.cuda.ok_or_else(|| untold("the build date")), Some(&wheel.info)))
         }
         (Manager::Conda, version) => {
             let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
@@ -150,7 +150,7 @@ fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
                 PackageVersion::Exact(version) => release(version),
                 _ => None,
             };
-            Some((cuda.ok_or_else(|| untold("the channels of the day")), Some(row)))
+            Some((cuda.ok_or_else(|| untold("the date of the conda channels")), Some(row)))
         }
     }
 }

@@ -93,9 +93,10 @@ fn unserved(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) ->
     let name = &package.name;
     own.all(|row| row.python != python).then(|| Why {
         reason: format!(
-            "no release of {name} has a wheel for Python {python}: an older release of what asks for it need not"
+            "no release of {name} has a wheel for Python {python}; an older release of the package that requires \
+                it may not need it"
         ),
-        supply: format!("pin what brings {name}, or use a newer Python"),
+        supply: format!("pin the package that requires {name}, or use a newer Python"),
     })
 }
 

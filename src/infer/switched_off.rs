@@ -13,7 +13,7 @@ use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 
 /// What was looked through.
-const LEFT: &str = "what the environment of the image leaves to it, which is the processor";
+const LEFT: &str = "the environment of the image, which selects the CPU";
 
 /// Takes CUDA from each component that a variable switches off; where its value cannot be told, its CUDA cannot be either.
 pub(super) fn by_environment(

@@ -151,10 +151,10 @@ impl<'a> Brought<'a> {
         let name = &self.package.name;
         let why = Why {
             reason: format!(
-                "the base image may bring a build of {name} {version} already, which the pin keeps, and it was not read"
+                "the base image was not read and may already include a build of {name} {version}, which the pin keeps"
             ),
             supply: format!(
-                "name the build, such as {name}=={version}+cu121, describe the base image, or scan the built image"
+                "set the build, such as {name}=={version}+cu121, describe the base image, or scan the built image"
             ),
         };
         Self { variant: Err(why), ..self }
@@ -341,7 +341,7 @@ fn step<'a>(
     if open_base && !exact {
         let name = wanted(package, day.knowledge);
         let why = Why {
-            reason: format!("the base image may bring {name} already, and it was not read"),
+            reason: format!("the base image was not read and may already include {name}"),
             supply: format!("pin it, such as {name}==<version>, or scan the built image"),
         };
         // What is there already stays, of whatever index: neither is the build told.
@@ -397,13 +397,14 @@ fn asks_for_less(package: &PackageSeen) -> Why {
     let name = &package.name;
     let of = match &package.version {
         PackageVersion::Exact(version) => format!("{name} {version}"),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => format!("the release of {name} that is installed"),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => format!("the installed release of {name}"),
     };
     Why {
         reason: format!(
-            "{of} may ask for an older torch than the releases in the tables do, so that the one that is there may stay"
+            "{of} may require an older torch than its releases in the compatibility database, so the installed \
+                torch may stay"
         ),
-        supply: "pin torch beside it, or scan the built image".to_owned(),
+        supply: "pin torch as well, or scan the built image".to_owned(),
     }
 }
 

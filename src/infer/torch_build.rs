@@ -97,7 +97,7 @@ pub(super) fn brought(
         Ok(None) => {
             let why = || Why {
                 reason: knowledge.lacks_version(name, version),
-                supply: "name its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
+                supply: "set its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
             };
             of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
         }
@@ -115,7 +115,7 @@ pub(super) fn brought(
     let variant_id = facts.add(FactKey::ComponentVariant, Some(name), known_text(&variant), from_version);
     let from_variant = Evidence::Derived { by: Derivation::Resolution, from: vec![variant_id], row: None };
     let Some(cuda) = variant_cuda(&variant) else {
-        let searched = "the build variant, which is none of CUDA";
+        let searched = "the build variant, which does not use CUDA";
         let cuda =
             facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, from_variant.clone());
         let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, from_variant);
@@ -164,7 +164,7 @@ fn torch_code(
             let row = knowledge.conda_build(channel, version, variant).filter(|_| arch == "amd64");
             (row.map(|row| (&row.info, row.sass, row.ptx)), format!(" of conda channel {channel}"))
         }
-        Maker::Unknown => (None, " of conda, channel not known,".to_owned()),
+        Maker::Unknown => (None, " of conda, channel unknown,".to_owned()),
     };
     let Some((info, sass, ptx)) = row else {
         return no_code_row(facts, name, &format!("{version}+{variant} for {arch}{whose}"), from);

@@ -62,11 +62,11 @@ pub(super) fn pin_beside(
         None if listed().next().is_none() => Ok(Ask::ANY),
         None => Err(Why {
             reason: format!(
-                "which release of {} goes with torch {} is not in the tables",
+                "the release of {} for torch {} is not in the compatibility database",
                 package.name,
                 ranges.join(",")
             ),
-            supply: format!("pin {} or torch beside it", package.name),
+            supply: format!("pin {} or torch", package.name),
         }),
     })
 }
@@ -131,8 +131,8 @@ fn pin(package: &PackageSeen, python: Option<&str>, knowledge: Knowledge) -> Opt
         PackageVersion::Unresolved(_) => any.map(|row| Some(Ask::at_most(row.torch))),
     };
     let untold = || Why {
-        reason: format!("which release of torch {} brings is not in the tables", package.name),
-        supply: "pin torch beside it".to_owned(),
+        reason: format!("the torch release that {} requires is not in the compatibility database", package.name),
+        supply: "pin torch as well".to_owned(),
     };
     match ask {
         Some(asked) => asked.map(Ok),

@@ -37,7 +37,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         PackageVersion::Open(range) => {
             let asked = if range.is_empty() { "no version" } else { range };
             let why = Why {
-                reason: format!("{} is installed with {asked}: the build depends on the day", package.name),
+                reason: format!("{} is installed with {asked}: the build date decides its version", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
             return any_of(package, range, why, day);
@@ -55,10 +55,10 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         (Some(_), _, Some(variant)) if hash.is_some() => Ok(Some(variant.clone())),
         (Some(local), _, None) if hash.is_some() => Err(Why {
             reason: format!(
-                "{} {text} is a build of its own, and `{local}` does not say with which CUDA",
+                "{} {text} is a custom build, and `{local}` does not include the CUDA version",
                 package.name
             ),
-            supply: "say its build, such as cu124, in an image description".to_owned(),
+            supply: "declare its build, such as cu124, in an image description".to_owned(),
         }),
         // `cu117.with.pypi.cudnn` is a build for CUDA 11.7.
         (Some(local), _, Some(variant)) if local.split('.').next() == Some(variant) => Ok(Some(variant.clone())),
@@ -98,7 +98,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
 /// Why nothing can be told of a build on an index of its own.
 fn unlisted(package: &PackageSeen, version: &str, arch: &str) -> Why {
     Why {
-        reason: format!("whether that index has {} {version} for {arch} is not in the tables", package.name),
+        reason: format!("it is unknown whether that index contains {} {version} for {arch}", package.name),
         supply: "run `imagelint scan` on the built image".to_owned(),
     }
 }
@@ -172,11 +172,14 @@ pub(super) fn newest<'a>(
         return Brought::unknown(package, why.clone());
     }
     if ranges.iter().any(|range| admits(range, "1").is_none()) {
-        return unknown(format!("`{}` is no range of versions", ranges.join(",")));
+        return unknown(format!("`{}` is not a version range", ranges.join(",")));
     }
     let fitting = |row: &&TorchRow| fits(ranges, row.version) == Some(true);
     if day.as_of.is_some() && day.knowledge.torch_served().filter(fitting).any(|row| row.released.is_none()) {
-        return unknown(format!("when the releases of {name} that are allowed came out is not in the tables"));
+        return unknown(format!(
+            "the release dates of the allowed {name} versions are not in the compatibility \
+            database"
+        ));
     }
     let of_python = |python: &str| {
         let rows = day.knowledge.torch_served().filter(fitting).filter(|row| runs_on(row, python, day.knowledge));
@@ -195,7 +198,7 @@ pub(super) fn newest<'a>(
         ([row], _) => *row,
         ([], _) => {
             let date = day.knowledge.newest_date();
-            let none = unknown(format!("no release of {name} in the tables of {date} fits"));
+            let none = unknown(format!("no release of {name} in the compatibility database of {date} matches"));
             // An index of CUDA may hold builds without it for another platform.
             let elsewhere = none.version.clone().err().filter(|_| day.arch != "amd64");
             return Brought { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
@@ -213,7 +216,7 @@ pub(super) fn newest<'a>(
                 ..Brought::unknown(package, why.clone())
             };
         }
-        (_, Ok(_)) => return unknown("several releases fit".to_owned()),
+        (_, Ok(_)) => return unknown("several releases match".to_owned()),
     };
     let variant = match &package.offered {
         Offered::Only(tag) => Some(tag.clone()),

@@ -30,8 +30,8 @@ fn foreign(brought: &Brought<'_>, seen: &Observations, day: Day<'_>) -> Option<W
     let system = operating_system(seen, day.knowledge).filter(|row| of_pip && row.musl)?;
     let name = wanted(brought.package, day.knowledge);
     Some(Why {
-        reason: format!("no wheel of {name} is for musl, the C library of {}: pip finds none to install", system.name),
-        supply: "name a base with glibc, or describe the built image".to_owned(),
+        reason: format!("{name} has no wheel for musl, the C library of {}: pip fails to install it", system.name),
+        supply: "use a base image with glibc, or describe the built image".to_owned(),
     })
 }
 
@@ -43,10 +43,11 @@ fn unnamed(tag: &str, brought: &Brought<'_>, depth: Depth, day: Day<'_>) -> Opti
     let name = wanted(brought.package, day.knowledge);
     (of_pip && day.knowledge.is_unnamed(version, tag, day.arch)).then(|| Why {
         reason: format!(
-            "no wheel of {name} {version} for {} has {tag} in its version: that build lies in the index of {tag} as {version}",
+            "no wheel of {name} {version} for {} has {tag} in its version: the index of {tag} contains that build \
+                as {version}",
             day.arch
         ),
-        supply: format!("ask for {name}=={version} from the index of {tag} alone, or describe the built image"),
+        supply: format!("install {name}=={version} only from the index of {tag}, or describe the built image"),
     })
 }
 
@@ -58,10 +59,10 @@ fn unheard(tag: &str, brought: &Brought<'_>, depth: Depth, day: Day<'_>) -> Opti
     if release.is_some_and(|row| row.variants.contains(&tag)) {
         return None;
     }
-    let supply = "correct the build in its name or its index, or describe the built image".to_owned();
+    let supply = "correct the build in its version or its index, or describe the built image".to_owned();
     if !day.knowledge.may_be_cuda(cuda) {
         return Some(Why {
-            reason: format!("the build {tag} of {name} names CUDA {cuda}, which does not exist"),
+            reason: format!("the build {tag} of {name} implies CUDA {cuda}, which does not exist"),
             supply,
         });
     }

@@ -57,7 +57,7 @@ fn of_page(package: &PackageSeen, (on, cuda): (&str, CudaVersion), knowledge: Kn
     let other = |tag: &&str| variant_cuda(tag).is_some_and(|own| own.major() != cuda.major());
     tags.iter().all(other).then(|| {
         let own = variant_cuda(first).map(|own| own.to_string()).unwrap_or_default();
-        format!("{} is installed from the builds for CUDA {own}, and {on} is here for CUDA {cuda}", package.name)
+        format!("{} is installed for CUDA {own}, and {on} is installed for CUDA {cuda}", package.name)
     })
 }
 

@@ -48,7 +48,7 @@ pub fn archive(text: &str, span: Span, knowledge: Knowledge) -> Option<Install> 
     let tag = tag_of_version(&version).or_else(|| text.split('/').find(|part| is_tag(part)).map(str::to_owned));
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
     if !version.starts_with(|c: char| c.is_ascii_digit()) {
-        let why = format!("the archive is that of `{version}`");
+        let why = format!("the archive contains version `{version}`");
         return Some(Install { version: VersionSpec::Unresolved, untold: Some(why), variant, ..empty });
     }
     Some(Install { version: VersionSpec::Exact(version), variant, ..empty })

@@ -38,7 +38,7 @@ impl Edit {
         for step in &self.0 {
             opened = opened.with(step.apply(&opened.text, &budget));
             if budget.get() == 0 || opened.text.text().len() > LONGEST {
-                return Err("it is too long for the edits of a command to be followed".to_owned());
+                return Err("it is too long to follow the edits of a command".to_owned());
             }
         }
         Ok(opened)

@@ -114,7 +114,7 @@ fn compiled(words: &[Word], around: &Around<'_>) -> Result<Vec<Opened>, String> 
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            return Err("a word of the command that writes it is not known".to_owned());
+            return Err("a word of the command that writes it is unknown".to_owned());
         };
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         upgrades |= matches!(name, "-U" | "--upgrade" | "-P" | "--upgrade-package");
@@ -126,7 +126,7 @@ fn compiled(words: &[Word], around: &Around<'_>) -> Result<Vec<Opened>, String> 
             }
             "-i" | "--index-url" | "--extra-index-url" | "--find-links" | "--index" | "--default-index"
             | "--torch-backend" => {
-                return Err("the command that writes it chooses an index".to_owned());
+                return Err("the command that writes it selects an index".to_owned());
             }
             _ if text.starts_with('-') => {
                 if value.is_none() && WITH_VALUE.contains(&name) {
@@ -143,7 +143,7 @@ fn compiled(words: &[Word], around: &Around<'_>) -> Result<Vec<Opened>, String> 
     let usual = ["requirements.in", "pyproject.toml"];
     if sources.is_empty() {
         let first = usual.iter().find_map(|path| (around.open)("", path).ok());
-        let first = first.ok_or_else(|| "what it is made of is not in the build context".to_owned())?;
+        let first = first.ok_or_else(|| "its source is not in the build context".to_owned())?;
         return of_source(first, &parts, around).map(|one| vec![there.unwrap_or(one)]);
     }
     let open = |word: &&Word| (around.open)("", word.known().unwrap_or_default());
@@ -162,10 +162,10 @@ fn of_source(opened: Opened, parts: &Parts, around: &Around<'_>) -> Result<Opene
             listed(&found, around.knowledge)?
                 .into_iter()
                 .next()
-                .ok_or_else(|| "the project asks for nothing".to_owned())
+                .ok_or_else(|| "the project has no requirements".to_owned())
         }
         Some("pyproject.toml" | "setup.py" | "setup.cfg") => {
-            Err("what the project asks for is not followed".to_owned())
+            Err("the requirements of the project are not supported".to_owned())
         }
         _ => Ok(opened),
     }

@@ -61,7 +61,7 @@ pub fn of_repository(command: &Command, around: &Around<'_>) -> Option<Compiled>
     words().find(|word| *word == "--no-build-isolation")?;
     let (_, origins, inside) =
         variable(command, around.lookup, LIST).filter(|(list, _, inside)| *inside && !list.is_empty())?;
-    let untold = format!("what {} compiles was not seen", address.split('#').next().unwrap_or(address));
+    let untold = format!("the target of {} was not inspected", address.split('#').next().unwrap_or(address));
     let mut found = Compiled { by: LIST.to_owned(), untold: Some(untold), ..Compiled::default() };
     found.put(origins, inside, command);
     Some(found)

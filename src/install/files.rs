@@ -105,7 +105,7 @@ impl Walk<'_, '_> {
             match reader(&opened, &file.extras, self.around) {
                 Ok(packages) => self.found.packages.extend(packages),
                 Err(why) => {
-                    let (path, why) = (Resolved::literal(path), format!("what it installs is not known: {why}"));
+                    let (path, why) = (Resolved::literal(path), format!("what it installs is unknown: {why}"));
                     self.found.files.push(RequirementFile { path, why, ..file.clone() });
                 }
             }
@@ -119,7 +119,7 @@ impl Walk<'_, '_> {
             Resolved::Unresolved { reason, .. } => return Err(reason.clone()),
         };
         if path.contains("://") {
-            return Err("it lies on the network".to_owned());
+            return Err("it is on the network".to_owned());
         }
         if depth > DEEPEST || self.seen.len() > MOST {
             return Err("too many files include one another".to_owned());
@@ -174,7 +174,7 @@ impl Walk<'_, '_> {
         opened: &Opened,
         depth: usize,
     ) {
-        let unset = || "it stands behind a variable without value".to_owned();
+        let unset = || "its name contains a variable without a value".to_owned();
         let told = |raw: &String| expanded(raw, self.variable).or_else(|| settled(raw)).ok_or_else(unset);
         let given = value.as_ref().map(|raw| (told(raw), span));
         let place = |given| Place::given(given, opened.source);

@@ -17,7 +17,7 @@ const MOST_FILES: usize = 16;
 /// The texts that a command writes, one after the other, or why they cannot be told.
 pub fn output(command: &Command, around: &Around<'_>) -> Result<Vec<Opened>, String> {
     let program = command.program().unwrap_or("a command");
-    let cannot = || format!("what `{program}` writes cannot be told");
+    let cannot = || format!("the output of `{program}` is unknown");
     if let Some(written) = export::output(command, around) {
         return written;
     }
@@ -51,8 +51,8 @@ pub fn input(command: &Command, around: &Around<'_>) -> Result<Vec<Opened>, Stri
         Input::Pipe(before) => output(before, around),
         Input::File(word) => Ok(vec![open(word, around)?]),
         Input::Text(text) => Ok(vec![Opened::new(None, "/dev/stdin", text.clone())]),
-        Input::Unknown => Err("what it reads cannot be told".to_owned()),
-        Input::None => Err("nothing is there for it to read".to_owned()),
+        Input::Unknown => Err("its input is unknown".to_owned()),
+        Input::None => Err("its input does not exist".to_owned()),
     }
 }
 
@@ -84,7 +84,7 @@ fn files(from: &[&Word], command: &Command, around: &Around<'_>) -> Result<Vec<O
             Some(pattern) if pattern.contains('*') && !word.raw.contains(['"', '\'']) => {
                 let whole = pattern.rsplit_once('/').is_none_or(|(folder, _)| !folder.contains('*'));
                 let names = open(word, around).ok().filter(|names| whole && !names.text.text().is_empty());
-                let names = names.ok_or_else(|| format!("which files {pattern} stands for is not known"))?;
+                let names = names.ok_or_else(|| format!("the files that match {pattern} are unknown"))?;
                 for path in names.text.text().lines().take(MOST_FILES) {
                     texts.push((around.open)("/", path).map_err(|why| format!("{path} was not read: {why}"))?);
                 }

@@ -235,7 +235,7 @@ impl Indexes {
     /// Takes a file of settings that is there and was not read: what names no index may have one from it.
     pub(super) fn unread(&mut self, path: &str, why: &str, span: Span) {
         if self.index.is_none() && self.asks == Asks::Indexes {
-            let reason = format!("{path} may name one and was not read: {why}");
+            let reason = format!("{path} may set an index and was not read: {why}");
             self.index = Some(Place::given((Err(reason), span), None));
         }
     }
@@ -265,7 +265,7 @@ impl Indexes {
             self.of_folders(own).offer(package);
         } else if package.variant.is_none() && !is_of_sources(package) {
             match self.unread_page(&package.name, knowledge) {
-                Some(page) => package.builds = Builds::Unknown(format!("which wheels {page} lists was not seen")),
+                Some(page) => package.builds = Builds::Unknown(format!("the wheels on {page} were not read")),
                 None => self.offer(package),
             }
             package.early = package.early.take().or_else(|| self.early_by_itself(package));
@@ -325,13 +325,16 @@ impl Indexes {
                 Ok(backend) if is_tag(backend) => {
                     return only(package, backend, VariantSource::TorchBackend, *span, None);
                 }
-                Ok(backend) => Builds::Unknown(format!("uv chooses the build by the machine: `{backend}`")),
-                Err(reason) => Builds::Unknown(format!("the backend that uv is given is not known: {reason}")),
+                Ok(backend) => Builds::Unknown(format!("uv selects the build by the machine: `{backend}`")),
+                Err(reason) => Builds::Unknown(format!(
+                    "the value of the uv option `torch-backend` is unknown: \
+                    {reason}"
+                )),
             };
             return;
         }
         if let Some(reason) = self.untold() {
-            package.builds = Builds::Unknown(format!("the address of an index is not known: {reason}"));
+            package.builds = Builds::Unknown(format!("the address of an index is unknown: {reason}"));
             return;
         }
         if self.asks == Asks::Links {
@@ -367,12 +370,13 @@ impl Indexes {
             && let Some(tag) = &place.tag
         {
             if !place.may_have(&package.version) {
-                package.builds = Builds::Unknown("the index has builds of the day and no release".to_owned());
+                package.builds = Builds::Unknown("the index contains nightly builds and no release".to_owned());
                 return;
             }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
             let pinned = matches!(package.version, VersionSpec::Exact(_));
-            package.early = place.early.filter(|_| !pinned).map(|early| format!("the index has {}", early.words()));
+            package.early =
+                place.early.filter(|_| !pinned).map(|early| format!("the index contains {}", early.words()));
             return only(package, tag, from, place.span, place.source);
         }
         if self.first_index && usual.is_some() {
@@ -381,7 +385,7 @@ impl Indexes {
         let mut beside: Vec<&Place> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
         if let Some(early) = beside.iter().find_map(|place| self.newer(place, &package.version)) {
             let of = early.words();
-            package.builds = Builds::Unknown(format!("an index beside the default one has {of}, which may be newer"));
+            package.builds = Builds::Unknown(format!("an additional index contains {of}, which may be newer"));
             return;
         }
         beside.retain(|place| place.early != Some(Early::Nightly) || is_exact_early(&package.version));
@@ -422,7 +426,7 @@ impl Indexes {
     /// Why a package of the default index may be newer than every release.
     fn early_by_itself(&self, package: &Install) -> Option<String> {
         let open = !matches!(package.version, VersionSpec::Exact(_)) && package.builds == Builds::Default;
-        (open && self.early).then(|| "versions before a release are allowed".to_owned())
+        (open && self.early).then(|| "pre-release versions are allowed".to_owned())
     }
 }
 
@@ -442,13 +446,13 @@ fn is_against_torch(url: &str) -> bool {
 }
 
 /// Why nothing is told of a build where an index has them all.
-pub const EVERY_BUILD: &str = "the index offers every build of it side by side";
+pub const EVERY_BUILD: &str = "the index contains several builds of the same version";
 
 /// Why nothing can be told of what an index does not have.
-const NO_OTHER: &str = "the only one that is named has the wheels of one project alone";
+const NO_OTHER: &str = "the only index contains the wheels of a single project";
 
 /// Why nothing can be told where no index is asked.
-const NO_INDEX: &str = "no index is asked, and which wheels lie where they are taken from is not known";
+const NO_INDEX: &str = "no index is used, and the wheels at the given location are unknown";
 
 /// What a variable is set to for a command; none where nothing in sight sets it.
 pub(super) fn setting(name: &str, command: &Command, around: &Around<'_>) -> Option<Resolved> {

@@ -258,12 +258,12 @@ pub(super) fn once(mut found: Vec<Install>) -> Vec<Install> {
             Some(own) if own.version != install.version || own.variant != install.variant => {
                 own.version = VersionSpec::Unresolved;
                 own.untold = Some(format!(
-                    "the lock file has several builds of {name}, and which one is for this image is not known"
+                    "the lock file contains several builds of {name}, and the one for this image is unknown"
                 ));
                 let tag = |one: &Install| one.variant.as_ref().map(|variant| variant.tag.clone());
                 if own.variant.is_none() || tag(own) != tag(&install) {
                     own.variant = None;
-                    own.builds = Builds::Unknown("the lock file has several builds of it".to_owned());
+                    own.builds = Builds::Unknown("the lock file contains several builds of it".to_owned());
                 }
             }
             Some(_) => {}

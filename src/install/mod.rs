@@ -84,10 +84,10 @@ pub use targets::switched_on;
 pub use variant::tag_of_url;
 
 /// Why a lock file is not there that a COPY names: what is installed is by that file all the same.
-pub const NAMED: &str = "a COPY names it, and it is not in the build context";
+pub const NAMED: &str = "a COPY names it, but it is not in the build context";
 
 /// Why a file is not read that a secret mount brings.
-pub const OF_A_SECRET: &str = "a secret of the builder lies there";
+pub const OF_A_SECRET: &str = "it is a build secret";
 
 /// Who installs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -251,7 +251,7 @@ pub struct Around<'a> {
 }
 
 /// Why a file that no instruction brings is not read.
-pub const NOT_BROUGHT: &str = "no COPY brings it into the image";
+pub const NOT_BROUGHT: &str = "no COPY adds it to the image";
 
 /// Folders of wheels that a command looks in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -288,7 +288,7 @@ pub struct Installs {
 /// What a command of a RUN installs and removes by the tables, without the files that it names.
 pub fn installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> Installs {
     let environment = Environment { machine: Machine::new("x86_64"), python: None };
-    let open = |_: &str, _: &str| Err("no files are read here".to_owned());
+    let open = |_: &str, _: &str| Err("files are not read here".to_owned());
     installs_with(command, Around { lookup: &|name| run.scope.lookup(name), open: &open, environment, knowledge })
 }
 
@@ -339,7 +339,7 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
             }
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
-            let reason = "it is handed more words by another command".to_owned();
+            let reason = "another command passes more arguments to it".to_owned();
             found.unresolved.push((Resolved::Unresolved { names: Vec::new(), reason }, command.span));
         }
         let python = python_of(program);

@@ -146,7 +146,7 @@ pub(super) fn through_make(command: &Command, folder: &str, around: &Around<'_>)
         if OF_MAKEFILES.contains(name) {
             return Some(found);
         }
-        let reason = format!("whether the makefile reads {name} is not known");
+        let reason = format!("it is unknown whether the makefile reads {name}");
         return Some(Compiled { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
     }
     let of_environment = |name: &&&str| given.iter().all(|((own, _), _)| *own != **name);
@@ -157,7 +157,7 @@ pub(super) fn through_make(command: &Command, folder: &str, around: &Around<'_>)
         if MAKEFILES.iter().any(|file| (around.open)(folder, file).is_ok()) {
             return None;
         }
-        let reason = format!("whether the makefile reads {name} of the environment is not known");
+        let reason = format!("it is unknown whether the makefile reads {name} from the environment");
         return Some(Compiled { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
     }
     None

@@ -147,7 +147,7 @@ pub(super) fn read(
     }
     let unread = found.files.iter().find(|file| file.constraint && !file.why.is_empty()).map(|file| {
         let path = file.path.known().unwrap_or("a file");
-        format!("{path} bounds it and was not read: {}", file.why)
+        format!("{path} constrains it and was not read: {}", file.why)
     });
     if let (Some(why), Some(framework)) = (&unread, around.knowledge.built_framework()) {
         let (version, untold) = (VersionSpec::Unresolved, Some(why.clone()));
@@ -212,7 +212,7 @@ fn replaced(overrides: Vec<RequirementFile>, around: &Around<'_>, indexes: &mut 
     files::listed("", overrides, around, indexes, found);
     let unread = found.files.get(before).map(|file| {
         let path = file.path.known().unwrap_or("a file");
-        format!("{path} stands above what is asked for and was not read: {}", file.why)
+        format!("{path} overrides the requirements and was not read: {}", file.why)
     });
     for package in found.packages.iter_mut().filter(|_| unread.is_some()) {
         package.version = VersionSpec::Unresolved;

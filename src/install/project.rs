@@ -263,7 +263,7 @@ fn uv_source(package: &mut Install, root: &Table, wanted: &BTreeSet<String>, ope
         }
     }
     if open {
-        package.builds = Builds::Unknown("the project chooses its index by a condition that cannot be told".to_owned());
+        package.builds = Builds::Unknown("the project selects its index by an unknown condition".to_owned());
     }
 }
 

@@ -76,7 +76,7 @@ fn from_sources(text: &str, span: Span, knowledge: Knowledge) -> Option<Install>
         Some(name) => name_and_extras(name)?,
         None => (knowledge.distribution_of_sources(path)?, Vec::new()),
     };
-    let why = format!("it is built from the sources of {path}, with the CUDA toolkit that is there then");
+    let why = format!("it is built from the sources of {path} with the CUDA toolkit of that build step");
     let builds = Builds::Unknown(why.clone());
     Some(Install { extras, version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty(&name, span) })
 }
@@ -154,7 +154,7 @@ fn wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/"))).or_else(of_folder);
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
     let builds = if variant.is_none() && is_of_somebody(&decoded, &normalised(name), folder, knowledge) {
-        Builds::Unknown(format!("{file} is a wheel that somebody built: its name does not say for which CUDA"))
+        Builds::Unknown(format!("{file} is a custom wheel, and its name does not include the CUDA version"))
     } else {
         Builds::Default
     };

@@ -53,7 +53,7 @@ pub(super) fn cfg(opened: &Opened, extras: &[String], around: &Around<'_>) -> Re
             continue;
         }
         if text.starts_with("file:") || text.contains("%(") {
-            return Err("its install_requires stands in another place".to_owned());
+            return Err("its install_requires is in another file".to_owned());
         }
         found.extend(one(text, start + from..start + line.len(), opened, around));
     }
@@ -78,7 +78,7 @@ pub(super) fn py(opened: &Opened, extras: &[String], around: &Around<'_>) -> Req
 }
 
 fn no_table() -> String {
-    "its extras_require is no plain table of lists".to_owned()
+    "its extras_require is not a plain table of lists".to_owned()
 }
 
 /// Where a value is written: here, or where its name is given it.
@@ -138,7 +138,7 @@ fn always(opened: &Opened, around: &Around<'_>) -> Required {
 }
 
 fn unclear() -> String {
-    "its install_requires is no plain list".to_owned()
+    "its install_requires is not a plain list".to_owned()
 }
 
 /// Where the values begin that a name is given, comments left out.

@@ -182,7 +182,7 @@ fn file(text: &str, removes: bool, word: &Word, (command, knowledge): (&Command,
                     constraint: false,
                     extras: Vec::new(),
                     span: word.span,
-                    why: "it does not tell by its name which package it holds".to_owned(),
+                    why: "its file name does not identify the package".to_owned(),
                 });
             }
         }

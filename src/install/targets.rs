@@ -175,7 +175,7 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
     let any = !found.sass.is_empty() || !found.ptx.is_empty();
     if let Some(Err(name)) = switched.filter(|_| any) {
         (found.sass, found.ptx) = (Vec::new(), Vec::new());
-        found.untold = Some(format!("whether it is compiled at all stands in {name}, whose value is not known"));
+        found.untold = Some(format!("{name}, whose value is unknown, decides whether it is compiled"));
     }
     any.then_some(found)
 }

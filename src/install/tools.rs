@@ -119,7 +119,7 @@ fn performed(tool: &str, words: &[Word], command: &Command, around: &Around<'_>,
             };
             match open(&file).map(|opened| read(&opened)) {
                 Ok(Some(packages)) => found.packages.extend(packages),
-                Ok(None) => missing(&path(&file), format!("it is not as {tool} writes it"), command, found),
+                Ok(None) => missing(&path(&file), format!("it does not have the format of {tool}"), command, found),
                 Err(why) if why == NAMED => missing(&path(&file), why, command, found),
                 Err(_) => manifest(found, &mut indexes),
             }
@@ -200,7 +200,7 @@ fn given_to_run(
     if name == "--with" {
         found.packages.extend(value.split(',').filter_map(|one| requirement(one, word.span, knowledge)));
     } else {
-        missing(&value, "what `uv run` is given so is not followed".to_owned(), command, found);
+        missing(&value, "this argument of `uv run` is not supported".to_owned(), command, found);
     }
 }
 
@@ -228,7 +228,7 @@ fn pipenv_files(
     let open = |name: &str| (around.open)("", &path(name));
     let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
     let parts = pipenv::parts(words);
-    let lock = if given("--skip-lock") { Err("it is passed over".to_owned()) } else { open("Pipfile.lock") };
+    let lock = if given("--skip-lock") { Err("it is skipped".to_owned()) } else { open("Pipfile.lock") };
     let read = match (&lock, open("Pipfile")) {
         (Ok(opened), _) => pipenv::lock(opened, &parts, around).ok_or("Pipfile.lock"),
         (Err(_), Ok(opened)) => pipenv::pipfile(&opened, &parts, around).ok_or("Pipfile"),
@@ -236,7 +236,7 @@ fn pipenv_files(
     };
     match read {
         Ok(packages) => found.packages.extend(packages),
-        Err(file) => missing(&path(file), "it is not as pipenv writes it".to_owned(), command, found),
+        Err(file) => missing(&path(file), "it does not have the format of pipenv".to_owned(), command, found),
     }
 }
 

@@ -36,7 +36,7 @@ fn expanded(list: &str, torch: Option<&str>, knowledge: Knowledge) -> Result<Str
         let Some(row) = rows.next() else { continue };
         if rows.any(|other: &TorchArchNameRow| other.targets != row.targets) {
             return Err(format!(
-                "what `{name}` stands for differs between releases of torch, and which one compiles is not known"
+                "the meaning of `{name}` differs between releases of torch, and the release that compiles is unknown"
             ));
         }
         list = list.replace(name, &row.targets.join(";"));
@@ -48,7 +48,7 @@ fn entry(entry: &str, found: &mut Compiled) -> Result<(), String> {
     let number = entry.strip_suffix("+PTX").unwrap_or(entry);
     let target = Some(number).filter(|number| number.contains('.')).and_then(|number| number.parse().ok());
     let Some(target) = target else {
-        return Err(format!("torch's build tools know no architecture `{entry}`, and refuse the list"));
+        return Err(format!("the build tools of torch do not know the architecture `{entry}` and reject the list"));
     };
     found.add(target, number != entry);
     Ok(())

@@ -57,8 +57,8 @@ impl Early {
     /// What that is, as part of a sentence.
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Nightly => "builds of the day",
-            Self::Candidate => "candidates for the next release",
+            Self::Nightly => "nightly builds",
+            Self::Candidate => "release candidates",
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::start::Fate;
 use crate::start::Verdict;
 
 /// Between what is not known and why.
-const NOT_KNOWN: &str = " is not known: ";
+const NOT_KNOWN: &str = " is unknown: ";
 
 /// What a verdict hangs on, or why it cannot be told.
 pub(super) enum Opened {
@@ -97,7 +97,7 @@ fn folded(reasons: &[String]) -> Vec<String> {
     let line = |(whats, why): (Vec<&str>, &str)| match whats.as_slice() {
         [""] => why.to_owned(),
         [what] => format!("{what}{NOT_KNOWN}{why}"),
-        several => format!("{} are not known: {why}", several.join(" and ")),
+        several => format!("{} are unknown: {why}", several.join(" and ")),
     };
     told.into_iter().map(line).collect()
 }

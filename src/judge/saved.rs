@@ -96,13 +96,13 @@ impl Used {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum BadSubject {
     /// A place lies outside of every text.
-    #[error("a place in it lies outside of the texts of the report")]
+    #[error("a location in it is outside of the texts of the report")]
     Place,
     /// Something rests on a fact that is not there.
-    #[error("it rests on a fact that is not in the report")]
+    #[error("it refers to a fact that is not in the report")]
     Fact,
     /// Nothing was kept of it.
-    #[error("the report does not say what was seen of it")]
+    #[error("the report does not contain its observations")]
     Empty,
 }
 

@@ -47,10 +47,7 @@ pub(super) fn observe<'a>(content: &'a Content, platform: &str, beside: &mut Bes
             let one = saved.on(platform)?;
             let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
             if saved.dockerfile.is_some() && one.platform != platform {
-                notes.push(format!(
-                    "the report holds nothing for {platform}: what it holds for {} is taken",
-                    one.platform
-                ));
+                notes.push(format!("the report has no entry for {platform}; the entry for {} is used", one.platform));
             }
             *beside = Beside { stage, stages, notes, alike: false };
             Some(Cow::Borrowed(&one.seen))
@@ -104,9 +101,9 @@ pub fn which_platform(content: &Content, asked: &str) -> Option<String> {
     all.dedup();
     let of = all.join(", ");
     if is_near(own, asked) {
-        (all.len() > 1).then(|| format!("of {of} this is {own}; choose another by --platform"))
+        (all.len() > 1).then(|| format!("{of} are available, and {own} is used; select another with --platform"))
     } else {
-        Some(format!("there is no {asked}, only {of}: this is {own}"))
+        Some(format!("{asked} is not available, only {of}; {own} is used"))
     }
 }
 

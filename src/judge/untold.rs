@@ -23,10 +23,10 @@ use crate::rules::Truth;
 use crate::rules::Value;
 
 /// What may be missing where nothing says it better.
-const LOOK: &str = "look at the built image by `imagelint scan`, or describe it in an image description";
+const LOOK: &str = "run `imagelint scan` on the built image, or describe it in an image description";
 
 /// What helps where a value is there, and the condition can make nothing of it.
-const UNREADABLE: &str = "correct the value, or write the condition so that it reads it";
+const UNREADABLE: &str = "correct the value, or adapt the condition to it";
 
 /// Something that is missing, and the pages that wait for it.
 struct Gap {

@@ -368,11 +368,10 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], settings: Settings<'_>) -> mo
                 .iter()
                 .chain(&host.component.release)
                 .cloned()
-                .chain(
-                    machine
-                        .takes_compat
-                        .map(|taken| if taken { "its libcuda taken" } else { "its libcuda left aside" }.to_owned()),
-                )
+                .chain(machine.takes_compat.map(|taken| {
+                    if taken { "with the libcuda of cuda-compat" } else { "without the libcuda of cuda-compat" }
+                        .to_owned()
+                }))
                 .reduce(|one, other| one + ", " + &other),
         },
         fate: fate_name(Some(host.fate)).to_owned(),

@@ -18,7 +18,7 @@ pub enum BaselineError {
     #[error("not a baseline of imagelint: {0}; write it with --write-baseline")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer program.
-    #[error("baseline version {0} is not known, this program reads version 1")]
+    #[error("baseline version {0} is unknown; this program reads version 1")]
     Version(u32),
 }
 

@@ -10,7 +10,7 @@ use crate::report::words::count;
 use crate::report::words::title;
 
 /// How the note begins of a command whose words are not all known.
-const MORE_THAN_TOLD: &str = "a command installs more than can be told";
+const MORE_THAN_TOLD: &str = "a command installs unknown packages";
 /// So many lists are named that were not read.
 const MOST_NAMED: usize = 4;
 
@@ -37,7 +37,7 @@ fn reason(subject: &Subject) -> String {
         for fact in told {
             let word = match &fact.value {
                 Some(value) => format!("{} = {}", fact.key, shown(value)),
-                None => format!("{} is not known", fact.key),
+                None => format!("{} is unknown", fact.key),
             };
             if !words.contains(&word) {
                 words.push(word);
@@ -49,7 +49,7 @@ fn reason(subject: &Subject) -> String {
     // What is told of such a subject is what the builder refuses in it.
     let refused = match subject.findings.len() {
         0 => String::new(),
-        many => format!("; {many} of its lines cannot be read"),
+        many => format!("; {many} of its lines are not readable"),
     };
     format!("{}{refused}", without_content(subject))
 }
@@ -89,9 +89,10 @@ fn without_content(subject: &Subject) -> String {
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
     let Some(base) = base else {
         let told = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.why.as_ref());
-        let Some(why) = told else { return "no GPU content: there is no stage to judge".to_owned() };
+        let Some(why) = told else { return "no GPU content: there is no stage to check".to_owned() };
         return format!(
-            "no GPU content was seen: the base is not known ({}), none of {} needs a GPU, no variable NVIDIA_* is set",
+            "no GPU content found: the base image is unknown ({}), none of {} needs a GPU, no variable NVIDIA_* \
+                is set",
             why,
             count(packages, "package")
         );
@@ -99,20 +100,21 @@ fn without_content(subject: &Subject) -> String {
     let lists = unread(subject);
     if !lists.is_empty() {
         return format!(
-            "no GPU content was seen: {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",
+            "no GPU content found: {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",
             lists.join(", "),
             count(packages, "package")
         );
     }
     if subject.facts.iter().any(|fact| speaks_of_cuda(fact) && fact.state == "unknown") {
         return format!(
-            "no GPU content was seen: the base {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",
+            "no GPU content found: the base image {} was not read, none of {} needs a GPU, no variable NVIDIA_* \
+                is set",
             shown(base),
             count(packages, "package")
         );
     }
     format!(
-        "no GPU content: the base {} holds no CUDA, none of {} needs a GPU, no variable NVIDIA_* is set",
+        "no GPU content: the base image {} includes no CUDA, none of {} needs a GPU, no variable NVIDIA_* is set",
         shown(base),
         count(packages, "package")
     )

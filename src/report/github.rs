@@ -73,7 +73,7 @@ impl Sink for Github<'_> {
             }
         }
         if !rest.is_empty() {
-            writeln!(out, "not shown beside their lines: {}; another format lists them", rest.join(", "))?;
+            writeln!(out, "not shown next to their lines: {}; another format lists them", rest.join(", "))?;
         }
         Ok(())
     }

@@ -190,7 +190,10 @@ fn data(report: &Report) -> io::Result<Data> {
     let (version, knowledge) = (&report.tool.version, &report.tool.knowledge);
     Ok(Data {
         summary: String::from_utf8_lossy(&line).trim_end().to_owned(),
-        foot: format!("imagelint {version}, knowledge of {knowledge}, judged against {}{day}", visible(fleet)),
+        foot: format!(
+            "imagelint {version}, compatibility database of {knowledge}, checked against {}{day}",
+            visible(fleet)
+        ),
         all: subjects.iter().map(|row| row.findings.len()).sum(),
         pools: report.fleet.pools.iter().map(column).collect(),
         errors: report

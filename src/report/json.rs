@@ -28,7 +28,7 @@ pub enum ReadError {
     #[error("not a report of imagelint: it has no `schema_version`")]
     NoVersion,
     /// A version of the schema that this program does not know.
-    #[error("schema version {0} is not known, this program reads version 1")]
+    #[error("schema version {0} is unknown; this program reads version 1")]
     Version(String),
     /// Version 1 in words only.
     #[error("not a report of schema version 1: {0}")]

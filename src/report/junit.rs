@@ -51,13 +51,13 @@ impl Sink for Junit<'_> {
             Vec::new()
         } else {
             vec![Case {
-                skipped: Some(format!("no GPU content, nothing to judge{}", unread_in([subject]))),
+                skipped: Some(format!("no GPU content, nothing to check{}", unread_in([subject]))),
                 ..Case::named("every pool", self.file(&subject.name))
             }]
         };
         let general: Vec<&Finding> = subject.findings.iter().filter(|finding| finding.pools.is_empty()).collect();
         if !general.is_empty() {
-            cases.push(self.telling(Case::named("whatever the pool", self.file(&subject.name)), &general, subject));
+            cases.push(self.telling(Case::named("on every pool", self.file(&subject.name)), &general, subject));
         }
         suite(&title(subject), &cases, out)
     }

@@ -102,7 +102,7 @@ fn matrix(report: &Report, subjects: &[&Subject], most: usize, text: &mut String
         }
     }
     if left > 0 {
-        let _ = write!(text, "\nFor want of room, {} left out of the table.\n", are(left, "image"));
+        let _ = write!(text, "\n{} omitted from the table because of the size limit.\n", are(left, "image"));
     }
 }
 
@@ -198,7 +198,11 @@ fn listed(heading: &str, items: &[String], room: Room, text: &mut String) {
     }
     if left > 0 {
         let kind = heading.to_lowercase();
-        let _ = write!(text, "\nFor want of room, {left} more under \"{kind}\" left out; another format has them.\n");
+        let _ = write!(
+            text,
+            "\n{left} more under \"{kind}\" omitted because of the size limit; another format \
+            lists them.\n"
+        );
     }
 }
 

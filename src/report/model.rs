@@ -345,10 +345,10 @@ impl Fix {
     /// What it does, pools by words: `starts then on a; breaks b`.
     pub fn effects(&self) -> String {
         let told = [
-            (&self.cures, "starts then on ", ""),
-            (&self.settles, "starts then on ", if self.supposes.is_none() { " whatever is not known" } else { "" }),
-            (&self.lifts, "this failure is gone then on ", ", the rest cannot be told"),
-            (&self.narrows, "less is left open then on ", ""),
+            (&self.cures, "then starts on ", ""),
+            (&self.settles, "then starts on ", if self.supposes.is_none() { " in every possible case" } else { "" }),
+            (&self.lifts, "fixes this failure on ", "; the verdict there stays unknown"),
+            (&self.narrows, "leaves less unknown on ", ""),
             (&self.breaks, "breaks ", ""),
         ];
         let told = told.into_iter().filter(|(pools, ..)| !pools.is_empty());

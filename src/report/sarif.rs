@@ -140,7 +140,7 @@ impl<'a> Sarif<'a> {
             })
             .collect();
         if self.results > MOST {
-            let more = format!("left out here: {}", count(self.results - MOST, "more finding"));
+            let more = format!("omitted here: {}", count(self.results - MOST, "more finding"));
             notes.push(json!({"level": "warning", "message": message(&more)}));
         }
         json!({"executionSuccessful": head.errors.is_empty(), "toolExecutionNotifications": notes})

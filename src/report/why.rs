@@ -131,7 +131,7 @@ impl Chain<'_> {
             writeln!(out, "    missing {}: {}", clean(&gap.key), clean(&gap.supply))?;
         }
         for unseen in &verdict.not_seen {
-            writeln!(out, "    not seen: {}", clean(unseen))?;
+            writeln!(out, "    not inspected: {}", clean(unseen))?;
         }
         for note in &verdict.notes {
             writeln!(out, "    note: {}", clean(note))?;

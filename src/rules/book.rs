@@ -132,20 +132,18 @@ impl RuleBook {
     fn add(&mut self, page: Page, path: &str, text: &str) -> Result<(), Box<PageError>> {
         let title = Span::new(0, page.name.len() + 2);
         if let Some(other) = page.names().find_map(|name| self.get(name)) {
-            let fault = Fault::new(title, format!("there is a rule of this name already, in `{}`", other.path));
-            return Err(Box::new(fault.help("give yours another name".to_owned()).of(path, text)));
+            let fault = Fault::new(title, format!("a rule with this name already exists in `{}`", other.path));
+            return Err(Box::new(fault.help("rename your rule".to_owned()).of(path, text)));
         }
         if let Some(outcome) = outcome(&page) {
-            let fault = Fault::new(title, format!("the outcome `{outcome}` has its page already"));
+            let fault = Fault::new(title, format!("the outcome `{outcome}` already has a page"));
             return Err(Box::new(
-                fault
-                    .help("say `when` your page speaks, such as: verdict.outcome == \"no-gpu\"".to_owned())
-                    .of(path, text),
+                fault.help("set `when` of your page, such as: verdict.outcome == \"no-gpu\"".to_owned()).of(path, text),
             ));
         }
         if let Some(notice) = notice(&page) {
             return Err(Box::new(
-                Fault::new(title, format!("the notice `{notice}` has its page already")).of(path, text),
+                Fault::new(title, format!("the notice `{notice}` already has a page")).of(path, text),
             ));
         }
         self.practice.push(page);

@@ -51,7 +51,7 @@ impl Checker<'_> {
             }
             _ => match self.term(node)? {
                 (term, Type::Bool) => Ok(Test::Value(term)),
-                (_, other) => Err(mismatch(node.span, Type::Bool, other).help("compare it with something".to_owned())),
+                (_, other) => Err(mismatch(node.span, Type::Bool, other).help("compare it with a value".to_owned())),
             },
         }
     }
@@ -85,7 +85,7 @@ impl Checker<'_> {
         self.never(&right_term, left)?;
         match (left_type, operator) {
             (Type::List, _) => {
-                Err(Fault::new(span, "lists are not compared").help("use `contains(list, text)`".to_owned()))
+                Err(Fault::new(span, "lists cannot be compared").help("use `contains(list, text)`".to_owned()))
             }
             (Type::Version | Type::Number | Type::Date, _) | (_, Operator::Equal | Operator::NotEqual) => {
                 Ok(Test::Compare(operator, left_term, right_term))
@@ -216,7 +216,7 @@ impl Checker<'_> {
             _ => return Err(Fault::new(binder.span, "expected a name for the component, such as `c`")),
         };
         if self.binder.is_some() {
-            return Err(Fault::new(span, "components are not gone through inside each other"));
+            return Err(Fault::new(span, "`components.exists` and `components.all` cannot be nested"));
         }
         self.binder = Some(name);
         let body = self.test(body);
@@ -280,12 +280,12 @@ fn mismatch(span: Span, wanted: Type, found: Type) -> Fault {
 fn version(text: &str, span: Span) -> Result<DottedVersion, Fault> {
     text.parse::<CudaVersion>()
         .map(|version| version.0)
-        .map_err(|_| Fault::new(span, format!("`{text}` is no version: expected one to four numbers with dots")))
+        .map_err(|_| Fault::new(span, format!("`{text}` is not a version: expected one to four numbers with dots")))
 }
 
 fn date(text: &str, span: Span) -> Result<Date, Fault> {
     text.parse::<Date>()
-        .map_err(|_| Fault::new(span, format!("`{text}` is no day")).help("write it like 2026-01-31".to_owned()))
+        .map_err(|_| Fault::new(span, format!("`{text}` is not a date")).help("write it like 2026-01-31".to_owned()))
 }
 
 /// A text as the version that it is, in the words of a condition.

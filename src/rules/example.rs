@@ -110,7 +110,7 @@ fn example(blocks: &[Block], text: &str) -> Result<Example, Fault> {
     for block in blocks {
         let Block::Fence { info, info_span, body, .. } = block else { continue };
         let content = text[body.start..body.end].to_owned();
-        let twice = || Err(Fault::new(*info_span, "an example has one fleet at most and one input"));
+        let twice = || Err(Fault::new(*info_span, "an example has at most one fleet and one input"));
         match info.as_str() {
             "toml fleet" if content.matches("[[pool]]").count() > MOST_POOLS => {
                 return Err(Fault::new(*info_span, format!("the fleet of an example has at most {MOST_POOLS} pools")));
@@ -122,12 +122,12 @@ fn example(blocks: &[Block], text: &str) -> Result<Example, Fault> {
             _ => {
                 let help = did_you_mean(info, INFOS.iter().copied());
                 let help = help.unwrap_or_else(|| format!("one of: {}", INFOS.join(", ")));
-                return Err(Fault::new(*info_span, "an example has no such block").help(help));
+                return Err(Fault::new(*info_span, "an example does not support this block").help(help));
             }
         }
     }
     let Some((input, at)) = input else {
-        return Err(Fault::new(*span, "this example has nothing to judge")
+        return Err(Fault::new(*span, "this example has nothing to check")
             .help("add a `dockerfile` or `toml image` block".to_owned()));
     };
     let expect = expectations(input.text()).map_err(|fault| fault.shifted(at.start))?;
@@ -150,7 +150,7 @@ fn expectations(text: &str) -> Result<Vec<Expectation>, Fault> {
             found.push(Expectation { level, rule: rule.to_owned() });
         } else if let Some(meant) = nearest(level, Level::WORDS.iter().copied()) {
             let span = Span::new(start + 2, start + 2 + level.len());
-            let fault = Fault::new(span, format!("`{level}` is no expectation"));
+            let fault = Fault::new(span, format!("`{level}` is not an expectation"));
             return Err(fault.help(format!("did you mean `{meant}`?")));
         }
     }

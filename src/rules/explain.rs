@@ -306,7 +306,7 @@ fn message_weight(row: &MessageRow) -> usize {
 
 /// A line of a log in a sentence.
 pub(super) fn told(row: &MessageRow) -> String {
-    format!("This line of a log is known: `{}`.", row.says.join(" … "))
+    format!("Known log message: `{}`.", row.says.join(" … "))
 }
 
 /// Whether a text, in small letters, has the parts of a line in their order.
@@ -336,7 +336,7 @@ fn of_pages<'a>(text: &Line<'_>, book: &'a RuleBook) -> Vec<Fit<'a>> {
 
 /// A line that a page quotes, in a sentence.
 pub(super) fn quoted_words(line: &str) -> String {
-    format!("This line of a log is known: `{}`.", line.trim())
+    format!("Known log message: `{}`.", line.trim())
 }
 
 /// The pages of one row differ by less than this in weight.

@@ -62,7 +62,7 @@ impl Condition {
 
 /// A fact that is of another type than the vocabulary promises: no condition can be evaluated with it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{fact}` should be a {promised}, and is a {given}")]
+#[error("`{fact}` must be a {promised}, and is a {given}")]
 pub struct Misfit {
     /// Its name.
     pub fact: String,

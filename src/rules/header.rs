@@ -199,17 +199,23 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
             Kind::Practice(condition.map_err(|fault| inside(fault, text, when))?)
         }
         (Some(_), Some(when), _) => return Err(Fault::new(place(when), "a page has `outcome` or `when`, not both")),
-        (_, _, Some(notice)) => return Err(Fault::new(place(notice), "a page with a `notice` has no other occasion")),
+        (_, _, Some(notice)) => {
+            return Err(Fault::new(
+                place(notice),
+                "a page with a `notice` cannot have \
+            `outcome` or `when`",
+            ));
+        }
         (None, None, None) => {
             return Err(Fault::new(Span::new(0, text.trim_end().len()), "a page has either `outcome` or `when`")
-                .help("a practice page says `when` it speaks".to_owned()));
+                .help("a practice page requires `when`".to_owned()));
         }
     };
     let severity = match (&written.severity, &kind) {
         (Some(word), _) => word_of("severity", word, Severity::WORDS)?,
         (None, Kind::Startup(_)) => Severity::Error,
         (None, Kind::Practice(_) | Kind::Reader(_)) => {
-            return Err(Fault::new(Span::new(0, text.trim_end().len()), "a practice page says its `severity`"));
+            return Err(Fault::new(Span::new(0, text.trim_end().len()), "a practice page requires `severity`"));
         }
     };
     let persona = match &written.persona {
@@ -249,7 +255,7 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
         help_for.push((cause(name, &kind)?, template(text)?));
     }
     if let Some(alias) = written.aliases.iter().find(|alias| !is_name(alias.get_ref())) {
-        return Err(Fault::new(place(alias), "a rule is named in lower-case words joined by hyphens"));
+        return Err(Fault::new(place(alias), "a rule name consists of lower-case words joined by hyphens"));
     }
     let aliases = written.aliases.iter().map(|alias| alias.get_ref().clone()).collect();
     let (since, blame) = (since.clone(), blame.clone());
@@ -259,7 +265,7 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
 /// A cause of the outcome that the page narrates.
 fn cause(name: &Spanned<String>, kind: &Kind) -> Result<Cause, Fault> {
     let Kind::Startup(outcome) = kind else {
-        return Err(Fault::new(place(name), "only the page of an outcome has helps for its causes"));
+        return Err(Fault::new(place(name), "only the page of an outcome has help for its causes"));
     };
     let mut causes = Cause::ALL.iter().copied().filter(|cause| cause.outcome() == *outcome);
     let names: Vec<&str> = causes.clone().map(Cause::name).collect();
@@ -290,7 +296,7 @@ fn wrong_word(key: &str, written: &Spanned<String>, words: impl Iterator<Item = 
     let words: Vec<_> = words.collect();
     let help = did_you_mean(written.get_ref(), words.iter().copied());
     let help = help.unwrap_or_else(|| format!("one of: {}", words.join(", ")));
-    Fault::new(place(written), format!("`{}` is no {key}", written.get_ref())).help(help)
+    Fault::new(place(written), format!("`{}` is not a {key}", written.get_ref())).help(help)
 }
 
 fn unreadable(text: &str, error: &toml::de::Error) -> Fault {

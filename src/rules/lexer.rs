@@ -68,7 +68,7 @@ fn number(rest: &str, at: usize) -> Result<(Token, usize), Fault> {
     let word = &rest[..length];
     word.parse().map(|number| (Token::Number(number), length)).map_err(|_| {
         let help = word.contains('.').then(|| format!("a version is written `version(\"{word}\")`"));
-        Fault::new(Span::new(at, at + length), format!("`{word}` is no integer")).help(help)
+        Fault::new(Span::new(at, at + length), format!("`{word}` is not an integer")).help(help)
     })
 }
 
@@ -83,13 +83,15 @@ fn quoted(rest: &str, skip: usize, at: usize) -> Result<(Token, usize), Fault> {
             '\\' if skip == 0 => {
                 let Some((_, escaped @ ('\\' | '"' | '\''))) = characters.next() else {
                     let span = Span::new(at + index, at + index + 1);
-                    let fault = Fault::new(span, "a backslash stands before a quote or another backslash only");
-                    return Err(fault.help("put an `r` before the text to keep its backslashes: r\"\\d+\"".to_owned()));
+                    let fault = Fault::new(span, "a backslash is valid only before a quote or another backslash");
+                    return Err(
+                        fault.help("put an `r` before the string to keep its backslashes: r\"\\d+\"".to_owned())
+                    );
                 };
                 text.push(escaped);
             }
             _ => text.push(character),
         }
     }
-    Err(Fault::new(Span::new(at, at + rest.len()), format!("this text has no closing `{quote}`")))
+    Err(Fault::new(Span::new(at, at + rest.len()), format!("this string has no closing `{quote}`")))
 }

@@ -130,8 +130,8 @@ impl Page {
         }
         let silent = matches!(self.kind, Kind::Startup(_)) && self.error_text().is_none();
         silent.then(|| {
-            Fault::new(title, "what goes wrong does not show the words of the error")
-                .help("put them into a block with the info string `text`".to_owned())
+            Fault::new(title, "the section on what goes wrong does not contain the error message")
+                .help("put it into a block with the info string `text`".to_owned())
         })
     }
 
@@ -261,7 +261,7 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
 fn check_name(name: &str, path: &str, title: Span) -> Result<(), Fault> {
     let span = Span::new(title.start + 2, title.end);
     if !is_name(name) {
-        return Err(Fault::new(span, "a rule is named in lower-case words joined by hyphens"));
+        return Err(Fault::new(span, "a rule name consists of lower-case words joined by hyphens"));
     }
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match file.strip_suffix(".md") {
@@ -295,7 +295,7 @@ fn split(parts: &[Block]) -> Result<Split<'_>, Fault> {
         // References stood behind the examples once, and may.
         let late = last.is_some_and(|last| index <= last) && !(index == REFERENCES && last == Some(EXAMPLES));
         if late || sections[index].is_some() {
-            return Err(Fault::new(*span, "this section comes twice or too late")
+            return Err(Fault::new(*span, "this section is duplicate or misplaced")
                 .help(format!("the order is: {}", names().collect::<Vec<_>>().join(", "))));
         }
         last = Some(index);
@@ -337,12 +337,12 @@ fn check_examples(name: &str, severity: Severity, examples: &[Example], heading:
         }
     }
     if !examples.iter().any(|example| own(example).is_some_and(|level| level != Level::Undetermined)) {
-        return Err(Fault::new(heading, "missing: an example of which the page speaks")
+        return Err(Fault::new(heading, "missing: an example with a finding of this page")
             .help(format!("write `# {severity}: {name}` above the input")));
     }
     if !examples.iter().any(|example| example.expect.is_empty()) {
-        return Err(Fault::new(heading, "missing: an example of which nothing is said")
-            .help("write an input that is one fact away, without a first line that expects a rule".to_owned()));
+        return Err(Fault::new(heading, "missing: an example without a finding")
+            .help("add an input that differs in one fact, without a first line that expects a rule".to_owned()));
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ impl Parser {
             Token::Name(name) => match self.sign("(") {
                 Some(_) => return self.call(name, span, depth),
                 None if name == "not" => {
-                    return Err(Fault::new(span, "`not` is no operator").help("write `!`".to_owned()));
+                    return Err(Fault::new(span, "`not` is not an operator").help("write `!`".to_owned()));
                 }
                 None => Kind::Name(name),
             },

@@ -50,12 +50,12 @@ fn compile(text: &str) -> Result<Regex, regex::Error> {
 
 fn reason(error: &regex::Error) -> String {
     if matches!(error, regex::Error::CompiledTooBig(_)) {
-        return "the pattern is too big".to_owned();
+        return "the pattern is too large".to_owned();
     }
     // The library draws its own picture of the pattern; its last line is the reason.
     let text = error.to_string();
     let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
-    format!("the pattern cannot be read: {reason}")
+    format!("invalid pattern: {reason}")
 }
 
 #[cfg(test)]

@@ -32,8 +32,8 @@ impl Template {
                 continue;
             }
             let Some(length) = rest.find('}').filter(|_| rest.starts_with('{')) else {
-                return Err(Fault::new(Span::new(open, open + 1), "a curly bracket without its other half")
-                    .help("a bracket that is meant is written twice: `{{`".to_owned()));
+                return Err(Fault::new(Span::new(open, open + 1), "a curly bracket without its counterpart")
+                    .help("write a literal curly bracket twice: `{{`".to_owned()));
             };
             let name = &rest[1..length];
             if name.starts_with("component.") || vocabulary.find(name).is_none() {

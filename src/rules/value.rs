@@ -93,7 +93,7 @@ impl fmt::Display for Value {
             Self::Number(value) => value.fmt(f),
             Self::Date(value) => value.fmt(f),
             Self::List(values) => f.write_str(&values.join(", ")),
-            Self::Seen(values) => write!(f, "{}, and what was not seen", values.join(", ")),
+            Self::Seen(values) => write!(f, "{}, and uninspected entries", values.join(", ")),
         }
     }
 }

@@ -339,14 +339,17 @@ pub(super) fn missing_device(replay: Replay<'_>) -> Option<MissingFact> {
     Some(if by_index {
         MissingFact {
             key: "pool.gpu".to_owned(),
-            reason: format!("whether a node has a GPU `{name}`: the pool does not say how many it has"),
-            supply: "add `count` to the `gpu` of the pool".to_owned(),
+            reason: format!(
+                "it is unknown whether the node has a GPU `{name}`: the pool does not declare the \
+                number of GPUs"
+            ),
+            supply: "set `count` in the `gpu` of the pool".to_owned(),
         }
     } else {
         MissingFact {
             key: format!("env.{VISIBLE}"),
-            reason: format!("whether the node has `{name}`, which names one device"),
-            supply: "ask for devices by index, or let the launch choose them".to_owned(),
+            reason: format!("it is unknown whether the node has the device `{name}`"),
+            supply: "request devices by index, or let the launch method select them".to_owned(),
         }
     })
 }
@@ -358,15 +361,16 @@ fn missing_visible(name: &str) -> MissingFact {
         MissingFact {
             key: "pool.gpu".to_owned(),
             reason: format!(
-                "whether the container has a GPU `{name}` for {HIDING}: the pool does not say how many it has"
+                "it is unknown whether the container has a GPU `{name}` for {HIDING}: the pool does not declare \
+                    the number of GPUs"
             ),
-            supply: "add `count` to the `gpu` of the pool".to_owned(),
+            supply: "set `count` in the `gpu` of the pool".to_owned(),
         }
     } else {
         MissingFact {
             key: format!("env.{HIDING}"),
-            reason: format!("whether the node has `{name}`, which {HIDING} names"),
-            supply: "name GPUs by their numbers, or leave it to the launch to choose them".to_owned(),
+            reason: format!("it is unknown whether the node has `{name}`, which {HIDING} lists"),
+            supply: "list GPUs by index, or let the launch method select them".to_owned(),
         }
     }
 }

@@ -238,7 +238,7 @@ fn rule(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
             }
             (None, None) => return None,
         },
-        Outcome::CpuOnly => "a build without CUDA uses no GPU, whatever the driver".to_owned(),
+        Outcome::CpuOnly => "a CPU-only build uses no GPU on any driver".to_owned(),
         Outcome::NoKernelImage => {
             let gpu = replay.host.gpu.as_ref().filter(|_| !named.several);
             let gpu = gpu.and_then(|gpu| Some((&gpu.name, gpu.capability?)));

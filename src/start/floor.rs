@@ -13,7 +13,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 
-const FLOOR: Cite = Cite("what the project says of the GPUs that its releases are for");
+const FLOOR: Cite = Cite("the project's statement about supported GPUs");
 
 /// What is known of the GPUs that the component is for.
 pub(super) fn of(replay: Replay<'_>) -> Option<&CodeFloor> {

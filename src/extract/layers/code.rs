@@ -37,7 +37,7 @@ const MACHINES: [(&str, u16); 2] = [("amd64", 62), ("arm64", 183)];
 const MOST_ODD: usize = 4;
 
 pub(super) const FOREIGN: &str = "it is not an ELF file for the platform of the image";
-pub(super) const NOT_ELF: &str = "it was not read as an ELF file";
+pub(super) const NOT_ELF: &str = "it could not be read as an ELF file";
 
 /// The library of the CUDA runtime, before its version.
 const RUNTIME: &str = "libcudart.so.";
@@ -92,7 +92,10 @@ impl Audit<'_> {
                     .as_deref()
                     .is_none_or(|component| knowledge.code_library(component, placed.path).unwrap_or(true));
                 let instead = component.as_deref().filter(|_| decides).map_or_else(String::new, |component| {
-                    format!("; of the GPU code of {component} is told what the tables have of its build, if anything")
+                    format!(
+                        "; the code of {component} is taken from the compatibility database, if its build is \
+                        there"
+                    )
                 });
                 self.note(placed.path, &format!("{}{instead}", why(elf)));
                 if decides {
@@ -136,7 +139,10 @@ impl Audit<'_> {
             self.note(path, why);
         }
         if let Some(more @ 1..) = odd.len().checked_sub(MOST_ODD) {
-            self.notes.push(format!("{more} more libraries were not inspected: they cannot be read on this platform"));
+            self.notes.push(format!(
+                "{more} more libraries were not inspected: they are not readable on this \
+                platform"
+            ));
         }
     }
 
@@ -144,7 +150,7 @@ impl Audit<'_> {
     fn unread(&mut self, component: Option<String>, placed: Placed<'_>, elf: &ElfSeen) {
         let file = placed.path.to_owned();
         let why = Why {
-            reason: format!("{file} has GPU code that was not read as a whole: {}", why(elf)),
+            reason: format!("{file} contains GPU code that is only partly readable: {}", why(elf)),
             supply: "list it under [[gpu_code]] in an image description".to_owned(),
         };
         let evidence = Evidence::Leaf(vec![self.origin(placed.layer, placed.path)]);
@@ -230,7 +236,7 @@ impl Audit<'_> {
         let unmet = |name: &&String| self.is_unmet(elf, path, name);
         let needs: Vec<String> = elf.needed.iter().filter(counts).filter(unmet).cloned().collect();
         if let Some(missed) = elf.needed_missed().filter(|_| decides) {
-            let told = format!("{missed}, so that it is not known which libraries it needs");
+            let told = format!("{missed}, so the libraries that it requires are unknown");
             self.note(path, &told);
             let evidence = Evidence::Leaf(vec![self.origin(placed.layer, path)]);
             let open = State::Unknown(incomplete(&format!("{path}: {told}")));
@@ -305,9 +311,9 @@ fn is_told(elf: &ElfSeen, code: &BTreeMap<Code, usize>) -> bool {
 fn why(elf: &ElfSeen) -> String {
     match elf.code_missed() {
         Some(missed) => missed.to_string(),
-        None if elf.unknown_entries > 0 => "it has GPU code of a kind that is not known".to_owned(),
-        None if elf.code_is_whole() => "all of its GPU code is to be linked while the program runs".to_owned(),
-        None => "where its GPU code belongs is not known".to_owned(),
+        None if elf.unknown_entries > 0 => "it contains GPU code of an unknown kind".to_owned(),
+        None if elf.code_is_whole() => "all of its GPU code is linked at run time".to_owned(),
+        None => "the component that its GPU code belongs to is unknown".to_owned(),
     }
 }
 

@@ -48,7 +48,7 @@ impl Audit<'_> {
             .collect();
         if chosen.len() == MOST_FILES {
             self.seen.complete.files = false;
-            self.notes.push(format!("no more than {MOST_FILES} libraries and files of the loader are told apart"));
+            self.notes.push(format!("at most {MOST_FILES} libraries and loader files are inspected"));
         }
         let mut roots: Vec<String> = vec![COMPAT_ROOT.to_owned()];
         roots.extend(

@@ -85,7 +85,7 @@ pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> 
     if notes.len() > MOST_NOTES {
         let more = notes.len() - MOST_NOTES;
         notes.truncate(MOST_NOTES);
-        notes.push(format!("{more} more things were not inspected"));
+        notes.push(format!("{more} more items were not inspected"));
     }
     (seen, notes)
 }
@@ -132,8 +132,7 @@ impl Audit<'_> {
         for (index, paths) in found {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.code) = (false, false);
-            let why =
-                "not inspected: a hard link leads to a file that the layers below do not have, or not its content";
+            let why = "not inspected: a hard link points to a file that is missing or unread in the layers below";
             if index >= floor {
                 let of = |path: &&str| incomplete(&format!("{why}: {path}"));
                 self.seen.of_base.unread.files.extend(paths.iter().take(MOST_NOTES).map(of));

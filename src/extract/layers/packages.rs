@@ -124,10 +124,10 @@ impl Audit<'_> {
             let differs = those.iter().find(|one| one.version != first.version || one.variant != first.variant);
             let open = differs.map(|other| Why {
                 reason: format!(
-                    "several environments have {name}: {} in /{} and {} in /{}",
+                    "several environments contain {name}: {} in /{} and {} in /{}",
                     first.version, first.site.folder, other.version, other.site.folder
                 ),
-                supply: "name the interpreter in ENTRYPOINT, or put its folder first on PATH".to_owned(),
+                supply: "name the interpreter in ENTRYPOINT, or put its directory first on PATH".to_owned(),
             });
             let manager = if manager == installed::Manager::Conda { Manager::Conda } else { Manager::Pip };
             let of_all = those.iter().all(|one| one.variant == first.variant);
@@ -194,7 +194,7 @@ impl Audit<'_> {
         let room = MOST_SYSTEM.saturating_sub(order.len());
         if wanted.len() > room {
             self.seen.complete.packages = false;
-            self.note(placed.path, &format!("the image has more than {MOST_SYSTEM} packages that concern a GPU"));
+            self.note(placed.path, &format!("the image contains more than {MOST_SYSTEM} packages that concern a GPU"));
         }
         let wanted: BTreeSet<&Package> = wanted.into_iter().take(room).collect();
         for (package, layer) in since(self.tree.layers(), placed, wanted) {

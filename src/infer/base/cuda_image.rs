@@ -72,17 +72,19 @@ fn alike(one: &BaseBuild, other: &BaseBuild) -> bool {
 fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
     let name = &asked.name;
     let scan = format!("run `imagelint scan` on the built image, or describe `{name}` in an image description");
-    let exact = "name the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
+    let exact = "use the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
     let (reason, supply) = match version.parse() {
         Ok(cuda) if asked.knowledge.newer_cuda(cuda) || asked.knowledge.newer_cuda_image(version) => {
-            (format!("`{name}` is newer than the knowledge of {}", asked.knowledge.newest_date()), scan)
+            (format!("`{name}` is newer than the compatibility database of {}", asked.knowledge.newest_date()), scan)
         }
         Ok(_) => {
             let date = asked.knowledge.newest_date();
-            (format!("the tables of {date} have no tag of CUDA {version}: is there a `{name}`?"), exact)
+            (format!("the compatibility database of {date} has no tag for CUDA {version}: does `{name}` exist?"), exact)
         }
-        Err(_) if name.contains('@') => (format!("`{name}` names no CUDA version, and the digest was not read"), scan),
-        Err(_) => (format!("`{name}` names no CUDA version: what it was depends on the day of the build"), exact),
+        Err(_) if name.contains('@') => {
+            (format!("`{name}` includes no CUDA version, and the digest was not read"), scan)
+        }
+        Err(_) => (format!("`{name}` includes no CUDA version: the build date decides its content"), exact),
     };
     Why { reason, supply }
 }
@@ -91,17 +93,21 @@ fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
 fn no_such_tag(asked: &Asked<'_>, none: NoSuchTag) -> Why {
     let date = asked.knowledge.newest_date();
     let version = tag_version(asked.tag);
-    let exact = || "name the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
+    let exact = || "use the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
     Why {
         reason: if none.part == version {
-            format!("the tables of {date} have no tag of CUDA {version} without a patch: is there a `{}`?", asked.name)
+            format!(
+                "the compatibility database of {date} has no tag for CUDA {version} without a patch release: \
+                does `{}` exist?",
+                asked.name
+            )
         } else {
             format!(
-                "the tables of {date} have no tag of CUDA {version} with `{}`: is there a `{}`?",
+                "the compatibility database of {date} has no tag for CUDA {version} with `{}`: does `{}` exist?",
                 none.part, asked.name
             )
         },
-        supply: none.nearest.map_or_else(exact, |tag| format!("use a tag that there is, such as {tag}")),
+        supply: none.nearest.map_or_else(exact, |tag| format!("use an existing tag, such as {tag}")),
     }
 }
 
@@ -172,10 +178,10 @@ impl<'a> Images<'a> {
         }
         match self.asked.as_of {
             Some(day) if any && found.is_empty() => Err(Why {
-                reason: format!("the tables have no build of `{}` as of {day}", self.asked.name),
-                supply:
-                    "name a tag that was built by that day, correct the day, or run `imagelint scan` on the built image"
-                        .to_owned(),
+                reason: format!("the compatibility database has no build of `{}` as of {day}", self.asked.name),
+                supply: "use a tag that existed on that date, correct the date, or run `imagelint scan` on the built \
+                        image"
+                    .to_owned(),
             }),
             _ => Ok(found),
         }

@@ -39,7 +39,7 @@ fn of_repository(asked: &Asked<'_>) -> Option<BaseBuild> {
     }
     let mut build = asked.build(Family::Framework, Some(&first.info));
     let newer = asked.knowledge.newer_framework_image(&asked.repository, asked.tag);
-    let how = if newer { "newer than the knowledge" } else { "not in the tables" };
+    let how = if newer { "newer than the compatibility database" } else { "not in the compatibility database" };
     build.unresolved = Some(Why {
         reason: format!("`{}` is {how} of {}", asked.name, asked.knowledge.newest_date()),
         supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
@@ -126,8 +126,11 @@ fn unknown_month(asked: &Asked<'_>) -> Why {
     let newest = asked.knowledge.ngc_months().map(|(_, newest)| newest);
     let later = newest.filter(|newest| asked.tag.get(..newest.len()).is_some_and(|month| month > *newest));
     let reason = match later.filter(|_| asked.tag.starts_with(|first: char| first.is_ascii_digit())) {
-        Some(_) => format!("`{name}` is newer than the knowledge of {}", asked.knowledge.newest_date()),
-        None => format!("the tables of {} do not have what lies in `{name}`", asked.knowledge.newest_date()),
+        Some(_) => format!("`{name}` is newer than the compatibility database of {}", asked.knowledge.newest_date()),
+        None => format!(
+            "the compatibility database of {} does not have the contents of `{name}`",
+            asked.knowledge.newest_date()
+        ),
     };
     Why {
         reason,
@@ -145,10 +148,10 @@ fn inherit(asked: &Asked<'_>, build: &mut BaseBuild, family: &'static BaseFamily
     let seen = family.probe_from.is_none_or(|from| asked.tag.get(..from.len()).is_some_and(|month| from <= month));
     build.probe_unsure = (!seen).then(|| Why {
         reason: format!(
-            "whether the entrypoint of `{}` finds out GPUs that refuse the compat library is not known",
+            "it is unknown whether the entrypoint of `{}` detects GPUs that cuda-compat does not support",
             asked.name
         ),
-        supply: "say what it starts with `entrypoint` in an image description".to_owned(),
+        supply: "set `entrypoint` in an image description".to_owned(),
     });
     build.code_floor = asked.knowledge.code_floor(&asked.repository, asked.tag);
     for (variable, value) in family.env {

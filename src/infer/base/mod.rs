@@ -137,7 +137,7 @@ impl BaseBuild {
         self.compat = None;
         self.env.retain(|(variable, _, _)| *variable != "LD_LIBRARY_PATH");
         self.unresolved = Some(Why {
-            reason: format!("what `{}` adds to its CUDA base image was not read", self.name),
+            reason: format!("the additions of `{}` to its CUDA base image were not read", self.name),
             supply: self.unseen("").supply,
         });
         self.env_unknown.push(("LD_LIBRARY_PATH", self.unseen("LD_LIBRARY_PATH")));
@@ -201,18 +201,18 @@ impl BaseBuild {
     /// Why something of the base cannot be told.
     pub(super) fn unseen(&self, what: &str) -> Why {
         if let Some(why) = &self.unresolved {
-            return Why { reason: format!("{what} is not known: {}", why.reason), supply: why.supply.clone() };
+            return Why { reason: format!("{what} is unknown: {}", why.reason), supply: why.supply.clone() };
         }
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
         let seen = match (self.read, self.env_known || self.cuda.is_some()) {
-            (true, _) => "is not in the tables and of it the configuration alone was read",
-            (false, true) => "is in the tables without this tag's contents, and was not read",
-            (false, false) => "is not in the tables and was not read",
+            (true, _) => "is not in the compatibility database, and only its configuration was read",
+            (false, true) => "is in the compatibility database without the contents of this tag, and was not read",
+            (false, false) => "is not in the compatibility database and was not read",
         };
         Why {
-            reason: format!("{what} is not known: {base} {seen}"),
+            reason: format!("{what} is unknown: {base} {seen}"),
             supply: if self.name.is_empty() {
-                "say it in the image description, and name the family under `complete`".to_owned()
+                "add it to the image description, and list the family under `complete`".to_owned()
             } else {
                 format!("run `imagelint scan` on the built image, or describe {base} in an image description")
             },
