@@ -89,7 +89,7 @@ fn more_looks_into_other_stages_than_are_taken_are_told() {
         let copied = lines(many, |at| format!("COPY --from=s{at} /usr/lib/python3 /usr/lib/python3\n"));
         format!("{made}{BASE}{copied}")
     };
-    let told = "it looks into other stages more than 256 times";
+    let told = "it requires more than 256 lookups in other stages";
     let (_, few) = judged(&stages(20));
     assert!(!few.contains("more than"), "{few}");
     let (fate, many) = judged(&stages(140));

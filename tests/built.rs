@@ -164,8 +164,14 @@ fn without_steps_the_name_leads_to_the_line_and_nothing_else_does() {
 #[test]
 fn an_image_of_another_dockerfile_is_told() {
     for (dockerfile, expected) in [
-        (DOCKERFILE.replace("MODEL=small", "MODEL=large"), "MODEL is `small` there and `large` here"),
-        (DOCKERFILE.replace("ENV MODEL", "ENV SECOND=2 MODEL"), "SECOND is not set there and `2` here"),
+        (
+            DOCKERFILE.replace("MODEL=small", "MODEL=large"),
+            "MODEL is `small` in the image and `large` in the Dockerfile",
+        ),
+        (
+            DOCKERFILE.replace("ENV MODEL", "ENV SECOND=2 MODEL"),
+            "SECOND is not set in the image and `2` in the Dockerfile",
+        ),
         (DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), "1 of 1 RUN lines made no step"),
         (OTHER.to_owned(), "no step of the image's history"),
     ] {

@@ -48,7 +48,7 @@ fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_n
         let report = place.json(&["scan", "oci:images:broken"]);
         let verdicts = report["subjects"][0]["verdicts"].to_string();
         assert!(verdicts.contains("layer 2 of 2") && verdicts.contains(told), "{what}: {verdicts}");
-        assert!(!report.to_string().contains("the image is not in the tables"), "{what}: {report:#}");
+        assert!(!report.to_string().contains("the image is not in the compatibility database"), "{what}: {report:#}");
     }
     // What is left out on purpose is no error, and the reason names it all the same.
     let done = place.run(&["scan", "--max-layer-bytes", "3", "--fail-on", "never", "oci:images:whole"]);
@@ -56,7 +56,7 @@ fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_n
     let report = place.json(&["scan", "--max-layer-bytes", "3", "oci:images:whole"]);
     let verdicts = report["subjects"][0]["verdicts"].to_string();
     assert!(verdicts.contains("--max-layer-bytes allows 3 bytes"), "{verdicts}");
-    assert!(!report.to_string().contains("the image is not in the tables"), "{report:#}");
+    assert!(!report.to_string().contains("the image is not in the compatibility database"), "{report:#}");
 }
 
 /// A library as its hard link, and what else the layer has.
@@ -126,10 +126,7 @@ fn files_that_are_not_read_are_told_and_count_where_something_speaks_of_a_gpu() 
     ] {
         let report = stored(env, unread(path));
         assert_eq!(report["subjects"][0]["gpu_content"], counts, "{what}: {report:#}");
-        assert!(
-            notes(&report).contains("a hard link leads to a file whose content was not read"),
-            "{what}: {report:#}"
-        );
+        assert!(notes(&report).contains("a hard link points to a file with unread content"), "{what}: {report:#}");
         if counts {
             assert_eq!(both(&report), ["undetermined", "undetermined"], "{what}: {report:#}");
             assert!(report["subjects"][0]["verdicts"].to_string().contains(path), "{what}: {report:#}");
