@@ -35,7 +35,7 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
 
 #[test]
 fn a_script_that_is_more_than_is_followed_is_told() {
-    let cut = "more commands, words or levels than are followed";
+    let cut = "a script exceeds the limits for commands, words or levels";
     for script in [
         format!("{}true", "( ".repeat(300)),
         format!("true; {}true", "if true; then ".repeat(300)),

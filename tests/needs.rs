@@ -195,7 +195,7 @@ fn a_bare_path_of_a_layout_is_an_image() {
     // The search over all nodes takes its time: once is enough.
     let done = place.run(&["needs", "./image:many"]);
     assert!(code(&done) == 0 && out(&done).contains("./image:many (linux/amd64"), "{}{}", out(&done), err(&done));
-    assert!(err(&done).contains("this is linux/amd64; choose another by --platform"), "{}", err(&done));
+    assert!(err(&done).contains("linux/amd64 is used; select another with --platform"), "{}", err(&done));
     for (input, more, said) in [
         (
             "./image:many",

@@ -354,5 +354,5 @@ fn folders_are_searched_and_a_built_in_page_is_tested_as_given() {
     // Two pages of one name are an error.
     fs::write(folder.path().join("torch-unpinned.md"), &own.text).expect("written");
     let (code, _, error) = run(&["rules", "test", path]);
-    assert!(code == 2 && error.contains("there is a rule of this name already"), "{error}");
+    assert!(code == 2 && error.contains("a rule with this name already exists"), "{error}");
 }

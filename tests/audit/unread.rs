@@ -97,7 +97,7 @@ fn a_hard_link_to_a_file_that_is_taken_away_is_told() {
         scan(&Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("COPY a /", code()).layer("RUN mv", upper))
     };
     let report = of(link().without("/opt/app/libk.so"));
-    let told = "not inspected: a hard link leads to a file that the layers below do not have";
+    let told = "not inspected: a hard link points to a file that is missing or unread in the layers below";
     assert!(notes(&report).contains(told) && notes(&report).contains("/srv/libk2.so"), "{}", notes(&report));
     for (what, upper) in [
         ("a link to what is there", link()),
