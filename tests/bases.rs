@@ -109,9 +109,10 @@ fn a_known_base_is_not_said_to_be_unknown() {
     place.file("plain.Dockerfile", plain);
     let (own, without) = (ends(&place, "Dockerfile"), ends(&place, "plain.Dockerfile"));
     assert_eq!(own, without);
-    for (base, said) in
-        [("nvidia/cuda:12.4.1-base-ubuntu22.04", "is in the compatibility database"), ("a/b:1", "is not in the compatibility database")]
-    {
+    for (base, said) in [
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", "is in the compatibility database"),
+        ("a/b:1", "is not in the compatibility database"),
+    ] {
         place
             .file("Dockerfile", &format!("FROM {base}\nENV NVIDIA_DISABLE_REQUIRE=$SOME NVIDIA_VISIBLE_DEVICES=all\n"));
         let report = place.json(&["check", "Dockerfile"]);

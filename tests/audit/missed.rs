@@ -268,7 +268,11 @@ fn gpu_code_that_cannot_be_read_is_no_image_without_any() {
     let trailing = [&one()[..], &[0xff; 40]].concat();
     for (what, elf, told) in [
         ("no section table", Elf { sections: false, ..Elf::default() }.registered(&[one()]), "is not known"),
-        ("a kind that nobody knows", Elf::default().registered(&[container(&[unknown, sass(90, ' ')])]), "of an unknown kind"),
+        (
+            "a kind that nobody knows",
+            Elf::default().registered(&[container(&[unknown, sass(90, ' ')])]),
+            "of an unknown kind",
+        ),
         ("a header of another version", Elf::default().registered(&[second]), "has an unknown format"),
         ("bytes behind it", Elf::default().registered(&[trailing]), "has an unknown format"),
     ] {
@@ -278,7 +282,10 @@ fn gpu_code_that_cannot_be_read_is_no_image_without_any() {
             assert_eq!(both(&report), OPEN, "{what}, {env:?}: {report:#}");
             assert!(notes(&report).contains("libown.so was not inspected"), "{what}: {report:#}");
             let verdicts = report["subjects"][0]["verdicts"].to_string();
-            assert!(verdicts.contains("/app/libown.so contains GPU code") && verdicts.contains(told), "{what}: {verdicts}");
+            assert!(
+                verdicts.contains("/app/libown.so contains GPU code") && verdicts.contains(told),
+                "{what}: {verdicts}"
+            );
         }
     }
     for (what, elf) in [

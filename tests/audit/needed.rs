@@ -234,7 +234,11 @@ fn the_major_of_the_runtime_that_is_asked_for_decides_about_the_driver() {
             place.file("fleet.toml", &crate::FLEET.replace("570.211.01", driver));
             let report = place.json(&["scan", "oci:images:one"]);
             assert_eq!(both(&report), [expected, expected], "{what}, {soname} on {driver}: {report:#}");
-            assert_eq!(report.to_string().contains("statically linked"), expected == "undetermined", "{what}: {report:#}");
+            assert_eq!(
+                report.to_string().contains("statically linked"),
+                expected == "undetermined",
+                "{what}: {report:#}"
+            );
         }
     }
 }
