@@ -253,7 +253,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     assert_eq!(pools, &["t4", "a100"]);
     assert_eq!(message.matches("registry.example/base:1").count(), 1, "{message}");
     assert!(
-        help.starts_with("run `imagelint check --pull`, which reads its configuration, ")
+        help.starts_with("read its configuration with `imagelint check --pull`, ")
             && help.contains("imagelint scan"),
         "{help}"
     );

@@ -103,7 +103,7 @@ fn listed_names(names: &BTreeSet<&str>) -> String {
 fn unread(seen: &Observations, build: &BaseBuild) -> Why {
     let mut why = build.unseen("the environment of the image");
     if seen.depth == Depth::Text && build.is_unread() {
-        why.supply = format!("run `imagelint check --pull`, which reads its configuration, {}", why.supply);
+        why.supply = format!("read its configuration with `imagelint check --pull`, {}", why.supply);
     }
     why
 }
