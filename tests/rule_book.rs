@@ -253,8 +253,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     assert_eq!(pools, &["t4", "a100"]);
     assert_eq!(message.matches("registry.example/base:1").count(), 1, "{message}");
     assert!(
-        help.starts_with("read its configuration with `imagelint check --pull`, ")
-            && help.contains("imagelint scan"),
+        help.starts_with("read its configuration with `imagelint check --pull`, ") && help.contains("imagelint scan"),
         "{help}"
     );
     assert_eq!(help.matches("imagelint scan").count(), 1, "{help}");
