@@ -226,7 +226,7 @@ fn of_two_environments_that_of_the_interpreter_counts() {
     assert_eq!(both(&scan(&known)), [STARTS, STARTS]);
     let open = scan(&image(&[GPUS, COMPUTE], two()));
     assert_eq!(fate(&open, "h100"), "undetermined", "{open:#}");
-    assert!(open.to_string().contains("several environments have torch"), "{open:#}");
+    assert!(open.to_string().contains("several environments contain torch"), "{open:#}");
 }
 
 #[test]

@@ -47,19 +47,19 @@ fn a_description_says_what_the_dockerfile_said_of_its_base() {
 #[test]
 fn an_unknown_tag_says_what_is_unknown_of_it() {
     for (from, expected) in [
-        ("nvidia/cuda:latest", "names no CUDA version: what it was depends on the day"),
-        (&format!("nvidia/cuda@sha256:{}", "ab".repeat(32)), "names no CUDA version, and the digest was not read"),
-        ("nvidia/cuda", "names no CUDA version"),
-        ("nvidia/cuda:11.9.0-base", "have no tag of CUDA 11.9.0"),
-        ("nvidia/cuda:13.2.99-base", "have no tag of CUDA 13.2.99"),
-        ("nvidia/cuda:13.99.0-base", "newer than the knowledge of"),
-        ("nvidia/cuda:99.1.0-base", "newer than the knowledge of"),
-        ("vllm/vllm-openai:v0.99.0", "newer than the knowledge of"),
-        ("vllm/vllm-openai:v0.8.99", "is not in the tables of"),
-        ("nvcr.io/nvidia/vllm:97.01-py3", "newer than the knowledge of"),
-        ("nvcr.io/nvidia/pytorch:97.01-py3", "newer than the knowledge of"),
-        ("nvcr.io/nvidia/tritonserver:24.05-trtllm-python-py3", "do not have what lies in"),
-        ("nvidia/cudagl:11.4.2-devel", "adds to its CUDA base image was not read"),
+        ("nvidia/cuda:latest", "includes no CUDA version: the build date decides"),
+        (&format!("nvidia/cuda@sha256:{}", "ab".repeat(32)), "includes no CUDA version, and the digest was not read"),
+        ("nvidia/cuda", "includes no CUDA version"),
+        ("nvidia/cuda:11.9.0-base", "has no tag for CUDA 11.9.0"),
+        ("nvidia/cuda:13.2.99-base", "has no tag for CUDA 13.2.99"),
+        ("nvidia/cuda:13.99.0-base", "newer than the compatibility database of"),
+        ("nvidia/cuda:99.1.0-base", "newer than the compatibility database of"),
+        ("vllm/vllm-openai:v0.99.0", "newer than the compatibility database of"),
+        ("vllm/vllm-openai:v0.8.99", "is not in the compatibility database of"),
+        ("nvcr.io/nvidia/vllm:97.01-py3", "newer than the compatibility database of"),
+        ("nvcr.io/nvidia/pytorch:97.01-py3", "newer than the compatibility database of"),
+        ("nvcr.io/nvidia/tritonserver:24.05-trtllm-python-py3", "does not have the contents of"),
+        ("nvidia/cudagl:11.4.2-devel", "to its CUDA base image were not read"),
     ] {
         let place = Place::bare();
         place.file("fleet.toml", FLEET);
@@ -109,8 +109,10 @@ fn a_known_base_is_not_said_to_be_unknown() {
     place.file("plain.Dockerfile", plain);
     let (own, without) = (ends(&place, "Dockerfile"), ends(&place, "plain.Dockerfile"));
     assert_eq!(own, without);
-    for (base, said) in [("nvidia/cuda:12.4.1-base-ubuntu22.04", "is in the tables"), ("a/b:1", "is not in the tables")]
-    {
+    for (base, said) in [
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", "is in the compatibility database"),
+        ("a/b:1", "is not in the compatibility database"),
+    ] {
         place
             .file("Dockerfile", &format!("FROM {base}\nENV NVIDIA_DISABLE_REQUIRE=$SOME NVIDIA_VISIBLE_DEVICES=all\n"));
         let report = place.json(&["check", "Dockerfile"]);
@@ -164,7 +166,7 @@ fn a_requirements_file_that_is_not_there_is_missing_evidence() {
     let text =
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
     place.file("Dockerfile", text);
-    let said = "requirements.txt is not in the build context, so what it installs is not known";
+    let said = "requirements.txt is not in the build context, so what it installs is unknown";
     let told = |place: &Place| {
         let report = place.json(&["check", "Dockerfile"]);
         let print = String::from_utf8(place.run(&["check", "Dockerfile"]).stdout).expect("text");

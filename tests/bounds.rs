@@ -35,7 +35,7 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
 
 #[test]
 fn a_script_that_is_more_than_is_followed_is_told() {
-    let cut = "more commands, words or levels than are followed";
+    let cut = "a script exceeds the limits for commands, words or levels";
     for script in [
         format!("{}true", "( ".repeat(300)),
         format!("true; {}true", "if true; then ".repeat(300)),
@@ -89,7 +89,7 @@ fn more_looks_into_other_stages_than_are_taken_are_told() {
         let copied = lines(many, |at| format!("COPY --from=s{at} /usr/lib/python3 /usr/lib/python3\n"));
         format!("{made}{BASE}{copied}")
     };
-    let told = "it looks into other stages more than 256 times";
+    let told = "it requires more than 256 lookups in other stages";
     let (_, few) = judged(&stages(20));
     assert!(!few.contains("more than"), "{few}");
     let (fate, many) = judged(&stages(140));

@@ -428,7 +428,7 @@ fn a_list_that_was_not_read_is_told_of_and_counts_where_something_speaks_of_a_gp
         (format!("{list} --extra-index-url https://download.pytorch.org/whl/cu121"), "undetermined", "cu121"),
         (format!("ENV TORCH_CUDA_ARCH_LIST=8.0\n{list}"), "undetermined", "requirements.txt"),
         (format!("{list}\nRUN nvidia-smi"), "undetermined", "requirements.txt"),
-        ("ENV USE_CUDA=1\nRUN pip install $PACKAGES".to_owned(), "undetermined", "more than can be told"),
+        ("ENV USE_CUDA=1\nRUN pip install $PACKAGES".to_owned(), "undetermined", "installs unknown packages"),
         // Nothing speaks of one.
         (list.to_owned(), "not-applicable", "not read: requirements.txt"),
         (

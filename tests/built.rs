@@ -151,7 +151,7 @@ fn without_steps_the_name_leads_to_the_line_and_nothing_else_does() {
     let report = check(DOCKERFILE, &squashed);
     let told = places(&report);
     assert!(told.iter().any(|one| one == "Dockerfile:5"), "{told:?}");
-    assert!(notes(&report).contains("no step of the image's history"), "{}", notes(&report));
+    assert!(notes(&report).contains("no step in the history of the image"), "{}", notes(&report));
     // A requirement that nothing names stays where it was found.
     let report = check("FROM scratch\nCOPY --from=x / /\nRUN make\n", &squashed);
     let told = places(&report);
@@ -164,10 +164,16 @@ fn without_steps_the_name_leads_to_the_line_and_nothing_else_does() {
 #[test]
 fn an_image_of_another_dockerfile_is_told() {
     for (dockerfile, expected) in [
-        (DOCKERFILE.replace("MODEL=small", "MODEL=large"), "MODEL is `small` there and `large` here"),
-        (DOCKERFILE.replace("ENV MODEL", "ENV SECOND=2 MODEL"), "SECOND is not set there and `2` here"),
+        (
+            DOCKERFILE.replace("MODEL=small", "MODEL=large"),
+            "MODEL is `small` in the image and `large` in the Dockerfile",
+        ),
+        (
+            DOCKERFILE.replace("ENV MODEL", "ENV SECOND=2 MODEL"),
+            "SECOND is not set in the image and `2` in the Dockerfile",
+        ),
         (DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), "1 of 1 RUN lines made no step"),
-        (OTHER.to_owned(), "no step of the image's history"),
+        (OTHER.to_owned(), "no step in the history of the image"),
     ] {
         let report = check(&dockerfile, &built());
         assert!(notes(&report).contains(expected), "{expected}: {}", notes(&report));
@@ -197,7 +203,7 @@ fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
         "/bin/sh -c #(nop) COPY dir:22 in /opt/venv ",
     ] {
         let report = check(&without, &with(step));
-        assert!(notes(&report).contains("the image has a step that the Dockerfile does not: `"), "{}", notes(&report));
+        assert!(notes(&report).contains("the image has a step that is not in the Dockerfile: `"), "{}", notes(&report));
         assert!(lines(&report).is_empty(), "{step}: {:?}", places(&report));
         assert!(places(&report).contains(&"libtorch_cuda.so".to_owned()), "{step}");
     }

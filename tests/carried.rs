@@ -145,7 +145,7 @@ fn wheels_are_read_through_addresses_and_mounts() {
         (
             &[],
             format!("{base}RUN --mount=type=bind,from=a/b:1,source=/wheels,target=/w pip install /w/*.whl\n"),
-            "!a command installs more than can be told: which wheels lie in /w is not known: it comes from `a/b:1`",
+            "!a command installs unknown packages: the wheels in /w are unknown: it comes from `a/b:1`",
         ),
     ]);
 }
@@ -247,13 +247,13 @@ fn a_list_that_another_stage_writes_is_read_where_it_is_copied_to() {
         (
             files,
             format!("{stage}RUN python list.py > r.txt\n{last} /tmp/r.txt /code/\n{install}"),
-            "!/code/r.txt was not read: a command writes it before it is read",
+            "!/code/r.txt was not read: a command writes it first",
         ),
         (files, format!("{stage}RUN poetry export -o out.txt\n{last} /tmp/r.txt /code/\n{install}"), "torch==2.0.0"),
         (
             files,
             format!("{stage}RUN poetry export -o out.txt\n{last} /srv/out.txt /code/r.txt\n{install}"),
-            "!/code/r.txt was not read: no COPY brings it into the image",
+            "!/code/r.txt was not read: no COPY adds it to the image",
         ),
     ]);
 }

@@ -113,7 +113,11 @@ fn what_was_not_seen_is_told_where_it_starts() {
     place.file("unseen.Dockerfile", &format!("{start}+cu118 flash-attn==2.8.3 {index}/cu118\n"));
     for (after, summary, cell) in [
         ("seen.Dockerfile", "pool `a` newly works", "starts (minor-version)"),
-        ("unseen.Dockerfile", "pool `a` newly works as far as was seen", "starts (minor-version), as far as was seen"),
+        (
+            "unseen.Dockerfile",
+            "pool `a` newly works as far as was seen",
+            "starts (minor-version), based on what could be inspected",
+        ),
     ] {
         let report = place.json(&["compare", "old.Dockerfile", after]);
         let pair = &report["images"][0];

@@ -132,8 +132,12 @@ fn the_list_of_files_says_why() {
     assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(lines[0].starts_with("gpu/Dockerfile: dockerfile: GPU content: "), "{}", lines[0]);
     assert!(lines[0].contains("image.base.cuda = 12.4.1"), "{}", lines[0]);
-    assert!(lines[1].contains("no GPU content: the base python:3.12 holds no CUDA, none of 1 package"), "{}", lines[1]);
-    assert!(lines[2].contains("there is no stage to judge"), "{}", lines[2]);
+    assert!(
+        lines[1].contains("no GPU content: the base image python:3.12 includes no CUDA, none of 1 package"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[2].contains("there is no stage to check"), "{}", lines[2]);
     assert_eq!(code(&place.run(&["check", "--show-files", "nothere"])), 2);
 }
 

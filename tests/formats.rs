@@ -199,7 +199,7 @@ fn sarif_stops_where_readers_would_refuse_it() {
     let run = json(&told("sarif", &report))["runs"][0].clone();
     assert_eq!(run["results"].as_array().map(Vec::len), Some(25_000));
     let notes = run["invocations"][0]["toolExecutionNotifications"].as_array().expect("notes").clone();
-    assert_eq!(notes[1]["message"]["text"], "left out here: 3 more findings");
+    assert_eq!(notes[1]["message"]["text"], "omitted here: 3 more findings");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn github_shows_ten_and_counts_the_rest() {
     let many = lines(&report);
     let counted = |word: &str| many.iter().filter(|line| line.starts_with(word)).count();
     assert_eq!((counted("::error "), counted("::warning "), many.len()), (8, 2, 11));
-    assert_eq!(many[10], "not shown beside their lines: 18 warnings; another format lists them");
+    assert_eq!(many[10], "not shown next to their lines: 18 warnings; another format lists them");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
         assert_eq!(with(change), expected);
     }
     let text = told("sarif", &full());
-    assert!(text.contains("take an older tag (unsafe; starts then on desk-3090)"), "{text}");
+    assert!(text.contains("take an older tag (unsafe; then starts on desk-3090)"), "{text}");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_verdict_that_nobody_can_give_is_no_pass_in_junit() {
     assert_eq!(skipped[0].get("message"), "unknown");
     report.subjects[0].gpu_content = false;
     let text = told("junit", &report);
-    assert!(text.contains("no GPU content, nothing to judge"), "{text}");
+    assert!(text.contains("no GPU content, nothing to check"), "{text}");
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn markdown_has_the_matrix_then_the_findings() {
         "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (PTX JIT) | ❓ unknown |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",
         "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
-        "\n  - fix (unsafe; starts then on desk-3090): take an older tag\n",
+        "\n  - fix (unsafe; then starts on desk-3090): take an older tag\n",
         "config only: layers were not read",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

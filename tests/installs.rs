@@ -218,7 +218,7 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
         (
             "COPY --from=other /x /opt/one\nCOPY one /opt/one",
             "for f in /opt/one/*.sh; do bash $f; done",
-            "!/opt/one/*.sh was not read: which files it stands for is not known",
+            "!/opt/one/*.sh was not read: the files that match it are unknown",
         ),
         (
             "ARG WHICH\nCOPY one /opt/one",
@@ -315,7 +315,7 @@ fn recipes_of_make_are_read_where_the_context_has_its_file() {
         ("make -f out.mk maybe", "torch=?"),
         ("make -f out.mk", "torch=??"),
         ("make -f may.mk own", "torch=?"),
-        ("make untold", "!a command installs more than can be told: what `make` writes cannot be told"),
+        ("make untold", "!a command installs unknown packages: the output of `make` is unknown"),
         // What runs nothing of it.
         ("make -n install", ""),
         ("make nothing", ""),
@@ -323,7 +323,7 @@ fn recipes_of_make_are_read_where_the_context_has_its_file() {
         ("make a.txt", ""),
         ("cd /src && make install", ""),
         ("echo make install", ""),
-        ("make round", "!/app/Makefile was not read: too many scripts run one another"),
+        ("make round", "!/app/Makefile was not read: the scripts are nested too deeply"),
     ] {
         let said = installed(files, run);
         if said != expected {
@@ -342,7 +342,7 @@ fn references_of_a_makefile_that_do_not_end_are_not_followed() {
     for text in [long, wide] {
         let begun = std::time::Instant::now();
         let said = installed(&[("Makefile", &text)], "make");
-        assert!(said.contains("more than can be told") || said == "torch=?", "{said}");
+        assert!(said.contains("installs unknown packages") || said == "torch=?", "{said}");
         assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
     }
 }
@@ -442,8 +442,7 @@ fn uv_takes_indexes_from_its_own_files() {
 fn lists_are_read_through_pipes_and_substitutions() {
     let mut wrong = Vec::new();
     let files = &[("r.txt", LIST), ("b.txt", "torch==2.4.0+cu121\n")];
-    let cannot =
-        |program: &str| format!("!a command installs more than can be told: what `{program}` writes cannot be told");
+    let cannot = |program: &str| format!("!a command installs unknown packages: the output of `{program}` is unknown");
     for (run, expected) in [
         ("cat r.txt | xargs -n 1 pip install", "flask numpy>=1.2 torch==2.1.0".to_owned()),
         ("grep -v '^#' r.txt | grep -v flask | xargs pip3 install -U", "numpy>=1.2 torch==2.1.0".to_owned()),
@@ -471,16 +470,15 @@ fn lists_are_read_through_pipes_and_substitutions() {
         ("pip install $(python list.py)", cannot("python")),
         (
             "(cat r.txt; cat b.txt) | xargs pip install",
-            "!a command installs more than can be told: what it reads cannot be told".to_owned(),
+            "!a command installs unknown packages: its input is unknown".to_owned(),
         ),
         (
             "curl https://h/r.txt | pip install -r /dev/stdin",
-            "!/dev/stdin was not read: what `curl` writes cannot be told".to_owned(),
+            "!/dev/stdin was not read: the output of `curl` is unknown".to_owned(),
         ),
         (
             "cat none.txt | xargs pip install",
-            "!a command installs more than can be told: none.txt was not read: it is not in the build context"
-                .to_owned(),
+            "!a command installs unknown packages: none.txt was not read: it is not in the build context".to_owned(),
         ),
         // These install nothing.
         ("cat r.txt | xargs echo pip install", String::new()),
@@ -489,7 +487,7 @@ fn lists_are_read_through_pipes_and_substitutions() {
         ("cat r.txt | grep torch; pip install flask", "flask".to_owned()),
         (
             "cat r.txt || xargs pip install flask",
-            "flask? !a command installs more than can be told: nothing is there for it to read".to_owned(),
+            "flask? !a command installs unknown packages: its input does not exist".to_owned(),
         ),
     ] {
         let said = installed(files, run);
@@ -507,15 +505,15 @@ fn lists_are_read_by_loops_and_arguments() {
     for (run, expected) in [
         (
             "while read p; do pip install $p; done < <(python list.py)",
-            "!a command installs more than can be told: the script reads it at run time".to_owned(),
+            "!a command installs unknown packages: the script reads it at run time".to_owned(),
         ),
         (
             "curl -O https://h/r2.txt; while read p; do pip install $p; done < r2.txt",
-            "!a command installs more than can be told: the script reads it at run time".to_owned(),
+            "!a command installs unknown packages: the script reads it at run time".to_owned(),
         ),
         (
             "sed -i s/2.1/2.2/ r.txt; while read p; do pip install $p; done < r.txt",
-            "!a command installs more than can be told: the script reads it at run time".to_owned(),
+            "!a command installs unknown packages: the script reads it at run time".to_owned(),
         ),
         ("while read p; do pip install $p; done < r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
         ("while IFS= read -r p; do pip install \"$p\"; done < r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
@@ -525,15 +523,15 @@ fn lists_are_read_by_loops_and_arguments() {
         // What may have changed the list leaves it open.
         (
             "perl -pi -e s/1/2/ r.txt && while read p; do pip install $p; done < r.txt",
-            "!a command installs more than can be told: the script reads it at run time".to_owned(),
+            "!a command installs unknown packages: the script reads it at run time".to_owned(),
         ),
         (
             "./patch.sh\nRUN while read p; do pip install $p; done < r.txt",
-            "!./patch.sh was not read: it is not in the build context !a command installs more than can be told: the script reads it at run time".to_owned(),
+            "!./patch.sh was not read: it is not in the build context !a command installs unknown packages: the script reads it at run time".to_owned(),
         ),
         (
             "ln -sf b.txt r.txt\nRUN for p in $(cat r.txt); do pip install $p; done",
-            "!a command installs more than can be told: its value is the output of a command".to_owned(),
+            "!a command installs unknown packages: its value is the output of a command".to_owned(),
         ),
         (
             "./patch.sh -f\nCOPY r.txt .\nRUN while read p; do pip install $p; done < r.txt",
@@ -554,7 +552,7 @@ fn lists_are_read_by_loops_and_arguments() {
         ("set -- a b torch==2.1.0; shift 2; pip install $1", "torch==2.1.0".to_owned()),
         (
             "if [ -n \"$(id)\" ]; then set -- jax; fi; pip install flask $1",
-            "flask !a command installs more than can be told: the argument depends on the control flow of the script".to_owned(),
+            "flask !a command installs unknown packages: the argument depends on the control flow of the script".to_owned(),
         ),
     ] {
         let said = installed(files, run);
@@ -569,7 +567,7 @@ fn lists_are_read_by_loops_and_arguments() {
 fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
     let mut wrong = Vec::new();
     let files = &[("r.txt", LIST), ("b.txt", "torch==2.4.0+cu121\n")];
-    let unknown = |path: &str| format!("!{path} was not read: a command writes it before it is read");
+    let unknown = |path: &str| format!("!{path} was not read: a command writes it first");
     for (run, expected) in [
         ("sed -i '/torch/d' r.txt && pip install -r r.txt", "flask numpy>=1.2".to_owned()),
         (
@@ -592,7 +590,7 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
         ("sed -i -E 's/(torch)==.*/\\1/' r.txt && pip install -r r.txt", unknown("r.txt")),
         (
             "if [ -n \"$CPU\" ]; then sed -i '/torch/d' r.txt; fi; pip install -r r.txt",
-            "!r.txt was not read: a command may write it before it is read".to_owned(),
+            "!r.txt was not read: a command may write it first".to_owned(),
         ),
         (
             "pip-compile -o r.txt in.txt && pip install -r r.txt",
@@ -661,7 +659,7 @@ fn a_list_that_a_tool_writes_is_followed_back_to_what_it_is_made_of() {
         ("pip-sync", "!requirements.txt was not read: it is not in the build context"),
         (
             "pip-compile --extra-index-url https://h/whl/cu118 r.in && pip install -r r.txt",
-            "!r.txt was not read: the command that writes it chooses an index",
+            "!r.txt was not read: the command that writes it selects an index",
         ),
         ("pdm export -o r.txt && pip install -r r.txt", "torch>=2.1,<2.2"),
         ("poetry export; uv export -o r.txt; pip-compile r.in; pipenv requirements", ""),
@@ -694,11 +692,11 @@ fn wheels_are_those_of_their_folder() {
         ("pip wheel -w /w torch==2.1.0; pip install flask", "flask"),
         (
             "pip wheel -w /w torch==2.1.0; pip install /v/*.whl",
-            "!a command installs more than can be told: which wheels lie in /v is not known: no COPY brings it into the image",
+            "!a command installs unknown packages: the wheels in /v are unknown: no COPY adds it to the image",
         ),
         (
             "pip install none/*.whl",
-            "!a command installs more than can be told: which wheels lie in /app/none is not known: it is not in the build context",
+            "!a command installs unknown packages: the wheels in /app/none are unknown: it is not in the build context",
         ),
         ("pip uninstall -y wheels/*; ls wheels/*.whl; pip download -d wheels x", ""),
     ] {
@@ -943,7 +941,7 @@ fn extras_of_setuptools_are_those_asked_for() {
         [made, sum, "setup(extras_require=f())", "setup(extras_require={'gpu': ['a'", "setup(extras_require={'a"]
     {
         let said = installed(&[("setup.py", text)], "pip install .[gpu]");
-        assert!(said.contains("setup.py was not read: what it installs is not known"), "{text}: {said}");
+        assert!(said.contains("setup.py was not read: what it installs is unknown"), "{text}: {said}");
     }
 }
 
@@ -1127,8 +1125,8 @@ fn pipenv_installs_what_its_files_say() {
         (both, "pipenv install --skip-lock", "flask torch==2.4.0[cu121]"),
         (&both[1..], "pipenv install -d", "flask pytest~=8.0 torch==2.4.0[cu121]"),
         (&[], "pipenv sync", "!Pipfile.lock was not read: it is not in the build context"),
-        (&[("Pipfile.lock", "{")], "pipenv sync", "!Pipfile.lock was not read: it is not as pipenv writes it"),
-        (&[("Pipfile", "[")], "pipenv install", "!Pipfile was not read: it is not as pipenv writes it"),
+        (&[("Pipfile.lock", "{")], "pipenv sync", "!Pipfile.lock was not read: it does not have the format of pipenv"),
+        (&[("Pipfile", "[")], "pipenv install", "!Pipfile was not read: it does not have the format of pipenv"),
         (both, "pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
         (both, "pipenv run pip install flask", "flask"),
         (both, "pipenv install --categories=dev-packages", "pytest==8.0.0 torch==2.1.0"),
@@ -1143,7 +1141,7 @@ fn pipenv_installs_what_its_files_say() {
 #[test]
 fn a_project_of_setuptools_requires_what_stands_there_as_it_is() {
     let py = |list: &str| format!("from setuptools import setup\nsetup(name='x', install_requires={list})\n");
-    let unclear = "!./setup.py was not read: what it installs is not known: its install_requires is no plain list";
+    let unclear = "!./setup.py was not read: what it installs is unknown: its install_requires is not a plain list";
     let mut wrong = Vec::new();
     for (list, expected) in [
         ("['torch==2.1.0', \"flask>=2\"]", "flask>=2 torch==2.1.0"),
@@ -1178,7 +1176,7 @@ fn a_project_of_setuptools_requires_what_stands_there_as_it_is() {
         (&[("setup.cfg", cfg), ("pyproject.toml", told)], "flask"),
         (
             &[("setup.cfg", "[options]\ninstall_requires = file: r.txt\n")],
-            "!./setup.cfg was not read: what it installs is not known: its install_requires stands in another place",
+            "!./setup.cfg was not read: what it installs is unknown: its install_requires is in another file",
         ),
         (&[("setup.py", "# install_requires=['torch']\nx.install_requires == ['torch']\n")], ""),
         (&[], "!./pyproject.toml was not read: it is not in the build context"),

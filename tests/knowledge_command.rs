@@ -374,5 +374,5 @@ fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
     }
     place.file("Dockerfile", &build("2.8.0", "hopper"));
     let report = place.json(&["check", "--pool", "new", "Dockerfile"]).to_string();
-    assert!(report.contains("know no architecture `hopper`, and refuse the list"), "{report}");
+    assert!(report.contains("do not know the architecture `hopper` and reject the list"), "{report}");
 }

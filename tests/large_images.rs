@@ -331,7 +331,7 @@ fn images_made_to_use_up_memory_do_not() {
         (
             "libraries of the driver",
             each(2, |layer| names("first", 10_000, move |at| format!("d{layer}/{at}/libnvidia-ml.so.1"))),
-            "no more than 2000 libraries",
+            "at most 2000 libraries",
         ),
     ];
     for (name, layers, told) in cases {

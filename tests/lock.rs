@@ -120,7 +120,7 @@ fn a_private_base_is_known_by_pull() {
     let told = notes(&report);
     assert!(told.contains(&reference) && told.contains("sha256:"), "{told}");
     let text = report.to_string();
-    assert!(text.contains("of it the configuration alone was read") && !text.contains("and was not read"), "{text}");
+    assert!(text.contains("only its configuration was read") && !text.contains("and was not read"), "{text}");
     let done = place.run(&["check", "--pull", "Dockerfile"]);
     assert_eq!(code(&done), 1);
     let shown = out(&done);

@@ -195,11 +195,15 @@ fn a_bare_path_of_a_layout_is_an_image() {
     // The search over all nodes takes its time: once is enough.
     let done = place.run(&["needs", "./image:many"]);
     assert!(code(&done) == 0 && out(&done).contains("./image:many (linux/amd64"), "{}{}", out(&done), err(&done));
-    assert!(err(&done).contains("this is linux/amd64; choose another by --platform"), "{}", err(&done));
+    assert!(err(&done).contains("linux/amd64 is used; select another with --platform"), "{}", err(&done));
     for (input, more, said) in [
-        ("./image:many", &[][..], "of linux/amd64, linux/arm64 this is linux/amd64; choose another by --platform"),
+        (
+            "./image:many",
+            &[][..],
+            "linux/amd64, linux/arm64 are available, and linux/amd64 is used; select another with --platform",
+        ),
         ("./image:many", &["--platform", "linux/arm64"], "this is linux/arm64; choose another"),
-        ("oci:image:one", &[], "there is no linux/amd64, only linux/arm64: this is linux/arm64"),
+        ("oci:image:one", &[], "linux/amd64 is not available, only linux/arm64; linux is used/arm64"),
         ("oci:image:one", &["--platform", "linux/arm64"], ""),
     ] {
         let done = place.run(&[&["describe", input], more].concat());

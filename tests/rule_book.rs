@@ -252,7 +252,10 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     let [(message, help, pools)] = &told("undetermined", unread, &fleet)[..] else { panic!("one cause") };
     assert_eq!(pools, &["t4", "a100"]);
     assert_eq!(message.matches("registry.example/base:1").count(), 1, "{message}");
-    assert!(help.starts_with("read its configuration by --pull, ") && help.contains("imagelint scan"), "{help}");
+    assert!(
+        help.starts_with("read its configuration with `imagelint check --pull`, ") && help.contains("imagelint scan"),
+        "{help}"
+    );
     assert_eq!(help.matches("imagelint scan").count(), 1, "{help}");
     let argument = "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.4.0\n";
     let [(message, help, _)] = &told("undetermined", argument, &fleet)[..] else { panic!("one cause") };
@@ -352,5 +355,5 @@ fn folders_are_searched_and_a_built_in_page_is_tested_as_given() {
     // Two pages of one name are an error.
     fs::write(folder.path().join("torch-unpinned.md"), &own.text).expect("written");
     let (code, _, error) = run(&["rules", "test", path]);
-    assert!(code == 2 && error.contains("there is a rule of this name already"), "{error}");
+    assert!(code == 2 && error.contains("a rule with this name already exists"), "{error}");
 }

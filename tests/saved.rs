@@ -180,9 +180,15 @@ fn an_index_of_two_platforms_stays_one() {
     // One description is of one platform.
     for input in ["oci:images:many", "saved.json"] {
         for (platform, said) in [
-            ("linux/amd64", "of linux/amd64, linux/arm64 this is linux/amd64; choose another by --platform"),
-            ("linux/arm64", "of linux/amd64, linux/arm64 this is linux/arm64; choose another by --platform"),
-            ("linux/s390x", "there is no linux/s390x, only linux/amd64, linux/arm64: this is linux/amd64"),
+            (
+                "linux/amd64",
+                "linux/amd64, linux/arm64 are available, and linux/amd64 is used; select another with --platform",
+            ),
+            (
+                "linux/arm64",
+                "linux/amd64, linux/arm64 are available, and linux/arm64 is used; select another with --platform",
+            ),
+            ("linux/s390x", "linux/s390x is not available, only linux/amd64, linux/arm64; linux is used/amd64"),
         ] {
             let done = place.run(&["describe", "--platform", platform, input]);
             assert_eq!(code(&done), 0, "{input} {platform}: {}", err(&done));
@@ -251,7 +257,7 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
     let report = place.json(&["check", "Dockerfile"]);
     let seen = "/subjects/0/observed/platforms/0/seen";
     let place_of = |end: &str| format!("{seen}/facts/0/origins/0/file/{end}");
-    let outside = "a place in it lies outside of the texts of the report";
+    let outside = "a location in it is outside of the texts of the report";
     for (pointer, value, said) in [
         (place_of("end"), json!(4_000_000_000_u64), outside),
         (place_of("end"), json!(u64::MAX), outside),
@@ -261,13 +267,13 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
         ("/texts/0/text".to_owned(), json!("FROM x"), outside),
         ("/texts/0/text".to_owned(), json!("é".repeat(60)), outside),
         ("/texts".to_owned(), json!([]), outside),
-        (format!("{seen}/packages/0/fact"), json!(999), "it rests on a fact that is not in the report"),
+        (format!("{seen}/packages/0/fact"), json!(999), "it refers to a fact that is not in the report"),
         (format!("{seen}/packages/0/fact"), json!(u64::MAX), "not a report of schema version 1"),
-        (format!("{seen}/facts"), json!([]), "it rests on a fact that is not in the report"),
+        (format!("{seen}/facts"), json!([]), "it refers to a fact that is not in the report"),
         (format!("{seen}/facts/0/key"), json!("image.bse"), "there is no fact `image.bse`"),
         (format!("{seen}/base/image/0"), json!("UPPER//"), "not a report of schema version 1"),
         (format!("{seen}/depth"), json!("deep"), "unknown variant `deep`"),
-        ("/subjects/0/observed".to_owned(), json!({"path": "", "platforms": []}), "does not say what was seen"),
+        ("/subjects/0/observed".to_owned(), json!({"path": "", "platforms": []}), "does not contain its observations"),
         ("/subjects/0/observed/platforms".to_owned(), json!(7), "not a report of schema version 1"),
         ("/schema_version".to_owned(), json!(2), "schema version 2 is not known"),
     ] {

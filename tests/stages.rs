@@ -355,5 +355,5 @@ fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
     let place = Place::new();
     place.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
     let said = out(&place.run(&["check", "--show-files", "Dockerfile"]));
-    assert!(said.contains("no GPU content was seen: the base is not known (it contains a template marker"), "{said}");
+    assert!(said.contains("no GPU content found: the base image is unknown (it contains a template marker"), "{said}");
 }

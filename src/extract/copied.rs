@@ -272,7 +272,7 @@ impl<'a> Stages<'a> {
                     supply: "set `cuda_runtime` in an image description".to_owned(),
                 };
                 let evidence = Evidence::Leaf(vec![here]);
-                reader.seen.facts.add(FactKey::Requirements, Some("CUDA libraries"), State::Unknown(why), evidence);
+                reader.seen.facts.add(FactKey::Requirements, Some("libraries of CUDA"), State::Unknown(why), evidence);
             }
         }
     }

@@ -344,7 +344,7 @@ mod tests {
             let fact = seen.facts.add(FactKey::Package, Some(name), text(name), leaf());
             let version = PackageVersion::Open(String::new());
             let (name, perhaps) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
-            let why = || Why { reason: "on one of several ways".to_owned(), supply: String::new() };
+            let why = || Why { reason: "only some branches".to_owned(), supply: String::new() };
             let conditional = perhaps.then(why);
             let package = PackageSeen::new(Manager::Apt, name.to_owned(), version, fact);
             seen.packages.push(PackageSeen { conditional, ..package });

@@ -103,7 +103,7 @@ fn listed_names(names: &BTreeSet<&str>) -> String {
 fn unread(seen: &Observations, build: &BaseBuild) -> Why {
     let mut why = build.unseen("the environment of the image");
     if seen.depth == Depth::Text && build.is_unread() {
-        why.supply = format!("run `imagelint check --pull`, which reads its configuration, {}", why.supply);
+        why.supply = format!("read its configuration with `imagelint check --pull`, {}", why.supply);
     }
     why
 }
@@ -183,10 +183,10 @@ mod tests {
         let why = |reason: &str| Why { reason: reason.to_owned(), supply: String::new() };
         for (reason, expected) in [
             ("no default gives it a value", "the value of A_B: no default gives it a value"),
-            ("the value of A_B is not known", "the value of A_B is not known"),
-            ("A_B is not known", "A_B is not known"),
-            ("A_BC is not known", "the value of A_B: A_BC is not known"),
-            ("XA_B is not known", "the value of A_B: XA_B is not known"),
+            ("the value of A_B is unknown", "the value of A_B is unknown"),
+            ("A_B is unknown", "A_B is unknown"),
+            ("A_BC is unknown", "the value of A_B: A_BC is unknown"),
+            ("XA_B is unknown", "the value of A_B: XA_B is unknown"),
         ] {
             assert_eq!(about("A_B", &why(reason)).reason, expected);
         }

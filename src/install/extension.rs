@@ -153,7 +153,7 @@ mod tests {
         let nonsense = read(PROJECT, "TORCH_CUDA_ARCH_LIST=nonsense pip install .");
         assert_eq!(
             nonsense.as_deref(),
-            Some("torch's build tools know no architecture `nonsense`, and refuse the list")
+            Some("the build tools of torch do not know the architecture `nonsense` and reject the list")
         );
         assert_eq!(read(&PROJECT.replace("\"my_ops\"", "NAME"), "pip install .").as_deref(), Some(": 80 86 | 86"));
     }

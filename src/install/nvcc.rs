@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn options_in_variables_reach_the_compiler() {
-        let unknown = |name: &str| format!("whether the makefile reads {name} of the environment is not known");
+        let unknown = |name: &str| format!("it is unknown whether the makefile reads {name} from the environment");
         for (text, expected) in [
             ("NVCC_APPEND_FLAGS='-gencode arch=compute_70,code=sm_70' nvcc a.cu", "70 | "),
             ("export NVCC_PREPEND_FLAGS=-arch=sm_75; nvcc -o a a.cu", "75 | 75"),
@@ -230,8 +230,8 @@ mod tests {
                 "80 90 | ",
             ),
             ("make NVCCFLAGS='-O3 -arch=sm_60' all", "60 | 60"),
-            ("make FOO='-gencode arch=compute_70,code=sm_70' test", "whether the makefile reads FOO is not known"),
-            ("make CUDA_ARCH=-arch=sm_70", "whether the makefile reads CUDA_ARCH is not known"),
+            ("make FOO='-gencode arch=compute_70,code=sm_70' test", "it is unknown whether the makefile reads FOO"),
+            ("make CUDA_ARCH=-arch=sm_70", "it is unknown whether the makefile reads CUDA_ARCH"),
         ] {
             assert_eq!(last(text), expected, "{text}");
         }

@@ -388,7 +388,7 @@ mod tests {
             (
                 "cmake -DGGML_CUDA=$(x) -DCMAKE_CUDA_ARCHITECTURES=75-real -B b",
                 "/",
-                vec!["whether it is compiled at all stands in GGML_CUDA, whose value is not known"],
+                vec!["GGML_CUDA, whose value is unknown, decides whether it is compiled"],
             ),
             // The build is told to do without GPUs, or nobody told it to do with.
             ("cmake -B b -DCMAKE_CUDA_ARCHITECTURES='75-real;80-real' -DGGML_CUDA=OFF", "/", vec![]),
@@ -428,7 +428,7 @@ mod tests {
             (
                 "TORCH_CUDA_ARCH_LIST=nonsense pip install torch-scatter",
                 "/",
-                vec!["torch's build tools know no architecture `nonsense`, and refuse the list"],
+                vec!["the build tools of torch do not know the architecture `nonsense` and reject the list"],
             ),
             ("TORCH_CUDA_ARCH_LIST= pip install torch-scatter", "/", vec![]),
         ] {

@@ -105,11 +105,11 @@ mod tests {
             ("Blackwell", Some("2.5.1"), "Blackwell"),
             ("Volta+Tegra", Some("1.13.1"), "7.0+PTX+Tegra"),
         ] {
-            let why = format!("torch's build tools know no architecture `{entry}`, and refuse the list");
+            let why = format!("the build tools of torch do not know the architecture `{entry}` and reject the list");
             assert_eq!(told(list, torch), why, "{list} {torch:?}");
         }
         for name in ["Ampere", "Blackwell", "Blackwell+Tegra"] {
-            assert!(told(name, None).starts_with(&format!("what `{name}` stands for differs")), "{name}");
+            assert!(told(name, None).starts_with(&format!("the meaning of `{name}` differs")), "{name}");
         }
     }
 }

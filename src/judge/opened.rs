@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn one_reason_for_two_things_is_told_once() {
         for (all, expected) in [
-            (&["a is not known: x", "b is not known: x"][..], "a and b are not known: x"),
-            (&["a is not known: x", "b is not known: y"], "a is not known: x; b is not known: y"),
-            (&["a is not known: x", "no source says", "b is not known: x"], "a and b are not known: x; no source says"),
-            (&["x", "a is not known: x"], "x; a is not known: x"),
+            (&["a is unknown: x", "b is unknown: x"][..], "a and b are unknown: x"),
+            (&["a is unknown: x", "b is unknown: y"], "a is unknown: x; b is unknown: y"),
+            (&["a is unknown: x", "no source says", "b is unknown: x"], "a and b are unknown: x; no source says"),
+            (&["x", "a is unknown: x"], "x; a is unknown: x"),
             (&["no source says"], "no source says"),
             (&[], "nothing known decides it"),
         ] {

@@ -141,12 +141,20 @@ mod tests {
         let one = Content::ByPlatform(vec![("linux/arm64".to_owned(), seen(&["linux/arm64"]))]);
         let of = "linux/amd64, linux/arm64/v8, linux/s390x";
         for (content, asked, expected) in [
-            (&index, "linux/amd64", Some(format!("of {of} this is linux/amd64; choose another by --platform"))),
-            (&index, "linux/arm64", Some(format!("of {of} this is linux/arm64/v8; choose another by --platform"))),
-            (&index, "linux/ppc64le", Some(format!("there is no linux/ppc64le, only {of}: this is linux/amd64"))),
+            (
+                &index,
+                "linux/amd64",
+                Some(format!("{of} are available, and linux/amd64 is used; select another with --platform")),
+            ),
+            (
+                &index,
+                "linux/arm64",
+                Some(format!("{of} are available, and linux/arm64/v8 is used; select another with --platform")),
+            ),
+            (&index, "linux/ppc64le", Some(format!("linux/ppc64le is not available, only {of}; linux is used/amd64"))),
             (&one, "linux/arm64", None),
             (&one, "linux/arm64/v8", None),
-            (&one, "linux/arm", Some("there is no linux/arm, only linux/arm64: this is linux/arm64".to_owned())),
+            (&one, "linux/arm", Some("linux/arm is not available, only linux/arm64; linux is used/arm64".to_owned())),
             (&Content::Fixed(Box::new(seen(&all))), "linux/arm", None),
         ] {
             assert_eq!(which_platform(content, asked), expected, "{asked}");

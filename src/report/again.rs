@@ -148,9 +148,9 @@ mod tests {
             ("", "not JSON: EOF while parsing a value at line 1 column 0"),
             ("{}", "not a report of imagelint: it has no `schema_version`"),
             ("[1]", "not a report of imagelint: it has no `schema_version`"),
-            (r#"{"schema_version":2}"#, "schema version 2 is not known, this program reads version 1"),
-            (r#"{"schema_version":2,"subjects":7}"#, "schema version 2 is not known, this program reads version 1"),
-            (r#"{"schema_version":"1"}"#, "schema version \"1\" is not known, this program reads version 1"),
+            (r#"{"schema_version":2}"#, "schema version 2 is unknown; this program reads version 1"),
+            (r#"{"schema_version":2,"subjects":7}"#, "schema version 2 is unknown; this program reads version 1"),
+            (r#"{"schema_version":"1"}"#, "schema version \"1\" is unknown; this program reads version 1"),
             (
                 r#"{"schema_version":1}"#,
                 "not a report of schema version 1: missing field `subjects` at line 1 column 20",

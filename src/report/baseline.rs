@@ -137,7 +137,7 @@ mod tests {
             ("[]", "not a baseline"),
             ("{\"findings\": []}", "missing field `version`"),
             ("{\"version\": 1}", "missing field `findings`"),
-            ("{\"version\": 2, \"findings\": []}", "baseline version 2 is not known"),
+            ("{\"version\": 2, \"findings\": []}", "baseline version 2 is unknown"),
             ("{\"version\": 1, \"findings\": [{}]}", "missing field `path`"),
             ("{\"version\": 1, \"findings\": [], \"more\": 1}", "unknown field `more`"),
         ] {

@@ -141,8 +141,8 @@ mod tests {
             ("FROM x", "not JSON: expected value at line 1 column 1"),
             ("{}", "not a report of imagelint: it has no `schema_version`"),
             ("[1]", "not a report of imagelint: it has no `schema_version`"),
-            (r#"{"schema_version":2}"#, "schema version 2 is not known, this program reads version 1"),
-            (r#"{"schema_version":"1"}"#, "schema version \"1\" is not known, this program reads version 1"),
+            (r#"{"schema_version":2}"#, "schema version 2 is unknown; this program reads version 1"),
+            (r#"{"schema_version":"1"}"#, "schema version \"1\" is unknown; this program reads version 1"),
             (r#"{"schema_version":1}"#, "not a report of schema version 1: missing field `tool` at line 1 column 20"),
         ] {
             assert_eq!(read(text).expect_err("a mistake").to_string(), expected, "{text}");

@@ -119,7 +119,7 @@ fn conditions_are_true_false_or_unknown() {
 fn a_fact_of_another_type_than_promised_is_an_error_and_no_pass() {
     for text in ["pool.name == \"a\"", "!(pool.name == \"a\")", "matches(pool.name, \"a\") || false"] {
         let misfit = read(text).truth(&Image { complete: true }).expect_err(text);
-        assert_eq!(misfit.to_string(), "`pool.name` should be a string, and is a number", "{text}");
+        assert_eq!(misfit.to_string(), "`pool.name` must be a string, and is a number", "{text}");
     }
 }
 

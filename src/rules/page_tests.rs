@@ -160,7 +160,7 @@ fn a_built_in_page_has_every_section_and_a_failure_its_words() {
     let startup = whole(Some("no-gpu"));
     for wrong in ["It breaks.", "```text\n\n```", "```sh\nnvidia-smi\n```", "`35`"] {
         let error = own(&startup.replace("It breaks.", wrong)).expect_err(wrong);
-        assert!(error.reason().contains("words of the error"), "{}", error.reason());
+        assert!(error.reason().contains("does not contain the error message"), "{}", error.reason());
     }
     let told = own(&startup.replace("It breaks.", "So:\n\n```text\nno device\n```\n\nIt ends.")).expect("well formed");
     assert_eq!(told.error_text(), Some("no device"));

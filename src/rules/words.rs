@@ -60,8 +60,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.base.digest", Type::Text, "sha256:…", "digest that pins the base image", BASE),
     entry("image.base.cuda", Type::Version, "CUDA release", "CUDA release that the base image includes", BASE),
     entry("image.base.floating", Type::Bool, "", "no digest, and a tag without a version or `latest`", BASE),
-    entry("image.base.tag_now", Type::List, "variable: changes", "the current requirement of the tag, if it \
-        differs from the digest; unknown without `--pull`", PULLED),
+    entry("image.base.tag_now", Type::List, "variable: changes", "what the tag requires now, if it differs from the digest; unknown without `--pull`", PULLED),
     entry("image.base.withdrawn", Type::Bool, "", "the registry no longer serves the tag", BASE),
     entry("image.base.instead", Type::Text, "tag", "tag that replaces a withdrawn one", BASE),
     entry("image.base.nvidia", Type::Bool, "", "NVIDIA publishes the base image", BASE),
@@ -149,7 +148,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("step.opened_later", Type::Text, RESULTS, "the libraries that the program opens later are present", REPLAY),
     entry("verdict.outcome", Type::Text, "outcome name", "how the start fails; absent if it does not", REPLAY),
     entry("verdict.fate", Type::Text, FATES, "the verdict for the pool", REPLAY),
-    entry("verdict.title", Type::Text, "a sentence", "the problem, with the values of the image and of the pool", REPLAY),
+    entry("verdict.title", Type::Text, "a sentence", "what is wrong, with the values of the image and of the pool", REPLAY),
     entry("verdict.message", Type::Text, "a sentence", "the message that a user sees", REPLAY),
     entry("verdict.check_alone", Type::Bool, "", "only `NVIDIA_REQUIRE_*` stops the image; all other inspected steps pass", REPLAY),
     entry("verdict.fails_later", Type::Text, "a sentence", "what starts and fails later, because the image lacks a library that it opens; absent if none is known", REPLAY),

@@ -49,7 +49,7 @@ const CAPABILITIES: Cite = Cite(
 );
 
 const AS_TEXT: Cite = Cite(
-    "nvidia-container-toolkit v1.13.5, cmd/nvidia-container-runtime-hook/container_config.go and capabilities.go: the value is compared as a text",
+    "nvidia-container-toolkit v1.13.5, cmd/nvidia-container-runtime-hook/container_config.go and capabilities.go: the value is compared as a string",
 );
 const WORD_BY_WORD: Cite = Cite(
     "nvidia-container-toolkit v1.6.0, cmd/nvidia-container-toolkit/container_config.go, main.go and capabilities.go",

@@ -102,7 +102,7 @@ fn capabilities_are_those_of_the_configuration_and_the_version() {
             (middle, "", "passes", ""),
             (middle, &caps("compute,foo"), "capability", "unknown driver capability: foo"),
             (middle, &caps("zoo,compute,bar"), "capability", "unknown driver capability: zoo"),
-            (JIT, &caps("foo"), "n/a", "does not ask"),
+            (JIT, &caps("foo"), "n/a", "this mode does not read"),
             (LEGACY, &caps("foo"), "n/a", "without devices"),
         ],
     );

@@ -27,8 +27,8 @@ fn the_nvidia_runtime_obeys_the_variable() {
             (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all,void\"", "no-gpu 35", "is `all,void`"),
             (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"none\"", "no-gpu 100", "is `none`"),
             (JIT, "NVIDIA_VISIBLE_DEVICES = \"none\"", "no-gpu 100", "is `none`"),
-            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", "asks for GPUs"),
-            (LEGACY, "CUDA_VERSION = \"12.4.1\"", "passes", "asks for GPUs"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", "requests GPUs"),
+            (LEGACY, "CUDA_VERSION = \"12.4.1\"", "passes", "requests GPUs"),
             (LEGACY, "CUDA_VERSION = \"12.4.1\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12\"", "no-gpu 35", "not set"),
             (LEGACY, "CUDA_VERSION = \"12.4.1\"\nNVIDIA_VISIBLE_DEVICES = \"\"", "no-gpu 35", "is ``"),
         ],
@@ -82,10 +82,10 @@ fn a_listed_device_is_there_or_not_or_cannot_be_told() {
             ),
             (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"foo\"", "device", "device error: foo: unknown device"),
             (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"99999999999\"", "device", "99999999999: unknown device"),
-            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "unknown", "names one device"),
-            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"0:0\"", "unknown", "names one device"),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "unknown", "whether the node has the device"),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"0:0\"", "unknown", "whether the node has the device"),
             (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"0\"", "passes", ""),
-            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"1\"", "unknown", "does not say how many"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"1\"", "unknown", "does not declare the number of GPUs"),
             // The command-line tool knows `ALL`, the toolkit's own code does not.
             (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"ALL\"", "passes", ""),
             (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"ALL\"", "device", "no device `ALL`"),
@@ -219,8 +219,8 @@ fn the_one_who_starts_it_wins_over_the_image() {
     expect(
         Step::Devices,
         &[
-            (GPUS, void, "passes", "launch docker-gpus"),
-            (kubernetes, void, "passes", "launch kubernetes"),
+            (GPUS, void, "passes", "launch method docker-gpus"),
+            (kubernetes, void, "passes", "launch method kubernetes"),
             (cri, void, "passes", ""),
             (annotations, void, "passes", ""),
             ("launch = \"podman-cdi\"\ntoolkit = \"1.17.8\"", void, "passes", ""),
@@ -237,7 +237,7 @@ fn the_one_who_starts_it_wins_over_the_image() {
         &[
             (&privileged, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
             (&gpus, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", "unprivileged"),
-            (none, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", "hands out no GPU"),
+            (none, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", "the launch requests none"),
         ],
     );
 }
@@ -308,9 +308,9 @@ fn missing(fields: &str, variables: &str) -> Vec<(String, String)> {
 fn a_device_that_programs_are_to_see_is_told_by_the_number_of_gpus() {
     let see = |value: &str| format!("NVIDIA_VISIBLE_DEVICES = \"all\"\nCUDA_VISIBLE_DEVICES = \"{value}\"");
     for (value, key, says) in [
-        ("1", "pool.gpu", "a GPU `1` for CUDA_VISIBLE_DEVICES: the pool does not say how many"),
+        ("1", "pool.gpu", "a GPU `1` for CUDA_VISIBLE_DEVICES: the pool does not declare the number"),
         (" 3,0", "pool.gpu", "a GPU `3`"),
-        ("GPU-8932f937", "env.CUDA_VISIBLE_DEVICES", "has `GPU-8932f937`, which CUDA_VISIBLE_DEVICES names"),
+        ("GPU-8932f937", "env.CUDA_VISIBLE_DEVICES", "has `GPU-8932f937`, which CUDA_VISIBLE_DEVICES lists"),
     ] {
         let found = missing(LEGACY, &see(value));
         assert!(matches!(found.as_slice(), [(own, why)] if own == key && why.contains(says)), "{value}: {found:?}");
@@ -324,7 +324,11 @@ fn a_device_that_programs_are_to_see_is_told_by_the_number_of_gpus() {
     assert_eq!(missing(LEGACY, "CUDA_VISIBLE_DEVICES = \"1\""), []);
     // Of a pool that says nothing of its GPU, the number is what is missing.
     let bare = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\nbrand = \"tesla\"";
-    assert!(missing(bare, &see("2")).iter().all(|(_, why)| why.contains("how many")), "{:?}", missing(bare, &see("2")));
+    assert!(
+        missing(bare, &see("2")).iter().all(|(_, why)| why.contains("the number of GPUs")),
+        "{:?}",
+        missing(bare, &see("2"))
+    );
 }
 
 #[test]
@@ -334,14 +338,14 @@ fn a_mode_of_none_puts_no_gpu_in() {
     expect(
         Step::Devices,
         &[
-            (&none("nvidia-runtime"), all, "no-gpu 35", "the mode of the pool is `none`"),
-            (&none("docker-gpus"), all, "no-gpu 35", "the mode of the pool is `none`"),
-            (&none("kubernetes"), "", "no-gpu 35", "the mode of the pool is `none`"),
+            (&none("nvidia-runtime"), all, "no-gpu 35", "the pool uses no container toolkit (mode `none`)"),
+            (&none("docker-gpus"), all, "no-gpu 35", "the pool uses no container toolkit (mode `none`)"),
+            (&none("kubernetes"), "", "no-gpu 35", "the pool uses no container toolkit (mode `none`)"),
             // Who starts it hands them out without a toolkit.
             (&none("docker-cdi"), "", "passes", "docker-cdi"),
             (&none("native"), "", "passes", "native"),
             (&none("singularity"), "", "passes", "singularity"),
-            (LEGACY, all, "passes", "asks for GPUs"),
+            (LEGACY, all, "passes", "requests GPUs"),
         ],
     );
 }

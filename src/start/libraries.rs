@@ -36,7 +36,7 @@ use crate::start::request::at_work;
 
 const AT_START: Cite = Cite("ld.so(8): what a program needs is resolved before its first instruction");
 const LATER: Cite = Cite(
-    "dlopen(3); libnvidia-container v1.20.0 (3e42819), src/nvc_info.c and src/options.h: which capability brings which library",
+    "dlopen(3); libnvidia-container v1.20.0 (3e42819), src/nvc_info.c and src/options.h: the libraries of each capability",
 );
 
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";

@@ -94,8 +94,9 @@ fn told_of(base: &str, wheel: &str) -> Option<String> {
 
 #[test]
 fn a_library_that_nothing_brings_is_told() {
-    let lacks =
-        |list: &str| Some(format!("tensorflow uses no GPU without {list}, and nothing that was seen brings that"));
+    let lacks = |list: &str| {
+        Some(format!("tensorflow uses no GPU without {list}, and nothing in the image is known to include it"))
+    };
     // Nothing is installed of which it is not known what it brings.
     let certain = |list: &str| Some(format!("tensorflow starts and uses no GPU, because it cannot open {list}"));
     let (eight, nine) = ("12.2.2-cudnn8-runtime-ubuntu22.04", "12.3.2-cudnn9-runtime-ubuntu22.04");
@@ -192,14 +193,14 @@ fn the_message_is_the_loaders_own() {
 fn only_what_is_missing_decides_and_says_what_was_searched() {
     let few = "NVIDIA_DRIVER_CAPABILITIES = \"utility\"";
     for (env, asks, facts, searched) in [
-        (few, "needs = [\"libgone.so.1\"]", 1, "no file, package or base of the image brings it"),
-        ("", "needs = [\"libcuda.so.1\", \"libgone.so.1\"]", 1, "no file, package or base of the image brings it"),
-        (few, "needs = [\"libcuda.so.1\"]", 4, "the driver capability compute is not given"),
+        (few, "needs = [\"libgone.so.1\"]", 1, "no file, package or base of the image includes it"),
+        ("", "needs = [\"libcuda.so.1\", \"libgone.so.1\"]", 1, "no file, package or base of the image includes it"),
+        (few, "needs = [\"libcuda.so.1\"]", 4, "the driver capability compute is not requested"),
         (
             few,
             "needs = [\"libcuda.so.1\", \"libgone.so.1\"]",
             4,
-            "brings it; the driver capability compute is not given",
+            "includes it; the driver capability compute is not requested",
         ),
     ] {
         let image = crate::start::step_tests::image(&format!(
@@ -252,8 +253,8 @@ fn a_program_that_is_linked_with_libcuda_ends_in_the_loader_where_none_comes_in(
         (jit, "", linked, ["n/a", "n/a", missing], "NVIDIA_VISIBLE_DEVICES is not set"),
         (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"void\""), "", linked, ["n/a", "n/a", missing], "is `void`"),
         (jit, beside, linked, ["n/a", "n/a", missing], "is not set"),
-        (&env(gpus, utility), "", linked, ["passes", "passes", missing], "capability compute is not given"),
-        (gke, "", linked, ["passes", "n/a", missing], "LD_LIBRARY_PATH does not name"),
+        (&env(gpus, utility), "", linked, ["passes", "passes", missing], "capability compute is not requested"),
+        (gke, "", linked, ["passes", "n/a", missing], "LD_LIBRARY_PATH lacks"),
         // Another one that is missing comes before what CUDA would say.
         (legacy, "", gone, ["n/a", "n/a", missing], "libgone.so.1"),
         (&env(legacy, hidden), "", gone, ["passes", "passes", missing], "libgone.so.1"),

@@ -140,7 +140,7 @@ fn devices_that_may_not_be_asked_for_end_the_oldest_hook() {
         &[
             (&old, all, "device", said),
             (&engine, "", "device", said),
-            (&new, all, "no-gpu 35", "does not count"),
+            (&new, all, "no-gpu 35", "the node ignores NVIDIA_VISIBLE_DEVICES"),
             (&old, "", "no-gpu 35", ""),
             (&old, "NVIDIA_VISIBLE_DEVICES = \"void\"", "no-gpu 35", ""),
             (&privileged, all, "passes", ""),
@@ -222,9 +222,9 @@ fn a_driver_that_is_declared_by_its_cuda_alone_has_no_number() {
         let mut steps = crate::start::Steps::default();
         let crate::start::Fate::Fails(wall) = crate::start::replay(replay, &mut steps) else { panic!("it fails") };
         let said = crate::start::words::message(replay, wall);
-        assert!(said.contains("driver of CUDA 11.6") && !said.contains("510"), "{said}");
+        assert!(said.contains("driver for CUDA 11.6") && !said.contains("510"), "{said}");
         let (_, loader) = step(&image, &host, Step::Loader);
-        assert!(loader.contains("of CUDA 11.6") && !loader.contains("510"), "{loader}");
+        assert!(loader.contains("libcuda of the host") && !loader.contains("510"), "{loader}");
     }
     for named in ["driver = \"510.39.01\"", "driver = \"510.39.01\"\ndriver_cuda = \"11.6\""] {
         let hosts = hosts(&format!("launch = \"native\"\n{named}"));

@@ -51,7 +51,7 @@ const ENROOT: Cite = Cite(
 );
 const CSV: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/requirements and internal/modifier/csv.go");
 const IGNORED: Cite = Cite(
-    "nvidia-container-toolkit v1.20.0: checkRequirements is called from internal/modifier/csv.go alone (issue 1470)",
+    "nvidia-container-toolkit v1.20.0: checkRequirements is called only from internal/modifier/csv.go (issue 1470)",
 );
 
 const PREFIX: &str = "NVIDIA_REQUIRE_";

@@ -203,7 +203,7 @@ fn a_requirement_nobody_can_tell_is_none_that_refuses() {
 fn modes_without_a_check() {
     for launch in ["docker-cdi", "podman-cdi", "gke", "native", "singularity"] {
         let fields = format!("launch = \"{launch}\"\ntoolkit = \"1.17.8\"");
-        expect(Step::Requirement, &[(&fields, &requires("cuda>=99"), "n/a", "nothing looks at")]);
+        expect(Step::Requirement, &[(&fields, &requires("cuda>=99"), "n/a", "does not check NVIDIA_REQUIRE_*")]);
     }
     let jit = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }";
     expect(Step::Requirement, &[(jit, &requires("cuda>=99"), "n/a", "mode jit-cdi")]);

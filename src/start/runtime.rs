@@ -33,7 +33,7 @@ use crate::start::libraries;
 use crate::start::user_mode;
 
 const BUILD: Cite = Cite(
-    "the CUDA of a build is part of its version, its image or its description; a program built without CUDA asks for no driver",
+    "the CUDA of a build is part of its version, its image or its description; a program built without CUDA needs no driver",
 );
 const MINOR: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
 

@@ -21,13 +21,14 @@ use crate::start::StepResult;
 use crate::start::Wall;
 
 const FORWARD: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Forward Compatibility");
-const SAME: Cite =
-    Cite("NVIDIA CUDA Compatibility guide, edition 615: the user-mode driver is that of the kernel-mode driver");
+const SAME: Cite = Cite(
+    "NVIDIA CUDA Compatibility guide, edition 615: the user-mode driver has the version of the kernel-mode driver",
+);
 const ARCHITECTURES: Cite =
     Cite("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
 
 const WSL: Cite = Cite(
-    "NVIDIA/nvidia-container-toolkit issue 520: Windows drivers from 555 on need libnvdxgdmal.so.1, which toolkits bring from 1.14.4 on; without it cuInit ends in error 500",
+    "NVIDIA/nvidia-container-toolkit issue 520: Windows drivers since 555 need libnvdxgdmal.so.1, which toolkits mount since 1.14.4; without it cuInit fails with error 500",
 );
 const LINUX: Cite = Cite(
     "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver, no Linux driver may take its place; the GPU is /dev/dxg, and there is no /dev/nvidiactl",

@@ -181,7 +181,11 @@ fn variables_that_stand_elsewhere_are_told_as_such() {
         assert_eq!(fates(&report, "p: c"), [("kubernetes".to_owned(), fate.to_owned())], "{from}: {report:#}");
         let text = report.to_string();
         assert!(told.is_none_or(|told| text.contains(told)), "{from}: {report:#}");
-        assert!(!text.contains("is not in the tables") && (told.is_some() || !text.contains("was not read")), "{from}");
+        assert!(
+            !text.contains("is not in the compatibility database")
+                && (told.is_some() || !text.contains("was not read")),
+            "{from}"
+        );
     }
     place.file("fleet.toml", &fleet(&["docker-gpus"]));
     let text = "services: {s: {image: 'IMAGE:unset', runtime: nvidia, env_file: a.env}}\n";

@@ -67,7 +67,7 @@ fn a_package_whose_library_needs_what_lies_nowhere_is_not_told_to_start() {
         assert_eq!(both(&report), MISSING, "{what}: {report:#}");
         let found = report["subjects"][0]["findings"].to_string();
         assert!(found.contains("libcudart.so.12"), "{what}: {found}");
-        assert!(!report.to_string().contains("linked in"), "{what}: {report:#}");
+        assert!(!report.to_string().contains("statically linked"), "{what}: {report:#}");
     }
 }
 
@@ -119,9 +119,9 @@ fn the_runtime_that_is_asked_for_is_told_and_not_taken_for_linked_in() {
     };
     let file = format!("{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12");
     let with = told(own(&["libcudart.so.12"]).file(&file, &Elf::default().bytes()));
-    assert!(!with.contains("linked in") && !with.contains("undetermined"), "{with}");
+    assert!(!with.contains("statically linked") && !with.contains("undetermined"), "{with}");
     let without = told(own(&["libm.so.6"]));
-    assert!(without.contains("it may be linked in"), "{without}");
+    assert!(without.contains("it may be statically linked"), "{without}");
     // The compiler tells it where PTX does.
     let elf = Elf { needed: vec!["libcudart.so.12"], ..Elf::default() };
     let elf = elf.registered(&[container(&[sass(80, ' '), ptx(90, (8, 4))])]).bytes();
@@ -234,7 +234,11 @@ fn the_major_of_the_runtime_that_is_asked_for_decides_about_the_driver() {
             place.file("fleet.toml", &crate::FLEET.replace("570.211.01", driver));
             let report = place.json(&["scan", "oci:images:one"]);
             assert_eq!(both(&report), [expected, expected], "{what}, {soname} on {driver}: {report:#}");
-            assert_eq!(report.to_string().contains("linked in"), expected == "undetermined", "{what}: {report:#}");
+            assert_eq!(
+                report.to_string().contains("statically linked"),
+                expected == "undetermined",
+                "{what}: {report:#}"
+            );
         }
     }
 }

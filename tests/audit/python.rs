@@ -236,7 +236,7 @@ fn of_two_environments_with_builds_of_their_own_neither_decides_by_its_name() {
             let both_lack_code = number == 80 && !builds.contains(&CPU);
             let expected = if both_lack_code { "fails no-kernel-image" } else { "undetermined" };
             assert_eq!(fates[1], expected, "{builds:?} with {number}: {report:#}");
-            assert!(report.to_string().contains("several environments have torch"), "{builds:?}");
+            assert!(report.to_string().contains("several environments contain torch"), "{builds:?}");
         }
     }
     // What all of them have in common holds, whichever it is.

@@ -48,7 +48,7 @@ fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_n
         let report = place.json(&["scan", "oci:images:broken"]);
         let verdicts = report["subjects"][0]["verdicts"].to_string();
         assert!(verdicts.contains("layer 2 of 2") && verdicts.contains(told), "{what}: {verdicts}");
-        assert!(!report.to_string().contains("the image is not in the tables"), "{what}: {report:#}");
+        assert!(!report.to_string().contains("the image is not in the compatibility database"), "{what}: {report:#}");
     }
     // What is left out on purpose is no error, and the reason names it all the same.
     let done = place.run(&["scan", "--max-layer-bytes", "3", "--fail-on", "never", "oci:images:whole"]);
@@ -56,7 +56,7 @@ fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_n
     let report = place.json(&["scan", "--max-layer-bytes", "3", "oci:images:whole"]);
     let verdicts = report["subjects"][0]["verdicts"].to_string();
     assert!(verdicts.contains("--max-layer-bytes allows 3 bytes"), "{verdicts}");
-    assert!(!report.to_string().contains("the image is not in the tables"), "{report:#}");
+    assert!(!report.to_string().contains("the image is not in the compatibility database"), "{report:#}");
 }
 
 /// A library as its hard link, and what else the layer has.
@@ -97,7 +97,7 @@ fn a_hard_link_to_a_file_that_is_taken_away_is_told() {
         scan(&Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("COPY a /", code()).layer("RUN mv", upper))
     };
     let report = of(link().without("/opt/app/libk.so"));
-    let told = "not inspected: a hard link leads to a file that the layers below do not have";
+    let told = "not inspected: a hard link points to a file that is missing or unread in the layers below";
     assert!(notes(&report).contains(told) && notes(&report).contains("/srv/libk2.so"), "{}", notes(&report));
     for (what, upper) in [
         ("a link to what is there", link()),

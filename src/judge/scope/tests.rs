@@ -111,7 +111,7 @@ fn what_was_not_seen_is_not_told() {
         ["image.entrypoint", "image.packages", "package.numpy", "arch_list.ptx", "image.stub_paths", "toolkit.cuda"];
     assert_eq!(said(&seen("base = \"corp.example/x:1\"\n"), None, &names), ["unknown"; 6]);
     let runtime = seen("base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[packages.pip]\nnumpy = \"1.26.4\"\n");
-    assert_eq!(said(&runtime, None, &["image.packages"]), ["numpy, and what was not seen"]);
+    assert_eq!(said(&runtime, None, &["image.packages"]), ["numpy, and uninspected entries"]);
     let names = [
         "toolkit.cuda",
         "arch_list.ptx",

@@ -31,10 +31,10 @@ const SELECT: Cite = Cite(
     "libnvidia-container v1.20.0 (3e42819), src/nvc_container.c, src/nvc_ldcache.c and src/cli/compat_mode.c; nvidia-container-toolkit v1.20.0, cmd/nvidia-cdi-hook/cudacompat and update-ldcache",
 );
 const LDCONFIG: Cite = Cite(
-    "ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version, and a file of the very name stays",
+    "ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; within a directory the highest version; a file with the exact name stays",
 );
 const WSL: Cite = Cite(
-    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver; nvidia-container-toolkit v1.20.0 (d34b304), pkg/nvcdi/lib-wsl.go and driver-wsl.go: no hook for a compat directory; libnvidia-container, src/nvc_mount.c and src/cli/compat_mode.c: legacy mode makes no exception, and mounts beside libcuda.so.1, which is a file there and stays",
+    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda belongs to the Windows driver; nvidia-container-toolkit v1.20.0 (d34b304), pkg/nvcdi/lib-wsl.go and driver-wsl.go: no hook for a compat directory; libnvidia-container, src/nvc_mount.c and src/cli/compat_mode.c: legacy mode makes no exception, and mounts libcuda next to libcuda.so.1, a file that stays",
 );
 const GKE: Cite = Cite(
     "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",

@@ -456,8 +456,8 @@ fn either_library_is_told_as_either() {
     };
     let (loader, user_mode, runtime) = told("H100", "580.95.05");
     assert_eq!((&*loader.0, &*user_mode.0, &*runtime.0), ("passes", "passes", "passes"));
-    assert!(loader.1.contains("where its note names branch 580, else 580.95.05 of the host"), "{}", loader.1);
-    assert!(user_mode.1.contains("where it is taken, else its own does"), "{}", user_mode.1);
+    assert!(loader.1.contains("if its note lists branch 580, else 580.95.05 of the host"), "{}", loader.1);
+    assert!(user_mode.1.contains("as does the libcuda of the host"), "{}", user_mode.1);
     let (loader, user_mode, runtime) = told("RTX 4090", "580.95.05");
     assert_eq!((&*loader.0, &*user_mode.0, &*runtime.0), ("unknown", "unknown", "unknown"));
 }
