@@ -154,7 +154,8 @@ impl<'a> Brought<'a> {
                 "the base image may bring a build of {name} {version} already, which the pin keeps, and it was not read"
             ),
             supply: format!(
-                "name the build, such as {name}=={version}+cu121, describe the base image, or scan the built image"
+                "pin the build with its index, such as {name}=={version}+cuXXX from \
+                 https://download.pytorch.org/whl/cuXXX, describe the base image, or scan the built image"
             ),
         };
         Self { variant: Err(why), ..self }
