@@ -108,7 +108,7 @@ fn the_index_of_a_build_is_changed_wherever_it_is_named() {
 }
 
 #[test]
-fn a_mirror_of_which_no_table_knows_what_it_has_is_not_safe() {
+fn an_address_of_a_mirror_that_nothing_shows_is_not_written() {
     let dockerfile = |build: &str| {
         format!(
             "FROM python:3.11\nRUN pip install torch==2.9.1+{build} --index-url https://mirror.example/pytorch/whl/{build}\n"
@@ -118,7 +118,15 @@ fn a_mirror_of_which_no_table_knows_what_it_has_is_not_safe() {
     let (texts, code) = fixed(T4, &[("Dockerfile", &before)], &[]);
     assert_eq!((texts[0].as_str(), code), (before.as_str(), 1));
     let (texts, code) = fixed(T4, &[("Dockerfile", &before)], &["--unsafe-fixes"]);
-    assert_eq!((texts[0].as_str(), code), (dockerfile("cu129").as_str(), 0));
+    assert_eq!((texts[0].as_str(), code), (before.as_str(), 1));
+    let found = fixes(&place(T4, &[("Dockerfile", &before)]));
+    let build = found.iter().find(|fix| title(fix).contains("torch==2.9.1+cu129")).expect("the build");
+    assert_eq!(
+        (build["safety"].as_str(), build["edits"].as_array().map(Vec::len)),
+        (Some("manual"), Some(0)),
+        "{build}"
+    );
+    assert!(title(build).contains("manual: no source shows that the address of that build exists"), "{build}");
 }
 
 /// What would not build is told and never written.
@@ -168,7 +176,7 @@ fn what_would_not_build_is_told_and_not_written() {
         for fix in found.iter().filter(|fix| title(fix).contains("torch==")) {
             let told = (fix["safety"].as_str(), fix["edits"].as_array().map(Vec::len));
             assert_eq!(told, (Some("manual"), Some(0)), "{name}: {fix}");
-            assert!(title(fix).contains(", by hand") || !fix["supposes"].is_null(), "{name}: {fix}");
+            assert!(title(fix).contains(", manual: ") || !fix["supposes"].is_null(), "{name}: {fix}");
         }
     }
     // The same without what stands in the way is written.

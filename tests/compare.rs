@@ -86,7 +86,7 @@ fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
     };
     // The compat library is for some older branches, and not for those in between: the smallest driver rises, and this
     // pool has none of those that stopped to do.
-    let among = "on start it, too (forward-compat), that of pool `a` among them";
+    let among = "on (forward-compat), among them the driver of pool `a`";
     let report = told("470.57.02");
     let image = &report["images"][0];
     assert_eq!(image["pools"][0]["after"]["fate"], "starts", "{report}");
@@ -101,7 +101,7 @@ fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
     }
 }
 
-/// What starts as far as was seen is told with that, as `check` does.
+/// A start with code that was not seen has the word of `check`: no failure found.
 #[test]
 fn what_was_not_seen_is_told_where_it_starts() {
     let place = Place::bare();
@@ -112,12 +112,8 @@ fn what_was_not_seen_is_told_where_it_starts() {
     place.file("seen.Dockerfile", &format!("{start}+cu118 {index}/cu118\n"));
     place.file("unseen.Dockerfile", &format!("{start}+cu118 flash-attn==2.8.3 {index}/cu118\n"));
     for (after, summary, cell) in [
-        ("seen.Dockerfile", "pool `a` newly works", "starts (minor-version)"),
-        (
-            "unseen.Dockerfile",
-            "pool `a` newly works as far as was seen",
-            "starts (minor-version), based on what could be inspected",
-        ),
+        ("seen.Dockerfile", "pool `a` newly works", "starts (minor version compatibility)"),
+        ("unseen.Dockerfile", "pool `a` newly shows no failure", "no failure found (minor version compatibility)"),
     ] {
         let report = place.json(&["compare", "old.Dockerfile", after]);
         let pair = &report["images"][0];
@@ -126,7 +122,7 @@ fn what_was_not_seen_is_told_where_it_starts() {
         assert_eq!(not_seen > 0, after == "unseen.Dockerfile", "{report}");
         let text = out(&place.run(&["compare", "old.Dockerfile", after]));
         assert!(text.lines().any(|line| line.trim_end().ends_with(cell)), "{text}");
-        assert_eq!(text.contains("as far as was seen"), after == "unseen.Dockerfile", "{text}");
+        assert_eq!(text.contains("no failure found"), after == "unseen.Dockerfile", "{text}");
     }
 }
 
@@ -179,7 +175,7 @@ fn reports_and_folders_are_compared_image_by_image() {
             assert!(summary.contains("breaks: `a/Dockerfile` on `desk` and `older`"), "{summary}");
             assert_eq!(images[1]["summary"][0], "changes nothing for this fleet");
             assert_eq!((&images[2]["before"], &images[3]["after"]), (&Value::Null, &Value::Null));
-            assert_eq!(images[3]["summary"][0], "is not there any more");
+            assert_eq!(images[3]["summary"][0], "is removed");
         } else {
             // The names of a report are those of its day: these folders have none in common, and the same text is the
             // same image. The newer base is in no file of the older report.
@@ -190,7 +186,7 @@ fn reports_and_folders_are_compared_image_by_image() {
         }
     }
     let done = place.run(&["compare", "before.json", "before.json", "--fleet", "fleet.toml"]);
-    assert!(code(&done) == 0 && out(&done).contains("0 of 3 images end otherwise; nothing breaks"), "{}", out(&done));
+    assert!(code(&done) == 0 && out(&done).contains("0 of 3 images change; nothing breaks"), "{}", out(&done));
 }
 
 fn git(place: &Place, arguments: &[&str]) {
@@ -299,7 +295,7 @@ fn files_come_and_go() {
     assert_eq!(report["images"][0]["before"], Value::Null);
     assert_eq!(report["images"][0]["summary"][0], "is new");
     let done = place.run(&["compare", "--git", "main..change", "Dockerfile"]);
-    assert!(code(&done) == 0 && out(&done).contains("is not there any more"), "{}{}", out(&done), err(&done));
+    assert!(code(&done) == 0 && out(&done).contains("is removed"), "{}{}", out(&done), err(&done));
 }
 
 /// A repository may say what it likes in its own configuration: nothing of it is run.
@@ -383,7 +379,7 @@ fn an_image_that_is_new_is_told_by_how_it_ends() {
     let new = images.iter().find(|image| image["before"].is_null()).expect("a new one");
     let summary = new["summary"].to_string();
     assert!(
-        summary.starts_with(r#"["is new","starts as far as was seen on `newest`","fails on `desk` and `older`""#),
+        summary.starts_with(r#"["is new","no failure found on `newest`","fails on `desk` and `older`""#),
         "{summary}"
     );
     let whole = report["summary"].to_string();

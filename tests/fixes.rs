@@ -13,6 +13,8 @@ mod named;
 mod place;
 #[path = "fixes/shared.rs"]
 mod shared;
+#[path = "fixes/whole.rs"]
+mod whole;
 
 use std::fs;
 
@@ -377,7 +379,7 @@ fn what_more_than_a_tag_hangs_on_is_told_and_never_written() {
         let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!((text(&place, "Dockerfile").as_str(), code(&done)), (before, 1), "{name}: {}", err(&done));
         let told = place.run(&["check", "--show-fixes", "--color", "never", "Dockerfile"]);
-        assert!(out(&told).contains("this cures it: "), "{name}: {}", out(&told));
+        assert!(out(&told).contains("= fix: "), "{name}: {}", out(&told));
     }
 }
 

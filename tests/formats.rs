@@ -288,7 +288,7 @@ fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
         assert_eq!(with(change), expected);
     }
     let text = told("sarif", &full());
-    assert!(text.contains("take an older tag (unsafe; then starts on desk-3090)"), "{text}");
+    assert!(text.contains("take an older tag (unsafe; starts on desk-3090)"), "{text}");
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn markdown_has_the_matrix_then_the_findings() {
         "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (PTX JIT) | ❓ unknown |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",
         "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
-        "\n  - fix (unsafe; then starts on desk-3090): take an older tag\n",
+        "\n  - fix (unsafe; starts on desk-3090): take an older tag\n",
         "config only: layers were not read",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

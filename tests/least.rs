@@ -64,7 +64,7 @@ fn every_command_tells_the_same() {
     assert!(older < smallest && older.starts_with("470."), "{compared}");
     assert_eq!(drivers["older_after"]["route"], "forward-compat");
     assert_eq!(fate(&place, older), "true");
-    let summary = format!("to {smallest}, though some older ones from {older} on start it, too (forward-compat)");
+    let summary = format!("to {smallest}; it also starts with some older drivers from {older} on (forward-compat)");
     assert!(compared["summary"][0].as_str().is_some_and(|told| told.ends_with(&summary)), "{compared}");
     assert_eq!(drivers["older_before"]["driver"], older, "{compared}");
 

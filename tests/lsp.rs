@@ -382,8 +382,8 @@ fn fixes_and_ignores_are_offered_where_something_is_told() {
     let expected =
         json!({ "range": { "start": place_of, "end": place_of }, "newText": "# imagelint: ignore[refused] \n" });
     assert_eq!(change["edits"], json!([expected]));
-    let cure = actions.iter().find(|action| title(action).starts_with("take the tag ")).expect("a cure");
-    assert!(title(cure).contains("then starts on old"), "{}", title(cure));
+    let cure = actions.iter().find(|action| title(action).starts_with("use the tag ")).expect("a cure");
+    assert!(title(cure).contains("starts on old"), "{}", title(cure));
     assert_eq!(cure["diagnostics"][0]["code"], "refused");
     // What the edit makes of the text is judged to start.
     let edit = &cure["edit"]["documentChanges"][0]["edits"][0];

@@ -425,8 +425,8 @@ fn a_new_pool_tells_why_it_cannot_be_told_and_what_was_not_seen() {
     let told = out(&place.run(&asked));
     for line in [
         "new pool `new`: 2 ready: `unseen.Dockerfile` and `seen.Dockerfile`\n",
-        "new pool `new`: 1 of these as far as was seen: `unseen.Dockerfile`\n",
-        "new pool `new`: 2 cannot be told: `open.Dockerfile` and `open2.Dockerfile`\n",
+        "new pool `new`: 1 of these with no failure found: `unseen.Dockerfile`\n",
+        "new pool `new`: 2 unknown: `open.Dockerfile` and `open2.Dockerfile`\n",
         "new pool `new`: `open.Dockerfile` and `open2.Dockerfile`: cannot tell: vllm is built for CUDA 12.6",
         "what would tell: ",
     ] {

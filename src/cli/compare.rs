@@ -108,7 +108,8 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let ReadingArgs { pull, access, build } = &options.reading;
     let set = &options.set;
     let mut own = owns([&before, &after], repository.as_ref(), (&given_judging, build), knowledge, &mut sources)?;
-    let notes = settle(&mut own, [&before, &after], &given_judging, knowledge, &mut sources)?;
+    let Settled { notes, added, removed } =
+        settle(&mut own, [&before, &after], &given_judging, knowledge, &mut sources)?;
     let [own_was, own_is] = &own;
     let (judging, fleet) = (&own_was.judging, &own_was.fleet);
     let reading_was = Reading { build, set, access, pull: *pull, judging, fleet, knowledge };
@@ -126,6 +127,8 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let of_git = repository.as_ref().filter(|_| options.git.is_some());
     let mut head = is.head(reading_is, book, &sources);
     let mut fleet_before = was.head(reading_was, book, &sources).fleet;
+    is.shown(&mut head.fleet);
+    was.shown(&mut fleet_before);
     own_is.label.clone_into(&mut head.fleet.source);
     own_was.label.clone_into(&mut fleet_before.source);
     // A side of which nothing could be read is neither gone nor new.
@@ -153,12 +156,6 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         // What is gone breaks nothing.
         sides.iter().filter_map(|(before, _)| before.as_ref()).for_each(|one| tally.add(&one.judged, FailOn::Never));
     }
-    let names = |fleet: &Fleet| fleet.pools.iter().map(|pool| pool.name.value.clone()).collect::<Vec<_>>();
-    let only = |one: &Fleet, other: &Fleet| -> Vec<String> {
-        let others = names(other);
-        names(one).into_iter().filter(|name| !others.contains(name)).collect()
-    };
-    let (added, removed) = (only(&own_is.fleet, &own_was.fleet), only(&own_was.fleet, &own_is.fleet));
     let mut summary = compare::summary(&pairs);
     summary.extend(compare::moved_pools("added", &added));
     summary.extend(compare::moved_pools("removed", &removed));
@@ -282,14 +279,32 @@ fn owns(
     Ok([of(before, after)?, of(after, after)?])
 }
 
-/// Gives a side without a fleet file that of the other one, and says what the sides are judged against.
+/// How the fleets of both sides differ.
+struct Settled {
+    /// Which fleets and settings the sides have, when that is no matter of course.
+    notes: Vec<String>,
+    /// Pools of the later fleet alone, of those that are selected.
+    added: Vec<String>,
+    /// Pools of the earlier fleet alone, of those that are selected.
+    removed: Vec<String>,
+}
+
+/// The selected pools that one fleet has and the other lacks.
+fn only(one: &Fleet, other: &Fleet, selected: &[String]) -> Vec<String> {
+    let names = |fleet: &Fleet| fleet.pools.iter().map(|pool| pool.name.value.clone()).collect::<Vec<_>>();
+    let others = names(other);
+    let is_selected = |name: &String| selected.is_empty() || selected.contains(name);
+    names(one).into_iter().filter(|name| !others.contains(name) && is_selected(name)).collect()
+}
+
+/// Gives a side without a fleet file that of the other one, and compares the fleets before pools are left out.
 fn settle(
     own: &mut [Own; 2],
     given: [&Given; 2],
     judging: &JudgingArgs,
     knowledge: Knowledge,
     sources: &mut Sources,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Settled, Failure> {
     let [was, is] = own;
     let revisions = given.iter().any(|given| matches!(given, Given::Revision(..)));
     let mut notes = Vec::new();
@@ -331,9 +346,10 @@ fn settle(
         }
     }
     let fleets = [was.fleet.clone(), is.fleet.clone()];
+    let [added, removed] = [only(&is.fleet, &was.fleet, &judging.pools), only(&was.fleet, &is.fleet, &judging.pools)];
     was.ask(&fleets[1])?;
     is.ask(&fleets[0])?;
-    Ok(notes)
+    Ok(Settled { notes, added, removed })
 }
 
 fn read(

@@ -164,6 +164,19 @@ impl Side {
         self.stands.push((folder, shown));
     }
 
+    /// Shows the places of a fleet file as those of its revision.
+    pub(crate) fn shown(&self, fleet: &mut model::Fleet) {
+        for pool in &mut fleet.pools {
+            let of_fields = pool.fields.iter_mut().filter_map(|field| field.location.as_mut());
+            for location in of_fields.chain(&mut pool.location) {
+                for (folder, shown) in &self.stands {
+                    location.path = location.path.replace(folder.as_str(), shown);
+                    location.label = location.label.replace(folder.as_str(), shown);
+                }
+            }
+        }
+    }
+
     fn told(&self, mut judged: model::Subject) -> model::Subject {
         for (folder, shown) in &self.stands {
             let put = |text: &mut String| *text = text.replace(folder.as_str(), shown);

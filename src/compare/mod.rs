@@ -32,7 +32,7 @@ use crate::report::model::Subject;
 use crate::report::model::Verdict;
 use crate::report::words::title;
 
-/// The smallest driver by pool; a pool is left out where it cannot be told.
+/// The smallest driver by pool, without the pools whose smallest driver is unknown.
 pub type Least = BTreeMap<String, Smallest>;
 
 /// The smallest driver on a pool.
@@ -58,7 +58,7 @@ pub fn compare(name: &str, before: Option<&Subject>, after: Option<&Subject>, le
             summary = vec!["is new".to_owned()];
             summary.extend(words::arrival(&pools));
         }
-        (Some(_), None) => summary = vec!["is not there any more".to_owned()],
+        (Some(_), None) => summary = vec!["is removed".to_owned()],
         _ if summary.is_empty() => summary.push("changes nothing for this fleet".to_owned()),
         _ => {}
     }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::report::model;
+use crate::report::words::fate_word;
+use crate::report::words::route_word;
 
 /// What a change does to a fleet.
 #[derive(Clone, Debug, Serialize)]
@@ -89,7 +91,7 @@ pub struct End {
     pub route: Option<String>,
     /// What a user would see, or a sentence why it cannot be told.
     pub message: String,
-    /// GPU code that nothing is known of: where it starts, it does as far as was seen.
+    /// GPU code that nothing is known of: of a start, no failure was found.
     pub not_seen: Vec<String>,
 }
 
@@ -174,21 +176,18 @@ impl End {
         }
     }
 
-    /// Whether it starts as far as was seen, and not all that decides was.
+    /// Whether no failure was found, though some GPU code is unknown.
     pub fn is_unseen(&self) -> bool {
         self.fate == "starts" && !self.not_seen.is_empty()
     }
 
-    /// In a word or two.
+    /// In a few words, as in the report.
     pub fn cell(&self) -> String {
-        let unseen = if self.is_unseen() { ", based on what could be inspected" } else { "" };
-        match (self.fate.as_str(), &self.outcome, self.route.as_deref()) {
-            ("starts", _, None | Some("native")) => format!("starts{unseen}"),
-            ("starts", _, Some(route)) => format!("starts ({route}){unseen}"),
-            ("fails", Some(outcome), _) => format!("fails {outcome}"),
-            ("undetermined", ..) => "cannot tell".to_owned(),
-            ("not-applicable", ..) => "-".to_owned(),
-            (other, ..) => other.to_owned(),
+        let word = if self.is_unseen() { "no failure found" } else { fate_word(&self.fate) };
+        match (self.fate.as_str(), &self.outcome, self.route.as_deref().and_then(route_word)) {
+            ("starts", _, Some(route)) => format!("{word} ({route})"),
+            ("fails", Some(outcome), _) => format!("{word} {outcome}"),
+            _ => word.to_owned(),
         }
     }
 }

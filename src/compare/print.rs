@@ -139,7 +139,7 @@ pub fn markdown(told: &Comparison, room: Room, out: &mut dyn io::Write) -> io::R
         }
     }
     if left > 0 {
-        let _ = write!(text, "\nFor want of room, {left} more left out; another format has them.\n");
+        let _ = write!(text, "\nNot shown because of the size limit: {left} more. Another format contains them.\n");
     }
     out.write_all(text.as_bytes())
 }

@@ -37,17 +37,17 @@ pub fn verdicts(pools: &[OnPool]) -> Vec<String> {
     let unseen = |pool: &OnPool| pool.after.as_ref().is_some_and(End::is_unseen);
     let works = |pool: &OnPool, seen: bool| pool.change == Change::Works && unseen(pool) != seen;
     let seen = of_those(pools, |pool| works(pool, true), "newly works", "newly work");
-    let far = ("newly works as far as was seen", "newly work as far as was seen");
+    let far = ("newly shows no failure", "newly show no failure");
     let far = of_those(pools, |pool| works(pool, false), far.0, far.1);
     let nothing = breaks.is_some() && seen.is_none() && far.is_none();
     let others = [
         breaks,
         seen.or_else(|| nothing.then(|| "nothing newly works".to_owned())),
         far,
-        of(pools, Change::Unsure, "can no longer be told", "can no longer be told"),
-        of(pools, Change::Lifted, "fails no longer for certain", "fail no longer for certain"),
-        of(pools, Change::Otherwise, "ends otherwise than before", "end otherwise than before"),
-        of(pools, Change::Gone, "is not run on any more", "are not run on any more"),
+        of(pools, Change::Unsure, "now may fail or is unknown", "now may fail or are unknown"),
+        of(pools, Change::Lifted, "no longer fails for certain", "no longer fail for certain"),
+        of(pools, Change::Otherwise, "has another result", "have another result"),
+        of(pools, Change::Gone, "is no longer used", "are no longer used"),
     ];
     others.into_iter().flatten().collect()
 }
@@ -61,9 +61,10 @@ pub(super) fn arrival(pools: &[OnPool]) -> Vec<String> {
     };
     let all = [
         told(&|end| end.fate == "starts" && !end.is_unseen(), "starts"),
-        told(&End::is_unseen, "starts as far as was seen"),
+        told(&End::is_unseen, "no failure found"),
         told(&|end| end.fate == "fails", "fails"),
-        told(&|end| matches!(end.fate.as_str(), "depends" | "undetermined"), "cannot be told"),
+        told(&|end| end.fate == "depends", "may fail"),
+        told(&|end| end.fate == "undetermined", "unknown"),
     ];
     all.into_iter().flatten().collect()
 }
@@ -80,20 +81,24 @@ fn driver(one: &Drivers, everywhere: bool) -> String {
     let below: Vec<&str> = one.below.iter().map(String::as_str).collect();
     let own = match below.len() {
         0 => String::new(),
-        1 => format!(", that of pool {} among them", list(&below)),
-        _ => format!(", those of pools {} among them", list(&below)),
+        1 => format!(", among them the driver of pool {}", list(&below)),
+        _ => format!(", among them the drivers of pools {}", list(&below)),
     };
     let older = one.older_after.as_ref().map_or_else(String::new, |older| {
-        format!(", though some older ones from {} on start it, too ({}){own}", older.driver, older.route)
+        format!("; it also starts with some older drivers from {} on ({}){own}", older.driver, older.route)
     });
     match (&one.before, &one.after) {
         (Some(before), Some(after)) => {
             let verb = if raises(before, after) { "raises" } else { "lowers" };
             format!("{verb} the minimum driver from {before} to {after}{on}{older}")
         }
-        (None, Some(after)) => format!("starts from driver {after}{on}, where no driver did{older}"),
-        (Some(before), None) => format!("starts with no driver any more{on}, where it did from {before}"),
-        (None, None) => format!("starts with no driver{on}"),
+        (None, Some(after)) => {
+            format!("starts with driver {after} or newer{on}; it started with no driver before{older}")
+        }
+        (Some(before), None) => {
+            format!("no longer starts with any driver{on}; it started with driver {before} or newer")
+        }
+        (None, None) => format!("does not start with any driver{on}"),
     }
 }
 
@@ -119,7 +124,7 @@ pub fn summary(pairs: &[Pair]) -> Vec<String> {
     let sentence = |verb: &str, change: Change| named(verb, with(change));
     let otherwise = |pair: &&Pair| pair.pools.iter().any(|pool| pool.change != Change::Same);
     let changed = pairs.iter().filter(otherwise).count();
-    let mut told = vec![format!("{changed} of {} end otherwise", count(pairs.len(), "image"))];
+    let mut told = vec![format!("{changed} of {} change", count(pairs.len(), "image"))];
     told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "nothing breaks".to_owned()));
     let arrived = arrived(pairs);
     match sentence("newly works", Change::Works) {
@@ -128,7 +133,7 @@ pub fn summary(pairs: &[Pair]) -> Vec<String> {
         None => {}
     }
     told.extend(arrived);
-    told.extend(sentence("can no longer be told", Change::Unsure));
+    told.extend(sentence("now may fail or is unknown", Change::Unsure));
     let renamed = |pair: &Pair| pair.renamed_from.as_ref().map(|from| format!("`{from}` to `{}`", pair.name));
     told.extend(named("renamed", pairs.iter().filter_map(renamed).collect()));
     told
@@ -205,23 +210,19 @@ mod tests {
         };
         for (pools, expected, new) in [
             (vec![on("a", "starts", false)], "pool `a` newly works", "starts on `a`"),
-            (
-                vec![on("a", "starts", true)],
-                "pool `a` newly works as far as was seen",
-                "starts as far as was seen on `a`",
-            ),
+            (vec![on("a", "starts", true)], "pool `a` newly shows no failure", "no failure found on `a`"),
             (
                 vec![on("a", "starts", true), on("b", "starts", false), on("c", "starts", true)],
-                "pool `b` newly works; pools `a` and `c` newly work as far as was seen",
-                "starts on `b`; starts as far as was seen on `a` and `c`",
+                "pool `b` newly works; pools `a` and `c` newly show no failure",
+                "starts on `b`; no failure found on `a` and `c`",
             ),
-            (vec![on("a", "undetermined", true)], "pool `a` fails no longer for certain", "cannot be told on `a`"),
+            (vec![on("a", "undetermined", true)], "pool `a` no longer fails for certain", "unknown on `a`"),
             (vec![on("a", "fails", true)], "", "fails on `a`"),
         ] {
             assert_eq!(verdicts(&pools).join("; "), expected);
             assert_eq!(arrival(&pools).join("; "), new);
             for end in pools.iter().filter_map(|pool| pool.after.as_ref()) {
-                assert_eq!(end.cell().contains("as far as was seen"), end.fate == "starts" && !end.not_seen.is_empty());
+                assert_eq!((end.cell() == "no failure found"), end.fate == "starts" && !end.not_seen.is_empty());
             }
         }
     }
@@ -239,18 +240,18 @@ mod tests {
             let told = if more == plain {
                 ""
             } else {
-                ", though some older ones from 470.57.02 on start it, too (forward-compat)"
+                "; it also starts with some older drivers from 470.57.02 on (forward-compat)"
             };
             assert_eq!(format!("{plain}{told}"), more);
-            assert_eq!(plain == more, plain.contains("no driver any more"), "{plain}");
+            assert_eq!(plain == more, plain.contains("no longer starts"), "{plain}");
             plain
         };
         for (before, after, all, expected) in [
             (Some("525.60.13"), Some("580.65.06"), 2, "raises the minimum driver from 525.60.13 to 580.65.06"),
             (Some("535.54"), Some("535.129"), 2, "raises the minimum driver from 535.54 to 535.129"),
             (Some("535.129"), Some("535.54"), 3, "lowers the minimum driver from 535.129 to 535.54 on `a` and `b`"),
-            (None, Some("535.54"), 2, "starts from driver 535.54, where no driver did"),
-            (Some("535.54"), None, 2, "starts with no driver any more, where it did from 535.54"),
+            (None, Some("535.54"), 2, "starts with driver 535.54 or newer; it started with no driver before"),
+            (Some("535.54"), None, 2, "no longer starts with any driver; it started with driver 535.54 or newer"),
         ] {
             assert_eq!(told(before, after, all), expected);
         }

@@ -62,7 +62,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
         let (instead, safety) = if digest.is_empty() { ("", safety) } else { (", and its digest", Safety::Manual) };
         if supposed {
             let cuda = cuda_of_tag(&to_written).map_or_else(String::new, |cuda| format!(" for CUDA {cuda}"));
-            let title = format!("take a tag of {name}{cuda} in the place of the digest, such as {to}");
+            let title = format!("use a tag of {name}{cuda} instead of the digest, such as {to}");
             let wish = Wish::Base { from: written.clone(), to: to_written };
             return Some(Candidate { kind: Kind::BaseTag, step, title, safety: Safety::Manual, wish });
         }
@@ -70,11 +70,11 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
         let (title, safety) = match supposed_month(case.knowledge(), &repository, &to) {
             Some(month) => {
                 let like = tag.split_once('-').map_or(tag, |(_, rest)| rest);
-                (format!("take the month {month} of {name}, where it has a tag like {like}{instead}"), Safety::Manual)
+                (format!("use release {month} of {name}, if it has a tag like {like}{instead}"), Safety::Manual)
             }
             None => match back(tag, &to) {
-                Some(back) => (format!("take the tag {to} of {name}{instead}, {back}"), Safety::Manual),
-                None => (format!("take the tag {to} of {name}{instead}"), safety),
+                Some(back) => (format!("use the tag {to} of {name}{instead}, {back}"), Safety::Manual),
+                None => (format!("use the tag {to} of {name}{instead}"), safety),
             },
         };
         Some(Candidate {
@@ -109,7 +109,7 @@ pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
     let of_image = |(step, to): (usize, String)| Candidate {
         kind: Kind::BaseImage,
         step,
-        title: format!("take {to} as the base, and install on it what {written} has"),
+        title: format!("use {to} as the base image, and install on it what {written} contains"),
         safety: Safety::Manual,
         wish: Wish::Base { from: written.to_string(), to },
     };

@@ -27,14 +27,14 @@ use crate::source::SourceId;
 use crate::source::Span;
 
 /// Nothing that can be edited line by line holds it.
-pub(super) const BY_HAND: &str = "by hand where it is asked for";
-const HASHED: &str = "by hand: the hashes beside it are those of other wheels";
-const UNHASHED: &str = "by hand: what it depends on needs hashes of its own";
-const BOUNDED: &str = "by hand: another list bounds it to another release";
-const UNTOLD: &str = "by hand: the tables do not say that what goes with it is built for that CUDA";
-const BEHIND: &str = "by hand: what goes with it is asked for by another command, and stays a build for another CUDA";
-const UNSHOWN: &str = "by hand: nothing shows that the address of that build exists";
-const NOWHERE: &str = "by hand: no index that the command asks is known to have it";
+pub(super) const BY_HAND: &str = "manual: no single value in a file selects it";
+const HASHED: &str = "manual: its hashes are those of other wheels";
+const UNHASHED: &str = "manual: its dependencies need hashes as well";
+const BOUNDED: &str = "manual: another list limits it to another release";
+const UNTOLD: &str = "manual: whether a package built on it exists for that CUDA is unknown";
+const BEHIND: &str = "manual: another command installs a package built on it, which stays a build for another CUDA";
+const UNSHOWN: &str = "manual: no source shows that the address of that build exists";
+const NOWHERE: &str = "manual: no index of that command is known to contain it";
 
 /// What asks for wheels by their hashes.
 const HASHES: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_REQUIRE_HASHES"];

@@ -64,7 +64,7 @@ pub(super) fn driver_libraries(case: &Case<'_>) -> Vec<Candidate> {
         let known = wishes.iter().any(|(_, wish)| *wish == Wish::DropPackage(package.name.clone()));
         if of_driver && !known {
             wishes.push((
-                format!("leave out {}, which brings libraries of a driver", package.name),
+                format!("leave out {}, which contains driver libraries", package.name),
                 Wish::DropPackage(package.name.clone()),
             ));
         }
@@ -77,7 +77,7 @@ pub(super) fn driver_libraries(case: &Case<'_>) -> Vec<Candidate> {
         .cloned()
         .collect();
     if let Some(first) = files.first() {
-        wishes.push((format!("leave out {first}, a library of a driver"), Wish::DropFiles(files)));
+        wishes.push((format!("leave out {first}, a driver library"), Wish::DropFiles(files)));
     }
     let candidate = |(step, (title, wish)): (usize, (String, Wish))| Candidate {
         kind: Kind::DriverLibraries,

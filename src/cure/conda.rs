@@ -51,7 +51,7 @@ fn found(case: &Case<'_>) -> Option<Vec<Candidate>> {
     let safety = safety(case, choosing, now);
     let candidate = |(step, (_, build)): (usize, (usize, &str))| {
         let (package, to) = (choosing.name.clone(), cuda_of(build));
-        let title = format!("install {package}={to}, which chooses {name} {version} for CUDA {to}");
+        let title = format!("install {package}={to}, which selects {name} {version} for CUDA {to}");
         let wish = Wish::Conda { package, from: now.clone(), to };
         Candidate { kind: Kind::FrameworkVariant, step, title, safety, wish }
     };

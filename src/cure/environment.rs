@@ -100,7 +100,7 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     if own(case, SEARCH_PATH) {
         for holds in ["/compat", "/stubs"] {
             if value(SEARCH_PATH).is_none_or(|path| path.contains(holds)) {
-                let title = format!("take the directories with `{holds}` out of {SEARCH_PATH}");
+                let title = format!("remove the directories with `{holds}` from {SEARCH_PATH}");
                 let wish = Wish::EnvWithout { name: SEARCH_PATH.to_owned(), holds: vec![holds] };
                 wishes.push((title, Safety::Safe, wish));
             }

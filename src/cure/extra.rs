@@ -90,7 +90,7 @@ pub(super) fn whole(case: &Case<'_>) -> Vec<Candidate> {
         let name = &package.name;
         let along = |row: &LibraryNeedsRow| row.distribution == *name && row.along && row.with.is_none();
         if package.alone && knowledge.library_needs().iter().any(along) {
-            let title = format!("install {name} with what it depends on, without --no-deps");
+            let title = format!("install {name} with its dependencies, without --no-deps");
             add(title, Wish::Whole { package: name.clone() });
         }
         let PackageVersion::Exact(version) = &package.version else { continue };
@@ -105,7 +105,7 @@ pub(super) fn whole(case: &Case<'_>) -> Vec<Candidate> {
         let met = |row: &&BroughtRow| !knowledge.is_unmet(name, row.extra, version, python.as_deref());
         let missing = |row: &&BroughtRow| package_of(&case.seen, row.brings).is_none();
         for row in rows.filter(libraries).filter(met).filter(missing) {
-            let title = format!("install {name}[{}]=={version}, with the libraries that it opens", row.extra);
+            let title = format!("install {name}[{}]=={version}, with the libraries that it loads", row.extra);
             let wish = Wish::Extra {
                 package: name.clone(),
                 from: String::new(),

@@ -113,14 +113,13 @@ impl<'a> Torch<'a> {
         let open = self.open();
         let stays = open.is_none() && to.version == self.row.version;
         let changed = if stays { Vec::new() } else { companions(case, self.name, to.version, open)? };
-        let page = case.knowledge().build_pages().iter().find(|row| row.distribution == self.name);
         Some(Wish::Build {
             package: self.name.to_owned(),
             from: self.pinned.clone(),
             to: to.version.to_owned(),
             old_build: self.said.clone(),
             build: build.map(str::to_owned),
-            page: build.and_then(|build| Some(page?.page.replace("{build}", build))),
+            page: build.and_then(|build| page(case, self.name, build)),
             companions: [changed, bundled::companions(case, build.or(default_build(case, to)))].concat(),
         })
     }
@@ -182,9 +181,9 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let tags = builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
     let pinned = tags.filter_map(|tag| {
         let version = torch.row.version;
-        let same = if now == version { "the same release" } else { "the nearest release that is known," };
+        let same = if now == version { "the same release" } else { "the nearest known release," };
         let name = torch.name;
-        let said = said(case, version, tag);
+        let said = said(case, name, version, tag);
         let title = format!("install {name}=={version}{said}, {same} for CUDA {}{python}", cuda_of(tag));
         let safety = safety.max(bound(case, &torch, Some(tag)));
         let (title, safety) = match without_release(case, version, torch.open(), Some(tag)) {
@@ -240,9 +239,20 @@ pub(super) fn is_unnamed(case: &Case<'_>, version: &str, tag: &str) -> bool {
     archs.any(|arch| case.knowledge().is_unnamed(version, tag, arch))
 }
 
-/// What stands behind a release that is to be of a build.
-fn said(case: &Case<'_>, version: &str, tag: &str) -> String {
-    if is_unnamed(case, version, tag) { format!(" from the index of {tag} alone") } else { format!("+{tag}") }
+/// What follows a release in a title: its build, with the index that contains it.
+fn said(case: &Case<'_>, name: &str, version: &str, tag: &str) -> String {
+    let index = page(case, name, tag).unwrap_or_else(|| format!("of {tag}"));
+    if is_unnamed(case, version, tag) {
+        format!(" from the index {index} alone")
+    } else {
+        format!("+{tag} from the index {index}")
+    }
+}
+
+/// The address of the index of a build.
+fn page(case: &Case<'_>, name: &str, build: &str) -> Option<String> {
+    let page = case.knowledge().build_pages().iter().find(|row| row.distribution == name)?;
+    Some(page.page.replace("{build}", build))
 }
 
 /// `11.8` of `cu118`.
@@ -305,7 +315,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
         let tags = default.then_some(None).into_iter().chain(named).take(most);
         for tag in tags {
             let name = torch.name;
-            let local = tag.map_or_else(String::new, |tag| said(case, version, tag));
+            let local = tag.map_or_else(String::new, |tag| said(case, name, version, tag));
             let title = format!("install {name}=={version}{local}{python}");
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
             let lacks = without_release(case, version, torch.open(), tag);

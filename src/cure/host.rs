@@ -165,9 +165,7 @@ pub(super) fn run_environment(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<C
     let changes = case.aimed().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value)));
     let pools =
         changes.filter(|one| help(&trials.pools(case, std::slice::from_ref(one)), &one.0) != Help::None).collect();
-    one(Kind::RunEnvironment, pools, |_| {
-        format!("start it with {name}={value}, where nobody checks the requirement then,")
-    })
+    one(Kind::RunEnvironment, pools, |_| format!("start it with {name}={value}, which disables the requirement check,"))
 }
 
 /// One candidate for all pools, told by what each of them needs.

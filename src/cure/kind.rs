@@ -30,7 +30,7 @@ kinds! {
     Environment = "environment":
         "one variable of the image: devices, capabilities, its own requirement, search path",
         "nothing",
-        "safe; a requirement, less of something, and what is searched first, unsafe";
+        "safe; unsafe for a requirement, a removed value and the order of a search path";
     /// The GPUs that an extension is compiled for.
     ArchList = "arch-list":
         "the GPUs that an extension is compiled for",
@@ -38,19 +38,19 @@ kinds! {
         "safe";
     /// Driver libraries that the image brings itself.
     DriverLibraries = "driver-libraries":
-        "driver libraries that the image brings itself are left out",
+        "driver libraries in the image, which are left out",
         "nothing",
         "unsafe";
     /// The same release of a framework, built for another CUDA.
     FrameworkVariant = "framework-variant":
-        "the same release of a framework, built for another CUDA, or with the libraries that it asks for",
+        "the same release of a framework, built for another CUDA or with the libraries that it requires",
         "the build",
-        "safe; unsafe where others build on it and on a mirror, or with more packages, manual where one is a build for the CUDA that goes";
+        "safe; unsafe if other packages build on it, on a mirror, or with more packages; manual if another package is a build for the old CUDA";
     /// Another tag of the same image.
     BaseTag = "base-tag":
-        "another tag of the same image: its patch, its minor, its operating system",
+        "another tag of the same image: patch, minor release or operating system",
         "the base",
-        "safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual";
+        "safe within a CUDA minor release; unsafe within an operating system and a CUDA major release, and within few minor releases of a framework that no other package builds on; else manual";
     /// The platforms that the image is built for.
     Platform = "platform":
         "the platforms that the image is built for",
@@ -58,33 +58,33 @@ kinds! {
         "manual";
     /// The driver of a pool.
     Driver = "driver":
-        "the driver of a pool: the smallest release that cures",
-        "nothing, but the nodes",
+        "the driver of a pool: the smallest release with which it starts",
+        "only the nodes",
         "manual";
     /// The compat library.
     Compat = "compat":
-        "the compat library is brought in or left out",
+        "the compat library, which is installed or left out",
         "nothing",
         "safe to leave out, else unsafe";
     /// Another release of a framework.
     FrameworkVersion = "framework-version":
         "another release of the framework: patch, then minor",
         "the release",
-        "unsafe; manual across majors and many minors";
+        "unsafe; manual across major releases and many minor releases";
     /// Another base image.
     BaseImage = "base-image":
-        "a CUDA image in the place of one without CUDA, where libraries are missing",
-        "all that the base brought",
+        "a CUDA image instead of one without CUDA, if libraries are missing",
+        "everything from the base",
         "manual";
     /// The container toolkit of a pool.
     Toolkit = "toolkit":
         "the container toolkit of a pool, or its mode",
-        "nothing, but the nodes",
+        "only the nodes",
         "manual";
     /// A variable given at the start of the container.
     RunEnvironment = "run-environment":
         "a variable given at the start of the container",
-        "nothing, but a check",
+        "only a check",
         "manual";
 }
 
@@ -141,14 +141,14 @@ pub(super) struct Cost {
 
 /// The fields of a cost in words, in their order.
 const ORDER: [&str; 8] = [
-    "what breaks no pool, before what breaks one",
-    "what helps on more of the pools where it fails",
-    "what starts with machine code, before what starts only with PTX that is compiled at start-up",
-    "what is near, before another major and what is more than two minors away",
-    "what makes it start for certain on more pools, before what only lifts the failure",
-    "one change, before several together, fewer before more",
+    "a change that breaks no pool, before one that breaks a pool",
+    "a change that helps on more of the failing pools",
+    "a start with native code, before a start with PTX that is compiled at start-up",
+    "a near release, before another major release and one more than two minor releases away",
+    "a certain start on more pools, before a removed failure with an unknown rest",
+    "fewer changes, before more changes together",
     "the kind, as in the table",
-    "within a kind the nearest: patches of a minor, then neighbouring minors, of which one release stands for each",
+    "within a kind the nearest: patches of a minor release, then one release of each neighbouring minor release",
 ];
 
 /// The order of the cost, for a page: the list of what counts, the first line first, and the table of kinds, the smallest
@@ -159,7 +159,7 @@ pub fn cost_order() -> String {
         // Writing into a text cannot fail.
         let _ = writeln!(text, "{}. {line}", at + 1);
     }
-    text.push_str("\n| kind | what is changed | what the program meets | safety |\n|---|---|---|---|\n");
+    text.push_str("\n| kind | what changes | what changes for the program | safety |\n|---|---|---|---|\n");
     for kind in Kind::ALL {
         let _ = writeln!(text, "| `{}` | {} |", kind.name(), kind.words().join(" | "));
     }

@@ -18,8 +18,8 @@ use crate::judge::Content;
 use crate::source::SourceId;
 use crate::source::Span;
 
-const PAGES: &str = "by hand: an address of wheels for another build of it is named beside it";
-const LIBRARIES: &str = "by hand: wheels of libraries for another CUDA major are asked for beside it";
+const PAGES: &str = "manual: the same command names an address of wheels for another build";
+const LIBRARIES: &str = "manual: library wheels for another CUDA major release are installed with it";
 
 /// A framework as it is wanted.
 #[derive(Clone, Copy)]

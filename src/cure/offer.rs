@@ -153,7 +153,7 @@ fn tell_drivers(judged: &mut model::Subject, found: &Found, drivers: Option<Vec<
 
 fn note(judged: &mut model::Subject, cut: bool) {
     if cut {
-        judged.inspected.notes.push("not every change that may cure was tried: there are too many".to_owned());
+        judged.inspected.notes.push("not every possible fix was tried: there are too many".to_owned());
     }
 }
 

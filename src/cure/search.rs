@@ -49,7 +49,8 @@ pub struct PoolFate {
 }
 
 /// What it means to start with the host's libcuda beside an image for a newer CUDA.
-const MINOR: &str = "by minor version compatibility: what asks for the newer driver still ends with 36";
+const MINOR: &str =
+    "by minor version compatibility: code that requires the newer driver still fails with CUDA error 36";
 
 /// A change that was tried and helps on at least one pool.
 #[derive(Clone, Debug)]
@@ -296,7 +297,7 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     // PTX carries a program to a newer GPU, and not the libraries of CUDA that it calls.
     let safety = if compiled { safety.max(Safety::Unsafe) } else { safety };
     if compiled {
-        also(&mut title, "of which PTX is compiled at start-up");
+        also(&mut title, "with PTX compiled at start-up");
     }
     if wish.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
         also(&mut title, MINOR);
@@ -307,7 +308,7 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     // What takes its wheels from a mirror may have no way to another index.
     let safety = if outcome.elsewhere { safety.max(Safety::Unsafe) } else { safety };
     if outcome.elsewhere {
-        also(&mut title, "when the build can reach its index");
+        also(&mut title, "if the build can reach its index");
     }
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };

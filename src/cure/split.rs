@@ -21,10 +21,10 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
     };
     let whole = |set: &BTreeSet<String>| wanted.iter().all(|pool| set.contains(*pool));
     let of_image = |one: &&Tried| one.kind.of_image();
-    let mut images: Vec<(String, BTreeSet<String>)> = vec![("as it is".to_owned(), starts(&before))];
+    let mut images: Vec<(String, BTreeSet<String>)> = vec![("the image as it is".to_owned(), starts(&before))];
     images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.fates))));
     if wanted.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == "fails") {
-        return Some(format!("no change that is known makes it start on {}", names(&owned(&wanted))));
+        return Some(format!("no known change makes it start on {}", names(&owned(&wanted))));
     }
     if wanted.len() < 2 || images.iter().any(|(_, set)| whole(set)) {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
         let driver = or_driver.map_or_else(String::new, |title| format!("; or {title}"));
         let (on, rest) = (names(&on), names(&rest));
         return Some(format!(
-            "no single change makes it start on all pools: {on} and {rest} want different images. Smallest split: {first} \
+            "no single change makes it start on all pools: {on} and {rest} need different images. Smallest split: {first} \
              for {on}, and {second} for {rest}{driver}"
         ));
     }
@@ -52,19 +52,16 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
         never.iter().cloned().partition(|pool| of_pools.contains(pool));
     Some(match or_driver {
         Some(title) => {
-            format!("none of the changes of the image that were tried makes it start on all pools; this does: {title}")
+            format!("no tried change of the image makes it start on all pools; this change does: {title}")
         }
         None if never.is_empty() => {
             let best = images.iter().max_by_key(|(_, set)| set.len())?;
-            format!("no two images start on all pools; most start with: {}", best.0)
+            format!("no two images start on all pools; it starts on most pools with: {}", best.0)
         }
         None if stuck.is_empty() => {
-            format!(
-                "none of the changes of the image that were tried makes it start on {}: a change of the pools does",
-                names(&moved)
-            )
+            format!("no tried change of the image makes it start on {}: a change of the pools does", names(&moved))
         }
-        None => format!("no change that is known makes it start on {}", names(&stuck)),
+        None => format!("no known change makes it start on {}", names(&stuck)),
     })
 }
 

@@ -16,11 +16,10 @@ use crate::install::admits;
 use crate::install::public;
 use crate::reference::ImageReference;
 
-const OUTGROWN: &str = "by hand: its compiler does not know all of the GPUs that it is asked for";
-const UNNAMED: &str = "by hand: no wheel for a processor of these pools names its build in the version: ask for the release \
-    alone, from that index and no other";
-const PINNED: &str =
-    "by hand: what it asks for itself is pinned beside it, to a release that goes with another one of it";
+const OUTGROWN: &str = "manual: its compiler does not support all requested GPUs";
+const UNNAMED: &str = "manual: a wheel for these platforms has no build in its version: install the release alone, \
+    from that index only";
+const PINNED: &str = "manual: one of its dependencies is pinned to a release for another version of it";
 
 /// What of all that keeps edits from being written.
 pub(super) fn stays(case: &Case<'_>, wanted: &[Wanted<'_>], after: &Observations) -> Option<&'static str> {

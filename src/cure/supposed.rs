@@ -28,10 +28,10 @@ use crate::judge::Subject;
 use crate::report::model;
 
 /// What has to be true where nothing is supposed to be there.
-const NOTHING: &str = "what was not read of the image sets no variable and brings no library";
+const NOTHING: &str = "the unread part of the image sets no variable and contains no library";
 
 const LD_CACHE: &str = "/etc/ld.so.cache";
-const WHENCE: Origin = Origin::Option("what is supposed of what was not read");
+const WHENCE: Origin = Origin::Option("an assumption about the unread part of the image");
 
 /// What helps on pools on which it may fail, by what has to be true for that.
 pub(super) fn supposed(

@@ -22,7 +22,7 @@ use crate::reference::ImageReference;
 
 /// What is asked first of an environment.
 const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
-const WHENCE: Origin = Origin::Option("what is supposed of what was not read");
+const WHENCE: Origin = Origin::Option("an assumption about the unread part of the image");
 /// The operating system that has every CUDA base image.
 const SYSTEM: &str = "ubuntu";
 
@@ -50,15 +50,18 @@ impl Usual {
             && let Some(row) = stands_for(knowledge, &base.familiar(), tag, day)
         {
             let of_day = day.map_or_else(String::new, |day| format!(" of {day}"));
-            let what =
-                format!("`{}:{tag}` is as its tag {}, the newest{of_day} in the tables", base.familiar(), row.tag);
+            let what = format!(
+                "`{}:{tag}` has the contents of its tag {}, the newest{of_day} in the compatibility database",
+                base.familiar(),
+                row.tag
+            );
             return Self::new(&format!("{}:{}", base.familiar(), row.tag), what);
         }
         let mut core = image.components.iter().filter(|one| one.role == Role::Core);
         let cuda = core.find_map(|one| one.cuda.known().copied())?;
         let tag = tag(knowledge, cuda, platform.split('/').nth(1)?, day)?;
         let reference = format!("{}:{tag}", knowledge.cuda_repositories().first()?);
-        let what = format!("what was not read of the image is as in {reference}");
+        let what = format!("the unread part of the image is as in {reference}");
         Self::new(&reference, what)
     }
 

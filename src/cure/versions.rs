@@ -123,9 +123,9 @@ fn there(knowledge: Knowledge, distribution: &str, (from, to): (&str, &str), wan
     let (first, last) = (after.first()?, after.last()?);
     before.iter().any(|python| after.contains(python)).then_some(())?;
     Some(if Some(*last) == pythons().next_back() {
-        format!(", which needs Python {first} or newer")
+        format!(", which requires Python {first} or newer")
     } else {
-        format!(", which needs Python {first} to {last}")
+        format!(", which requires Python {first} to {last}")
     })
 }
 
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_release_is_there_for_the_python_or_says_which_it_needs() {
         let knowledge = Knowledge::built_in();
-        let needs = |text: &str| Some(format!(", which needs Python {text}"));
+        let needs = |text: &str| Some(format!(", which requires Python {text}"));
         let fits = || Some(String::new());
         for (name, from, to, wanted, expected) in [
             ("torch", "2.9.1", "2.9.0", Wanted::Unknown, fits()),

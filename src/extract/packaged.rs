@@ -49,8 +49,8 @@ pub(super) fn packaged(
         Builds::Only(tag) => Offered::Only(tag.clone()),
         Builds::Beside(tags) => Offered::Beside(tags.clone()),
         Builds::Elsewhere(address) => Offered::Unknown(Why {
-            reason: format!("{address} is outside of the package index and was not read"),
-            supply: "pin a build of the index, such as +cu128, or scan the built image".to_owned(),
+            reason: format!("{address} is outside of the index, and it was not read"),
+            supply: "pin the build and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128, or scan the built image".to_owned(),
         }),
         Builds::Unknown(reason) => Offered::Unknown(Why {
             reason: reason.clone(),

@@ -154,7 +154,8 @@ impl<'a> Brought<'a> {
                 "the base image was not read and may already include a build of {name} {version}, which the pin keeps"
             ),
             supply: format!(
-                "set the build, such as {name}=={version}+cu121, describe the base image, or scan the built image"
+                "pin the build with its index, such as {name}=={version}+cuXXX from \
+                 https://download.pytorch.org/whl/cuXXX, describe the base image, or scan the built image"
             ),
         };
         Self { variant: Err(why), ..self }

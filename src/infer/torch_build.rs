@@ -97,7 +97,9 @@ pub(super) fn brought(
         Ok(None) => {
             let why = || Why {
                 reason: knowledge.lacks_version(name, version),
-                supply: "set its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
+                supply: "pin the build with its index, such as +cu124 from https://download.pytorch.org/whl/cu124, or \
+                    describe its GPU code in an image description"
+                    .to_owned(),
             };
             of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
         }

@@ -280,7 +280,7 @@ pub struct Finding {
 /// A change that was tried: the whole road was gone again with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
-    /// One line: `take the tag 12.4.1-base-ubuntu22.04`.
+    /// One line: `use the tag 12.4.1-base-ubuntu22.04`.
     pub title: String,
     /// `base-tag`, `framework-variant`, `driver`, ...: what is changed.
     pub kind: String,
@@ -342,12 +342,16 @@ impl Fix {
         format!("{} ({}; {}{needs})", self.title, self.safety, self.effects())
     }
 
-    /// What it does, pools by words: `starts then on a; breaks b`.
+    /// What it does, pools by words: `starts on a; breaks b`.
     pub fn effects(&self) -> String {
         let told = [
-            (&self.cures, "then starts on ", ""),
-            (&self.settles, "then starts on ", if self.supposes.is_none() { " in every possible case" } else { "" }),
-            (&self.lifts, "fixes this failure on ", "; the verdict there stays unknown"),
+            (&self.cures, "starts on ", ""),
+            (
+                &self.settles,
+                "starts on ",
+                if self.supposes.is_none() { " whatever the unknown values are" } else { "" },
+            ),
+            (&self.lifts, "removes this failure on ", ", the rest is unknown"),
             (&self.narrows, "leaves less unknown on ", ""),
             (&self.breaks, "breaks ", ""),
         ];

@@ -75,9 +75,14 @@ pub fn sign(verdict: &Verdict, ascii: bool) -> &'static str {
     }
 }
 
-/// A route in words.
+/// The route of a verdict in words.
 pub fn route(verdict: &Verdict) -> Option<&str> {
-    match verdict.route.as_deref()? {
+    route_word(verdict.route.as_deref()?)
+}
+
+/// A route in words; none for native code.
+pub fn route_word(route: &str) -> Option<&str> {
+    match route {
         "native" => None,
         "minor-version" => Some("minor version compatibility"),
         "forward-compat" => Some("forward compatibility"),

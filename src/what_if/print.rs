@@ -61,7 +61,7 @@ fn sentences(told: &WhatIf) -> Vec<String> {
             ("ready", &pool.ready),
             ("ready, compiled once more at the start", &pool.jit),
             ("not ready", &pool.fail),
-            ("cannot be told", &pool.open),
+            ("unknown", &pool.open),
         ] {
             if !images.is_empty() {
                 lines.push(format!("new pool `{}`: {} {verb}: {}", pool.pool, images.len(), some(images)));
@@ -70,7 +70,7 @@ fn sentences(told: &WhatIf) -> Vec<String> {
         if !pool.unseen.is_empty() {
             let unseen = some(&pool.unseen);
             lines.push(format!(
-                "new pool `{}`: {} of these as far as was seen: {unseen}",
+                "new pool `{}`: {} of these with no failure found: {unseen}",
                 pool.pool,
                 pool.unseen.len()
             ));
@@ -86,7 +86,7 @@ fn sentences(told: &WhatIf) -> Vec<String> {
             told.dedup();
             let more = pool.missing.len().saturating_sub(NAMED);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            lines.push(format!("new pool `{}`: what would tell: {}{more}", pool.pool, told.join("; ")));
+            lines.push(format!("new pool `{}`: missing: {}{more}", pool.pool, told.join("; ")));
         }
     }
     lines.extend(told.drivers.iter().map(driver));
@@ -117,7 +117,7 @@ fn driver(of: &Driver) -> String {
             let older = of
                 .older
                 .as_ref()
-                .map_or_else(String::new, |older| format!(", though some older ones from {older} on start them, too"));
+                .map_or_else(String::new, |older| format!("; they also start with some older drivers from {older} on"));
             format!("pool `{}`: smallest driver for its images is {driver}{until} ({has}{enough}){older}", of.pool)
         }
         None if of.images == of.never.len() + of.open.len() => {
@@ -129,7 +129,7 @@ fn driver(of: &Driver) -> String {
         let _ = write!(line, "; no driver helps {}", some(&of.never));
     }
     if !of.open.is_empty() {
-        let _ = write!(line, "; cannot be told for {}", some(&of.open));
+        let _ = write!(line, "; unknown for {}", some(&of.open));
     }
     line
 }
@@ -176,7 +176,7 @@ pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
         }
     }
     if left > 0 {
-        let _ = write!(text, "\nFor want of room, {left} more left out; another format has them.\n");
+        let _ = write!(text, "\nNot shown because of the size limit: {left} more. Another format contains them.\n");
     }
     text.push('\n');
     for line in sentences(told) {

@@ -90,9 +90,15 @@ fn pools_come_and_go() {
     assert_eq!((&report["pools_added"], &report["pools_removed"]), (&json!(["c", "d"]), &json!(["b"])));
     let summary = report["summary"].to_string();
     assert!(summary.contains("pools `c` and `d` are added") && summary.contains("pool `b` is removed"), "{summary}");
-    // What is removed breaks nothing, and what is asked for may be on one side only.
+    // A removed pool breaks nothing, and a selected pool may be on one side only. A pool of both sides is never added.
     let (exit, report) = compared(&place, &["--pool", "b"]);
     assert_eq!(exit, 0, "{report}");
+    assert_eq!((&report["pools_added"], &report["pools_removed"]), (&json!([]), &json!(["b"])), "{report}");
+    let (exit, report) = compared(&place, &["--pool", "d"]);
+    assert_eq!(exit, 1, "{report}");
+    assert_eq!((&report["pools_added"], &report["pools_removed"]), (&json!(["d"]), &json!([])), "{report}");
+    let summary = report["summary"].to_string();
+    assert!(summary.contains("pool `d` is added") && !summary.contains("`a`"), "{summary}");
     let (exit, report) = compared(&place, &["--pool", "a"]);
     assert_eq!((exit, changes(&report)), (0, vec!["a same".to_owned()]), "{report}");
     let done = place.run(&["compare", "--git", "main..change", "--pool", "x"]);
@@ -150,7 +156,8 @@ fn a_lock_is_that_of_the_revision() {
     let lock = |require: &str| {
         format!(
             "version = 1\n\n[[base]]\nreference = \"{base}\"\nplatform = \"linux/amd64\"\n\
-             digest = \"sha256:{0}\"\nconfig = \"sha256:{0}\"\nenv = [\"NVIDIA_VISIBLE_DEVICES=all\", \"NVIDIA_REQUIRE_CUDA={require}\"]\n",
+             digest = \"sha256:{0}\"\nconfig = \"sha256:{0}\"\n\n[base.env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n\
+             NVIDIA_REQUIRE_CUDA = \"{require}\"\n",
             "0".repeat(64)
         )
     };
@@ -198,5 +205,89 @@ fn a_broken_file_of_a_revision_is_named_with_its_place() {
             assert!(code(&done) == 2 && said.contains(&format!("{revision}:{file}:")), "{file} {revision}: {said}");
             assert!(!said.contains("/imagelint-"), "{said}");
         }
+    }
+}
+
+/// Severities, selected pools and the build target come from the settings of each revision, whatever else is the same.
+#[test]
+fn settings_alone_change_what_is_judged() {
+    let pools = fleet(&[NEW, ("b", "470.57.02")]);
+    let stages = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS plain\n\
+                  FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS strict\nENV NVIDIA_REQUIRE_CUDA=cuda>=13.0\n\
+                  FROM plain\nENV A=b\n";
+    let new_rules = |report: &Value| -> Vec<String> {
+        let found = report["images"][0]["new_findings"].as_array().cloned().unwrap_or_default();
+        found.iter().map(|one| format!("{} {}", one["severity"], one["rule"]).replace('"', "")).collect()
+    };
+    for (name, before, after, exit, expected, news) in [
+        (
+            "a target that fails",
+            "",
+            "target = \"strict\"\n",
+            1,
+            ["a breaks", "b same"],
+            vec!["error container-refused"],
+        ),
+        ("a target that starts", "target = \"strict\"\n", "", 0, ["a works", "b same"], vec![]),
+        (
+            "a target for some paths",
+            "",
+            "[[paths]]\nmatch = \"app/**\"\ntarget = \"strict\"\n",
+            1,
+            ["a breaks", "b same"],
+            vec!["error container-refused"],
+        ),
+        (
+            "a target for other paths",
+            "",
+            "[[paths]]\nmatch = \"other/**\"\ntarget = \"strict\"\n",
+            0,
+            ["a same", "b same"],
+            vec![],
+        ),
+        (
+            "pools for some paths",
+            "",
+            "[[paths]]\nmatch = \"app/**\"\npools = [\"a\"]\n",
+            0,
+            ["a same", "b gone"],
+            vec![],
+        ),
+    ] {
+        let text = |text: &str| if text.is_empty() { "# none\n".to_owned() } else { text.to_owned() };
+        let place = repository(
+            &[("fleet.toml", &pools), ("app/Dockerfile", stages), ("imagelint.toml", &text(before))],
+            &[("imagelint.toml", &text(after))],
+        );
+        let arguments = ["compare", "--git", "main..change", "app/Dockerfile"];
+        let done = place.run(&arguments);
+        assert_eq!(code(&done), exit, "{name}: {}{}", out(&done), err(&done));
+        let report = place.json(&arguments);
+        assert_eq!(changes(&report), expected, "{name}: {report}");
+        assert_eq!(new_rules(&report), news, "{name}: {report}");
+        assert!(!report.to_string().contains("/imagelint-"), "{name}: {report}");
+    }
+}
+
+/// A severity alone makes a finding new, and never changes a verdict.
+#[test]
+fn a_severity_of_the_revision_decides_the_exit_code() {
+    let pools = fleet(&[("a", "525.60.13")]);
+    let image =
+        "FROM nvidia/cuda:12.0.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y libnvidia-compute-535\n";
+    let level = |level: &str| format!("[rules]\ndriver-library-in-image = \"{level}\"\n");
+    for (before, after, exit, found) in
+        [("off", "error", 1, vec!["error"]), ("off", "warning", 0, vec!["warning"]), ("error", "off", 0, vec![])]
+    {
+        let place = repository(
+            &[("fleet.toml", &pools), ("Dockerfile", image), ("imagelint.toml", &level(before))],
+            &[("imagelint.toml", &level(after))],
+        );
+        let (code, report) = compared(&place, &[]);
+        let news = report["images"][0]["new_findings"].as_array().cloned().unwrap_or_default();
+        let own = news.iter().filter(|one| one["rule"] == "driver-library-in-image");
+        let levels: Vec<&str> = own.filter_map(|one| one["severity"].as_str()).collect();
+        assert_eq!((code, levels), (exit, found), "{before} to {after}: {report}");
+        assert_eq!(changes(&report), ["a same"], "{before} to {after}: {report}");
     }
 }

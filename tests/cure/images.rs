@@ -64,7 +64,7 @@ fn a_base_by_digest_alone_has_the_changes_of_its_tag() {
     let tagged = title(&found(Some(lock("nvidia/cuda:12.8.1-runtime-ubuntu22.04")), &by_digest));
     assert!(tagged.contains("-runtime-ubuntu22.04 of nvidia/cuda, and its digest"), "{tagged}");
     let alone = title(&found(Some(lock(&by_digest)), &by_digest));
-    assert!(alone.contains("take a tag of nvidia/cuda for CUDA 12.") && alone.contains("such as 12."), "{alone}");
+    assert!(alone.contains("use a tag of nvidia/cuda for CUDA 12.") && alone.contains("such as 12."), "{alone}");
     // The tag of another digest or of another image says nothing, and neither does nothing.
     let other = format!("nvidia/cuda@sha256:{}", "f".repeat(64));
     let tag = "nvidia/cuda:12.8.1-runtime-ubuntu22.04";
@@ -100,9 +100,9 @@ fn no_tag_of_a_month_is_named_that_the_tables_do_not_know() {
         let of_tags: Vec<&Value> = found.iter().filter(|fix| fix["kind"] == "base-tag").collect();
         for fix in &of_tags {
             let title = fix["title"].as_str().unwrap_or_default();
-            let named = title.starts_with("take the tag ");
+            let named = title.starts_with("use the tag ");
             assert_eq!(named, known, "{image}: {title}");
-            let told = title.strip_prefix("take the tag ").and_then(|rest| rest.split(' ').next());
+            let told = title.strip_prefix("use the tag ").and_then(|rest| rest.split(' ').next());
             assert!(told.is_none_or(|told| own.iter().any(|one| one == told)), "{image}: {title}");
             assert!(known || (fix["safety"] == "manual" && list(&fix["edits"]).is_empty()), "{image}: {fix}");
         }

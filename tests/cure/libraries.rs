@@ -45,7 +45,7 @@ fn a_base_of_cuda_brings_the_libraries_that_a_program_opens_later() {
         let place = one(A100, &format!("FROM nvidia/cuda:{tag}-ubuntu22.04\n{PIP}RUN pip install {package}\n"));
         let found = found(&place);
         let of_base: Vec<&Value> = found.iter().filter(|fix| fix["kind"] == "base-tag").collect();
-        let title = format!("take the tag {expected}-ubuntu22.04 of nvidia/cuda");
+        let title = format!("use the tag {expected}-ubuntu22.04 of nvidia/cuda");
         assert_eq!(of_base.first().map(|fix| &fix["title"]), Some(&Value::from(title)), "{tag} {package}: {found:?}");
         assert_eq!(of_base[0]["safety"], "unsafe", "{tag} {package}");
     }
@@ -131,7 +131,7 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
     // It stands elsewhere, and is told.
     let place = one(A100, &format!("{slim}ENV PIP_NO_DEPS=1\nRUN pip install torch==2.5.1\n"));
     let told = found(&place);
-    assert!(titles(&told)[0].ends_with("without --no-deps, by hand where it is asked for"), "{told:?}");
+    assert!(titles(&told)[0].ends_with("without --no-deps, manual: no single value in a file selects it"), "{told:?}");
     assert_eq!((&told[0]["safety"], list(&told[0]["edits"]).len()), (&Value::from("manual"), 0));
     // Beside hashes what it depends on needs its own.
     let hash = format!("--hash=sha256:{}", "0".repeat(64));

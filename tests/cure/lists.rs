@@ -49,7 +49,7 @@ fn what_the_compiler_knows_is_added_and_ptx_carries_to_the_others() {
     let more = " -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90";
     assert_eq!(list(&ptx["edits"])[0]["replacement"], more, "{ptx}");
     let base = named(&found, "and add 10.0 and 9.0 to -gencode").expect("a base that knows both");
-    assert!(base["title"].to_string().contains("take the tag 12.8.") && words(&base["cures"]).len() == 2, "{base}");
+    assert!(base["title"].to_string().contains("use the tag 12.8.") && words(&base["cures"]).len() == 2, "{base}");
     place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
     let told = out(&place.run(&["check", "Dockerfile"]));
     assert!(!told.contains("FAILS"), "{told}");
@@ -84,7 +84,7 @@ fn a_list_that_lacks_nothing_that_is_known_gets_ptx_of_its_newest() {
 fn a_compiler_that_knows_all_is_asked_for_machine_code_alone() {
     let place = place(&[B200, H100], "12.8.1", "RUN nvcc -gencode arch=compute_80,code=sm_80 a.cu -o /a\nCMD /a");
     let found = found(&place, "b");
-    assert!(named(&found, "PTX").is_none() && named(&found, "take the tag").is_none(), "{found:?}");
+    assert!(named(&found, "PTX").is_none() && named(&found, "use the tag").is_none(), "{found:?}");
     let own = named(&found, "to -gencode").expect("a list");
     assert_eq!((own["safety"].as_str(), words(&own["cures"]).len()), (Some("safe"), 2), "{own}");
 }
@@ -94,7 +94,7 @@ fn a_gpu_that_the_compiler_no_longer_knows_is_added_on_an_older_base() {
     let place = place(&[("v", "V100")], "13.0.1", "RUN nvcc -arch=sm_80 a.cu -o /a\nCMD /a");
     let found = found(&place, "v");
     let base = named(&found, "and add 7.0 to -arch").expect("another base");
-    assert!(base["title"].to_string().contains("take the tag 12."), "{base}");
+    assert!(base["title"].to_string().contains("use the tag 12."), "{base}");
     assert!(named(&found, "PTX").is_none() && list(&base["breaks"]).is_empty(), "{found:?}");
 }
 

@@ -25,7 +25,7 @@ fn a_gpu_that_neither_driver_nor_image_knows_has_both_told_with_the_smallest_dri
             &[B200],
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n",
             "b200",
-            "driver 570.86.10 on `b200`, and take the tag 2.7.0-cuda12.8-cudnn9-runtime of pytorch/pytorch",
+            "driver 570.86.10 on `b200`, and use the tag 2.7.0-cuda12.8-cudnn9-runtime of pytorch/pytorch",
         ),
     ] {
         let found = titles(pools, dockerfile, pool);

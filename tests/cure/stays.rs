@@ -48,7 +48,7 @@ fn pages_and_pins_of_another_build_are_changed_by_hand() {
         (B200, "torch==2.6.0 numpy==1.26.4", false),
     ] {
         let (title, manual) = first(pool, &pip(rest));
-        assert_eq!((title.contains("by hand: "), manual), (by_hand, by_hand), "{rest}: {title}");
+        assert_eq!((title.contains("manual: "), manual), (by_hand, by_hand), "{rest}: {title}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! Variables of the image that stop it: repaired, narrowed, emptied, or given where they are missing; and where the base
-//! is named, told by hand.
+//! is named, told as manual.
 
 use std::fs;
 
@@ -178,12 +178,12 @@ fn a_tag_that_no_edit_can_reach_is_told_by_hand() {
     let digest = "1".repeat(64);
     let split = "ARG CUDA_MAJOR_MINOR=12.6\nARG CUDA_PATCH=3\nFROM nvidia/cuda:${CUDA_MAJOR_MINOR}.${CUDA_PATCH}-base-ubuntu22.04\n";
     for (dockerfile, end) in [
-        (split.to_owned(), ", by hand where it is asked for"),
+        (split.to_owned(), ", manual: no single value in a file selects it"),
         (format!("FROM nvidia/cuda:12.6.3-base-ubuntu22.04@sha256:{digest}\n"), ", and its digest"),
     ] {
         let found = tags(&dockerfile);
         let title = found.first().and_then(|fix| fix["title"].as_str()).unwrap_or_default();
-        assert_eq!(title, format!("take the tag 12.4.1-base-ubuntu22.04 of nvidia/cuda{end}"), "{found:?}");
+        assert_eq!(title, format!("use the tag 12.4.1-base-ubuntu22.04 of nvidia/cuda{end}"), "{found:?}");
         assert!(found.iter().all(|fix| fix["safety"] == "manual" && list(&fix["edits"]).is_empty()), "{found:?}");
     }
     // What an edit reaches is written, and a digest alone has no tag.

@@ -76,7 +76,7 @@ local function run()
   local hover = ask("textDocument/hover", vim.lsp.util.make_position_params())
   io.stdout:write(vim.json.encode(hover.contents) .. "\n")
   local before = sets
-  apply("take the tag ")
+  apply("use the tag ")
   settled(before, 0)
   show()
   before = sets

@@ -1,0 +1,122 @@
+//! Lines that no change takes apart: installers of the driver, wheels by their address, and bases that are new enough.
+
+use serde_json::Value;
+
+use super::out;
+use super::place::Place;
+use super::text;
+
+type Pool<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+fn on(pools: &[Pool<'_>], dockerfile: &str) -> Place {
+    let place = Place::bare();
+    let pool = |(name, gpu, driver, launch): &Pool<'_>| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
+             launch = \"{launch}\"\ntoolkit = \"1.14.3\"\n"
+        )
+    };
+    place.file("fleet.toml", &pools.iter().map(pool).collect::<String>());
+    place.file("Dockerfile", dockerfile);
+    place
+}
+
+/// The rules of the findings, and every fix of them.
+fn found(place: &Place) -> (Vec<String>, Vec<Value>) {
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
+    let rules = findings.iter().filter_map(|one| one["rule"].as_str().map(str::to_owned)).collect();
+    (rules, findings.iter().flat_map(|one| one["fixes"].as_array().cloned().unwrap_or_default()).collect())
+}
+
+fn title(fix: &Value) -> &str {
+    fix["title"].as_str().unwrap_or_default()
+}
+
+fn is_written(fix: &Value) -> bool {
+    fix["edits"].as_array().is_some_and(|edits| !edits.is_empty())
+}
+
+/// A program with arguments installs no package: none of its words is cut out.
+#[test]
+fn the_installer_of_a_driver_is_never_split() {
+    let run = "RUN ./NVIDIA-Linux-x86_64-352.21.run -s -N --no-kernel-module\n";
+    let address = "http://us.download.nvidia.com/XFree86/Linux-x86_64/352.21/NVIDIA-Linux-x86_64-352.21.run";
+    for (base, pool, rule) in [
+        // The driver of the image is found before that of the node.
+        ("ubuntu:22.04", ("p", "T4", "525.60.13", "gke"), "driver-mismatch"),
+        ("ubuntu:22.04", ("p", "T4", "525.60.13", "enroot"), "no-gpu"),
+        ("nvidia/cuda:12.0.1-base-ubuntu22.04", ("p", "T4", "525.60.13", "docker-gpus"), "driver-library-in-image"),
+        // Another change helps: the line stays as it is.
+        ("nvidia/cuda:12.0.1-base-ubuntu22.04", ("p", "T4", "450.80.02", "docker-gpus"), "insufficient-driver"),
+    ] {
+        let lines = format!(
+            "FROM {base}\nENV NVIDIA_VISIBLE_DEVICES=all\nADD {address} .\n{run}RUN pip install torch==2.4.1\n"
+        );
+        let place = on(&[pool], &lines);
+        let (rules, fixes) = found(&place);
+        let has = |rule: &str| rules.iter().any(|one| one == rule);
+        assert!(has(rule) && has("driver-library-in-image"), "{base} {pool:?}: {rules:?}");
+        for edit in fixes.iter().flat_map(|fix| fix["edits"].as_array().cloned().unwrap_or_default()) {
+            assert_ne!(edit["region"]["start_line"], 4, "{base} {pool:?}: {fixes:?}");
+        }
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let after = text(&place, "Dockerfile");
+        assert!(after.contains(run) && after.contains(&format!("ADD {address} .\n")), "{base} {pool:?}: {after}");
+    }
+}
+
+/// The address of a wheel is one file: no other file of that name is known to exist, and no index goes with it.
+#[test]
+fn the_address_of_a_wheel_is_neither_rewritten_nor_given_an_index() {
+    let page = "https://download.pytorch.org/whl/cu124/";
+    let wheel = "torch-2.4.0%2Bcu124-cp311-cp311-linux_x86_64.whl";
+    for line in [
+        format!("RUN pip install {page}{wheel}"),
+        format!("RUN pip install 'torch @ {page}{wheel}' numpy"),
+        format!(
+            "ARG CU=cu124\nRUN pip install https://download.pytorch.org/whl/${{CU}}/torch-2.4.0%2B${{CU}}-cp311-cp311-linux_x86_64.whl"
+        ),
+        "RUN pip install https://wheels.example.com/torch-2.4.0%2Bcu124-cp311-cp311-linux_x86_64.whl".to_owned(),
+    ] {
+        let before = format!("FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\n{line}\n");
+        let place = on(&[("t4", "T4", "450.80.02", "docker-gpus")], &before);
+        let (rules, fixes) = found(&place);
+        assert!(rules.iter().any(|rule| rule == "insufficient-driver"), "{line}: {rules:?}");
+        for fix in fixes.iter().filter(|fix| title(fix).contains("torch==")) {
+            assert_eq!((fix["safety"].as_str(), is_written(fix)), (Some("manual"), false), "{line}: {fix}");
+            let names_index = title(fix).contains(" from the index https://download.pytorch.org/whl/cu");
+            assert!(names_index || !title(fix).contains('+'), "{line}: {fix}");
+        }
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!(text(&place, "Dockerfile"), before, "{line}");
+    }
+}
+
+/// A base of an older CUDA major release or operating system is no fix when another change of the image helps.
+#[test]
+fn an_unpinned_framework_is_no_reason_for_an_older_base() {
+    let lines = |torch: &str| {
+        format!(
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install {torch}\n"
+        )
+    };
+    let t4 = ("t4", "T4", "525.60.13", "docker-gpus");
+    let old = ("old", "T4", "470.57.02", "docker-gpus");
+    let a100 = ("a100", "A100", "535.161.08", "docker-gpus");
+    for pools in [&[t4][..], &[a100], &[t4, a100], &[old, a100]] {
+        for torch in ["torch", "torch torchvision", "'torch>=2.9'"] {
+            let place = on(pools, &lines(torch));
+            let (rules, fixes) = found(&place);
+            assert!(rules.iter().any(|rule| rule == "insufficient-driver"), "{torch} {pools:?}: {rules:?}");
+            assert!(fixes.iter().any(|fix| title(fix).starts_with("install torch")), "{torch} {pools:?}: {fixes:?}");
+            let back = fixes.iter().find(|fix| title(fix).contains("which goes back"));
+            assert_eq!(back, None, "{torch} {pools:?}");
+            let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+            for older in [":9.", ":10.", ":11.", "ubuntu20.04", "ubuntu18.04", "ubuntu16.04"] {
+                assert!(!told.contains(older), "{older} {torch} {pools:?}: {told}");
+            }
+        }
+    }
+}
