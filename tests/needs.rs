@@ -163,7 +163,7 @@ fn the_human_form_names_drivers_reasons_and_places() {
     let output =
         command.current_dir(root).args(["needs", "examples/a100-torch-1.12/Dockerfile"]).output().expect("runs");
     let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.contains("torch, CUDA 10.2, sm_37 sm_50 sm_60 sm_70"), "{text}");
+    assert!(text.contains("torch: CUDA 10.2, built for sm_37, sm_50, sm_60, sm_70, no PTX"), "{text}");
     assert!(text.contains("no-kernel-image"), "{text}");
     assert!(text.contains("[examples/a100-torch-1.12/Dockerfile:"), "{text}");
     assert!(text.contains("tried on every known driver up to "), "{text}");

@@ -77,12 +77,16 @@ pub fn sign(verdict: &Verdict, ascii: bool) -> &'static str {
 
 /// A route in words.
 pub fn route(verdict: &Verdict) -> Option<&str> {
-    match verdict.route.as_deref()? {
-        "native" => None,
-        "minor-version" => Some("minor version compatibility"),
-        "forward-compat" => Some("forward compatibility"),
-        "jit" => Some("PTX JIT"),
-        other => Some(other),
+    verdict.route.as_deref().filter(|route| *route != "native").map(route_words)
+}
+
+/// The words for the id of a route.
+pub fn route_words(id: &str) -> &str {
+    match id {
+        "minor-version" => "minor version compatibility",
+        "forward-compat" => "forward compatibility",
+        "jit" => "PTX JIT",
+        other => other,
     }
 }
 
