@@ -18,12 +18,12 @@ pub(super) fn checked(reader: &mut Reader, description: &Description) {
         };
         let such = || format!("such as {}", PLATFORMS.join(" or "));
         let help = near.map_or_else(such, |name| format!("did you mean `{name}`?"));
-        let message = format!("`{}` is no platform: expected system/architecture", platform.value);
+        let message = format!("`{}` is not a platform: expected os/architecture", platform.value);
         reader.report(platform.span, message, Some(help));
     }
     let relative = description.files.iter().map(|(path, _)| path).filter(|path| !path.value.starts_with('/'));
     for path in relative {
-        let message = format!("`{}` is no path in an image: it does not begin with `/`", path.value);
+        let message = format!("`{}` is not an absolute path", path.value);
         reader.report(path.span, message, Some(format!("did you mean `/{}`?", path.value.trim_start_matches("./"))));
     }
 }

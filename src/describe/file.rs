@@ -133,7 +133,11 @@ fn date(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<jif
     };
     let date = text.parse().ok().filter(|_| text.len() == "2021-06-29".len());
     if date.is_none() {
-        reader.report(span_of(value), format!("`{text}` is no date"), Some("such as 2021-06-29".to_owned()));
+        reader.report(
+            span_of(value),
+            format!("`{text}` is not a date"),
+            Some("write one such as 2021-06-29".to_owned()),
+        );
     }
     date.map(|date| Spanned { value: date, span: span_of(value) })
 }
@@ -192,7 +196,7 @@ fn on_base(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Named<OnBas
                 }
             }
             if set.is_none() {
-                reader.report(span, format!("`{name}` says no `set`"), None);
+                reader.report(span, format!("`{name}` has no `set`"), None);
             }
         } else {
             set = text_of(reader, name, value);
@@ -316,16 +320,16 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
     found
 }
 
-/// Targets under the names that they have in a list: `sm_90` of machine code, `compute_90` of PTX; bare numbers in both.
+/// Targets under the names that they have in a list: `sm_90` of native code, `compute_90` of PTX; bare numbers in both.
 fn targets(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<CodeTarget>> {
     let (other, what, own) =
-        if key == "sass" { ("compute_", "PTX", "sm_") } else { ("sm_", "machine code", "compute_") };
+        if key == "sass" { ("compute_", "PTX", "sm_") } else { ("sm_", "native code", "compute_") };
     let mut found = Vec::new();
     for one in list(reader, key, value) {
         if let Some(number) = one.get_ref().as_str().and_then(|text| text.strip_prefix(other)) {
-            let message = format!("`{other}{number}` names {what}, and stands in `{key}`");
+            let message = format!("`{other}{number}` in `{key}` is {what}");
             let list = if key == "sass" { "ptx" } else { "sass" };
-            reader.report(span_of(one), message, Some(format!("write `{own}{number}`, or put it into `{list}`")));
+            reader.report(span_of(one), message, Some(format!("write `{own}{number}`, or move it to `{list}`")));
             continue;
         }
         found.extend(parsed(reader, key, one));

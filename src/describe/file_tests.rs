@@ -94,13 +94,13 @@ fn nothing_is_needed() {
 fn bad_files_say_what_and_where() {
     for (text, expected) in [
         ("bse = 1", "1:1 unknown key `bse` | did you mean `base`?"),
-        ("as_of = 2021-06-29T10:00:00", "1:9 `2021-06-29T10:00:00` is no date | such as 2021-06-29"),
+        ("as_of = 2021-06-29T10:00:00", "1:9 `2021-06-29T10:00:00` is not a date | write one such as 2021-06-29"),
         ("cuda_runtime = 11.2", "1:16 `cuda_runtime` is a float, expected a string | put it in quotes: \"11.2\""),
         ("complete = [\"package\"]", "1:13 unknown family `package` | did you mean `packages`?"),
         ("entrypoint = [1]", "1:15 `entrypoint` is an integer, expected a string | put it in quotes: \"1\""),
         ("[[gpu_code]]\nneeds = { a = 1 }", "2:9 `needs` is a table, expected a string"),
-        ("[env_on_base]\nA = { unset = \"/a\" }", "2:1 `A` says no `set`"),
-        ("[env_on_base]\nA = { sat = \"/a\" }", "2:1 `A` says no `set`; 2:7 unknown key `sat` | did you mean `set`?"),
+        ("[env_on_base]\nA = { unset = \"/a\" }", "2:1 `A` has no `set`"),
+        ("[env_on_base]\nA = { sat = \"/a\" }", "2:1 `A` has no `set`; 2:7 unknown key `sat` | did you mean `set`?"),
         ("[env_on_base]\nA = 1", "2:5 `A` is an integer, expected a string | put it in quotes: \"1\""),
         ("removed = { a = 1 }", "1:11 `removed` is a table, expected a string"),
         ("complete = true", "1:12 `complete` is a boolean, expected a list"),
@@ -115,35 +115,35 @@ fn bad_files_say_what_and_where() {
         ("[files]\n\"/a\" = { lnk = \"b\" }", "2:10 unknown key `lnk` | did you mean `link`?"),
         (
             "platform = \"amd64\"",
-            "1:12 `amd64` is no platform: expected system/architecture | did you mean `linux/amd64`?",
+            "1:12 `amd64` is not a platform: expected os/architecture | did you mean `linux/amd64`?",
         ),
         (
             "platform = [\"linux/amd64\", \"linux/aarch64\"]",
-            "1:28 `linux/aarch64` is no platform: expected system/architecture | did you mean `linux/arm64`?",
+            "1:28 `linux/aarch64` is not a platform: expected os/architecture | did you mean `linux/arm64`?",
         ),
         (
             "platform = \"linux\"",
-            "1:12 `linux` is no platform: expected system/architecture | such as linux/amd64 or linux/arm64",
+            "1:12 `linux` is not a platform: expected os/architecture | such as linux/amd64 or linux/arm64",
         ),
         (
             "platform = \"linx/amd46\"",
-            "1:12 `linx/amd46` is no platform: expected system/architecture | did you mean `linux/amd64`?",
+            "1:12 `linx/amd46` is not a platform: expected os/architecture | did you mean `linux/amd64`?",
         ),
         (
             "[files]\n\"usr/lib/libcuda.so.1\" = {}",
-            "2:1 `usr/lib/libcuda.so.1` is no path in an image: it does not begin with `/` | did you mean `/usr/lib/libcuda.so.1`?",
+            "2:1 `usr/lib/libcuda.so.1` is not an absolute path | did you mean `/usr/lib/libcuda.so.1`?",
         ),
         (
             "[[gpu_code]]\nptx = [\"sm_80\"]",
-            "2:8 `sm_80` names machine code, and stands in `ptx` | write `compute_80`, or put it into `sass`",
+            "2:8 `sm_80` in `ptx` is native code | write `compute_80`, or move it to `sass`",
         ),
         (
             "[[gpu_code]]\nlinkable = [\"sm_80\"]",
-            "2:13 `sm_80` names machine code, and stands in `linkable` | write `compute_80`, or put it into `sass`",
+            "2:13 `sm_80` in `linkable` is native code | write `compute_80`, or move it to `sass`",
         ),
         (
             "[[gpu_code]]\nsass = [\"sm_75\", \"compute_80\"]",
-            "2:18 `compute_80` names PTX, and stands in `sass` | write `sm_80`, or put it into `ptx`",
+            "2:18 `compute_80` in `sass` is PTX | write `sm_80`, or move it to `ptx`",
         ),
         (
             "[[gpu_code]]\nsass = [\"sm_x\"]",

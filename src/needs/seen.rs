@@ -30,12 +30,14 @@ pub fn lines(images: &[ImageFacts]) -> Vec<String> {
     let mut merged: Vec<(String, Vec<String>)> = Vec::new();
     let mut unknown: BTreeMap<Why, Vec<String>> = BTreeMap::new();
     for image in images {
+        for component in &image.components {
+            if let State::Unknown(why) = &component.code.state {
+                note(&mut unknown, why.clone(), format!("native code and PTX of {}", component.called()));
+            }
+        }
         for (label, found) in of_image(image) {
             let text = found.unwrap_or_else(|why| {
-                let labels = unknown.entry(why).or_default();
-                if !labels.contains(&label) {
-                    labels.push(label.clone());
-                }
+                note(&mut unknown, why, label.clone());
                 "unknown".to_owned()
             });
             match merged.iter_mut().find(|(known, _)| *known == label) {
@@ -49,6 +51,13 @@ pub fn lines(images: &[ImageFacts]) -> Vec<String> {
         merged.into_iter().map(|(label, texts)| format!("{label}: {}", texts.join(", or "))).collect();
     lines.extend(of_unknown(unknown));
     lines.into_iter().map(|line| clean(&line).into_owned()).collect()
+}
+
+fn note(unknown: &mut BTreeMap<Why, Vec<String>>, why: Why, label: String) {
+    let labels = unknown.entry(why).or_default();
+    if !labels.contains(&label) {
+        labels.push(label);
+    }
 }
 
 /// The most frequent reason, with what it leaves unknown and how to supply it.
@@ -67,10 +76,6 @@ fn of_image(image: &ImageFacts) -> Vec<Line> {
     let mut lines = vec![("base image".to_owned(), base(image))];
     for component in &image.components {
         lines.push((named(&component.name).to_owned(), Ok(of_component(image, component))));
-        lines.extend(match &component.code.state {
-            State::Unknown(why) => Some((format!("GPU architectures of {}", component.called()), Err(why.clone()))),
-            State::Known(_) | State::Absent { .. } => None,
-        });
     }
     let variable = |name: &str| (name.to_owned(), value(image.env.get(name), "not set", |text| text.clone()));
     lines.push(variable("NVIDIA_REQUIRE_CUDA"));
