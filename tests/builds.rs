@@ -302,7 +302,7 @@ target "top" {
     let builds = bake("docker-bake.hcl", text).expect("builds");
     assert_eq!(
         contexts(&builds),
-        ["low base=docker-image://a:12.8.0,src=../src", "top base=docker-image://a:12.8.0,odd=?,src=target:low"]
+        ["top base=docker-image://a:12.8.0,odd=?,src=target:low", "low base=docker-image://a:12.8.0,src=../src"]
     );
     let text = "services:\n  a:\n    build:\n      context: .\n      additional_contexts: {base: 'docker-image://a:${TAG}', odd: '${NO}'}\n\
                 \x20 b:\n    extends: a\n    build: {additional_contexts: [src=../src, 'odd=service:a']}\n";

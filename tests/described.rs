@@ -227,3 +227,49 @@ fn the_channel_of_conda_is_described() {
         assert_eq!(fates("Dockerfile"), fates("one.image.toml"), "{description}");
     }
 }
+
+/// Comment lines name what was detected; they change nothing that `check` reads.
+#[test]
+fn a_description_starts_with_what_was_detected() {
+    let place = Place::bare();
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
+    let cases = [
+        (
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.4.0\n",
+            &[
+                "# Detected in Dockerfile (linux/amd64):\n",
+                "#   base image: nvidia/cuda:12.4.1-runtime-ubuntu22.04, CUDA 12.4.1\n",
+                "#   torch: 2.4.0, CUDA 12.1 (cu121), built for sm_50, ",
+                ", sm_90, no PTX\n",
+                "#   NVIDIA_REQUIRE_CUDA: cuda>=12.4 ",
+                "#   cuda-compat package: libcuda 550.",
+                "#   driver libraries in the image: none\n",
+                "#   NVIDIA_VISIBLE_DEVICES: all\n",
+            ][..],
+        ),
+        (
+            "FROM some/where:1\nRUN pip install torch==2.4.0\nENV NVIDIA_VISIBLE_DEVICES=\"a\\\nb\"\n",
+            &[
+                "#   base image: some/where:1, CUDA release unknown\n",
+                "#   NVIDIA_REQUIRE_CUDA: unknown\n",
+                "#   unknown: ",
+            ],
+        ),
+        ("ARG B\nFROM $B\nRUN pip install torch==2.4.0\n", &["#   base image: unknown\n", "--build-arg B=VALUE"]),
+    ];
+    for (dockerfile, expected) in cases {
+        place.file("Dockerfile", dockerfile);
+        let described = out(&place.run(&["describe", "Dockerfile"]));
+        for text in expected {
+            assert!(described.contains(text), "{text}\n{described}");
+        }
+        assert_eq!(described.matches("# Detected in ").count(), 1, "{described}");
+        // All comment lines come first.
+        let (head, rest) = described.split_once("\n\n").expect("a description after the comments");
+        assert!(head.lines().all(|line| line.starts_with('#')) && !rest.contains("\n#"), "{described}");
+        place.file("x.image.toml", &described);
+        let verdicts =
+            |file: &str| told(&place.json(&["check", file])).into_iter().map(|(_, all)| all).collect::<Vec<_>>();
+        assert_eq!(verdicts("Dockerfile"), verdicts("x.image.toml"), "{described}");
+    }
+}

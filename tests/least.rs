@@ -89,7 +89,7 @@ fn a_pool_below_a_gap_is_told_so_and_is_no_minimum() {
     let told = what_if(&place, &["new.Dockerfile"]);
     assert_eq!((&told["enough"], &told["below"]), (&Value::Bool(true), &Value::Bool(true)), "{told}");
     let text = out(&place.run(&["fleet", "what-if", "new.Dockerfile"]));
-    assert!(text.contains("(now 470.57.02, with which they start as well)"), "{text}");
+    assert!(text.contains("(now 470.57.02, with which they also start)"), "{text}");
     let compared = place.json(&["compare", "old.Dockerfile", "new.Dockerfile"]);
     let drivers = &compared["images"][0]["drivers"][0];
     assert_eq!(drivers["below"], serde_json::json!(["a"]), "{compared}");

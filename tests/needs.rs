@@ -163,10 +163,50 @@ fn the_human_form_names_drivers_reasons_and_places() {
     let output =
         command.current_dir(root).args(["needs", "examples/a100-torch-1.12/Dockerfile"]).output().expect("runs");
     let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.contains("torch, CUDA 10.2, sm_37 sm_50 sm_60 sm_70"), "{text}");
+    assert!(text.contains("torch: CUDA 10.2, built for sm_37, sm_50, sm_60, sm_70, no PTX"), "{text}");
     assert!(text.contains("no-kernel-image"), "{text}");
     assert!(text.contains("[examples/a100-torch-1.12/Dockerfile:"), "{text}");
     assert!(text.contains("tried on every known driver up to "), "{text}");
+}
+
+/// The sentence of a CUDA 12.4 program, by the targets that it is built for.
+#[test]
+fn the_needs_begin_with_one_sentence() {
+    let of = |code: &str| {
+        let image = format!(
+            "{ENOUGH}cuda_runtime = \"12.4\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n[[gpu_code]]\nfile = \"app\"\n{code}\n"
+        );
+        needs(&image, &[])["subjects"][0]["summary"].as_str().expect("a sentence").to_owned()
+    };
+    assert_eq!(
+        of("sass = [\"sm_75\", \"sm_80\", \"sm_90\"]\nptx = []"),
+        "CUDA 12.4; Turing to Hopper; driver 525.60.13 or newer; not Blackwell, Rubin"
+    );
+    // Native code runs within its generation only: A100 has none here, and Ada has.
+    let part = of("sass = [\"sm_86\"]\nptx = []");
+    assert!(part.starts_with("CUDA 12.4; Ampere (8.6"), "{part}");
+    assert!(part.contains(" to Ada; ") && part.ends_with("; not Hopper, Blackwell, Rubin"), "{part}");
+    let compiled = of("sass = [\"sm_80\"]\nptx = [\"compute_80\"]");
+    assert!(compiled.contains("Blackwell") && compiled.contains("only through PTX JIT"), "{compiled}");
+    assert!(!compiled.contains("; not "), "{compiled}");
+}
+
+/// Kepler ends with branch 470, which NVIDIA no longer supports.
+#[test]
+fn gpus_without_a_supported_driver_branch_are_shown_on_request() {
+    let place = Place::bare();
+    place.file(
+        "old.toml",
+        &format!("{ENOUGH}cuda_runtime = \"10.2\"\n[[gpu_code]]\nsass = [\"sm_37\", \"sm_75\"]\nptx = []\n"),
+    );
+    let omitted = "GPUs without a supported driver branch are omitted; show them with --all-gpus";
+    for (more, shown) in [(&[][..], false), (&["--all-gpus"], true), (&["--as-of", "2023-01-01"], true)] {
+        let done = place.run(&[&["needs", "old.toml"], more].concat());
+        assert_eq!(code(&done), 0, "{}", err(&done));
+        assert_eq!(out(&done).contains("Tesla K80"), shown, "{more:?}: {}", out(&done));
+        assert!(out(&done).contains("Tesla T4"), "{more:?}: {}", out(&done));
+        assert_eq!(out(&done).contains(omitted), more != ["--all-gpus"], "{more:?}: {}", out(&done));
+    }
 }
 
 #[test]

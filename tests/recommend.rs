@@ -120,7 +120,7 @@ fn pools_that_want_different_images_are_told_with_the_smallest_split() {
     }
     let done = place.run(&["recommend", "--torch", ">=2.0", "--base", "python"]);
     assert_eq!(code(&done), 1, "{}", out(&done));
-    assert!(out(&done).contains("these pools want different images: kepler | blackwell"), "{}", out(&done));
+    assert!(out(&done).contains("these pools need different images: kepler | blackwell"), "{}", out(&done));
     // Each pool for itself has something.
     for pool in ["kepler", "blackwell"] {
         assert_eq!(
@@ -208,19 +208,19 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
         (&["--with", "torc"], "did you mean `torch`?"),
         (&["--with", "no-such-thing-at-all"], "have no releases of `no-such-thing-at-all`"),
         (&["--with", "torch => 2"], "is no range of versions"),
-        (&["--with", "https://example.org/x.whl"], "is no wish"),
-        (&["--with", ""], "is no wish"),
-        (
-            &["--torch", ">=2.6", "--python", "3.8"],
-            "no wheel of torch>=2.6 for Python 3.8; those that they have are for 3.9, ",
-        ),
+        (&["--with", "https://example.org/x.whl"], "is not a requirement"),
+        (&["--with", ""], "is not a requirement"),
+        (&["--torch", ">=2.6", "--python", "3.8"], "no wheel of torch>=2.6 for Python 3.8; choose one of 3.9, "),
         (&["--tensorflow", "2.18", "--python", "3.13"], "for 3.9, 3.10, 3.11, 3.12"),
         (&["--torch", "--base", "ubuntu", "--python", "3.11"], "they bring "),
         (&["--torch", "==2.6.0", "--base", "nvidia/cuda", "--python", "3.8"], "for Python 3.8; those that they have"),
         (&["--torch", "--base", "nvidia/cudaa"], "did you mean `nvidia/cuda`?"),
         (&["--torch", "--base", "alpine"], "have no tags of `alpine`"),
         (&["--torch", "--base", "A B"], "is no image"),
-        (&["--torch", "--base", "tensorflow/tensorflow"], "no tag of tensorflow/tensorflow that goes with torch"),
+        (
+            &["--torch", "--base", "tensorflow/tensorflow"],
+            "no tag of tensorflow/tensorflow that is compatible with torch",
+        ),
         (&["--base", "python"], "alone is no image for GPUs: say what is to run in it with --torch, "),
         (&["--base", "python:3.11-slim"], "alone is no image for GPUs: say what is to run in it with --torch, "),
         (&["--base", "ubuntu:22.04", "--python", "3.10"], "or --with 'NAME>=VERSION'"),
@@ -229,11 +229,11 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
         (&["--base", "nvcr.io/nvidia/pytorchh"], "did you mean `nvcr.io/nvidia/pytorch`?"),
         (&["--base", "nvcr.io/nvidia/mxnet"], "have no tags of `nvcr.io/nvidia/mxnet`"),
         (&["--torch", "--python", "three"], "is no version of Python"),
-        (&["--torch", "==2.6.0", "--with", "torchvision==0.15.1"], "no releases of these that go together"),
+        (&["--torch", "==2.6.0", "--with", "torchvision==0.15.1"], "has no compatible releases of"),
         (&[], "say what is to run with --torch, --tensorflow, --jax, or --with 'NAME>=VERSION'"),
         (&[], "with --base"),
-        (&["--python", "3.11"], "nothing is wished for: say what is to run with --torch, "),
-        (&["--format", "dockerfile"], "nothing is wished for: say what is to run with --torch, "),
+        (&["--python", "3.11"], "nothing to recommend: name what runs with --torch, "),
+        (&["--format", "dockerfile"], "nothing to recommend: name what runs with --torch, "),
         (&["--torch", "--pool", "nowhere"], "has no pool `nowhere`"),
     ] {
         let done = place.run(&[&["recommend"], wishes].concat());
@@ -272,7 +272,7 @@ fn a_python_that_a_base_has_not_is_brought_to_it() {
         assert_eq!(text.contains(&format!("uv venv --seed --python {python} /opt/venv\n")), fetched, "{text}");
         assert!(checked(&place, text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
         let said = report["notes"].to_string();
-        assert_eq!(said.contains("uv brings it"), fetched, "{said}");
+        assert_eq!(said.contains("uv installs it"), fetched, "{said}");
     }
 }
 
@@ -351,7 +351,7 @@ fn what_is_installed_together_goes_together() {
     }
     // A release that no wheel of it was made for.
     let done = place.run(&["recommend", "--torch", "2.12.0", "--with", "torchaudio==2.10.0"]);
-    assert!(code(&done) != 0 && err(&done).contains("go together"), "{}{}", out(&done), err(&done));
+    assert!(code(&done) != 0 && err(&done).contains("has no compatible releases of"), "{}{}", out(&done), err(&done));
 }
 
 #[test]
@@ -378,8 +378,8 @@ fn each_system_installs_its_python_by_its_own_tool() {
         assert_eq!(text.contains("python3 -m venv"), !tool.is_empty(), "{base}: {text}");
     }
     for (base, why) in [
-        ("alpine:3.20", "the C library of alpine is musl"),
-        ("python:3.11-alpine", "the C library of alpine is musl"),
+        ("alpine:3.20", "alpine uses the C library musl"),
+        ("python:3.11-alpine", "alpine uses the C library musl"),
         ("nvidia/cuda:12.2.2-base-centos7", "how centos installs a Python is not in the tables"),
         // Another tool, or another Python, by the release.
         ("amazonlinux:2", "how amazonlinux installs a Python is not in the tables"),
@@ -416,7 +416,7 @@ fn of_builds_that_start_alike_the_difference_is_told() {
     let place = with(&[pool("a100", "A100", "570.211.01")]);
     let report = recommend(&place, &["--torch", "2.11.0", "--base", "python", "--limit", "9"]);
     let because: Vec<String> = combinations(&report).iter().map(|one| one["lost_because"].to_string()).collect();
-    assert!(because.iter().any(|why| why.contains("is the build for CUDA 12.")), "{because:?}");
+    assert!(because.iter().any(|why| why.contains("with the build for CUDA 12.")), "{because:?}");
     assert!(because.iter().all(|why| !why.contains("installs more")), "{because:?}");
 }
 
@@ -436,7 +436,7 @@ fn where_only_ptx_carries_an_image_the_images_that_need_none_are_told_as_well() 
         assert!(fates.contains(&format!("{own} starts")), "{fates:?}");
     }
     let text = out(&place.run(&["recommend", "--torch", "--limit", "2"]));
-    assert!(text.contains("Without code that is compiled at start-up: an image each for t4 | b200"), "{text}");
+    assert!(text.contains("Without PTX JIT: a separate image for each of t4 | b200"), "{text}");
     // What starts everywhere with its own code is told alone.
     for drivers in [["535.161.08", "580.95.05"], ["570.211.01", "570.211.01"]] {
         let [old, new] = drivers;

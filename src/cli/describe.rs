@@ -25,9 +25,11 @@ use crate::cli::pull::Wanted;
 use crate::cli::scan;
 use crate::cli::settings::Loaded;
 use crate::cli::streams;
+use crate::infer::infer;
 use crate::judge;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::needs;
 use crate::oci::Platform;
 use crate::report::escape::clean;
 use crate::source::Sources;
@@ -38,19 +40,34 @@ pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, 
     let ReadingArgs { pull, access, build } = reading;
     let asked = Asked { input, platform, pull: *pull, access, build, settings, knowledge };
     let subjects = read(asked, &mut Sources::default())?;
-    let described = |subject| judge::description(subject, platform, options.as_of);
     // One description is one document.
     if subjects.len() > 1 {
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
         let (number, names) = (names.len(), names.join(", "));
         return Err(Failure::Said(format!("error: {input} contains {number} inputs; pass one of them: {names}")));
     }
-    let Some(description) = subjects.first().and_then(described) else {
+    let described = |subject: &Subject| {
+        Some((judge::description(subject, platform, options.as_of)?, seen(subject, options, knowledge)))
+    };
+    let Some((description, seen)) = subjects.first().and_then(described) else {
         nothing("describe", input)?;
         return Ok(Exit::Nothing);
     };
-    write!(streams::out(), "{}", description.to_toml())?;
+    let mut out = io::BufWriter::new(streams::out());
+    writeln!(out, "# Detected in {} ({platform}):", clean(input))?;
+    for line in seen {
+        writeln!(out, "#   {line}")?;
+    }
+    write!(out, "\n{}", description.to_toml())?;
+    out.flush()?;
     Ok(Exit::Clean)
+}
+
+/// What was detected in an input, in words.
+fn seen(subject: &Subject, options: &DescribeArgs, knowledge: Knowledge) -> Vec<String> {
+    let Some(seen) = judge::observations(&subject.content, &options.platform) else { return Vec::new() };
+    let day = seen.as_of.or(options.as_of).or(subject.as_of);
+    needs::seen::lines(&infer(&seen, &options.platform, day, knowledge))
 }
 
 /// Says that an input holds nothing to tell of.

@@ -65,7 +65,7 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
                 if at > 0 {
                     writeln!(out)?;
                 }
-                needs::tell::tell(needs, color(options.color, terminal), &mut out)?;
+                needs::tell::tell(needs, options.all_gpus, color(options.color, terminal), &mut out)?;
             }
             out.flush()?;
             Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })

@@ -316,7 +316,7 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
     found
 }
 
-/// Targets under the names that they have in a list: `sm_90` of machine code, `compute_90` of PTX; bare numbers in both.
+/// Targets under the names that they have in a list: `sm_90` of native code, `compute_90` of PTX; bare numbers in both.
 fn targets(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<CodeTarget>> {
     let (other, what, own) =
         if key == "sass" { ("compute_", "PTX", "sm_") } else { ("sm_", "native code", "compute_") };

@@ -22,7 +22,7 @@ use crate::source::SourceText;
 #[derive(Debug, Error)]
 pub enum BadDescription {
     /// It has a null or a number beyond 64 bits, which TOML lacks.
-    #[error("not a description: {0}")]
+    #[error("not an image description: {0}")]
     NotToml(String),
     /// Its keys or values are wrong.
     #[error("{}", .0.all().iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))]

@@ -192,7 +192,7 @@ pub struct GpuCode {
     pub component: Option<Spanned<String>>,
     /// Why nobody knows for which GPUs it is compiled.
     pub untold: Option<Spanned<String>>,
-    /// Targets of machine code; none = not declared.
+    /// Targets of native code; none = not declared.
     pub sass: Option<Vec<Spanned<CodeTarget>>>,
     /// Targets of PTX; none = not declared.
     pub ptx: Option<Vec<Spanned<CodeTarget>>>,

@@ -5,6 +5,8 @@
 
 mod kind;
 pub mod model;
+pub mod seen;
+mod sentence;
 mod survey;
 pub mod tell;
 mod way;

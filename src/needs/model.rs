@@ -13,6 +13,8 @@ pub struct Needs {
     pub build: Option<String>,
     /// Platforms that there are manifests for; empty = built for whatever is asked.
     pub platforms: Vec<String>,
+    /// The result in one sentence.
+    pub summary: String,
     /// Newest driver release that was tried.
     pub newest_driver: Option<String>,
     /// One entry per core component; empty where nothing concerns a GPU.
@@ -41,6 +43,8 @@ pub struct Group {
     pub classes: Vec<&'static str>,
     /// Names of the GPUs, as drivers print them.
     pub gpus: Vec<&'static str>,
+    /// Whether a driver branch still in support drives them.
+    pub driver_in_support: bool,
     /// How their code is covered: `native`, `jit`, `none`, `unknown`.
     pub code: &'static str,
     /// One entry per way of starting.

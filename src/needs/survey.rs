@@ -21,6 +21,7 @@ use crate::least::all_releases;
 use crate::needs::kind::Kind;
 use crate::needs::kind::kinds;
 use crate::needs::model;
+use crate::needs::sentence::sentence;
 use crate::needs::way::Maker;
 use crate::needs::way::Way;
 use crate::needs::way::ways;
@@ -51,12 +52,13 @@ pub fn survey(
     let maker = Maker { platform, drivers: &drivers, as_of, knowledge };
     // What is told of is one build, whatever else there is under the same name.
     let own: Vec<ImageFacts> = images.iter().map(|image| of_platform(image, platform)).collect();
+    let day = as_of.unwrap_or_else(|| knowledge.newest_date());
     let telling: Vec<Vec<usize>> = own.iter().map(|image| told_apart(image, &drivers, knowledge)).collect();
     let searches = own.iter().zip(&telling).enumerate().filter(|(_, (image, _))| image.gpu_content);
     let searches: Vec<(usize, Search<'_>)> = searches
         .flat_map(|(build, (image, telling))| {
             let core = image.components.iter().filter(|component| component.role == Role::Core);
-            core.map(move |component| (build, Search { image, component, telling, sources, knowledge }))
+            core.map(move |component| (build, Search { image, component, telling, sources, day, knowledge }))
         })
         .collect();
     let mut components: Vec<Vec<model::Component>> = vec![Vec::new(); own.len()];
@@ -72,6 +74,7 @@ pub fn survey(
         platform: platform.to_owned(),
         build: own.build.clone(),
         platforms: image.platforms.known().cloned().unwrap_or_default(),
+        summary: sentence(&components, own, knowledge),
         newest_driver: drivers.last().map(ToString::to_string),
         components,
     })
@@ -161,6 +164,8 @@ struct Search<'a> {
     /// The places of the drivers that are asked before others.
     telling: &'a [usize],
     sources: &'a Sources,
+    /// The date for which drivers count as supported.
+    day: Date,
     knowledge: Knowledge,
 }
 
@@ -192,6 +197,7 @@ impl<'a> Search<'a> {
             capabilities: vec![kind.capability.to_string()],
             classes: vec![class_word(kind.class)],
             gpus: kind.names.clone(),
+            driver_in_support: kind.is_driven(self.day, self.knowledge),
             code: self.coverage(ways),
             ways: ways.iter().map(|(way, hosts)| self.way(*way, hosts)).collect(),
             older_toolkits: Vec::new(),
@@ -354,7 +360,7 @@ fn alike(one: &model::Group, other: &model::Group) -> bool {
         };
         group.ways.iter().map(end).collect()
     };
-    one.code == other.code && ends(one) == ends(other)
+    one.code == other.code && one.driver_in_support == other.driver_in_support && ends(one) == ends(other)
 }
 
 fn join(into: &mut model::Group, group: model::Group) {
@@ -371,7 +377,7 @@ fn join(into: &mut model::Group, group: model::Group) {
     into.gpus.extend(group.gpus);
 }
 
-const fn class_word(class: GpuClass) -> &'static str {
+pub(super) const fn class_word(class: GpuClass) -> &'static str {
     match class {
         GpuClass::DataCenter => "data-center",
         GpuClass::Consumer => "consumer",

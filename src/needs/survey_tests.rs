@@ -49,7 +49,14 @@ fn drivers_that_are_told_apart_tell_what_all_of_them_do() {
         for (way, hosts) in ways.into_iter().map(|way| (way, maker.hosts(kind, way))) {
             for (image, telling) in images.iter().zip(&telling) {
                 for component in &image.components {
-                    let search = Search { image, component, telling, sources: &sources, knowledge };
+                    let search = Search {
+                        image,
+                        component,
+                        telling,
+                        sources: &sources,
+                        day: knowledge.newest_date(),
+                        knowledge,
+                    };
                     let all = search.runs_of(&hosts, 0..hosts.len());
                     assert_eq!(search.runs(&hosts), all, "{} {way:?} {:?}", kind.capability, image.env);
                     (several, asked) = (several + usize::from(all.len() > 2), asked + 1);

@@ -15,40 +15,47 @@ use crate::report::escape::clean;
 use crate::report::escape::shorten;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
+use crate::report::words::named;
+use crate::report::words::route_word;
 
 /// So many names stand for a group of GPUs.
 const MOST_NAMES: usize = 4;
 /// Longer values of facts are cut.
 const LONGEST_VALUE: usize = 72;
 
-/// Writes what an input demands, in colour or not.
-pub fn tell(needs: &Needs, color: bool, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes what an input requires, in color or not; GPUs that no supported driver branch drives only if asked for.
+pub fn tell(needs: &Needs, all_gpus: bool, color: bool, out: &mut impl io::Write) -> io::Result<()> {
     let build = needs.build.as_ref().map_or_else(String::new, |build| format!(", {build}"));
     let name = clean(&needs.name);
     writeln!(out, "{} ({}{build})", paint(&name, Tone::Strong, color), needs.platform)?;
+    writeln!(out, "  {}", clean(&needs.summary))?;
     match needs.platforms.as_slice() {
         [] => {}
         platforms => writeln!(out, "  platforms: {}", clean(&platforms.join(", ")))?,
     }
     if needs.components.is_empty() {
-        return writeln!(out, "  no GPU content: it demands nothing");
+        return Ok(());
     }
     for component in &needs.components {
-        of_component(component, color, out)?;
+        of_component(component, all_gpus, color, out)?;
     }
     if let Some(newest) = &needs.newest_driver {
         writeln!(out, "\n  tried on every known driver up to {newest}")?;
     }
+    let omitted = needs.components.iter().flat_map(|component| &component.groups).any(|one| !one.driver_in_support);
+    if omitted && !all_gpus {
+        writeln!(out, "  GPUs without a supported driver branch are omitted; show them with --all-gpus")?;
+    }
     Ok(())
 }
 
-fn of_component(component: &Component, color: bool, out: &mut impl io::Write) -> io::Result<()> {
-    let cuda = component.cuda.as_ref().map_or_else(String::new, |cuda| format!(", CUDA {cuda}"));
+fn of_component(component: &Component, all_gpus: bool, color: bool, out: &mut impl io::Write) -> io::Result<()> {
+    let cuda = component.cuda.as_ref().map_or_else(|| "CUDA release unknown".to_owned(), |cuda| format!("CUDA {cuda}"));
     let code =
-        if component.code.is_empty() { String::new() } else { format!(", {}", clean(&component.code.join(" "))) };
-    let name = clean(&component.name);
-    writeln!(out, "\n  {}{cuda}{code}", paint(&name, Tone::Strong, color))?;
-    for group in &component.groups {
+        if component.code.is_empty() { "native code and PTX unknown".to_owned() } else { built(&component.code) };
+    let name = clean(named(&component.name));
+    writeln!(out, "\n  {}: {cuda}, {}", paint(&name, Tone::Strong, color), clean(&code))?;
+    for group in component.groups.iter().filter(|group| all_gpus || group.driver_in_support) {
         of_group(group, color, out)?;
     }
     Ok(())
@@ -58,15 +65,16 @@ fn of_group(group: &Group, color: bool, out: &mut impl io::Write) -> io::Result<
     let names = group.gpus.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
     let rest = group.gpus.len().saturating_sub(MOST_NAMES);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    writeln!(out, "\n    {} {}: {names}{rest}", group.capabilities.join(" "), group.classes.join("/"))?;
+    let (capabilities, classes) = (group.capabilities.join(", "), group.classes.join(", "));
+    writeln!(out, "\n    compute capability {capabilities} ({classes}): {names}{rest}")?;
     let (code, tone) = match group.code {
-        "native" => ("machine code", Tone::Good),
-        "jit" => ("PTX, compiled at start-up", Tone::Good),
-        "none" => ("no code", Tone::Bad),
-        _ => ("GPU code not known", Tone::Open),
+        "native" => ("native code", Tone::Good),
+        "jit" => ("PTX JIT: the driver compiles PTX at start-up", Tone::Good),
+        "none" => ("no native code or PTX for these GPUs", Tone::Bad),
+        _ => ("native code and PTX unknown", Tone::Open),
     };
     writeln!(out, "      {}", paint(code, tone, color))?;
-    // Where there is no code, no driver helps, whatever else stands in the way.
+    // Without native code and PTX no driver helps.
     if group.code == "none" {
         let plainest = group.ways.iter().rev().find_map(|way| way.because.as_ref());
         return plainest.map_or(Ok(()), |because| of_because(because, false, out));
@@ -83,6 +91,17 @@ fn of_group(group: &Group, color: bool, out: &mut impl io::Write) -> io::Result<
         of_older(span, &olders, out)?;
     }
     Ok(())
+}
+
+/// `built for sm_80, sm_90, no PTX`, from the targets of native code and PTX.
+pub(super) fn built(targets: &[String]) -> String {
+    let (native, ptx): (Vec<String>, Vec<String>) = targets.iter().cloned().partition(|one| one.starts_with("sm_"));
+    match (native.is_empty(), ptx.is_empty()) {
+        (true, true) => "no native code or PTX".to_owned(),
+        (false, true) => format!("built for {}, no PTX", native.join(", ")),
+        (true, false) => format!("PTX for {}, no native code", ptx.join(", ")),
+        (false, false) => format!("built for {}, PTX for {}", native.join(", "), ptx.join(", ")),
+    }
 }
 
 /// Neighbouring ways that end alike, told in one line.
@@ -111,7 +130,7 @@ fn of_span(span: &Span) -> String {
     }
     if !span.undetermined.is_empty() {
         let ranges: Vec<String> = span.undetermined.iter().map(of_range).collect();
-        parts.push(format!("cannot tell for {}", ranges.join(", ")));
+        parts.push(format!("unknown for {}", ranges.join(", ")));
     }
     parts.join("; ")
 }
@@ -119,7 +138,7 @@ fn of_span(span: &Span) -> String {
 fn of_range(range: &Range) -> String {
     let drivers = if range.from == range.to { range.from.clone() } else { format!("{} to {}", range.from, range.to) };
     match range.route {
-        Some(route) if route != "native" => format!("{drivers} ({route})"),
+        Some(route) if route_word(route).is_some() => format!("{drivers} ({})", route_word(route).unwrap_or(route)),
         _ => drivers,
     }
 }
@@ -127,7 +146,13 @@ fn of_range(range: &Range) -> String {
 fn of_because(because: &Because, some_do: bool, out: &mut impl io::Write) -> io::Result<()> {
     let Because { driver, outcome, message, .. } = because;
     let on = if some_do { format!("{driver}: ") } else { String::new() };
-    writeln!(out, "        {on}{outcome}: {}", clean(message))?;
+    let message = clean(message);
+    // The message of an unknown outcome says so itself.
+    match outcome.as_str() {
+        "undetermined" if message.starts_with("unknown") => writeln!(out, "        {on}{message}")?,
+        "undetermined" => writeln!(out, "        {on}unknown: {message}")?,
+        outcome => writeln!(out, "        {on}{outcome}: {message}")?,
+    }
     for Evidence { key, value, place } in &because.evidence {
         let value =
             value.as_ref().map_or_else(String::new, |value| format!(" = {}", shorten(&clean(value), LONGEST_VALUE)));

@@ -17,6 +17,9 @@ use crate::knowledge::Knowledge;
 use crate::needs::kind::Kind;
 use crate::source::Span;
 
+/// The title of a start without a container.
+pub(super) const NO_CONTAINER: &str = "no container";
+
 /// A launch, with the container toolkit behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Way {
@@ -33,7 +36,7 @@ impl Way {
             Launch::DockerGpus => "docker --gpus",
             Launch::NvidiaRuntime => "nvidia runtime",
             Launch::DockerCdi => "CDI",
-            Launch::Native => "no container",
+            Launch::Native => NO_CONTAINER,
             other => other.as_str(),
         }
     }

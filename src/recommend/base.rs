@@ -69,7 +69,8 @@ impl Wanted {
     /// Reads a wish; the reason where the tables know no image like that.
     pub(super) fn read(text: Option<&str>, knowledge: Knowledge) -> Result<Self, String> {
         let Some(text) = text else { return Ok(Self::Any) };
-        let reference = ImageReference::parse(text).map_err(|error| format!("`{text}` is no image: {error}"))?;
+        let reference =
+            ImageReference::parse(text).map_err(|error| format!("`{text}` is not an image reference: {error}"))?;
         if reference.tag().is_some() || reference.digest().is_some() {
             return Ok(Self::Exactly(reference));
         }
@@ -80,8 +81,8 @@ impl Wanted {
         }
         let hint = nearest(&repository, known.iter().copied());
         let hint =
-            hint.map_or_else(|| format!("they have {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
-        Err(format!("the tables of {} have no tags of `{repository}`; {hint}", knowledge.newest_date()))
+            hint.map_or_else(|| format!("it has {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
+        Err(format!("the compatibility database of {} has no tags of `{repository}`; {hint}", knowledge.newest_date()))
     }
 
     fn repository(&self, name: &str) -> bool {
@@ -420,11 +421,11 @@ impl Ground<'_> {
         let tag = reference.tag().unwrap_or_default();
         let system = self.knowledge.operating_system(&reference.familiar(), tag)?;
         if system.musl {
-            return Some(format!("the C library of {} is musl, for which there are no wheels of it", system.name));
+            return Some(format!("{} uses the C library musl, and no wheel supports it", system.name));
         }
         let untold = self.brings_none(&reference.familiar())
             && python_commands(&reference.to_string(), self.knowledge).is_empty();
-        untold.then(|| format!("how {} installs a Python is not in the tables", system.name))
+        untold.then(|| format!("the compatibility database does not list how to install Python on {}", system.name))
     }
 }
 
@@ -454,9 +455,11 @@ mod tests {
         let told = |text: &str| Wanted::read(Some(text), Knowledge::built_in());
         assert!(matches!(told("nvidia/cuda"), Ok(Wanted::Repository(name)) if name == "nvidia/cuda"));
         assert!(matches!(told("python:3.11-slim"), Ok(Wanted::Exactly(_))));
-        for (wrong, hint) in
-            [("nvidia/cudaa", "did you mean `nvidia/cuda`"), ("alpine", "they have "), ("A B", "is no image")]
-        {
+        for (wrong, hint) in [
+            ("nvidia/cudaa", "did you mean `nvidia/cuda`"),
+            ("alpine", "it has "),
+            ("A B", "is not an image reference"),
+        ] {
             let error = told(wrong).err().unwrap_or_default();
             assert!(error.contains(hint), "{wrong}: {error}");
         }

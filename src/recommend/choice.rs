@@ -84,7 +84,7 @@ pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Re
     let mut found = all(wish, archs, knowledge);
     let nowhere = || {
         let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
-        format!("the tables of {} have no wheel of `{}` for {archs}", knowledge.newest_date(), wish.text)
+        format!("the compatibility database of {} has no wheel of `{}` for {archs}", knowledge.newest_date(), wish.text)
     };
     if found.is_empty() {
         let elsewhere = !all(wish, &[], knowledge).is_empty();
@@ -97,16 +97,22 @@ pub(super) fn choices(wish: &Wish, archs: &[String], knowledge: Knowledge) -> Re
         let newest = versions.iter().copied().max_by(|one, other| newer(one, other)).unwrap_or_default();
         let oldest = versions.iter().copied().min_by(|one, other| newer(one, other)).unwrap_or_default();
         let name = &wish.name;
-        return Err(format!("the tables of {date} have no `{}`: they have {name} {oldest} to {newest}", wish.text));
+        return Err(format!(
+            "the compatibility database of {date} has no `{}`; it has {name} {oldest} to {newest}",
+            wish.text
+        ));
     }
     if let Some(build) = &wish.build {
         let mut builds: Vec<&str> = found.iter().filter_map(|one| one.build).collect();
         builds.sort_by(|one, other| by_number(one, other));
         builds.dedup();
-        let there = if builds.is_empty() { "no builds".to_owned() } else { builds.join(", ") };
+        let there = if builds.is_empty() { "unknown".to_owned() } else { builds.join(", ") };
         found.retain(|one| one.build == Some(build.as_str()));
         if found.is_empty() {
-            return Err(format!("the tables of {date} have no `{}`: of that release they have {there}", wish.text));
+            return Err(format!(
+                "the compatibility database of {date} has no `{}`; its builds of that release are {there}",
+                wish.text
+            ));
         }
     }
     let known = Known::of(archs.to_vec(), knowledge);
@@ -357,5 +363,5 @@ fn unknown(name: &str, knowledge: Knowledge) -> String {
     names.sort_unstable();
     names.dedup();
     let hint = nearest(name, names).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-    format!("the tables of {} have no releases of `{name}`{hint}", knowledge.newest_date())
+    format!("the compatibility database of {} has no releases of `{name}`{hint}", knowledge.newest_date())
 }

@@ -37,8 +37,10 @@ pub fn human(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io:
     let undetermined = &told.undetermined;
     if undetermined.combinations > 0 {
         let why = undetermined.because.as_ref().map(|why| format!(", such as {why}")).unwrap_or_default();
-        let line =
-            format!("{} not recommended, because it cannot be told", count(undetermined.combinations, "combination"));
+        let line = format!(
+            "{} not recommended, because the result is unknown",
+            count(undetermined.combinations, "combination")
+        );
         writeln!(out, "\n{}", paint(&clean(&format!("{line}{why}")), Tone::Open, color))?;
     }
     for note in &told.notes {
@@ -76,16 +78,16 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
             .pools
             .iter()
             .filter_map(|pool| {
-                let below = if pool.below { " (its own older one does as well)" } else { "" };
+                let below = if pool.below { " (the older driver of the pool starts as well)" } else { "" };
                 Some(format!("{} from {}{below}", pool.pool, pool.smallest_driver.as_ref()?))
             })
             .collect();
         if !drivers.is_empty() {
-            writeln!(out, "\nstarts with these drivers: {}", clean(&drivers.join(", ")))?;
+            writeln!(out, "\nsmallest drivers: {}", clean(&drivers.join(", ")))?;
         }
     }
     if told.combinations.len() > 1 {
-        writeln!(out, "\n{}", paint("Why the others lost", Tone::Strong, color))?;
+        writeln!(out, "\n{}", paint("Why the others rank lower", Tone::Strong, color))?;
     }
     for one in &told.combinations {
         if let Some(why) = &one.lost_because {
@@ -94,7 +96,7 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
     }
     if !told.split.is_empty() {
         let sides = told.split.iter().map(|part| names(&part.on)).collect::<Vec<_>>().join(" | ");
-        let line = format!("Without code that is compiled at start-up: an image each for {sides}");
+        let line = format!("Without PTX JIT: a separate image for each of {sides}");
         writeln!(out, "\n{}", paint(&clean(&line), Tone::Strong, color))?;
         parts(told, color, out)?;
     }
@@ -108,7 +110,7 @@ fn row(one: &Combination) -> Vec<String> {
         .map(|package| package.spec.clone().unwrap_or_else(|| format!("{} {}", package.name, package.version)))
         .collect();
     let cuda = one.cuda.clone().unwrap_or_else(|| "-".to_owned());
-    let unseen = if one.unseen { ", as far as it was seen" } else { "" };
+    let unseen = if one.unseen { "; not fully inspected" } else { "" };
     vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes(&one.pools) + unseen]
 }
 
@@ -154,7 +156,7 @@ fn conflict(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::
     }
     if told.split.len() > 1 {
         let sides: Vec<String> = told.split.iter().map(|part| names(&part.on)).collect();
-        let line = format!("these pools want different images: {}", sides.join(" | "));
+        let line = format!("these pools need different images: {}", sides.join(" | "));
         writeln!(out, "{}", clean(&line))?;
     }
     parts(told, color, out)

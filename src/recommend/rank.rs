@@ -108,16 +108,16 @@ pub(super) fn order(one: &Tried<'_>, other: &Tried<'_>) -> Ordering {
 /// What is worse at `one` than at the best, in one sentence; `pools` are their names.
 pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> String {
     if one.unseen() && !best.unseen() {
-        return "its GPU code or libraries were not seen".to_owned();
+        return "its native code, PTX or libraries are unknown".to_owned();
     }
     if best.told && !one.told {
-        return "which libraries it looks for is not in the tables".to_owned();
+        return "the libraries it requires are not in the compatibility database".to_owned();
     }
     if one.way() != best.way() {
         return worse_routes(best, one, pools);
     }
     if one.apart && !best.apart {
-        return "it is built for another CUDA than its base holds".to_owned();
+        return "it is built for a CUDA release other than that of its base image".to_owned();
     }
     let older = best.candidate.choices.iter().zip(&one.candidate.choices);
     let older: Vec<String> = older
@@ -136,17 +136,19 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
         let found = pairs.find(|(_, (best, one))| (one.is_none(), *one) > (best.is_none(), *best));
         return match found {
             Some((pool, (Some(best), Some(one)))) => {
-                format!("less headroom: it wants driver {one} on `{pool}`, where {best} would do")
+                format!("less headroom: it needs driver {one} on `{pool}` instead of {best}")
             }
-            _ => "less headroom: it wants newer drivers".to_owned(),
+            _ => "less headroom: it needs newer drivers".to_owned(),
         };
     }
     if one.candidate.base.reference == best.candidate.base.reference {
         return alike(&best.candidate, &one.candidate);
     }
     match one.candidate.base.kind.cmp(&best.candidate.base.kind) {
-        Ordering::Greater => format!("starts alike, on a base that brings more: {}", one.candidate.base.reference),
-        _ => "starts alike, on a base that is larger by its name".to_owned(),
+        Ordering::Greater => {
+            format!("starts on the same pools, but its base image contains more: {}", one.candidate.base.reference)
+        }
+        _ => "starts on the same pools, but the name of its base image indicates a larger one".to_owned(),
     }
 }
 
@@ -155,8 +157,8 @@ fn alike(best: &Candidate<'_>, one: &Candidate<'_>) -> String {
     let builds = |of: &Candidate<'_>| of.choices.iter().map(|choice| choice.cuda).collect::<Vec<_>>();
     let own = one.choices.iter().find_map(|choice| choice.cuda).filter(|_| builds(best) != builds(one));
     match own {
-        Some(cuda) => format!("starts alike, and is the build for CUDA {cuda}"),
-        None => format!("starts alike, and is written as {}", one.told()),
+        Some(cuda) => format!("starts on the same pools, with the build for CUDA {cuda}"),
+        None => format!("starts on the same pools, with {}", one.told()),
     }
 }
 
@@ -217,20 +219,26 @@ mod tests {
         let both = [NATIVE, NATIVE];
         let ranked = [
             (tried(&new, &both, "525.60.13", Kind::Language, "a:1"), ""),
-            (tried(&new, &both, "525.60.13", Kind::Cuda, "b:1"), "starts alike, on a base that brings more: b:1"),
-            (tried(&new, &both, "525.60.13", Kind::Cuda, "b:1-devel"), "starts alike, on a base"),
-            (tried(&new, &both, "550.54.14", Kind::Language, "a:1"), "less headroom: it wants driver 550.54.14 on `x`"),
+            (
+                tried(&new, &both, "525.60.13", Kind::Cuda, "b:1"),
+                "starts on the same pools, but its base image contains more: b:1",
+            ),
+            (
+                tried(&new, &both, "525.60.13", Kind::Cuda, "b:1-devel"),
+                "starts on the same pools, but the name of its base",
+            ),
+            (tried(&new, &both, "550.54.14", Kind::Language, "a:1"), "less headroom: it needs driver 550.54.14 on `x`"),
             (tried(&new, &both, "none", Kind::Language, "a:1"), "less headroom"),
             (tried(&old, &both, "450.80.02", Kind::Language, "a:1"), "a 2.9 is older than 2.10"),
             (
                 Tried { apart: true, ..tried(&new, &both, "450.80.02", Kind::Language, "a:1") },
-                "it is built for another CUDA than its base holds",
+                "it is built for a CUDA release other than that of its base image",
             ),
             (tried(&new, &[NATIVE, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `y` instead of native"),
             (tried(&new, &[JIT, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `x` instead of native, jit on `y`"),
             (
                 tried(&new, &[NATIVE, UNSEEN], "450.80.02", Kind::Language, "a:1"),
-                "its GPU code or libraries were not seen",
+                "its native code, PTX or libraries are unknown",
             ),
         ];
         let best = &ranked[0].0;

@@ -206,11 +206,12 @@ fn notes(best: Option<&Tried<'_>>, split: &[Part]) -> Vec<String> {
     let mut notes = Vec::new();
     let fetched = best.map(|best| &best.candidate.base).filter(|base| base.fetched && base.bare);
     if let Some((base, python)) = fetched.and_then(|base| Some((base, base.python?))) {
-        notes.push(format!("{} has no Python {python} of its own: uv brings it", base.reference));
+        notes.push(format!("{} does not include Python {python}; uv installs it", base.reference));
     }
     let unseen = best.is_some_and(Tried::unseen) || split.iter().any(|part| part.combination.unseen);
     if unseen {
-        notes.push("it starts as far as it was seen: its GPU code or libraries are not in the tables".to_owned());
+        notes.push("no failure found, but its native code, PTX or libraries are not in the compatibility database; check the built \
+                    image with `imagelint scan`".to_owned());
     }
     notes
 }
@@ -221,8 +222,8 @@ const WHAT_RUNS: &str = "--torch, --tensorflow, --jax, or --with 'NAME>=VERSION'
 /// What is to be said where nothing was.
 pub(super) fn nothing_wished() -> String {
     format!(
-        "nothing is wished for: say what is to run with {WHAT_RUNS}, or name a base image for GPUs with --base, such as \
-         --torch '>=2.4'"
+        "nothing to recommend: name what runs with {WHAT_RUNS}, or a base image for GPUs with --base, such as --torch \
+         '>=2.4'"
     )
 }
 
@@ -232,7 +233,7 @@ pub(super) fn stand_ins(wishes: &[Wish], all: &[Vec<Choice>]) -> Vec<String> {
         let other = choices.iter().find(|_| choices.iter().all(|one| one.name != wish.name))?;
         let (name, own) = (&wish.name, &other.name);
         Some(format!(
-            "of {name} the tables know {own} alone, which has its GPU code: {name} itself is still to be installed"
+            "for {name} the compatibility database has only {own}, which contains its native code and PTX: install {name} as well"
         ))
     };
     wishes.iter().zip(all).filter_map(stand_in).collect()
@@ -242,15 +243,12 @@ pub(super) fn stand_ins(wishes: &[Wish], all: &[Vec<Choice>]) -> Vec<String> {
 fn wants_tag(repository: &str, knowledge: Knowledge) -> Option<String> {
     let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
     let newest = rows.max_by(|one, other| by_number(one.tag, other.tag))?;
-    Some(format!(
-        "of {repository} alone no tag is chosen: name one, such as {repository}:{}, or say what is to run in it",
-        newest.tag
-    ))
+    Some(format!("{repository} needs a tag, such as {repository}:{}, or name what runs in it", newest.tag))
 }
 
 /// What is to be said of a base that holds nothing for a GPU.
 pub(super) fn no_gpu_content(base: &str) -> String {
-    format!("{base} alone is no image for GPUs: say what is to run in it with {WHAT_RUNS}")
+    format!("{base} contains nothing for GPUs: name what runs in it with {WHAT_RUNS}")
 }
 
 /// Why no base goes with what is wished for.
@@ -271,12 +269,12 @@ pub(super) fn impossible(
         let name = |choices: &[Choice]| choices.first().map(|choice| choice.name.clone()).unwrap_or_default();
         return match pairs.find(|(one, other)| of(one, other)) {
             Some((one, other)) => format!(
-                "{} and {} each bring NVIDIA's libraries by pip, and which of their releases ask for the same ones is not in \
-                 the tables of {date}: an image for each, or one of them without its libraries",
+                "{} and {} both depend on NVIDIA's pip packages, and the compatibility database of {date} does not list \
+                 releases that require the same ones: build an image for each, or install one without its libraries",
                 name(one),
                 name(other)
             ),
-            None => format!("the tables of {date} have no releases of these that go together: {wishes}"),
+            None => format!("the compatibility database of {date} has no compatible releases of {wishes}"),
         };
     }
     if let Wanted::Exactly(reference) = ground.wanted
@@ -285,7 +283,7 @@ pub(super) fn impossible(
         return format!("{wishes} cannot be installed on {reference}: {why}");
     }
     if !sets.iter().any(|set| ground.some_python(set)) {
-        return format!("the tables of {date} have no Python of which all of these have wheels: {wishes}");
+        return format!("the compatibility database of {date} has no Python version with wheels of all of {wishes}");
     }
     let others = || sets.iter().flat_map(|set| Ground { python: None, ..ground }.bases(set));
     if let Some(python) = ground.python {
@@ -296,8 +294,8 @@ pub(super) fn impossible(
             python::all(knowledge).filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.known)));
         if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
             return format!(
-                "of {wishes} the tables of {date} have no build for {} but in images, and which Python those bring they do \
-                 not tell",
+                "the compatibility database of {date} has {wishes} for {} only in images, and their Python versions are \
+                 unknown: omit --python",
                 archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ")
             );
         }
@@ -306,30 +304,32 @@ pub(super) fn impossible(
             pythons.sort_by(|one, other| newer(one, other));
             pythons.dedup();
             let elsewhere = !sets.iter().all(|set| Ground { wanted: &any, ..ground }.bases(set).is_empty());
-            let hint = if elsewhere { "; without --base there is one" } else { "" };
-            let there = if pythons.is_empty() { "none that the tables tell".to_owned() } else { pythons.join(", ") };
+            let hint = if elsewhere { "; without --base there is a combination" } else { "" };
+            let there = if pythons.is_empty() { "no known Python".to_owned() } else { pythons.join(", ") };
             return format!(
-                "no tag of {base} that the tables of {date} have brings Python {python}; they bring {there}{hint}"
+                "the compatibility database of {date} has no tag of {base} with Python {python}; its tags include {there}{hint}"
             );
         }
         let mut wheels: Vec<&str> = wheels.collect();
         wheels.sort_by(|one, other| newer(one, other));
         wheels.dedup();
         return format!(
-            "the tables of {date} have no wheel of {wishes} for Python {python}; those that they have are for {}",
+            "the compatibility database of {date} has no wheel of {wishes} for Python {python}; choose one of {}",
             wheels.join(", ")
         );
     }
     match asked.base {
         Some(base) if matches!(ground.wanted, Wanted::Repository(name) if brings(name, ground)) => {
-            format!("{base} brings a framework of its own: ask for it with --base alone, without {wishes}")
+            format!("{base} includes its own framework: use only --base, without {wishes}")
         }
         Some(base) if wishes.is_empty() => match ground.wanted {
             Wanted::Repository(name) => wants_tag(name, ground.knowledge).unwrap_or_else(|| no_gpu_content(base)),
             Wanted::Any | Wanted::Exactly(_) => no_gpu_content(base),
         },
-        Some(base) => format!("the tables of {date} have no tag of {base} that goes with {wishes}"),
-        None => format!("the tables of {date} have no base image that goes with {wishes}"),
+        Some(base) => {
+            format!("the compatibility database of {date} has no tag of {base} that is compatible with {wishes}")
+        }
+        None => format!("the compatibility database of {date} has no base image that is compatible with {wishes}"),
     }
 }
 

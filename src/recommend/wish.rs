@@ -40,8 +40,11 @@ pub(super) struct Wish {
 impl Wish {
     /// Reads one; the reason where it is none.
     pub(super) fn read(text: &str, knowledge: Knowledge) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no wish: expected a name with versions, such as name, name>=2.4 or name==2.4.*");
+        let wrong = || {
+            format!(
+                "`{text}` is not a requirement: expected a name with versions, such as name, name>=2.4 or name==2.4.*"
+            )
+        };
         if text.contains(['/', '@', ';']) {
             return Err(wrong());
         }
@@ -56,7 +59,7 @@ impl Wish {
             VersionSpec::Unresolved => return Err(wrong()),
         };
         if admits(&range, "1").is_none() {
-            return Err(format!("`{text}`: `{range}` is no range of versions, such as >=2.4,<3"));
+            return Err(format!("`{text}`: `{range}` is not a version range; write one such as >=2.4,<3"));
         }
         Ok(Self { text: text.trim().to_owned(), name: found.name, extras: found.extras, range, build })
     }
@@ -76,7 +79,10 @@ pub(super) fn merged(wishes: Vec<Wish>) -> Result<Vec<Wish>, String> {
             continue;
         };
         if own.build.is_some() && wish.build.is_some() && own.build != wish.build {
-            return Err(format!("`{}` and `{}` are two builds of one: no image has both", own.text, wish.text));
+            return Err(format!(
+                "`{}` and `{}` are two builds of the same package: name only one",
+                own.text, wish.text
+            ));
         }
         if own.text != wish.text {
             own.text = format!("{} {}", own.text, wish.text);
@@ -101,7 +107,7 @@ pub fn named(name: &str, versions: &str) -> Result<String, String> {
     }
     if !versions.is_empty() && !versions.starts_with(['<', '>', '=', '!', '~', '[']) {
         return Err(format!(
-            "`{versions}` is no version of {name} and no range of them, such as 2.4, 2.4.1 or '>=2.4,<3'"
+            "`{versions}` is not a version or version range of {name}; write 2.4, 2.4.1 or '>=2.4,<3'"
         ));
     }
     Ok(format!("{name}{versions}"))
@@ -113,7 +119,7 @@ pub(super) fn python(text: &str) -> Result<String, String> {
     let numbers = parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     match parts.as_slice() {
         [major, minor] | [major, minor, _] if numbers => Ok(format!("{major}.{minor}")),
-        _ => Err(format!("`{text}` is no version of Python, such as 3.11")),
+        _ => Err(format!("`{text}` is not a Python version; write one such as 3.11")),
     }
 }
 

@@ -84,7 +84,7 @@ pub fn changed(
             return Err(wrong());
         }
         if new.pools.iter().any(|pool| pool.name.value == name) {
-            return Err(format!("--add {written}: the fleet has a pool `{name}` already; --set changes it"));
+            return Err(format!("--add {written}: the fleet already has a pool `{name}`; change it with --set"));
         }
         let pairs = pairs(rest).ok_or_else(wrong)?;
         new.pools.push(read(&mut text, name, &pairs, &format!("--add {written}"), knowledge)?);
@@ -154,10 +154,12 @@ fn read(
             .split('.')
             .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
         if !bare {
-            return Err(format!("{option}: `{key}` is no key of a pool"));
+            return Err(format!(
+                "{option}: `{key}` is not a key of a pool; run `imagelint fleet show` for the keys in use"
+            ));
         }
         if *key == "name" {
-            return Err(format!("{option}: a pool keeps its name; --remove and --add make another"));
+            return Err(format!("{option}: the name of a pool cannot change; use --remove and --add"));
         }
         part.extend([key, " = ", &value_of(key, value), "\n"]);
     }
@@ -173,7 +175,7 @@ fn read(
     let fleet = fleet::read(crate::source::SourceId(0), &whole, &exists);
     let fleet = fleet.map_err(|errors| format!("{option}: {}", said(&errors)))?;
     text.push_str(&part);
-    fleet.pools.into_iter().next().ok_or_else(|| format!("{option}: no pool"))
+    fleet.pools.into_iter().next().ok_or_else(|| format!("{option}: expected a pool"))
 }
 
 fn said(errors: &fleet::FleetErrors) -> String {

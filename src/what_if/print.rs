@@ -59,7 +59,7 @@ fn sentences(told: &WhatIf) -> Vec<String> {
     for pool in &told.ready {
         for (verb, images) in [
             ("ready", &pool.ready),
-            ("ready, compiled once more at the start", &pool.jit),
+            ("ready through PTX JIT", &pool.jit),
             ("not ready", &pool.fail),
             ("unknown", &pool.open),
         ] {
@@ -70,7 +70,7 @@ fn sentences(told: &WhatIf) -> Vec<String> {
         if !pool.unseen.is_empty() {
             let unseen = some(&pool.unseen);
             lines.push(format!(
-                "new pool `{}`: {} of these with no failure found: {unseen}",
+                "new pool `{}`: {} of these not fully inspected: {unseen}",
                 pool.pool,
                 pool.unseen.len()
             ));
@@ -79,14 +79,18 @@ fn sentences(told: &WhatIf) -> Vec<String> {
             lines.push(format!("new pool `{}`: {}: {}", pool.pool, some(&reason.images), reason.message));
         }
         if let more @ 1.. = pool.reasons.len().saturating_sub(NAMED) {
-            lines.push(format!("new pool `{}`: {} more; another format has them", pool.pool, count(more, "reason")));
+            lines.push(format!(
+                "new pool `{}`: {} more; see them with --format json",
+                pool.pool,
+                count(more, "reason")
+            ));
         }
         if !pool.missing.is_empty() {
             let mut told: Vec<&str> = pool.missing.iter().take(NAMED).map(|gap| gap.supply.as_str()).collect();
             told.dedup();
             let more = pool.missing.len().saturating_sub(NAMED);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            lines.push(format!("new pool `{}`: missing: {}{more}", pool.pool, told.join("; ")));
+            lines.push(format!("new pool `{}`: to resolve the unknown: {}{more}", pool.pool, told.join("; ")));
         }
     }
     lines.extend(told.drivers.iter().map(driver));
@@ -104,29 +108,29 @@ fn driver(of: &Driver) -> String {
     let mut line = match &of.smallest {
         Some(driver) => {
             let enough = match (of.enough, of.below) {
-                (true, true) => ", with which they start as well",
+                (true, true) => ", with which they also start",
                 (true, false) => ", which is enough",
                 (false, _) => "",
             };
             let until = match &of.largest {
                 // What newer drivers do is a matter of the GPUs that they add.
-                Some(last) if of.any_gpu => format!(" to {last} whatever GPU it has, for it declares none"),
-                Some(last) => format!(", and {last} the newest that is known to do"),
+                Some(last) if of.any_gpu => format!(" to {last} on any GPU, because the pool declares none"),
+                Some(last) => format!(", and the largest is {last}"),
                 None => String::new(),
             };
             let older = of
                 .older
                 .as_ref()
-                .map_or_else(String::new, |older| format!("; they also start with some older drivers from {older} on"));
+                .map_or_else(String::new, |older| format!("; some older drivers from {older} also start them"));
             format!("pool `{}`: smallest driver for its images is {driver}{until} ({has}{enough}){older}", of.pool)
         }
         None if of.images == of.never.len() + of.open.len() => {
-            format!("pool `{}`: none of its images is known to start with any driver ({has})", of.pool)
+            format!("pool `{}`: no driver is known to start any of its images ({has})", of.pool)
         }
-        None => format!("pool `{}`: no driver makes all of its images start ({has})", of.pool),
+        None => format!("pool `{}`: no driver starts all of its images ({has})", of.pool),
     };
     if !of.never.is_empty() {
-        let _ = write!(line, "; no driver helps {}", some(&of.never));
+        let _ = write!(line, "; no driver starts {}", some(&of.never));
     }
     if !of.open.is_empty() {
         let _ = write!(line, "; unknown for {}", some(&of.open));
@@ -176,7 +180,7 @@ pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
         }
     }
     if left > 0 {
-        let _ = write!(text, "\nNot shown because of the size limit: {left} more. Another format contains them.\n");
+        let _ = write!(text, "\n{left} more rows are omitted for length; see them with --format json.\n");
     }
     text.push('\n');
     for line in sentences(told) {

@@ -39,6 +39,12 @@ pub(crate) struct NeedsArgs {
     /// Assume images were built on DATE (YYYY-MM-DD)
     #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
+    /// Show GPUs without a supported driver branch as well
+    ///
+    /// JSON output always contains them. A driver branch counts as supported on the date of --as-of, or else on the date
+    /// of the compatibility database.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) all_gpus: bool,
     /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
