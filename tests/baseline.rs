@@ -11,7 +11,8 @@ use place::code;
 use place::err;
 use place::out;
 
-const FAILS: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch\n";
+const FAILS: &str =
+    "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch\n";
 
 /// A repository with a failure, and a baseline that knows it.
 fn known() -> Place {

@@ -421,7 +421,7 @@ fn two_targets_of_one_dockerfile_are_told_apart_in_every_report() {
         "fleet.toml",
         "[[pool]]\nname = \"p\"\ngpu = \"H100\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
     );
-    place.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN pip install torch==1.12.1+cu113\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1+cu113\n");
     place.file(
         "docker-bake.hcl",
         "group \"default\" { targets = [\"a\", \"b\"] }\ntarget \"a\" { dockerfile = \"Dockerfile\" }\n\

@@ -75,7 +75,7 @@ fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
     let image = |cuda: &str, torch: &str, build: &str| {
         format!(
             "FROM nvidia/cuda:{cuda}-runtime-ubuntu22.04\n\
-             RUN pip install torch=={torch}+{build} --index-url https://download.pytorch.org/whl/{build}\n"
+             RUN apt-get install -y python3-pip && pip install torch=={torch}+{build} --index-url https://download.pytorch.org/whl/{build}\n"
         )
     };
     place.file("old.Dockerfile", &image("12.1.0", "2.2.0", "cu121"));
@@ -209,7 +209,7 @@ fn repository() -> Place {
     git(&place, &["init", "-q", "-b", "main"]);
     place.file(
         "app/Dockerfile",
-        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nCOPY r.txt /\nRUN pip install -r /r.txt\n",
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nCOPY r.txt /\nRUN apt-get install -y python3-pip && pip install -r /r.txt\n",
     );
     place.file("app/r.txt", "torch==2.4.0\n");
     git(&place, &["add", "fleet.toml", "Dockerfile", "app"]);

@@ -16,7 +16,7 @@ use place::out;
 
 const NOW: &str = "torch-cuda-mismatch";
 const FORMERLY: &str = "wheel-of-another-cuda";
-const MISMATCH: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n%RUN pip install torch==2.1.0+cu118\n";
+const MISMATCH: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n%RUN apt-get install -y python3-pip && pip install torch==2.1.0+cu118\n";
 
 /// A repository with the finding; `comment` is above its line.
 fn repository(comment: &str) -> Place {
@@ -130,8 +130,8 @@ fn examples_of_own_pages_take_either_name() {
     let place = repository("");
     let page = "# our-rule\n\n```toml rule\nseverity = \"note\"\nsince = \"0.1.0\"\nwhen = 'image.base.tag == \"x\"'\n\
                 blame = \"image.base\"\nmessage = \"x\"\nhelp = \"y\"\n```\n\n## What goes wrong\n\nX.\n\n## What to do\n\nY.\n\n\
-                ## Examples\n\n### Ours\n\n```dockerfile\n# note: our-rule\nFROM ubuntu:x\nRUN pip install torch==2.1.0+cu118\n```\n\n\
-                ### Another\n\n```dockerfile\n# warning: wheel-of-another-cuda\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.1.0+cu118\n```\n\n\
+                ## Examples\n\n### Ours\n\n```dockerfile\n# note: our-rule\nFROM ubuntu:x\nRUN apt-get install -y python3-pip && pip install torch==2.1.0+cu118\n```\n\n\
+                ### Another\n\n```dockerfile\n# warning: wheel-of-another-cuda\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.1.0+cu118\n```\n\n\
                 ### Silent\n\n```dockerfile\nFROM ubuntu:y\n```\n";
     place.file("rules/our-rule.md", page);
     let done = place.run(&["rules", "test", "rules"]);

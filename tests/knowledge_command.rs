@@ -308,7 +308,7 @@ fn an_own_package_is_compiled_for_the_list_as_those_of_the_tables_are() {
     let place = Place::new();
     place.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
     place.file("lab/cuda_extensions.toml", &own(OWN_PACKAGE[1]));
-    let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
+    let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0+cu124\n";
     let build = |list: &str, name: &str| format!("{base}ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install {name}\n");
     for (list, part) in [("7.0", "no-kernel-image"), ("9.0", "\"starts\""), ("7.0+PTX", "\"jit\"")] {
         let ours = told(&place, &build(list, "acme-ops"), true);
@@ -359,7 +359,7 @@ fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
     place.file("fleet.toml", &fleet);
     let build = |torch: &str, list: &str| {
         format!(
-            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nRUN pip install torch=={torch}\n\
+            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch=={torch}\n\
              ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install --no-binary :all: torch-scatter\n"
         )
     };

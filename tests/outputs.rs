@@ -339,7 +339,7 @@ fn fleet_of(gpus: &[&str]) -> String {
 fn one_cause_on_several_pools_is_told_once() {
     let place = Place::new();
     // No code for 8.0 and above.
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==1.12.1\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");
     let told = |gpus: &[&str]| {
         place.file("fleet.toml", &fleet_of(gpus));
         let text = out(&place.run(&["check", "--format", "concise"]));
@@ -365,7 +365,7 @@ fn one_cause_on_several_pools_is_told_once() {
 #[test]
 fn a_further_pool_keeps_what_a_finding_is_known_by() {
     let place = Place::new();
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==1.12.1\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");
     let prints = |gpus: &[&str]| {
         place.file("fleet.toml", &fleet_of(gpus));
         let list: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "gitlab"]))).expect("JSON");
@@ -379,7 +379,7 @@ fn a_further_pool_keeps_what_a_finding_is_known_by() {
         assert_eq!(prints(more), one, "{more:?}");
     }
     // Another cause at the same line is known by itself.
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==1.12.1 # other\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1 # other\n");
     assert_ne!(prints(&["A100", "V100"]), one);
 }
 
@@ -396,7 +396,10 @@ fn two_causes_stay_two_findings() {
     place.file("fleet.toml", &format!("{}{}", old("a", "525.60.13"), old("b", "535.54.03")));
     let text = out(&place.run(&["check", "--format", "concise"]));
     assert_eq!(text.lines().filter(|line| line.ends_with(" [a, b]")).count(), 1, "{text}");
-    place.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN pip install torch==2.9.0\n");
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.9.0\n",
+    );
     place.file("fleet.toml", &format!("{}{}", old("a", "470.57.02"), old("b", "535.54.03").replace("T4", "K80")));
     let json: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "json"]))).expect("JSON");
     let findings = json["subjects"][0]["findings"].as_array().expect("findings");

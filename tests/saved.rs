@@ -253,7 +253,7 @@ fn changed(report: &Value, pointer: &str, value: &Value) -> String {
 fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
     let place = Place::bare();
     place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN pip install torch==2.4.0\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n");
     let report = place.json(&["check", "Dockerfile"]);
     let seen = "/subjects/0/observed/platforms/0/seen";
     let place_of = |end: &str| format!("{seen}/facts/0/origins/0/file/{end}");
@@ -289,7 +289,10 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
 fn facts_that_somebody_changed_are_told_and_not_judged() {
     let place = Place::bare();
     place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n",
+    );
     let report = place.json(&["check", "Dockerfile"]);
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let at = facts.iter().position(|fact| fact["key"] == "torch.version").expect("the version of torch");
@@ -320,7 +323,10 @@ fn facts_that_somebody_changed_are_told_and_not_judged() {
 fn no_change_of_a_report_ends_in_a_panic() {
     let place = Place::bare();
     place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n",
+    );
     let report = place.json(&["check", "--pool", "rtx", "Dockerfile"]);
     let mut pointers = Vec::new();
     walk("/subjects/0/observed", &report["subjects"][0]["observed"], &mut pointers);
@@ -362,7 +368,10 @@ fn an_entry_of_a_pool_is_shown_in_its_own_place() {
     let fleet = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"550.54.15\"\nlaunch = \"nvidia-runtime\"\n\
         toolkit = \"1.17.8\"\n[pool.env]\nA_FIRST = \"1\"\nNVIDIA_VISIBLE_DEVICES = \"void\"\nZ_LAST = \"1\"\n";
     place.file("fleet.toml", fleet);
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n",
+    );
     let report = place.json(&["check", "Dockerfile"]);
     place.file("saved.json", &report.to_string());
     for report in [report, place.json(&["check", "--fleet", "fleet.toml", "saved.json"])] {

@@ -13,7 +13,8 @@ use place::err;
 use place::out;
 
 /// Fails on `old`: the driver is older than what the build of torch needs. The version of torch is open.
-const FAILS: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch\n";
+const FAILS: &str =
+    "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch\n";
 
 fn place() -> Place {
     let place = Place::new();

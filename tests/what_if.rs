@@ -386,7 +386,7 @@ fn an_end_that_is_another_has_its_own_sign() {
     let pool = "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nplatform = \"linux/amd64\"\n\
                 launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     place.file("fleet.toml", pool);
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.1+cu124\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.1+cu124\n");
     for (change, sign) in [("a.driver=550.54.15", "✅ "), ("a.driver=390.157", "❌ ")] {
         let text = out(&place.run(&["fleet", "what-if", "Dockerfile", "--set", change, "--format", "markdown"]));
         let row = text.lines().find(|line| line.starts_with("| `Dockerfile` ")).unwrap_or_else(|| panic!("{text}"));

@@ -77,7 +77,7 @@ fn is_idle(reader: &Reader<'_>, command: &Command) -> bool {
         return match words.next() {
             Some(verb) if INSTALLS.contains(&verb) => words.all(|name| {
                 let name = name.split('=').next().unwrap_or(name);
-                reader.knowledge.is_without_installer(name)
+                reader.knowledge.is_without_installer(name, program.starts_with("apt"))
             }),
             Some(verb) => UPKEEP.contains(&verb),
             None => false,
@@ -150,6 +150,7 @@ mod tests {
             ("RUN mkdir -p /app && git clone https://example.com/x /app\nRUN conda install pytorch", "conda"),
             ("RUN uv pip install torch", "uv"),
             ("FROM debian:12 AS a\nRUN echo x\nFROM a\nRUN pip install torch", "pip"),
+            ("FROM alpine:3.11\nRUN apk add git && pip3 install torch", "pip"),
             ("FROM rockylinux:9\nRUN dnf install -y git && pip install torch", "pip"),
             ("FROM python:3.11\nRUN uv pip install torch", "uv"),
             ("FROM python:3.11\nRUN conda install pytorch", "conda"),
@@ -187,6 +188,8 @@ mod tests {
             "RUN echo pip install torch",
             "SHELL [\"conda\", \"run\", \"-n\", \"x\"]\nRUN pip install torch",
             "FROM python:3.11\nRUN pip install torch",
+            "FROM alpine:3.11\nRUN apk add --no-cache python3 && pip3 install torch",
+            "FROM registry.access.redhat.com/ubi8/ubi:8.0\nRUN dnf install -y python3 && pip3 install torch",
             "FROM python:3.11\nRUN pip install uv && uv pip install torch",
             "FROM continuumio/miniconda3:24.1.2-0\nRUN conda install pytorch && pip install x",
             "FROM ghcr.io/astral-sh/uv:python3.12-bookworm\nRUN uv pip install torch",

@@ -210,6 +210,8 @@ pub struct PackageWithoutInstallerRow {
     pub info: RowInfo,
     /// Its name.
     pub package: &'static str,
+    /// Whether this also holds for the package of that name in RPM distributions and Alpine.
+    pub every_manager: bool,
 }
 
 /// A family of images without any NVIDIA content: what official operating system and language images are.

@@ -233,9 +233,9 @@ impl Knowledge {
         self.image_installers_rows().iter().find(|row| row.repository == repository)
     }
 
-    /// Whether a system package is known to bring no installer.
-    pub fn is_without_installer(self, package: &str) -> bool {
-        self.packages_without_installer().iter().any(|row| row.package == package)
+    /// Whether a system package, installed by APT or another package manager, is known to contain no installer.
+    pub fn is_without_installer(self, package: &str, apt: bool) -> bool {
+        self.packages_without_installer().iter().any(|row| row.package == package && (apt || row.every_manager))
     }
 
     /// The row of an image family without NVIDIA content: that of the repository, else the longest that begins it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Starts on both pools.
-pub(crate) const DOCKERFILE: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
+pub(crate) const DOCKERFILE: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0+cu124\n";
 
 /// An A100 pool `old` and an H100 pool `new`.
 pub(crate) const FLEET: &str = r#"[[pool]]

@@ -125,7 +125,7 @@ macro_rules! every_table {
     base_variables: BaseVariablesRow by [repository] { repository: Str, names: Strs }
     tool_scripts: ToolScriptRow by [address] { address: Str }
     image_installers: ImageInstallersRow by [repository] { repository: Str, lacks: Strs }
-    packages_without_installer: PackageWithoutInstallerRow by [package] { package: Str }
+    packages_without_installer: PackageWithoutInstallerRow by [package] { package: Str, every_manager: Flag }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     image_arches: ImageArchesRow by [repository, word, from] {
