@@ -27,7 +27,8 @@ fn blocks(document: &str) -> Vec<Block> {
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
         if let Some(language) = line.strip_prefix("```") {
-            let text = lines.by_ref().take_while(|line| *line != "```").fold(String::new(), |text, line| text + line + "\n");
+            let text =
+                lines.by_ref().take_while(|line| *line != "```").fold(String::new(), |text, line| text + line + "\n");
             found.push(Block { before: before.clone(), language: language.to_owned(), text });
         }
         line.clone_into(&mut before);
@@ -97,7 +98,8 @@ fn the_commands_of_the_readme_run() {
     let program = Path::new(env!("CARGO_BIN_EXE_imagelint")).parent().expect("a folder");
     let path = format!("{}:{}:/usr/bin:/bin", place.path("bin").display(), program.display());
     let lines = blocks(&readme).into_iter().filter(|block| block.language == "sh");
-    let lines: Vec<String> = lines.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let lines: Vec<String> =
+        lines.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
     let mut run = 0;
     for line in lines.iter().filter(|line| line.contains("imagelint ") && !is_online(line)) {
         let done = Command::new("sh")
