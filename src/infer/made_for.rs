@@ -77,5 +77,5 @@ fn by_builds(facts: &Facts, components: &[Component]) -> Option<String> {
     let without =
         |one: &Component| matches!(one.cuda.state, State::Absent { .. }) && !choice::by_default(facts, one.cuda.id);
     (chosen.name != OWN_RUNTIME && core().all(without))
-        .then(|| format!("the image installs a CPU-only build of {}", chosen.name))
+        .then(|| format!("the image installs a build of {} without CUDA", chosen.name))
 }
