@@ -225,9 +225,12 @@ fn a_cpu_build_that_somebody_chose_does_not_decide_beside_what_uses_a_gpu() {
         // Of what is beside it the newest is taken; where that cannot be told, it may use a GPU.
         ("torch==2.5.1+cpu 'tensorflow[and-cuda]'", "starts", ""),
         ("torch==2.5.1+cpu \"tensorflow[and-cuda]==$NOWHERE\"", "undetermined", ""),
-        // Nothing else is there, or only what runs on that torch.
-        ("torch==2.5.1+cpu", "fails", "cpu-only"),
-        ("torch==2.5.1+cpu nvidia-cublas-cu12==12.4.5.8", "fails", "cpu-only"),
+        // Nothing else is there: the image is for the CPU.
+        ("torch==2.5.1+cpu", "not-applicable", ""),
+        ("torch==2.5.1+cpu nvidia-cublas-cu12==12.4.5.8", "not-applicable", ""),
+        ("torch==2.5.1+cpu torch-scatter==2.1.2", "not-applicable", ""),
+        // A package that runs on that torch expects a GPU.
+        ("torch==2.5.1+cpu vllm==0.6.5", "fails", "cpu-only"),
         ("torch==2.5.1+cpu xformers==0.0.29", "fails", "cpu-only"),
         ("torch==2.5.1+cpu vllm==0.6.5 'tensorflow[and-cuda]==2.17.0'", "fails", "cpu-only"),
     ] {

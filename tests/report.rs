@@ -105,6 +105,19 @@ fn images_without_gpu_content_are_not_mentioned() {
 }
 
 #[test]
+fn the_table_gives_the_reason_of_an_image_that_is_not_applicable() {
+    let mut report = sample();
+    let subject = &mut report.subjects[1];
+    for verdict in subject.verdicts.iter_mut().filter(|verdict| verdict.pool == "edge") {
+        verdict.message = "no GPU is used: the package `cpuonly` selects CPU-only builds".to_owned();
+    }
+    report.subjects.truncate(2);
+    report.subjects.remove(0);
+    let text = told(&report, &options(120));
+    assert!(text.contains("- not applicable  no GPU is used: the package `cpuonly`"), "{text}");
+}
+
+#[test]
 fn open_verdicts_are_no_silent_pass() {
     let mut report = sample();
     report.errors.clear();

@@ -53,6 +53,8 @@ struct Case {
     image: Option<String>,
     /// Text of a Dockerfile.
     dockerfile: Option<String>,
+    /// Name of that file, where it is not `Dockerfile`.
+    file: Option<String>,
     /// Path of a fleet file, a name in `fleets`, or text.
     fleet: String,
     as_of: Option<String>,
@@ -93,7 +95,7 @@ fn input_of(case: &Case, table: &Table, root: &Path, folder: &Path) -> PathBuf {
     }
     let (name, text) = match (&case.image, &case.dockerfile) {
         (Some(image), None) => ("case.image.toml", shared(&table.images, image)),
-        (None, Some(text)) => ("Dockerfile", text.as_str()),
+        (None, Some(text)) => (case.file.as_deref().unwrap_or("Dockerfile"), text.as_str()),
         _ => panic!("{}: one of `input`, `image` and `dockerfile`", case.name),
     };
     let path = folder.join(name);

@@ -411,6 +411,19 @@ pub struct ImageFacts {
     pub code_floors: Vec<CodeFloor>,
     /// Whether anything concerns a GPU.
     pub gpu_content: bool,
+    /// The processor for which the image is made, as far as its contents state it.
+    pub made_for: MadeFor,
+}
+
+/// The processor for which an image is made, as far as its contents state it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MadeFor {
+    /// NVIDIA GPUs: somebody chose a CUDA build, a package that expects a GPU or a GPU base image.
+    Gpus,
+    /// Nothing is stated: what there is comes by default.
+    Unstated,
+    /// Another processor, with the reason in words.
+    Other(String),
 }
 
 /// What is known of GPU code that nobody has read: the GPUs that it is not for.

@@ -7,6 +7,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Role;
 use crate::fact::State;
+use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 
 /// Whether a fact rests on a build variant that a table row gives where nobody chose one.
@@ -15,7 +16,7 @@ pub(super) fn by_default(facts: &Facts, id: FactId) -> bool {
 }
 
 /// Whether a fact rests on a build variant that a command names.
-fn by_choice(facts: &Facts, id: FactId) -> bool {
+pub(super) fn by_choice(facts: &Facts, id: FactId) -> bool {
     rests(facts, id, false)
 }
 
@@ -28,6 +29,20 @@ fn rests(facts: &Facts, id: FactId, on_row: bool) -> bool {
     }
 }
 
+/// Whether a distribution runs on another component.
+fn row_runs_on(row: &FrameworkRow, on: &str, knowledge: Knowledge) -> bool {
+    let pins = || knowledge.torch_pins_of(row.distribution).next().is_some();
+    let built = || knowledge.built_framework().is_some_and(|framework| framework.component == on);
+    row.rides == Some(on) || (built() && pins())
+}
+
+/// Whether a component needs the GPU build of another framework: it runs on one, and has no build for the CPU.
+pub(super) fn expects_gpu_build(one: &Component, knowledge: Knowledge) -> bool {
+    let Some(framework) = knowledge.built_framework() else { return false };
+    let mut packages = knowledge.frameworks().iter().filter(|row| row.component == one.name);
+    packages.any(|row| !row.cpu_builds && row_runs_on(row, framework.component, knowledge))
+}
+
 /// Who writes `+cpu` and brings something for the GPU beside it means the other one: it decides.
 ///
 /// Not where the other one runs on the chosen build.
@@ -35,9 +50,7 @@ pub(super) fn step_back(facts: &Facts, components: &mut [Component], knowledge: 
     let without = |one: &Component| matches!(one.cuda.state, State::Absent { .. });
     let runs_on = |one: &Component, on: &str| {
         let mut packages = knowledge.frameworks().iter().filter(|row| row.component == one.name);
-        let pins = |distribution: &str| knowledge.torch_pins_of(distribution).next().is_some();
-        let built = knowledge.built_framework().is_some_and(|row| row.component == on);
-        packages.any(|row| row.rides == Some(on) || (built && pins(row.distribution)))
+        packages.any(|row| row_runs_on(row, on, knowledge))
     };
     let chosen: Vec<String> = components
         .iter()

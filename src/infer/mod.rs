@@ -25,6 +25,7 @@ mod held;
 mod libraries;
 mod looks;
 mod loose;
+mod made_for;
 mod no_cuda;
 mod of_base_gone;
 mod overwritten;
@@ -187,6 +188,8 @@ fn assemble(
     if let Some(claim) = seen.complete_by {
         facts.claim(claim);
     }
+    let gpu_base = named || base_cuda.known().is_some() || build.family == Family::Cuda;
+    let made_for = made_for::made_for(seen, &facts, &components, gpu_base, knowledge);
     for component in &mut components {
         let role = component.role;
         component.may_be.iter_mut().for_each(|one| one.role = role);
@@ -210,6 +213,7 @@ fn assemble(
         callers,
         code_floors,
         gpu_content,
+        made_for,
     }
 }
 

@@ -141,7 +141,7 @@ pub(super) struct Tried<'a> {
 pub(super) enum Outlook<'a> {
     /// Nothing that the tables know is what the pool declares.
     NoHost,
-    /// For its platform nothing of the subject concerns a GPU: these builds.
+    /// For its platform nothing of the subject concerns a GPU, or all is for another processor: these builds.
     NoContent(&'a [Build]),
     /// The verdicts, the image's first.
     Judged(Vec<Verdict<'a>>),
@@ -169,12 +169,13 @@ impl<'a> Tried<'a> {
     }
 }
 
-/// Every host with every build for its platform, where that has GPU content.
+/// Every host with every build for its platform that has GPU content and is for no other processor.
 fn pairs<'a>(hosts: &'a [Host], builds: &'a [Build]) -> Vec<(&'a ImageFacts, &'a Host)> {
     let mut pairs = Vec::new();
     for host in hosts {
         let own = builds.iter().filter(|build| build.platform == host.platform);
-        pairs.extend(own.filter(|build| build.image.gpu_content).map(|build| (build.image.as_ref(), host)));
+        let for_gpus = own.filter(|build| build.image.gpu_content && build.other.is_none());
+        pairs.extend(for_gpus.map(|build| (build.image.as_ref(), host)));
     }
     pairs
 }

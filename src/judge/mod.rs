@@ -12,6 +12,7 @@ mod labels;
 mod missing;
 mod open;
 mod opened;
+mod other_processor;
 mod past;
 mod place;
 pub mod saved;
@@ -183,6 +184,8 @@ pub struct Settings<'a> {
 pub(crate) struct Build {
     platform: String,
     image: Arc<ImageFacts>,
+    /// Why it is for a processor other than an NVIDIA GPU.
+    other: Option<String>,
     first_fact: u32,
     /// Which of the platforms that were looked at it is of.
     looked: usize,
@@ -269,7 +272,8 @@ fn judge_inferred(
         }
         for image in told.images.iter().map(Arc::clone) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
-            builds.push(Build { platform: platform.clone(), image, first_fact: before, looked: looked.len() });
+            let other = other_processor::stated(subject, &image, knowledge);
+            builds.push(Build { platform: platform.clone(), image, other, first_fact: before, looked: looked.len() });
         }
         looked.extend(on_platform);
     }

@@ -28,8 +28,11 @@ use crate::start::deciding;
 use crate::start::field_value;
 use crate::start::words;
 
-/// A subject without GPU content, or one of which nothing could be read: nothing to judge.
+/// A subject without GPU content, one for another processor, or one of which nothing could be read: nothing to judge.
 pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
+    if let Some(why) = builds.iter().filter(|build| build.image.gpu_content).find_map(|build| build.other.as_ref()) {
+        return plain(pool, "not-applicable", format!("no GPU is used: {why}"), Vec::new());
+    }
     let unread = builds.iter().any(|build| build.image.base_cuda.is_unknown());
     let files = unread_files(builds);
     let names: Vec<&str> = files.iter().map(|file| file.key.split_once('.').map_or("", |(_, name)| name)).collect();

@@ -14,6 +14,7 @@ use crate::knowledge::rows::CudaImageRow;
 use crate::knowledge::rows::GpuImageRow;
 use crate::knowledge::rows::ImageArchesRow;
 use crate::knowledge::rows::NgcReleaseRow;
+use crate::knowledge::rows::OtherProcessorRow;
 use crate::knowledge::rows::PackageFloorRow;
 use crate::knowledge::rows::RowInfo;
 
@@ -158,6 +159,26 @@ impl Knowledge {
         let has =
             |row: &&GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| words().any(|word| says(word, own)));
         self.gpu_images().iter().find(has).map(|row| &row.info)
+    }
+
+    /// The processor other than an NVIDIA GPU that a package is for.
+    pub fn other_processor_of_package(self, name: &str) -> Option<&'static OtherProcessorRow> {
+        let is = |row: &&OtherProcessorRow| match row.name.strip_suffix('*') {
+            Some(begin) => name.starts_with(begin),
+            None => name == row.name,
+        };
+        self.other_processors().iter().filter(|row| row.kind == "package").find(is)
+    }
+
+    /// The processor other than an NVIDIA GPU that a word of a name states.
+    pub fn other_processor_of_word(self, word: &str) -> Option<&'static OtherProcessorRow> {
+        self.other_processors().iter().find(|row| row.kind == "word" && row.name.eq_ignore_ascii_case(word))
+    }
+
+    /// Whether the name of a repository contains that of a framework.
+    pub fn names_framework(self, repository: &str) -> bool {
+        let mut words = repository.split(['/', '-', '_', '.']);
+        words.any(|word| self.frameworks().iter().any(|row| row.distribution == word || row.component == word))
     }
 
     /// The architectures that an image is built for by its name alone.

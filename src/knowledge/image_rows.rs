@@ -236,6 +236,21 @@ pub struct GpuImageRow {
     pub without: bool,
 }
 
+/// A name that states that an image is for a processor other than an NVIDIA GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherProcessorRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `package` or `word`.
+    pub kind: &'static str,
+    /// The name; with a star at its end, how it begins.
+    pub name: &'static str,
+    /// The processor: `the CPU`, `AWS Neuron`.
+    pub processor: &'static str,
+    /// Whether the word states the processor in the name of a repository as well.
+    pub repository: bool,
+}
+
 /// The architectures that the images of a family are built for, whatever else is known of them.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageArchesRow {

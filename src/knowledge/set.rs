@@ -95,6 +95,8 @@ whole_tables! {
     plain_images: PlainImageRow = plain_images;
     /// Every name that says that an image is there for GPUs.
     gpu_images: GpuImageRow = gpu_images;
+    /// Every name that states another processor than an NVIDIA GPU.
+    other_processors: OtherProcessorRow = other_processors;
     /// Every family of images that is built for some architectures alone.
     image_arches_rows: ImageArchesRow = image_arches;
     /// Every torch release, oldest first.

@@ -64,6 +64,8 @@ pub struct FrameworkRow {
     pub cpu_on: &'static [&'static str],
     /// Whether it uses no GPU unless a program asks it to.
     pub optional: bool,
+    /// Whether its project has builds for the CPU as well.
+    pub cpu_builds: bool,
     /// Repositories of its sources, `owner/name` in small letters, where the name is another than its own.
     pub repositories: &'static [&'static str],
     /// How archives of its libraries are called, and the folders that they unpack into.

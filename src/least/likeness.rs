@@ -36,9 +36,11 @@ pub(super) fn of(image: &ImageFacts) -> String {
         callers,
         code_floors,
         gpu_content,
+        made_for,
     } = image;
     let files = (compat, driver_libraries, library_directory, ld_conf, ld_cache, compat_probe, firmware);
-    let rest = (build, platforms, env, needs, base, base_cuda, components, callers, code_floors, gpu_content);
+    let rest = (build, platforms, env, needs, base, base_cuda, components, callers, code_floors);
+    let rest = (rest, gpu_content, made_for);
     let mut met = Met::default();
     let mut told = String::new();
     met.write(&format!("{files:?} {rest:?}"), &mut told);

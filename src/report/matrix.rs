@@ -87,7 +87,10 @@ fn of_one(subject: &Subject, report: &Report, options: &HumanOptions, out: &mut 
         };
         let told = format!("{} {}", sign(verdict, options.ascii), clean(word(verdict)));
         let told = paint(&told, tone(verdict), options.color);
-        let reason = reason(verdict);
+        let reason = match verdict.fate.as_str() {
+            "not-applicable" => clean(&verdict.message).into_owned(),
+            _ => reason(verdict),
+        };
         if reason.is_empty() {
             writeln!(out, "{begin}  {told}")?;
             continue;

@@ -128,6 +128,9 @@ macro_rules! every_table {
     packages_without_installer: PackageWithoutInstallerRow by [package] { package: Str, every_manager: Flag }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
+    other_processors: OtherProcessorRow by [kind, name] {
+        kind: Str, name: Str, processor: Str, repository: Flag,
+    }
     image_arches: ImageArchesRow by [repository, word, from] {
         repository: Str, word: OptStr, from: OptStr, arches: Strs,
     }
@@ -182,7 +185,7 @@ macro_rules! every_table {
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
-        optional: Flag, repositories: Strs, archives: Strs, compiles: Flag, per_cuda: OptStr,
+        optional: Flag, cpu_builds: Flag, repositories: Strs, archives: Strs, compiles: Flag, per_cuda: OptStr,
         per_cuda_unless: OptStr, off_by: OptStr, without_cuda: OptStr, ptx_doubted: OptStr, imports_code: OptStr,
     }
     driver_packages: DriverPackageRow by [name] {
