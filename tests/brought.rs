@@ -443,9 +443,13 @@ fn a_list_that_was_not_read_is_told_of_and_counts_where_something_speaks_of_a_gp
         (format!("{list} --index-url https://download.pytorch.org/whl/cpu"), "not-applicable", "not read"),
         (format!("ENV CUDA_VISIBLE_DEVICES=-1 USE_CUDA=0\n{list}"), "not-applicable", "not read"),
         // Nothing is left to be read.
-        ("ENV TORCH_CUDA_ARCH_LIST=8.0\nRUN pip install flask".to_owned(), "not-applicable", "nothing in it concerns"),
-        ("RUN apt-get install -y $PACKAGES".to_owned(), "not-applicable", "nothing in it concerns"),
-        ("RUN pip install flask==3.0.0".to_owned(), "not-applicable", "nothing in it concerns"),
+        (
+            "ENV TORCH_CUDA_ARCH_LIST=8.0\nRUN pip install flask".to_owned(),
+            "not-applicable",
+            "nothing in it uses a GPU",
+        ),
+        ("RUN apt-get install -y $PACKAGES".to_owned(), "not-applicable", "nothing in it uses a GPU"),
+        ("RUN pip install flask==3.0.0".to_owned(), "not-applicable", "nothing in it uses a GPU"),
     ] {
         let place = Place::bare();
         place.file("fleet.toml", FLEET);

@@ -50,6 +50,7 @@ pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
 pub use crate::judge::inferred::Inferred;
+pub(crate) use crate::judge::other_processor::is_for_gpus;
 use crate::judge::past::Past;
 use crate::judge::place::Places;
 use crate::judge::saved::Saved;

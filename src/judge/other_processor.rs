@@ -5,6 +5,11 @@ use crate::fact::MadeFor;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 
+/// Whether a build of a subject has GPU content and is for no other processor.
+pub(crate) fn is_for_gpus(subject: &Subject, image: &ImageFacts, knowledge: Knowledge) -> bool {
+    image.gpu_content && stated(subject, image, knowledge).is_none()
+}
+
 /// Why a build of a subject is for another processor. The contents take precedence over the name of the file.
 pub(super) fn stated(subject: &Subject, image: &ImageFacts, knowledge: Knowledge) -> Option<String> {
     match &image.made_for {

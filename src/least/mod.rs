@@ -26,6 +26,7 @@ use crate::fleet::Host;
 use crate::fleet::Pool;
 use crate::judge::Inferred;
 use crate::judge::Subject;
+use crate::judge::is_for_gpus;
 use crate::knowledge::Knowledge;
 use crate::knowledge::ToolkitRow;
 pub use crate::least::drivers::Drivers;
@@ -95,7 +96,8 @@ impl Images {
         for platform in platforms {
             let Some((images, of)) = inferred.images(&subject.content, platform, as_of, knowledge) else { continue };
             day = of.or(day);
-            builds.insert(platform.clone(), images.into_iter().filter(|image| image.gpu_content).collect());
+            let for_gpus = images.into_iter().filter(|image| is_for_gpus(subject, image, knowledge));
+            builds.insert(platform.clone(), for_gpus.collect());
         }
         Self { builds, day }
     }

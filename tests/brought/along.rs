@@ -184,7 +184,7 @@ fn a_range_of_releases_fails_later_without_what_each_of_them_opens() {
         place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
         place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
         let ran = place.run(&["check", "Dockerfile"]);
-        let told = out(&ran).contains("ctranslate2 starts, and will fail when it opens libcublas.so.12");
+        let told = out(&ran).contains("ctranslate2 starts, and fails when it opens\n  libcublas.so.12");
         let (_, fate, _) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
         assert_eq!(code(&ran), 0, "{base} {packages}");
         format!("{fate} {told}")
