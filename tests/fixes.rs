@@ -238,7 +238,8 @@ fn what_is_safe_is_written_before_what_is_not() {
 /// The library of the image and a build that the driver has, both: neither alone starts.
 #[test]
 fn the_compat_library_is_left_out_together_with_another_build() {
-    let before = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n";
+    let before =
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n";
     let place = place(&[("Dockerfile", before)]);
     let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
                 platform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
