@@ -240,14 +240,15 @@ fn what_is_safe_is_written_before_what_is_not() {
 /// The library of the image and a build that the driver has, both: neither alone starts.
 #[test]
 fn the_compat_library_is_left_out_together_with_another_build() {
-    let before = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.4.0\n";
+    let before =
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n";
     let place = place(&[("Dockerfile", before)]);
     let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
                 platform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     place.file("fleet.toml", desk);
     let done = place.run(&["check", "--fix", "Dockerfile"]);
     let expected = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN rm -rf /usr/local/cuda/compat\n";
-    let expected = format!("{expected}RUN pip install torch==2.4.0+cu118 {PAGE}\n");
+    let expected = format!("{expected}RUN apt-get install -y python3-pip && pip install torch==2.4.0+cu118 {PAGE}\n");
     assert_eq!((text(&place, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
 }
 

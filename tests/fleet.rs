@@ -492,7 +492,7 @@ fn the_affinity_selects_exactly_the_nodes_that_it_starts_on() {
 fn what_pools_declare_beside_counts_for_their_nodes() {
     let place = Place::bare();
     place.file("nodes.json", &fixture("nodes.json"));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN pip install torch==2.7.0+cu128\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
     let fleet = |capabilities: &str| {
         format!(
             "[[pool]]\nname = \"train\"\ngpu = \"A100\"\nlaunch = \"kubernetes\"\nmode = \"legacy\"\ntoolkit = \"1.17.8\"\n\

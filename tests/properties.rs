@@ -299,7 +299,7 @@ fn text(draw: &mut Draw) -> String {
         "cuda>=12.4 brand=tesla,driver>=470,driver<471",
         "535.161.08",
         "nvcr.io/nvidia/pytorch:24.04-py3@sha256:0123",
-        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.1+cu124",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.1+cu124",
         "[[pool]]\nname = \"a\"\ngpu = [\"A100\", { name = \"T4\" }]\ndriver = \">=535,<536\"\n",
         "cuda_runtime = \"12.4\"\n[files]\n\"/x\" = { link = \"y\" }\n[[gpu_code]]\nsass = [\"sm_90a\"]\n",
         "compute,utility",

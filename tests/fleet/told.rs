@@ -182,7 +182,7 @@ fn the_pool_that_says_most_of_a_node_has_it() {
 fn what_is_declared_of_a_short_name_holds_for_its_nodes() {
     let place = Place::bare();
     place.file("nodes.json", &fixture("nodes.json"));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN pip install torch==2.7.0+cu128\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
     let all: Value = serde_json::from_str(&fixture("nodes.json")).expect("nodes");
     let train = |gpu: &str, capabilities: &str| {
         let fleet = format!(
