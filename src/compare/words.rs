@@ -221,7 +221,10 @@ mod tests {
             assert_eq!(verdicts(&pools).join("; "), expected);
             assert_eq!(arrival(&pools).join("; "), new);
             for end in pools.iter().filter_map(|pool| pool.after.as_ref()) {
-                assert_eq!(end.cell().contains("as far as was seen"), end.fate == "starts" && !end.not_seen.is_empty());
+                assert_eq!(
+                    end.cell().contains("based on what could be inspected"),
+                    end.fate == "starts" && !end.not_seen.is_empty()
+                );
             }
         }
     }
