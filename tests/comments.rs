@@ -100,7 +100,7 @@ fn a_file_without_gpu_content_that_the_builder_refuses_is_a_warning() {
             assert_eq!(code(&place.run(&["check", "--fail-on", "warning", path])), 1, "{text}: {path}");
         }
         let listed = place.run(&["check", "--show-files", "."]);
-        assert!(out(&listed).contains("1 of its lines are not readable"), "{text}: {}", out(&listed));
+        assert!(out(&listed).contains("1 of its lines cannot be read"), "{text}: {}", out(&listed));
     }
     let place = Place::new();
     for accepted in ["FROM python:3.11-slim\nRUN pip install flask\n", "from scratch\n", "FROM {{ base }}\n"] {

@@ -243,7 +243,7 @@ fn a_bare_path_of_a_layout_is_an_image() {
             "linux/amd64, linux/arm64 are available, and linux/amd64 is used; select another with --platform",
         ),
         ("./image:many", &["--platform", "linux/arm64"], "this is linux/arm64; choose another"),
-        ("oci:image:one", &[], "linux/amd64 is not available, only linux/arm64; linux is used/arm64"),
+        ("oci:image:one", &[], "linux/amd64 is not available, only linux/arm64; linux/arm64 is used"),
         ("oci:image:one", &["--platform", "linux/arm64"], ""),
     ] {
         let done = place.run(&[&["describe", input], more].concat());

@@ -188,7 +188,7 @@ fn an_index_of_two_platforms_stays_one() {
                 "linux/arm64",
                 "linux/amd64, linux/arm64 are available, and linux/arm64 is used; select another with --platform",
             ),
-            ("linux/s390x", "linux/s390x is not available, only linux/amd64, linux/arm64; linux is used/amd64"),
+            ("linux/s390x", "linux/s390x is not available, only linux/amd64, linux/arm64; linux/amd64 is used"),
         ] {
             let done = place.run(&["describe", "--platform", platform, input]);
             assert_eq!(code(&done), 0, "{input} {platform}: {}", err(&done));

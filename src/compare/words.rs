@@ -222,7 +222,7 @@ mod tests {
             assert_eq!(verdicts(&pools).join("; "), expected);
             assert_eq!(arrival(&pools).join("; "), new);
             for end in pools.iter().filter_map(|pool| pool.after.as_ref()) {
-                assert_eq!((end.cell() == "no failure found"), end.fate == "starts" && !end.not_seen.is_empty());
+                assert_eq!(end.cell() == "no failure found", end.fate == "starts" && !end.not_seen.is_empty());
             }
         }
     }

@@ -151,10 +151,10 @@ mod tests {
                 "linux/arm64",
                 Some(format!("{of} are available, and linux/arm64/v8 is used; select another with --platform")),
             ),
-            (&index, "linux/ppc64le", Some(format!("linux/ppc64le is not available, only {of}; linux is used/amd64"))),
+            (&index, "linux/ppc64le", Some(format!("linux/ppc64le is not available, only {of}; linux/amd64 is used"))),
             (&one, "linux/arm64", None),
             (&one, "linux/arm64/v8", None),
-            (&one, "linux/arm", Some("linux/arm is not available, only linux/arm64; linux is used/arm64".to_owned())),
+            (&one, "linux/arm", Some("linux/arm is not available, only linux/arm64; linux/arm64 is used".to_owned())),
             (&Content::Fixed(Box::new(seen(&all))), "linux/arm", None),
         ] {
             assert_eq!(which_platform(content, asked), expected, "{asked}");

@@ -137,9 +137,9 @@ fn of_span(span: &Span) -> String {
 
 fn of_range(range: &Range) -> String {
     let drivers = if range.from == range.to { range.from.clone() } else { format!("{} to {}", range.from, range.to) };
-    match range.route {
-        Some(route) if route_word(route).is_some() => format!("{drivers} ({})", route_word(route).unwrap_or(route)),
-        _ => drivers,
+    match range.route.and_then(route_word) {
+        Some(route) => format!("{drivers} ({route})"),
+        None => drivers,
     }
 }
 

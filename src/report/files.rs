@@ -49,7 +49,7 @@ fn reason(subject: &Subject) -> String {
     // What is told of such a subject is what the builder refuses in it.
     let refused = match subject.findings.len() {
         0 => String::new(),
-        many => format!("; {many} of its lines are not readable"),
+        many => format!("; {many} of its lines cannot be read"),
     };
     format!("{}{refused}", without_content(subject))
 }
