@@ -366,7 +366,7 @@ fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
     assert_eq!(row(last)["enough"], true);
     let add = "v: gpu=V100, driver=590.44.01, launch=docker-gpus, toolkit=1.17.8";
     let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
-    assert!(text.contains(&format!("525.60.13, and {last} the newest that is known to do (now 590.44.01)")), "{text}");
+    assert!(text.contains(&format!("525.60.13, and the largest is {last} (now 590.44.01)")), "{text}");
     // With drivers that know newer GPUs it depends on them where none is declared.
     let add = "any: driver=535.54.03, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
     let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
@@ -467,8 +467,7 @@ fn an_older_driver_that_does_is_told_beside_the_smallest() {
         assert_eq!(told["below"], below, "{told}");
         let (older, smallest) = (number(&told["older"]), number(&told["smallest"]));
         assert!(!older.is_empty() && older < smallest, "{told}");
-        let words =
-            format!(", some older drivers ones from {} on start them, too", told["older"].as_str().unwrap_or_default());
+        let words = format!("; some older drivers from {} also start them", told["older"].as_str().unwrap_or_default());
         assert!(text.contains(&words), "{text}");
         // What is told starts.
         let (there, _) = on(told["older"].as_str().unwrap_or_default(), "new.Dockerfile");
