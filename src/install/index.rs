@@ -326,10 +326,7 @@ impl Indexes {
                     return only(package, backend, VariantSource::TorchBackend, *span, None);
                 }
                 Ok(backend) => Builds::Unknown(format!("uv selects the build by the machine: `{backend}`")),
-                Err(reason) => Builds::Unknown(format!(
-                    "the value of the uv option `torch-backend` is unknown: \
-                    {reason}"
-                )),
+                Err(reason) => Builds::Unknown(format!("the uv option `torch-backend` is unknown: {reason}")),
             };
             return;
         }
@@ -375,8 +372,7 @@ impl Indexes {
             }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
             let pinned = matches!(package.version, VersionSpec::Exact(_));
-            package.early =
-                place.early.filter(|_| !pinned).map(|early| format!("the index contains {}", early.words()));
+            package.early = place.early.filter(|_| !pinned).map(|early| format!("the index has {}", early.words()));
             return only(package, tag, from, place.span, place.source);
         }
         if self.first_index && usual.is_some() {
