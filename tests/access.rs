@@ -194,7 +194,7 @@ fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
     let done = run(&[&asked[..], &[&name]].concat(), "\n");
     assert!(err(&done).contains("no password"), "{}", err(&done));
     let done = run(&[&asked[..], &[&name, "registry.example.com/a"]].concat(), "s3cret\n");
-    assert!(err(&done).contains("for one registry, named are 127.0.0.1"), "{}", err(&done));
+    assert!(err(&done).contains("applies to one registry, but the images come from 127.0.0.1"), "{}", err(&done));
     assert_eq!(code(&run(&["scan", "--username", "ann", &name], "")), 2);
     assert_eq!(code(&run(&["scan", "--password-stdin", &name], "s3cret")), 2);
 }

@@ -72,7 +72,10 @@ fn the_index_of_a_build_is_changed_wherever_it_is_named() {
         format!("FROM python:3.11\nRUN pip config set global.extra-index-url {}\n{}", url(build), pip(build))
     };
     let uv = |build: &str| {
-        format!("FROM python:3.11\nENV UV_INDEX=\"{}\"\nRUN uv pip install torch==2.9.1+{build}\n", url(build))
+        format!(
+            "FROM python:3.11\nRUN pip install uv\nENV UV_INDEX=\"{}\"\nRUN uv pip install torch==2.9.1+{build}\n",
+            url(build)
+        )
     };
     for (before, after) in [
         (variable("cu130"), variable("cu129")),

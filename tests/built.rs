@@ -172,7 +172,7 @@ fn an_image_of_another_dockerfile_is_told() {
             DOCKERFILE.replace("ENV MODEL", "ENV SECOND=2 MODEL"),
             "SECOND is not set in the image and `2` in the Dockerfile",
         ),
-        (DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), "1 of 1 RUN lines made no step"),
+        (DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), "1 of 1 RUN lines have no step in its history"),
         (OTHER.to_owned(), "no step in the history of the image"),
     ] {
         let report = check(&dockerfile, &built());
@@ -210,11 +210,11 @@ fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
     let report = check(&DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), &built());
     assert!(lines(&report).is_empty(), "{:?}", places(&report));
     let report = check(DOCKERFILE, &built());
-    assert!(!notes(&report).contains("has a step"), "{}", notes(&report));
+    assert!(!notes(&report).contains("the image has a step"), "{}", notes(&report));
     assert!(!lines(&report).is_empty());
     // What builders keep to themselves is no step of another's.
     let report = check(&without, &with(""));
-    assert!(!notes(&report).contains("has a step"), "{}", notes(&report));
+    assert!(!notes(&report).contains("the image has a step"), "{}", notes(&report));
     // A variable is the base's where no other step sets it, and the line's where the line sets this value.
     let own = "NVIDIA_REQUIRE_CUDA=cuda>=12.8";
     let image = |step: &str| {
@@ -228,7 +228,11 @@ fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
     assert!(report.to_string().contains("history[4]: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.8"), "{report:#}");
     assert_eq!(origins(&report, "env.MODEL"), "config null");
     assert_eq!(origins(&report, "env.CUDA_VERSION"), "file 1, config null");
-    assert!(notes(&report).contains("does not: `ENV NVIDIA_REQUIRE_CUDA"), "{}", notes(&report));
+    assert!(
+        notes(&report).contains("has a step that is not in the Dockerfile: `ENV NVIDIA_REQUIRE_CUDA"),
+        "{}",
+        notes(&report)
+    );
     let report = check(DOCKERFILE, &image(""));
     assert_eq!(origins(&report, "env.NVIDIA_REQUIRE_CUDA"), "file 1, config null");
 }
@@ -303,7 +307,7 @@ fn layers_that_are_too_large_are_left_out_and_progress_is_told_where_asked_for()
     let place = place(DOCKERFILE, &built());
     let asked = |more: &[&'static str]| [&["check", "Dockerfile", "--built", "oci:images:one"], more].concat();
     let report = place.json(&asked(&["--max-layer-bytes", "1"]));
-    assert!(notes(&report).contains("and --max-layer-bytes allows 1 bytes"), "{}", notes(&report));
+    assert!(notes(&report).contains("more than the limit of 1 bytes; raise --max-layer-bytes"), "{}", notes(&report));
     assert_ne!(fates(&report), fates(&place.json(&asked(&["--max-layer-bytes", "1GB"]))));
     let quiet = place.run(&asked(&[]));
     assert_eq!(err(&quiet), "");

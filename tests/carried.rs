@@ -305,7 +305,7 @@ fn a_script_that_was_not_read_leaves_the_verdict_open_where_something_speaks_of_
         let subject = &report["subjects"][0];
         assert_eq!(subject["verdicts"][0]["fate"], expected, "{variable}");
         let missing = subject["verdicts"][0]["missing"].to_string();
-        assert!(missing.contains("give ./make.sh with the build context"), "{variable}: {missing}");
+        assert!(missing.contains("provide ./make.sh in the build context"), "{variable}: {missing}");
     }
 }
 

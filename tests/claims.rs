@@ -168,7 +168,8 @@ fn a_list_of_packages_is_taken_at_its_word_and_no_more() {
     let layers = place.json(&["scan", "oci:images:x"]);
     assert!(!fates(&layers).iter().any(|fate| fate.contains("torch")), "{layers:#}");
     let human = place.run(&["scan", "oci:images:x", "--depth", "sbom"]);
-    assert!(out(&human).contains("layers were not read"), "{}", out(&human));
+    let human = out(&human).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(human.contains("layers were not read"), "{human}");
 }
 
 #[test]
@@ -195,6 +196,10 @@ fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_
     let one = place_with("https://spdx.dev/Document", LIST).json(SCAN);
     let said = |report: &Value| torch_on_new(report)["message"].to_string();
     assert_eq!(torch_on_new(&several)["fate"], "undetermined");
-    assert!(said(&several).contains("claims several versions of torch: 2.6.0, 2.1.0"), "{}", said(&several));
+    assert!(
+        said(&several).contains("the SBOM of the image lists several versions of torch: 2.6.0, 2.1.0"),
+        "{}",
+        said(&several)
+    );
     assert!(!said(&one).contains("several versions"), "{}", said(&one));
 }

@@ -265,7 +265,7 @@ fn what_no_repository_has_is_said() {
     for (arguments, said) in [
         (&["--git", "nowhere..change", "Dockerfile"][..], "`nowhere` is not a revision"),
         (&["--git=--output=x..change", "Dockerfile"], "is not a revision"),
-        (&["--git", "main..change", "nowhere"], "there is no nowhere"),
+        (&["--git", "main..change", "nowhere"], "nowhere does not exist in main..change"),
         (&["--git", "main..change", "../x"], "outside the repository"),
         (&["nowhere:Dockerfile", "Dockerfile"], "nowhere:Dockerfile: `nowhere` is not a revision"),
         (&["Dockerfile", "HEAD~99:Dockerfile"], "`HEAD~99` is not a revision"),
@@ -418,7 +418,7 @@ fn a_single_file_keeps_its_name() {
 /// Whoever declares no fleet reads which one was judged against.
 #[test]
 fn the_reference_fleet_is_told() {
-    let told = "judged against the built-in reference fleet";
+    let told = "checked against the built-in reference fleet";
     let declared = three();
     let bare = Place::bare();
     for name in ["old.Dockerfile", "new.Dockerfile"] {

@@ -163,8 +163,9 @@ fn lists_of_what_is_passed_over_that_never_end_are_told_and_not_read() {
         symlink("/dev/zero", place.path(&format!("sub/{list}"))).expect("a link");
         let done = place.run(&["check", "."]);
         assert_eq!(code(&done), 2, "{list}");
-        assert!(out(&done).contains("is not a regular file or is too large"), "{list}: {}", out(&done));
-        assert!(out(&done).contains("1 image on"), "what is beside it is judged: {}", out(&done));
+        let said = joined(&out(&done));
+        assert!(said.contains("is not a regular file or is too large"), "{list}: {said}");
+        assert!(said.contains("1 image on"), "what is beside it is judged: {said}");
         symlink("/dev/zero", place.path(list)).expect("a link");
         assert_eq!(code(&place.run(&["check", "."])), 2, "{list}");
         assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0, "{list}");
@@ -283,13 +284,19 @@ fn nothing_in_a_repository_names_a_program_or_opens_the_network() {
     assert_eq!(reached, Err(std::io::ErrorKind::WouldBlock), "the network was opened");
 }
 
+/// A report with its wrapped lines as one.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Name and notes of each subject, and the exit code.
 fn stood_for(place: &Place, arguments: &[&str]) -> (Vec<String>, i32) {
     let arguments = [&["check"], arguments].concat();
     let report = place.json(&arguments);
     let line = |subject: &Value| {
         let notes = subject["inspected"]["notes"].as_array().expect("notes").iter();
-        let notes: Vec<&str> = notes.filter_map(Value::as_str).filter(|note| note.starts_with("stands for")).collect();
+        let notes: Vec<&str> =
+            notes.filter_map(Value::as_str).filter(|note| note.starts_with("checked in place of")).collect();
         format!("{}: {}", subject["name"].as_str().expect("a name"), notes.join("; "))
     };
     (report["subjects"].as_array().expect("subjects").iter().map(line).collect(), code(&place.run(&arguments)))
@@ -497,7 +504,8 @@ fn a_program_that_is_named_like_a_dockerfile_is_passed_over() {
     fs::write(place.path("Dockerfile.wide"), wide).expect("a file");
     let named = place.run(&["check", "Dockerfile.wide", "Dockerfile.go"]);
     assert_eq!(code(&named), 2);
-    assert!(out(&named).contains("Dockerfile.wide: it is UTF-16, which no builder supports; save it as UTF-8"));
+    let said = joined(&out(&named));
+    assert!(said.contains("Dockerfile.wide: it is UTF-16, which no builder supports; save it as UTF-8"), "{said}");
     assert!(err(&place.run(&["check", "."])).contains("Dockerfile.wide is skipped: it is UTF-16"));
     // Other letters than ours are no such thing.
     fs::write(place.path("Dockerfile.latin"), b"# caf\xe9\nFROM debian:12\n").expect("a file");

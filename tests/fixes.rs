@@ -104,9 +104,9 @@ fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
         let again = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!((code(&again), out(&again)), (0, String::new()), "{name}");
         // Who asks for a patch and gets none is told so.
-        assert!(err(&again).starts_with("nothing to change: no change that may be written"), "{name}: {}", err(&again));
+        assert!(err(&again).starts_with("nothing to change: no automatic fix available"), "{name}: {}", err(&again));
         let safe = place.run(&["check", "--diff", "Dockerfile"]);
-        assert!(err(&safe).starts_with("nothing to change: no safe change"), "{name}: {}", err(&safe));
+        assert!(err(&safe).starts_with("nothing to change: no safe fix available"), "{name}: {}", err(&safe));
         let report = place.run(&["check", "Dockerfile"]);
         assert!(!err(&report).contains("nothing to change"), "{name}: {}", err(&report));
     }
@@ -213,8 +213,9 @@ fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
     place.file("fleet.toml", &pools.concat());
     let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
     let fixes = report["subjects"][0]["findings"][0]["fixes"].as_array().expect("fixes").clone();
-    let compiled =
-        |fix: &serde_json::Value| fix["title"].as_str().is_some_and(|title| title.contains("PTX is compiled"));
+    let compiled = |fix: &serde_json::Value| {
+        fix["title"].as_str().is_some_and(|title| title.contains("with PTX compiled at start-up"))
+    };
     assert!(fixes.iter().any(|fix| compiled(fix) && fix["safety"] == "unsafe"), "{fixes:?}");
     assert!(!fixes.iter().any(|fix| compiled(fix) && fix["safety"] == "safe"), "{fixes:?}");
     let safe = place.run(&["check", "--fix", "Dockerfile"]);
@@ -325,7 +326,7 @@ fn a_list_of_packages_beside_the_folder_of_its_dockerfile_is_changed_with_it_or_
     let other = written();
     let named = other.path("docker/Dockerfile").display().to_string();
     let done = other.run(&["check", "--fix", &named]);
-    assert!(err(&done).contains("requirements.txt is not changed: it lies outside"), "{}", err(&done));
+    assert!(err(&done).contains("requirements.txt is not changed: it is outside"), "{}", err(&done));
     assert_eq!(text(&other, "requirements.txt"), "torch==2.4.0\n");
     assert_eq!(text(&other, "docker/Dockerfile"), dockerfile);
 }

@@ -197,7 +197,7 @@ fn machine_types_come_from_the_tables() {
     assert!(found["g4dn.xlarge"].get("nodes").is_none());
     for (instance, told) in [
         ("p5.48xlarg", "the nearest names are `p5.48xlarge`"),
-        ("p5.48xlarge=many", "no number of nodes"),
+        ("p5.48xlarge=many", "`many` is not a number of nodes"),
         (
             "m5.large",
             "machine type `m5.large` has no NVIDIA GPU, or is not in the compatibility database; the nearest names are `g",
@@ -238,10 +238,10 @@ fn broken_sources_are_errors_with_their_place() {
         ("t.yml", "version: 1\ntargets: [{name: a, driver: new}]\n".to_owned(), "target a"),
         ("s.xml", xml(""), "no GPU"),
         ("s.xml", xml("<gpu></gpu>"), "product_name"),
-        ("s.xml", xml("\n<gpu>&xxe;</gpu>"), "line 2: an entity"),
+        ("s.xml", xml("\n<gpu>&xxe;</gpu>"), "line 2: unexpected entity"),
         ("s.xml", xml("\n<gpu></gqu>"), "line 2"),
         ("s.xml", "<nvidia_smi_log>\n<gpu>".to_owned(), "line 2: the file ends too early"),
-        ("s.xml", xml(&"<a>".repeat(100_000)), "longer than"),
+        ("s.xml", xml(&"<a>".repeat(100_000)), "exceeds the size limit"),
         ("s.xml", xml(&"<gpu/>".repeat(3)), "no GPU"),
         ("s.xml", xml("<driver_version>x</driver_version><gpu><product_name>A</product_name></gpu>"), "driver_version"),
         ("s.xml", "<html></html>".to_owned(), "`html` is not"),
@@ -343,8 +343,8 @@ fn a_fleet_that_is_imported_loads_and_does_not_differ_from_its_nodes() {
     let output = place.run(&["fleet", "check"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     let text = out(&output);
-    assert!(text.contains("pool: ") && text.contains("  gpu: nothing can be tried"), "{text}");
-    assert!(text.contains("  toolkit: tried: 1.14.3, 1.17.4"), "{text}");
+    assert!(text.contains("pool: ") && text.contains("  gpu: no value is known, so all results"), "{text}");
+    assert!(text.contains("  toolkit: values checked: 1.14.3, 1.17.4"), "{text}");
     assert!(text.ends_with("fleet.toml: 9 pools\n"), "{text}");
     let output = place.run(&["fleet", "check", "--against", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));
@@ -529,14 +529,14 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
     refused(&["x.image.toml"], 1, "no node is certain to start");
     place.file("plain", "FROM debian\n");
     refused(&["plain"], 3, "no GPU content");
-    refused(&["nowhere"], 2, "no file");
+    refused(&["nowhere"], 2, "file `nowhere` not found");
     refused(&["Dockerfile", "--against", "nowhere.json"], 2, "nowhere.json");
     place.file("smi.csv", &fixture("smi.csv"));
     refused(&["Dockerfile", "--against", "smi.csv"], 2, "no node with labels");
     place.file("own.toml", place::FLEET);
-    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "on no pool of own.toml");
+    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "own.toml has no Kubernetes pool");
     place.file("own.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\n");
-    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "declares no `labels`");
+    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "pool `a` of own.toml has no `labels`");
     // Two pools with the same labels, of which one has too old a driver.
     let pool = |name: &str, driver: &str| {
         format!(
@@ -545,7 +545,7 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
         )
     };
     place.file("own.toml", &(pool("new", "570.211.01") + &pool("old", "418.226.00")));
-    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label tells new (starts) from old");
+    refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label distinguishes new (starts) from old");
     place.file("own.toml", &pool("new", "570.211.01").replace("tier", "\"kubernetes.io/arch\""));
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label that identifies it");
     // A node that nobody labelled, of a pool that is declared for it: it is named, with what would tell it.

@@ -208,7 +208,7 @@ fn rules_of_sarif_come_from_their_pages() {
     report.subjects[0].findings[0].rule = "refused".to_owned();
     let rule = json(&told("sarif", &report))["runs"][0]["tool"]["driver"]["rules"][0].clone();
     let help = rule["help"]["markdown"].as_str().expect("help");
-    assert!(help.starts_with("## What goes wrong\n\nThe container is not created"), "{help}");
+    assert!(help.starts_with("## What goes wrong\n\nThe container toolkit reads the variables of the image, finds that the node does not satisfy them, and stops."), "{help}");
     assert!(help.contains("NVIDIA_DISABLE_REQUIRE") && !help.contains("toml fleet"), "{help}");
     assert_eq!((&rule["defaultConfiguration"]["level"], &rule["id"]), (&"error".into(), &"refused".into()));
 }
@@ -403,13 +403,19 @@ fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
     assert!((38_000..40_001).contains(&text.len()), "{}", text.len());
     assert!(Room::Comment.comparison() + 40_000 < 65_000);
     let rows = text.lines().filter(|line| line.starts_with("| `services/")).count();
-    assert!(text.contains(&format!("For want of room, {} images are left out of the table.", 2_000 - rows)), "{rows}");
+    assert!(
+        text.contains(&format!("{} images are omitted from the table because of the size limit.", 2_000 - rows)),
+        "{rows}"
+    );
     let items = text.lines().filter(|line| line.starts_with("- **error**")).count();
-    assert!(text.contains(&format!("For want of room, {} more under \"findings\"", 2_000 - items)), "{items}");
+    assert!(
+        text.contains(&format!("{} more under \"findings\" omitted because of the size limit", 2_000 - items)),
+        "{items}"
+    );
     assert!(rows > 100 && items > 50);
     let text = told("summary", &report);
     let all = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
-    assert_eq!((all("| `services/"), all("- **error**"), text.contains("left out")), (2_000, 2_000, false));
+    assert_eq!((all("| `services/"), all("- **error**"), text.contains("omitted")), (2_000, 2_000, false));
     assert!(text.len() < 1 << 20, "{}", text.len());
 }
 

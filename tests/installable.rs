@@ -82,9 +82,9 @@ fn only_releases_with_a_wheel_that_was_not_withdrawn_are_tried() {
     }
     // Each torchvision of that torch is newer, and older ones have wheels for older Pythons alone.
     let told = refused(&place, &["--torch", "2.6", "--with", "torchvision<0.20"]);
-    assert!(told.contains("have no Python of which all of these have wheels"), "{told}");
+    assert!(told.contains("has no Python version with wheels of all of torch==2.6.* torchvision<0.20"), "{told}");
     let told = refused(&place, &["--torch", "2.6", "--with", "torchvision<0.3"]);
-    assert!(told.contains("have no wheel of `torchvision<0.3` for linux/amd64"), "{told}");
+    assert!(told.contains("has no wheel of `torchvision<0.3` for linux/amd64"), "{told}");
     assert!(refused(&place, &["--with", "torchvision", "--python", "3.5"]).contains("Python 3.5"));
 }
 
@@ -93,7 +93,7 @@ fn a_wheel_is_of_the_processors_of_the_fleet() {
     let (amd64, arm64) = (with(&[("h100", "H100 SXM5 80GB", "550.90.07")]), of_arm64());
     for wish in ["paddlepaddle-gpu", "xformers", "faiss-gpu-cu12"] {
         let told = refused(&arm64, &["--with", wish]);
-        assert!(told.contains(&format!("have no wheel of `{wish}` for linux/arm64")), "{told}");
+        assert!(told.contains(&format!("has no wheel of `{wish}` for linux/arm64")), "{told}");
         assert_ne!(code(&amd64.run(&["recommend", "--with", wish])), 2, "{wish}");
     }
     // Since 1.29 there is one for both.
@@ -125,7 +125,7 @@ fn no_wheel_is_put_on_a_python_that_it_is_not_for() {
 fn why_no_base_will_do_is_the_reason_that_there_is() {
     let arm64 = of_arm64();
     let told = refused(&arm64, &["--torch", ">=2.1,<2.3", "--python", "3.12"]);
-    assert!(told.contains("no build for linux/arm64 but in images"), "{told}");
+    assert!(told.contains("has torch>=2.1,<2.3 for linux/arm64 only in images"), "{told}");
     assert!(!told.contains("no tag of a base"), "{told}");
     let amd64 = with(&[("h100", "H100 SXM5 80GB", "550.90.07")]);
     assert_eq!(code(&amd64.run(&["recommend", "--torch", ">=2.2,<2.3", "--python", "3.12"])), 0);
@@ -146,7 +146,7 @@ fn packages_around_one_torch_are_held_to_one_release_of_it() {
         &["--with", "vllm==0.8.5.post1", "--with", "torchaudio==2.7.0"],
         &["--with", "cupy-cuda11x", "--with", "cupy-cuda12x"],
     ] {
-        assert!(refused(&place, wishes).contains("no releases of these that go together"), "{wishes:?}");
+        assert!(refused(&place, wishes).contains("no compatible releases of "), "{wishes:?}");
     }
 }
 
@@ -164,7 +164,7 @@ fn a_distribution_that_is_wished_for_twice_is_one() {
     }
     assert!(refused(&place, &["--torch", ">=2.6", "--with", "torch<2.5"]).contains("torch>=2.6 torch<2.5"));
     let two = ["--with", "torch==2.6.0+cu118", "--with", "torch==2.6.0+cu124"];
-    assert!(refused(&place, &two).contains("two builds of one"));
+    assert!(refused(&place, &two).contains("two builds of the same package"));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn two_that_bring_the_libraries_of_nvidia_are_not_put_together() {
         &["--torch", "2.6", "--with", "tensorflow[and-cuda]"],
     ] {
         let told = refused(&place, wishes);
-        assert!(told.contains("each bring NVIDIA's libraries by pip"), "{wishes:?}: {told}");
+        assert!(told.contains("both depend on NVIDIA's pip packages"), "{wishes:?}: {told}");
     }
     for wishes in [
         &["--torch", "2.6", "--with", "torchvision"][..],
@@ -201,7 +201,7 @@ fn a_repository_of_framework_images_is_a_base() {
     }
     assert!(!combinations(&recommend(&place, &["--base", "vllm/vllm-openai"])).is_empty());
     for base in ["python", "ubuntu", "python:3.11-slim"] {
-        assert!(refused(&place, &["--base", base]).contains("alone is no image for GPUs"), "{base}");
+        assert!(refused(&place, &["--base", base]).contains(&format!("{base} contains nothing for GPUs")), "{base}");
     }
 }
 
@@ -221,7 +221,7 @@ fn what_was_asked_for_is_installed() {
 fn what_is_newer_and_less_known_says_so() {
     let report = recommend(&of_arm64(), &["--with", "cupy-cuda12x", "--limit", "9"]);
     let newer = combinations(&report).iter().find(|one| packages(one)[0].1 == "14.2.0").expect("14.2.0");
-    assert_eq!(newer["lost_because"], "which libraries it looks for is not in the tables", "{report}");
+    assert_eq!(newer["lost_because"], "the libraries it requires are not in the compatibility database", "{report}");
 }
 
 /// The image brings vllm 0.8.5, whose wheel asks for torch 2.6.0.

@@ -246,7 +246,7 @@ fn a_stream_that_always_breaks_ends_after_so_many_tries() {
     assert!(matches!(*error.problem, Problem::Broken { at: 10, size: 1000, .. }), "{error}");
     assert_eq!(layer_requests(&fake).len(), 1 + 3);
     let text = error.to_string();
-    assert!(text.contains(&fake.host()) && text.contains("asked") && text.contains("layer sha256:"), "{text}");
+    assert!(text.contains(&fake.host()) && text.contains("requested layer sha256:"), "{text}");
 
     // Each try brings a little: the number of tries is bounded all the same.
     let fake = registry(&layer, |_, request| {

@@ -250,7 +250,7 @@ fn what_is_typed_is_judged_and_not_what_is_saved() {
     // 12.4.1 becomes 12.9.1, on the first line.
     let range = json!({ "start": { "line": 0, "character": 20 }, "end": { "line": 0, "character": 21 } });
     editor.change("Dockerfile", 2, &json!([{ "range": range, "text": "9" }]));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(2))), ["0:5 1 refused"]);
+    assert_eq!(brief(&editor.told("Dockerfile", Some(2))), ["0:5 1 container-refused"]);
     editor.change("Dockerfile", 3, &whole(DOCKERFILE));
     assert_eq!(brief(&editor.told("Dockerfile", Some(3))), Vec::<String>::new());
     assert_eq!(std::fs::read_to_string(place.path("Dockerfile")).expect("the file"), DOCKERFILE);
@@ -293,7 +293,7 @@ fn the_fleet_is_read_as_it_stands_in_the_editor() {
     let place = Place::new();
     let mut editor = Editor::ready(&place, &json!({}));
     editor.open("Dockerfile", REFUSED);
-    assert_eq!(brief(&editor.told("Dockerfile", Some(1))), ["1:5 1 refused"]);
+    assert_eq!(brief(&editor.told("Dockerfile", Some(1))), ["1:5 1 container-refused"]);
     editor.open("fleet.toml", FLEET);
     editor.change("fleet.toml", 2, &whole(&FLEET.replace("470.182.03", "580.65.06")));
     loop {
@@ -357,7 +357,7 @@ fn a_hover_says_where_the_image_runs_and_why() {
     assert_eq!(hover["range"]["end"], json!({ "line": 1, "character": 49 }));
     let text = hover["contents"]["value"].as_str().expect("a text");
     assert!(text.contains("starts on 1 of 2 pools"), "{text}");
-    assert!(text.contains("- **old** fails refused: ") && text.contains("- **new** starts"), "{text}");
+    assert!(text.contains("- **old** fails refused: ") && text.contains("- **new** no failure found"), "{text}");
     for (line, character) in [(0, 4), (2, 2), (99, 99)] {
         let place = editor.at("Dockerfile", line, character);
         assert_eq!(editor.ask("textDocument/hover", &place), Value::Null, "{line}:{character}");
@@ -375,16 +375,15 @@ fn fixes_and_ignores_are_offered_where_something_is_told() {
     assert_eq!(editor.actions("Dockerfile", 2), Vec::<Value>::new(), "nothing is told there");
     let actions = editor.actions("Dockerfile", 1);
     let title = |action: &Value| action["title"].as_str().expect("a title").to_owned();
-    let ignore = actions.iter().find(|action| title(action) == "Ignore refused here").expect("an ignore");
+    let ignore = actions.iter().find(|action| title(action) == "Ignore container-refused here").expect("an ignore");
     let change = &ignore["edit"]["documentChanges"][0];
     assert_eq!(change["textDocument"], json!({ "uri": editor.uri("Dockerfile"), "version": 1 }));
     let place_of = json!({ "line": 1, "character": 0 });
-    let expected =
-        json!({ "range": { "start": place_of, "end": place_of }, "newText": "# imagelint: ignore[refused] \n" });
+    let expected = json!({ "range": { "start": place_of, "end": place_of }, "newText": "# imagelint: ignore[container-refused] \n" });
     assert_eq!(change["edits"], json!([expected]));
     let cure = actions.iter().find(|action| title(action).starts_with("use the tag ")).expect("a cure");
     assert!(title(cure).contains("starts on old"), "{}", title(cure));
-    assert_eq!(cure["diagnostics"][0]["code"], "refused");
+    assert_eq!(cure["diagnostics"][0]["code"], "container-refused");
     // What the edit makes of the text is judged to start.
     let edit = &cure["edit"]["documentChanges"][0]["edits"][0];
     editor.change("Dockerfile", 2, &json!([{ "range": edit["range"], "text": edit["newText"] }]));
@@ -393,11 +392,11 @@ fn fixes_and_ignores_are_offered_where_something_is_told() {
     editor.change("Dockerfile", 2, &whole(&REFUSED.replace('\n', "\r\n")));
     editor.told("Dockerfile", Some(2));
     let actions = editor.actions("Dockerfile", 1);
-    let ignore = actions.iter().find(|action| title(action) == "Ignore refused here").expect("an ignore");
+    let ignore = actions.iter().find(|action| title(action) == "Ignore container-refused here").expect("an ignore");
     let text = &ignore["edit"]["documentChanges"][0]["edits"][0]["newText"];
-    assert_eq!(*text, "# imagelint: ignore[refused] \r\n");
+    assert_eq!(*text, "# imagelint: ignore[container-refused] \r\n");
     // And so it is with the ignore, which stands behind the directive.
-    let text = REFUSED.replacen("FROM", "# imagelint: ignore[refused] \nFROM", 1);
+    let text = REFUSED.replacen("FROM", "# imagelint: ignore[container-refused] \nFROM", 1);
     editor.change("Dockerfile", 3, &whole(&text));
     assert_eq!(brief(&editor.told("Dockerfile", Some(3))), Vec::<String>::new());
     editor.end();
@@ -418,7 +417,7 @@ fn words_are_offered_where_the_tables_know_them() {
     editor.open("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\n");
     assert!(editor.words("Dockerfile", 2, 20).contains(&"12.4.1-base-ubuntu22.04".to_owned()));
     assert!(editor.words("fleet.toml", 2, 7).contains(&"NVIDIA A100-SXM4-40GB".to_owned()));
-    assert!(editor.words("Dockerfile", 1, 21).contains(&"refused".to_owned()));
+    assert!(editor.words("Dockerfile", 1, 21).contains(&"container-refused".to_owned()));
     assert_eq!(editor.words("Dockerfile", 0, 19), ["a"], "the fleet as it stands in the editor");
     for (name, line, character) in [("Dockerfile", 3, 6), ("Dockerfile", 2, 3), ("fleet.toml", 1, 8), ("x", 0, 0)] {
         assert_eq!(editor.words(name, line, character), Vec::<String>::new(), "{name}:{line}:{character}");
@@ -469,7 +468,7 @@ fn messages_that_cannot_be_followed_end_nothing() {
     assert_eq!(brief(&told), ["0:0 1 -"]);
     assert!(told[0]["message"].as_str().expect("a message").starts_with("not checked: "), "{told:?}");
     editor.change("Dockerfile", 3, &whole(REFUSED));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(3))), ["1:5 1 refused"]);
+    assert_eq!(brief(&editor.told("Dockerfile", Some(3))), ["1:5 1 container-refused"]);
     editor.change("Dockerfile", 4, &whole(&"#\n".repeat(3 << 20)));
     assert_eq!(brief(&editor.told("Dockerfile", Some(4))), ["0:0 1 -"], "a text that is too long");
     editor.raw(format!("Content-Length: {}\r\n\r\n", 40 << 20).as_bytes());
@@ -519,6 +518,6 @@ fn neovim_shows_what_is_told_and_applies_what_is_offered() {
         "{line}"
     );
     assert_eq!(ignored["diagnostics"], json!([]), "{ignored}");
-    assert_eq!(ignored["lines"][1], "# imagelint: ignore[refused] ");
+    assert_eq!(ignored["lines"][1], "# imagelint: ignore[container-refused] ");
     assert_eq!(ignored["lines"][0], "# syntax=docker/dockerfile:1");
 }

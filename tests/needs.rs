@@ -242,7 +242,11 @@ fn a_bare_path_of_a_layout_is_an_image() {
             &[][..],
             "linux/amd64, linux/arm64 are available, and linux/amd64 is used; select another with --platform",
         ),
-        ("./image:many", &["--platform", "linux/arm64"], "this is linux/arm64; choose another"),
+        (
+            "./image:many",
+            &["--platform", "linux/arm64"],
+            "linux/amd64, linux/arm64 are available, and linux/arm64 is used; select another with --platform",
+        ),
         ("oci:image:one", &[], "linux/amd64 is not available, only linux/arm64; linux/arm64 is used"),
         ("oci:image:one", &["--platform", "linux/arm64"], ""),
     ] {

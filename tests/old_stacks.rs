@@ -113,27 +113,54 @@ fn a_library_that_is_opened_later_is_looked_for_in_the_flavour_of_the_base() {
         &format!("[[pool]]\nname = \"p\"\nplatform = \"linux/amd64\"\n{}", pool("T4", "550.54.15", "docker-gpus")),
     );
     for (dockerfile, missing) in [
-        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install cupy-cuda12x==13.3.0\n", "libnvrtc.so.12"),
-        ("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install cupy-cuda11x==13.0.0\n", "libnvrtc.so.11.2"),
         (
-            "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN pip install ctranslate2==4.5.0\n",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda12x==13.3.0\n",
+            "libnvrtc.so.12",
+        ),
+        (
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda11x==13.0.0\n",
+            "libnvrtc.so.11.2",
+        ),
+        (
+            "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install ctranslate2==4.5.0\n",
             "libcudnn_cnn.so.9",
         ),
         (
-            "FROM nvidia/cuda:12.6.3-cudnn-runtime-ubuntu22.04\nRUN pip install ctranslate2==4.4.0\n",
+            "FROM nvidia/cuda:12.6.3-cudnn-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install ctranslate2==4.4.0\n",
             "libcudnn_cnn_infer.so.8",
         ),
-        ("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install cupy-cuda12x==13.3.0\n", ""),
-        ("FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN pip install cupy-cuda11x==13.0.0\n", ""),
-        ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install cupy-cuda12x==13.3.0\n", ""),
-        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install cupy-cuda12x==13.3.0 nvidia-cuda-nvrtc-cu12\n", ""),
-        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install cupy-cuda12x==13.3.0\nRUN ./more.sh\n", ""),
-        ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY lib /usr/lib\nRUN pip install cupy-cuda12x==13.3.0\n", ""),
-        ("FROM nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04\nRUN pip install ctranslate2==4.4.0\n", ""),
+        (
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda12x==13.3.0\n",
+            "",
+        ),
+        (
+            "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda11x==13.0.0\n",
+            "",
+        ),
+        (
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda12x==13.3.0\n",
+            "",
+        ),
+        (
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda12x==13.3.0 nvidia-cuda-nvrtc-cu12\n",
+            "",
+        ),
+        (
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install cupy-cuda12x==13.3.0\nRUN ./more.sh\n",
+            "",
+        ),
+        (
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY lib /usr/lib\nRUN apt-get install -y python3-pip && pip install cupy-cuda12x==13.3.0\n",
+            "",
+        ),
+        (
+            "FROM nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install ctranslate2==4.4.0\n",
+            "",
+        ),
     ] {
         place.file("Dockerfile", dockerfile);
         let report = place.json(&["check", "Dockerfile"]).to_string();
-        let told = report.contains("will fail when it opens");
+        let told = report.contains("starts, and fails when it opens");
         assert_eq!(told, !missing.is_empty(), "{dockerfile}");
         assert!(report.contains(missing), "{dockerfile}");
     }

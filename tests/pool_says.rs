@@ -61,17 +61,23 @@ fn a_declared_cuda_is_told_of_several_pools_too() {
     let (by, by_too) = (pool("c", "550.90.07", "11.4"), pool("d", "550.54.15", "11.4"));
     let other = pool("e", "550.54.15", "11.2");
     for (pools, ends) in [
-        (vec![old.clone(), older], vec!["on driver of these pools"]),
+        (vec![old.clone(), older], vec!["the driver of these pools is too old for CUDA 12.4"]),
         (
             vec![old, by.clone()],
-            vec!["on driver 450.80.02", "on driver 550.90.07 with CUDA 11.4, as the pool's `driver_cuda` says"],
+            vec![
+                "driver 450.80.02 is too old for CUDA 12.4",
+                "driver 550.90.07 with `driver_cuda = \"11.4\"` is too old for CUDA 12.4",
+            ],
         ),
-        (vec![by.clone(), by_too], vec!["on driver of these pools with CUDA 11.4, as the `driver_cuda` of each says"]),
+        (
+            vec![by.clone(), by_too],
+            vec!["the driver of these pools with `driver_cuda = \"11.4\"` is too old for CUDA 12.4"],
+        ),
         (
             vec![by, other],
             vec![
-                "with CUDA 11.4, as the pool's `driver_cuda` says",
-                "with CUDA 11.2, as the pool's `driver_cuda` says",
+                "with `driver_cuda = \"11.4\"` is too old for CUDA 12.4",
+                "with `driver_cuda = \"11.2\"` is too old for CUDA 12.4",
             ],
         ),
     ] {
@@ -88,12 +94,12 @@ fn a_driver_that_is_too_old_by_its_declared_cuda_is_told_so() {
     let base = "gpu = \"A100\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\nlibrary_directory = \"/usr/lib64\"\n";
     let driver = "driver = \"550.90.07\"\n";
     let said = message(TORCH, &format!("{base}{driver}driver_cuda = \"11.4\"\n"));
-    assert!(said.ends_with("on driver 550.90.07 with CUDA 11.4, as the pool's `driver_cuda` says"), "{said}");
+    assert!(said.ends_with(": driver 550.90.07 with `driver_cuda = \"11.4\"` is too old for CUDA 12.4"), "{said}");
     // One that is too old by itself, and one of which the CUDA version is all that is said.
     let said = message(TORCH, &format!("{base}driver = \"470.57.02\"\n"));
-    assert!(said.ends_with("on driver 470.57.02"), "{said}");
+    assert!(said.ends_with(": driver 470.57.02 is too old for CUDA 12.4"), "{said}");
     let said = message(TORCH, &format!("{base}driver_cuda = \"11.4\"\n"));
-    assert!(said.ends_with("on driver of CUDA 11.4"), "{said}");
+    assert!(said.ends_with(": a driver for CUDA 11.4 is too old for CUDA 12.4"), "{said}");
     let said = message(TORCH, &format!("{base}{driver}driver_cuda = \"12.4\"\n"));
     assert_eq!(said, "starts (native)");
 }
@@ -120,7 +126,9 @@ fn an_option_that_is_open_is_named_and_not_its_table() {
     let told = verdict(TORCH, pool);
     assert_eq!(missing(&told), [option], "{told:#}");
     assert!(
-        told["message"].as_str().is_some_and(|text| text.starts_with(&format!("depends on {option}: "))),
+        told["message"].as_str().is_some_and(
+            |text| text == "depends on `accept-nvidia-visible-devices-as-volume-mounts`: refused or starts"
+        ),
         "{told:#}"
     );
     let set = format!("{pool}[pool.host]\naccept-nvidia-visible-devices-as-volume-mounts = true\n");
@@ -275,27 +283,37 @@ fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
         pool("gtx", "GeForce RTX 2080", old),
     ];
     place.file("fleet.toml", &fleet.concat());
-    let image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=1\nRUN pip install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n";
+    let image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=1\n\
+                 RUN apt-get update && apt-get install -y python3-pip\n\
+                 RUN pip install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n";
     place.file("Dockerfile", image);
     let report = place.json(&["check", "Dockerfile"]);
     let subject = &report["subjects"][0];
     let mut told: Vec<String> = Vec::new();
     for finding in subject["findings"].as_array().expect("findings") {
         let message = finding["message"].as_str().expect("a message");
-        for pool in finding["pools"].as_array().expect("pools") {
+        let pools: Vec<&str> = finding["pools"].as_array().expect("pools").iter().filter_map(Value::as_str).collect();
+        assert!(message.starts_with(&format!("may fail on {}: ", pools.join(", "))), "{message}");
+        let of = |pool: &&str| {
             let own = subject["verdicts"].as_array().expect("verdicts").iter();
-            let own = own.filter(|verdict| verdict["pool"] == *pool).map(|verdict| verdict["message"].as_str());
-            assert!(own.flatten().any(|own| message == own), "{pool}: {message}");
-        }
-        told.push(format!("{message}: {}", finding["pools"].as_array().expect("pools").len()));
+            let mut own = own.filter(|verdict| verdict["pool"] == **pool && verdict["component"].is_null());
+            own.next().and_then(|verdict| verdict["message"].as_str()).expect("a verdict")
+        };
+        // Of each pool that it names, its own verdict is the same.
+        let mut verdicts: Vec<&str> = pools.iter().map(of).collect();
+        verdicts.dedup();
+        told.push(format!("{} | {message}", verdicts.join(", ")));
     }
     told.sort();
     assert_eq!(
         told,
         [
-            "depends on the driver: compat-not-supported or starts: 1",
-            "depends on the driver: compat-unusable or starts: 2",
-            "depends on the driver: gpu-unsupported or starts: 1",
+            "depends on the driver: compat-not-supported or starts | may fail on gtx: cuda-compat 550.54.15 does not \
+             support GeForce RTX 2080 (sm_75)",
+            "depends on the driver: compat-unusable or starts | may fail on t4, t4-too: cuda-compat 550.54.15 does not \
+             support driver 418.226.00",
+            "depends on the driver: gpu-unsupported or starts | may fail on h100: driver 470.57.02 does not support \
+             H100 (sm_90); it needs branch 520 or newer",
         ]
     );
 }

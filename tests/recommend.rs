@@ -200,37 +200,46 @@ fn a_head_names_the_directory_of_the_driver_where_a_node_needs_it() {
 fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
     let place = Place::bare();
     for (wishes, said) in [
-        (&["--torch", ">=99"][..], "have no `torch>=99`: they have torch "),
-        (&["--torch", "==2.4.0+cu130"], "of that release they have cu118, cu121, cu124"),
-        (&["--torch", "foo"], "`foo` is no version of torch and no range of them"),
-        (&["--jax", "latest"], "`latest` is no version of jax"),
-        (&["--torch", ">=foo"], "is no range of versions"),
+        (&["--torch", ">=99"][..], " has no `torch>=99`; it has torch "),
+        (&["--torch", "==2.4.0+cu130"], "; its builds of that release are cu118, cu121, cu124"),
+        (&["--torch", "foo"], "`foo` is not a version or version range of torch"),
+        (&["--jax", "latest"], "`latest` is not a version or version range of jax"),
+        (&["--torch", ">=foo"], "is not a version range"),
         (&["--with", "torc"], "did you mean `torch`?"),
-        (&["--with", "no-such-thing-at-all"], "have no releases of `no-such-thing-at-all`"),
-        (&["--with", "torch => 2"], "is no range of versions"),
+        (&["--with", "no-such-thing-at-all"], "has no releases of `no-such-thing-at-all`"),
+        (&["--with", "torch => 2"], "is not a version range"),
         (&["--with", "https://example.org/x.whl"], "is not a requirement"),
         (&["--with", ""], "is not a requirement"),
         (&["--torch", ">=2.6", "--python", "3.8"], "no wheel of torch>=2.6 for Python 3.8; choose one of 3.9, "),
-        (&["--tensorflow", "2.18", "--python", "3.13"], "for 3.9, 3.10, 3.11, 3.12"),
-        (&["--torch", "--base", "ubuntu", "--python", "3.11"], "they bring "),
-        (&["--torch", "==2.6.0", "--base", "nvidia/cuda", "--python", "3.8"], "for Python 3.8; those that they have"),
+        (&["--tensorflow", "2.18", "--python", "3.13"], "for Python 3.13; choose one of 3.9, 3.10, 3.11, 3.12\n"),
+        (
+            &["--torch", "--base", "ubuntu", "--python", "3.11"],
+            "has no tag of ubuntu with Python 3.11; its tags include 3.8, 3.10, 3.12",
+        ),
+        (
+            &["--torch", "==2.6.0", "--base", "nvidia/cuda", "--python", "3.8"],
+            "no wheel of torch==2.6.0 for Python 3.8; choose one of 3.9, ",
+        ),
         (&["--torch", "--base", "nvidia/cudaa"], "did you mean `nvidia/cuda`?"),
-        (&["--torch", "--base", "alpine"], "have no tags of `alpine`"),
-        (&["--torch", "--base", "A B"], "is no image"),
+        (&["--torch", "--base", "alpine"], "has no tags of `alpine`"),
+        (&["--torch", "--base", "A B"], "is not an image reference"),
         (
             &["--torch", "--base", "tensorflow/tensorflow"],
             "no tag of tensorflow/tensorflow that is compatible with torch",
         ),
-        (&["--base", "python"], "alone is no image for GPUs: say what is to run in it with --torch, "),
-        (&["--base", "python:3.11-slim"], "alone is no image for GPUs: say what is to run in it with --torch, "),
+        (&["--base", "python"], " contains nothing for GPUs: name what runs in it with --torch, "),
+        (&["--base", "python:3.11-slim"], " contains nothing for GPUs: name what runs in it with --torch, "),
         (&["--base", "ubuntu:22.04", "--python", "3.10"], "or --with 'NAME>=VERSION'"),
-        (&["--base", "nvcr.io/nvidia/pytorch", "--torch", ">=2.4"], "ask for it with --base alone, without torch>=2.4"),
-        (&["--base", "nvcr.io/nvidia/pytorch", "--python", "3.11"], "brings Python 3.11; they bring none that"),
+        (&["--base", "nvcr.io/nvidia/pytorch", "--torch", ">=2.4"], "use only --base, without torch>=2.4"),
+        (
+            &["--base", "nvcr.io/nvidia/pytorch", "--python", "3.11"],
+            "has no tag of nvcr.io/nvidia/pytorch with Python 3.11; its tags include no known Python",
+        ),
         (&["--base", "nvcr.io/nvidia/pytorchh"], "did you mean `nvcr.io/nvidia/pytorch`?"),
-        (&["--base", "nvcr.io/nvidia/mxnet"], "have no tags of `nvcr.io/nvidia/mxnet`"),
-        (&["--torch", "--python", "three"], "is no version of Python"),
+        (&["--base", "nvcr.io/nvidia/mxnet"], "has no tags of `nvcr.io/nvidia/mxnet`"),
+        (&["--torch", "--python", "three"], "is not a Python version"),
         (&["--torch", "==2.6.0", "--with", "torchvision==0.15.1"], "has no compatible releases of"),
-        (&[], "say what is to run with --torch, --tensorflow, --jax, or --with 'NAME>=VERSION'"),
+        (&[], "name what runs with --torch, --tensorflow, --jax, or --with 'NAME>=VERSION'"),
         (&[], "with --base"),
         (&["--python", "3.11"], "nothing to recommend: name what runs with --torch, "),
         (&["--format", "dockerfile"], "nothing to recommend: name what runs with --torch, "),
@@ -380,10 +389,10 @@ fn each_system_installs_its_python_by_its_own_tool() {
     for (base, why) in [
         ("alpine:3.20", "alpine uses the C library musl"),
         ("python:3.11-alpine", "alpine uses the C library musl"),
-        ("nvidia/cuda:12.2.2-base-centos7", "how centos installs a Python is not in the tables"),
+        ("nvidia/cuda:12.2.2-base-centos7", "the compatibility database does not list how to install Python on centos"),
         // Another tool, or another Python, by the release.
-        ("amazonlinux:2", "how amazonlinux installs a Python is not in the tables"),
-        ("fedora:34", "how fedora installs a Python is not in the tables"),
+        ("amazonlinux:2", "the compatibility database does not list how to install Python on amazonlinux"),
+        ("fedora:34", "the compatibility database does not list how to install Python on fedora"),
         // Its Python is 3.6.
         ("opensuse/leap:15.5", "no tag of opensuse/leap:15.5"),
     ] {
@@ -541,6 +550,10 @@ fn an_older_driver_that_does_as_well_is_told_as_such() {
     assert_eq!(of("t4")["below"], older, "{report}");
     assert_eq!(of("a100")["below"], false, "{report}");
     let text = out(&place.run(&[&["recommend"], &wish[..]].concat()));
-    assert_eq!(text.contains(&format!("t4 from {smallest} (its own older one does as well)")), older, "{text}");
+    assert_eq!(
+        text.contains(&format!("t4 from {smallest} (the older driver of the pool starts as well)")),
+        older,
+        "{text}"
+    );
     assert!(older, "a pool below a gap: {report}");
 }

@@ -260,7 +260,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     let argument = "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.4.0\n";
     let [(message, help, _)] = &told("undetermined", argument, &fleet)[..] else { panic!("one cause") };
     assert!(
-        message.contains("no default gives BASE a value") && help.contains("--build-arg BASE="),
+        message.contains("BASE has no default; only the command line can set it") && help.contains("--build-arg BASE="),
         "{message}: {help}"
     );
     // What hangs on the same fields is one cause, whatever comes of it; on others it is another.

@@ -270,7 +270,7 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
         (format!("{seen}/packages/0/fact"), json!(999), "it refers to a fact that is not in the report"),
         (format!("{seen}/packages/0/fact"), json!(u64::MAX), "not a report of schema version 1"),
         (format!("{seen}/facts"), json!([]), "it refers to a fact that is not in the report"),
-        (format!("{seen}/facts/0/key"), json!("image.bse"), "there is no fact `image.bse`"),
+        (format!("{seen}/facts/0/key"), json!("image.bse"), "unknown fact `image.bse`"),
         (format!("{seen}/base/image/0"), json!("UPPER//"), "not a report of schema version 1"),
         (format!("{seen}/depth"), json!("deep"), "unknown variant `deep`"),
         ("/subjects/0/observed".to_owned(), json!({"path": "", "platforms": []}), "does not contain its observations"),

@@ -314,7 +314,7 @@ fn registries_that_are_not_trusted_are_not_asked_and_nobody_widens_the_users_lis
     let place = place();
     place.file("app/Dockerfile", "FROM 127.0.0.1:9/ml:1\n");
     let asked = |arguments: &[&str]| err(&run(&place, arguments)) + &out(&run(&place, arguments));
-    let refused = "127.0.0.1:9 is none of the `trusted-registries`";
+    let refused = "127.0.0.1:9 is not in `trusted-registries`";
     assert!(!asked(&["check", ".", "--pull"]).contains(refused), "nobody said so");
     place.file("imagelint.toml", "trusted-registries = ['nvcr.io']\n");
     assert!(asked(&["check", ".", "--pull"]).contains(refused));
@@ -381,7 +381,11 @@ fn the_program_alone_checks_the_repository() {
     let empty = Place::bare();
     let done = run(&empty, &[]);
     assert_eq!(code(&done), 3);
-    assert!(err(&done).contains("imagelint --help"), "{}", err(&done));
+    assert!(
+        err(&done).contains("nothing to check: ") && err(&done).contains("imagelint check --help"),
+        "{}",
+        err(&done)
+    );
 }
 
 #[test]

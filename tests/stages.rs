@@ -157,7 +157,7 @@ fn the_stage_that_ships_is_the_last_or_the_one_that_is_named() {
         (&report["subjects"][0]["stage"], &report["subjects"][0]["gpu_content"]),
         (&"export".into(), &false.into())
     );
-    assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("stage `serve` is not judged here"));
+    assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("stage `serve` is not checked"));
     let report = place.json(&["check", "--target", "serve", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["stage"], "serve");
     assert_eq!(report["subjects"][0]["gpu_content"], true);
@@ -334,7 +334,7 @@ fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
         ("nvidia/cuda:@@CUDA@@-devel-ubuntu22.04", "it contains a template marker"),
         ("nvidia/cuda:12.{{minor}}.1-devel-ubuntu22.04", "it contains a template marker"),
         ("nvidia/cuda:<version>-devel", "it contains a placeholder"),
-        ("r.example/base-gpu:$TAG", "no default gives TAG a value"),
+        ("r.example/base-gpu:$TAG", "TAG has no default; only the command line can set it"),
     ] {
         let (fate, message) = judged(from);
         assert_eq!(fate, "undetermined", "{from}: {message}");

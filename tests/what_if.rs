@@ -147,7 +147,7 @@ fn exit_codes_count_what_breaks() {
         (&["--set", "t5.driver=550.54.15"], 2, "has no pool `t5`; did you mean `t4`?"),
         (&["--set", "t4.drivers=550.54.15"], 2, "--set t4.drivers=550.54.15: unknown key `drivers`"),
         (&["--set", "t4.driver=new"], 2, "--set t4.driver=new: `new` is no driver version"),
-        (&["--set", "t4.name=x"], 2, "--set t4.name=x: a pool keeps its name"),
+        (&["--set", "t4.name=x"], 2, "--set t4.name=x: the name of a pool cannot change"),
         (&["--set", "t4.nodes=many"], 2, "--set t4.nodes=many: "),
         (&["--set", "t4.gpu=[\"T4\", \"T44\"]"], 2, "unknown GPU `T44`"),
         (&["--add", "x: gpu=B200, driver=y"], 2, "--add x: gpu=B200, driver=y: `y` is no driver version"),
@@ -431,7 +431,7 @@ fn a_new_pool_tells_why_it_cannot_be_told_and_what_was_not_seen() {
         "new pool `new`: 2 ready: `unseen.Dockerfile` and `seen.Dockerfile`\n",
         "new pool `new`: 1 of these not fully inspected: `unseen.Dockerfile`\n",
         "new pool `new`: 2 unknown: `open.Dockerfile` and `open2.Dockerfile`\n",
-        "new pool `new`: `open.Dockerfile` and `open2.Dockerfile`: cannot tell: vllm is built for CUDA 12.6",
+        "new pool `new`: `open.Dockerfile` and `open2.Dockerfile`: unknown: vllm is built for CUDA 12.6",
         "to resolve the unknown: ",
     ] {
         assert!(told.contains(line), "{line} is not in {told}");

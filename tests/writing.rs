@@ -82,7 +82,6 @@ fn the_files_for_contributors_are_plain() {
 }
 
 #[test]
-#[ignore = "the rule pages are being rewritten"]
 fn the_rule_pages_are_plain() {
     let mut measure = Measure::default();
     for page in RuleBook::built_in().pages() {

@@ -115,7 +115,9 @@ mod tests {
             &Files::default(),
         );
         let asks = target.expect("a stage").seen.build_asks;
-        asks.into_iter().map(|ask| format!("{}: {}", ask.what, ask.command)).collect()
+        // The image has no uv and no conda, which is not the subject here.
+        let asks = asks.into_iter().filter(|ask| ask.what.to_string() != "installer");
+        asks.map(|ask| format!("{}: {}", ask.what, ask.command)).collect()
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"",
-            "3:11 `v1.2` is no version | use numbers with dots, such as 1.17.8",
+            "3:11 `v1.2` is not a version; did you mean `1.2`? | use numbers with dots, such as 1.17.8",
         ),
         (
             "[[pool]]\nname = \"a\"\ncompute_capability = 8.0",
@@ -177,7 +177,7 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[pool]]\nname = \"a\"\nlunch = 1\ntoolkit = \"x\"",
-            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is no version | use numbers with dots, such as 1.17.8",
+            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is not a version | use numbers with dots, such as 1.17.8",
         ),
     ] {
         assert_eq!(told(text), expected, "{text}");

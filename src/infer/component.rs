@@ -429,7 +429,7 @@ fn missed_code(facts: &mut Facts, component: &mut Component, seen: &Observations
         let (looked, supply) = if found_in_layers(seen) {
             ("the files of the image", "inspect these files: one may be missing, empty or for another architecture")
         } else {
-            ("the complete list of the image description", "list it under [[gpu_code]] in the image description")
+            ("the complete lists of the image description", "list it under [[gpu_code]] in the image description")
         };
         let why = Why {
             reason: format!("a CUDA build of {name} contains GPU code{files}, and {looked} contain none"),

@@ -126,11 +126,11 @@ fn version(image: &ImageFacts, of: &str) -> String {
 }
 
 /// A long list by its first and last entries.
-fn ends(list: &str) -> String {
-    let items: Vec<&str> = list.split(", ").collect();
+fn ends(words: &str) -> String {
+    let items: Vec<&str> = words.split(", ").collect();
     match items.as_slice() {
-        [first, .., last] if items.len() > 4 => format!("{first}, …, {last}"),
-        _ => list.to_owned(),
+        [head, .., tail] if items.len() > 4 => format!("{head}, …, {tail}"),
+        _ => words.to_owned(),
     }
 }
 

@@ -21,10 +21,10 @@ impl Knowledge {
         let lower = word.trim().to_ascii_lowercase();
         let plain = lower.replace('_', "-");
         let alias = |row: &&ValueAliasRow| row.word == lower || row.word == plain;
-        let means = self.value_aliases().iter().find(alias).map_or(&[][..], |row| row.means);
+        let targets = self.value_aliases().iter().find(alias).map_or(&[][..], |row| row.means);
         let value = |mean: &&str| values.iter().copied().find(|value| value == mean);
-        let meant: Vec<&str> = means.iter().filter_map(value).collect();
-        if meant.is_empty() { nearest(word.trim(), values.iter().copied()).into_iter().collect() } else { meant }
+        let found: Vec<&str> = targets.iter().filter_map(value).collect();
+        if found.is_empty() { nearest(word.trim(), values.iter().copied()).into_iter().collect() } else { found }
     }
 
     /// The same as a question: ``did you mean `docker-gpus` or `docker-cdi`?``; none if nothing is near.

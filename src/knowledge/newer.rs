@@ -171,9 +171,9 @@ mod tests {
         assert!(!knowledge.newer_framework("tensorflow", "2.15.0"));
         assert!(knowledge.newer_framework("torch", "99.0.1+cu999"));
         for (distribution, version, expected) in [
-            ("torch", "99.0", "torch 99.0 is newer than the knowledge of "),
+            ("torch", "99.0", "torch 99.0 is newer than the compatibility database of "),
             ("torch", "2.6.99", "torch 2.6.99 is not in the tables of "),
-            ("tensorflow", "99.0", "tensorflow 99.0 is newer than the knowledge of "),
+            ("tensorflow", "99.0", "tensorflow 99.0 is newer than the compatibility database of "),
             ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the tables of "),
         ] {
             let said = knowledge.lacks_version(distribution, version);

@@ -282,7 +282,7 @@ mod tests {
             let source = parsed(text);
             assert!(matches!(source, Source::Registry(_)), "{text}");
             let told = source.beside(text).expect(text);
-            assert!(told.ends_with(&format!("./{text} names it")), "{told}");
+            assert!(told.ends_with(&format!("pass ./{text} to select it")), "{told}");
         }
         for text in ["./src", "debian", "oci:src", "docker-archive:Makefile"] {
             assert_eq!(parsed(text).beside(text), None, "{text}");

@@ -47,7 +47,7 @@ fn a_row_that_does_not_say_how_it_is_known_is_from_memory() {
 fn every_error_is_told_with_the_nearest_right_word() {
     for (name, text, expected) in [
         ("gpu.toml", HEAD.to_owned(), "unknown table `gpu` did you mean `gpus`?"),
-        ("gpus.toml", GPU.to_owned(), "lacks `checked`"),
+        ("gpus.toml", GPU.to_owned(), "has no `checked`"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("capability", "capabilty")), "did you mean `capability`?"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("data-center", "datacenter")), "did you mean `data-center`?"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "9.0")), "put it in quotes"),

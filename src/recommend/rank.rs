@@ -225,7 +225,7 @@ mod tests {
             ),
             (
                 tried(&new, &both, "525.60.13", Kind::Cuda, "b:1-devel"),
-                "starts on the same pools, but the name of its base",
+                "starts on the same pools, but its base image contains more",
             ),
             (tried(&new, &both, "550.54.14", Kind::Language, "a:1"), "less headroom: it needs driver 550.54.14 on `x`"),
             (tried(&new, &both, "none", Kind::Language, "a:1"), "less headroom"),

@@ -38,7 +38,7 @@ fn mistakes_are_underlined_with_the_nearest_word() {
         ("fleet = ' '", "' '", "`fleet` is empty"),
         ("persona = 'pedant'", "'pedant'", "unknown persona `pedant`; did you mean `pedantic`?"),
         ("fail-on = 'warn'", "'warn'", "unknown fail-on `warn`; one of error, never"),
-        ("rules = ['x']", "['x']", "`rules` is not a table of rules; folders with pages"),
+        ("rules = ['x']", "['x']", "`rules` is not a table of rules; for directories with your own rule pages"),
         (
             "rules.torch-unpined = 'off'",
             "torch-unpined",

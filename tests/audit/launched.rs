@@ -110,7 +110,7 @@ fn a_compose_file_says_who_hands_out_gpus_whatever_the_pool_says() {
         let mut of = subjects.filter(|one| one["name"].as_str().is_some_and(|name| name.contains(service)));
         of.next().expect(service)["inspected"]["notes"].to_string()
     };
-    let told = "`launch` of docker-gpus does not count";
+    let told = "`launch` of docker-gpus is ignored";
     assert!(note("service unset").contains(told) && !note("service flag").contains(told), "{report:#}");
     // A saved report says it again.
     place.file("saved.json", &report.to_string());

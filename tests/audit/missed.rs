@@ -24,7 +24,7 @@ use crate::scan;
 use crate::with_torch;
 
 const OPEN: [&str; 2] = ["undetermined", "undetermined"];
-const NONE_FOUND: &str = "none was found among the files of the image";
+const NONE_FOUND: &str = "the files of the image contain none";
 
 fn image(layer: Layer) -> Image {
     Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian()).layer("RUN pip install", layer)
@@ -205,7 +205,7 @@ fn a_library_that_was_not_read_whole_says_that_tables_stand_for_it() {
 
 #[test]
 fn of_several_libraries_it_is_told_what_they_have_and_not_what_one_lacks() {
-    let parts = "no code for this GPU but in parts with PTX";
+    let parts = "supports this GPU only in parts with PTX";
     let of = |image: Image, first: &[Entry], second: &[Entry]| {
         let linked = |entries: &[Entry]| {
             let elf = Elf::default().registered(&[container(entries)]);
@@ -231,7 +231,7 @@ fn of_several_libraries_it_is_told_what_they_have_and_not_what_one_lacks() {
         for image in [set(), other()] {
             let text = of(image, first, second).to_string();
             assert!(!text.contains(parts), "{text}");
-            assert!(text.contains("not all libraries of bitsandbytes that lie in the image have code"), "{text}");
+            assert!(text.contains("some libraries of bitsandbytes in the image do not support this GPU"), "{text}");
         }
     }
     for image in [torch(), set(), other()] {

@@ -55,7 +55,7 @@ fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_n
     assert_eq!(code(&done), 0, "{}", out(&done));
     let report = place.json(&["scan", "--max-layer-bytes", "3", "oci:images:whole"]);
     let verdicts = report["subjects"][0]["verdicts"].to_string();
-    assert!(verdicts.contains("--max-layer-bytes allows 3 bytes"), "{verdicts}");
+    assert!(verdicts.contains("more than the limit of 3 bytes; raise --max-layer-bytes"), "{verdicts}");
     assert!(!report.to_string().contains("the image is not in the compatibility database"), "{report:#}");
 }
 

@@ -182,7 +182,10 @@ fn a_range_of_releases_fails_later_without_what_each_of_them_opens() {
     let ends = |base: &str, packages: &str| {
         let place = Place::bare();
         place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-        place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+        place.file(
+            "Dockerfile",
+            &format!("FROM {base}\nRUN apt-get install -y python3-pip && pip install {packages}\n"),
+        );
         let ran = place.run(&["check", "Dockerfile"]);
         let told = out(&ran).contains("ctranslate2 starts, and fails when it opens\n  libcublas.so.12");
         let (_, fate, _) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");

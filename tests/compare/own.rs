@@ -211,7 +211,8 @@ fn a_broken_file_of_a_revision_is_named_with_its_place() {
 /// Severities, selected pools and the build target come from the settings of each revision, whatever else is the same.
 #[test]
 fn settings_alone_change_what_is_judged() {
-    let pools = fleet(&[NEW, ("b", "470.57.02")]);
+    // Both stages are refused on the second pool.
+    let pools = fleet(&[NEW, ("b", "460.106.00")]);
     let stages = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS plain\n\
                   FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS strict\nENV NVIDIA_REQUIRE_CUDA=cuda>=13.0\n\
                   FROM plain\nENV A=b\n";

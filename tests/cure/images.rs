@@ -28,7 +28,7 @@ fn a_cuda_image_is_told_where_libraries_are_missing_and_the_base_is_a_system_alo
         for fix in found {
             assert_eq!((&fix["safety"], list(&fix["edits"]).len()), (&Value::from("manual"), 0), "{fix}");
             let title = fix["title"].as_str().unwrap_or_default();
-            let tag = title.strip_prefix("take nvidia/cuda:").and_then(|rest| rest.split(' ').next());
+            let tag = title.strip_prefix("use nvidia/cuda:").and_then(|rest| rest.split(' ').next());
             let tag = tag.unwrap_or_else(|| panic!("{title}"));
             let row = knowledge.cuda_image(tag.split('-').next().unwrap_or_default()).expect("a release of the tables");
             assert!(tag.contains("-cudnn-runtime-") && row.os.iter().any(|os| tag.ends_with(os)), "{title}");

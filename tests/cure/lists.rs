@@ -52,7 +52,7 @@ fn what_the_compiler_knows_is_added_and_ptx_carries_to_the_others() {
     assert!(base["title"].to_string().contains("use the tag 12.8.") && words(&base["cures"]).len() == 2, "{base}");
     place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
     let told = out(&place.run(&["check", "Dockerfile"]));
-    assert!(!told.contains("FAILS"), "{told}");
+    assert!(!told.contains("fails"), "{told}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_list_that_lacks_nothing_that_is_known_gets_ptx_of_its_newest() {
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
         assert!(text.contains("compute_100") || text.contains("sm_100"), "{text}");
-        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
+        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("fails"), "{text}");
     }
     // Code for one architecture alone is no beginning, and a compiler that knows the GPU needs no PTX.
     let place = place(&[B200], "12.4.1", "RUN nvcc -gencode arch=compute_90a,code=sm_90a a.cu -o /a\nCMD /a");
@@ -118,7 +118,7 @@ fn options_that_stand_in_a_variable_are_changed_there() {
         place.run(&["check", "--fix", "Dockerfile"]);
         let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
         assert!(text.contains(written), "{text}");
-        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
+        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("fails"), "{text}");
     }
 }
 
@@ -156,17 +156,20 @@ fn options_are_added_wherever_nvcc_reads_them() {
             format!("NVCC_APPEND_FLAGS=\"{own} {more}\"; nvcc"),
         ),
         (format!("RUN make NVCC_GENCODE=\"{own}\""), format!("RUN make NVCC_GENCODE=\"{own} {more}\"\n")),
-        (
-            format!("RUN nvcc -ptx -arch=sm_80 k.cu -o k.ptx && nvcc {own} a.cu -o /a"),
-            format!("nvcc -ptx -arch=sm_80 k.cu -o k.ptx && nvcc {own} {more} a.cu"),
-        ),
     ] {
         let place = place(&[H100], "12.4.1", &format!("{lines}\nCMD /a"));
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
         assert!(text.contains(&written), "{text}");
-        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
+        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("fails"), "{text}");
     }
+    // PTX beside it runs on that GPU, and which of the two is run nobody knows: nothing fails for certain.
+    let two = format!("RUN nvcc -ptx -arch=sm_80 k.cu -o k.ptx && nvcc {own} a.cu -o /a\nCMD /a");
+    let partly = place(&[H100], "12.4.1", &two);
+    let report = partly.json(&["check", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "undetermined", "{report}");
+    partly.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    assert!(fs::read_to_string(partly.path("Dockerfile")).expect("a file").contains(&two));
     // Machine code for one GPU alone, words that hold the whole option, and makefiles that may not read it.
     for lines in [
         "RUN nvcc -gencode arch=compute_80,code=sm_80 -cubin a.cu -o /a",
@@ -198,9 +201,9 @@ fn ptx_of_one_gpu_is_made_of_an_older_one() {
         place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
         let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
         assert!(text.contains(written), "{text}");
-        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"), "{text}");
+        assert!(!out(&place.run(&["check", "Dockerfile"])).contains("fails"), "{text}");
     }
     // PTX of an older GPU is compiled for newer ones.
     let place = place(&[A100, H100], "12.4.1", "RUN nvcc -arch=compute_70 -ptx a.cu -o /a.ptx");
-    assert!(!out(&place.run(&["check", "Dockerfile"])).contains("FAILS"));
+    assert!(!out(&place.run(&["check", "Dockerfile"])).contains("fails"));
 }

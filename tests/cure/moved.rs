@@ -19,8 +19,18 @@ fn titles(pools: &[Pool<'_>], dockerfile: &str, pool: &str) -> Vec<(String, Stri
 #[test]
 fn a_gpu_that_neither_driver_nor_image_knows_has_both_told_with_the_smallest_driver() {
     for (pools, dockerfile, pool, expected) in [
-        (&[B200][..], TORCH, "b200", "driver 570.86.10 on `b200`, and install torch==2.7.1+cu128"),
-        (&[A100, B200], TORCH, "b200", "driver 570.86.10 on `b200`, and install torch==2.7.1+cu128"),
+        (
+            &[B200][..],
+            TORCH,
+            "b200",
+            "driver 570.86.10 on `b200`, and install torch==2.7.1+cu128 from the index https://download.pytorch.org/whl/cu128",
+        ),
+        (
+            &[A100, B200],
+            TORCH,
+            "b200",
+            "driver 570.86.10 on `b200`, and install torch==2.7.1+cu128 from the index https://download.pytorch.org/whl/cu128",
+        ),
         (
             &[B200],
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n",

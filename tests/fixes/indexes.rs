@@ -23,7 +23,7 @@ fn place(lines: &str) -> Place {
 /// The file after all fixes that are written, and whether it starts then.
 fn fixed(place: &Place, name: &str) -> (String, bool) {
     place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-    (text(place, name), !out(&place.run(&["check", "Dockerfile"])).contains("FAILS"))
+    (text(place, name), !out(&place.run(&["check", "Dockerfile"])).contains("fails"))
 }
 
 #[test]
@@ -98,6 +98,7 @@ fn settings_of_an_index_are_as_safe_as_its_option() {
         let place = place(lines);
         place.file(name, &file("cu130"));
         let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains("the same release for CUDA 12.9 (safe;"), "{told}");
         place.run(&["check", "--fix", "Dockerfile"]);
         assert_eq!((text(&place, name), text(&place, "Dockerfile")), (file("cu129"), of(lines)));

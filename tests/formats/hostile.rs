@@ -165,6 +165,6 @@ fn the_page_holds_its_data_and_asks_nobody() {
         let chain =
             &data["chains"][usize::try_from(failing["chains"][0][2].as_u64().expect("a chain")).expect("small")];
         assert_eq!(chain.as_array().map(Vec::len), Some(2));
-        assert_eq!(cell(1, 2)["word"], "does not apply");
+        assert_eq!(cell(1, 2)["word"], "not applicable");
     }
 }

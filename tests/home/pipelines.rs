@@ -239,7 +239,7 @@ fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     let artifacts = &job["artifacts"];
     let read = |name: &Value| fs::read_to_string(place.path(name.as_str().expect("a name"))).expect("a report");
     let quality: Value = serde_json::from_str(&read(&artifacts["reports"]["codequality"])).expect("JSON");
-    assert_eq!(quality[0]["check_name"], "refused");
+    assert_eq!(quality[0]["check_name"], "container-refused");
     assert!(read(&artifacts["reports"]["junit"]).contains("<testsuites"));
     assert!(read(&artifacts["paths"][0]).contains("| `Dockerfile` |"));
     assert_eq!(artifacts["when"], "always", "a job that fails leaves its reports too");

@@ -83,7 +83,7 @@ local function run()
   vim.cmd("silent undo")
   settled(before, 1)
   before = sets
-  apply("Ignore refused here")
+  apply("Ignore container-refused here")
   settled(before, 0)
   show()
   vim.lsp.stop_client(vim.lsp.get_active_clients and vim.lsp.get_active_clients() or client)

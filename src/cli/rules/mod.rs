@@ -41,8 +41,8 @@ pub(crate) fn run(options: &RulesArgs, knowledge: Knowledge) -> Result<Exit, Fai
 /// The page of that name, or what was likely meant.
 fn page<'a>(book: &'a RuleBook, name: &str) -> Result<&'a Page, Failure> {
     book.get(name).ok_or_else(|| {
-        let near = nearest(name, book.pages().map(|page| page.name.as_str()));
-        let help = near.map_or_else(
+        let near = nearest(name, book.pages().flat_map(Page::names)).and_then(|near| book.get(near));
+        let help = near.map(|page| &page.name).map_or_else(
             || "imagelint rules list shows all rules".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
