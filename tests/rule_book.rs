@@ -301,10 +301,10 @@ fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
         assert!(out.starts_with(&format!("The log line that matches is `{wrong}`.\n")), "{out}");
         assert!(out.contains("CUDA error 209 (cudaErrorNoKernelImageForDevice) means: no kernel image"), "{out}");
     }
-    // A long log is read to its end, and what lies in the middle is left out.
-    let mut long = "all is well here\n".repeat(3_000_000).into_bytes();
-    long.extend_from_slice(wrong.as_bytes());
-    let (code, out) = explain(&[], long);
+    // A endless log is read to its end, and what lies in the middle is left out.
+    let mut endless = "all is well here\n".repeat(3_000_000).into_bytes();
+    endless.extend_from_slice(wrong.as_bytes());
+    let (code, out) = explain(&[], endless);
     assert!(code == Some(0) && out.contains("no-kernel-image ("), "{out}");
     let (code, out) = explain(&[], Vec::new());
     assert_eq!(code, Some(3));

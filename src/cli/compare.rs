@@ -316,7 +316,7 @@ fn settle(
         };
         match (was.fleet.built_in, is.fleet.built_in) {
             _ if explicit => {
-                notes.push(format!("both sides are judged against {}, which is named explicitly", is.label))
+                notes.push(format!("both sides are judged against {}, which is named explicitly", is.label));
             }
             (true, false) => {
                 notes.push(format!("{}: both sides are judged against {}", without(was), is.label));

@@ -75,7 +75,7 @@ impl Own {
         let folder = format!("{}/", snapshot.folder.display());
         let of_revision = |failure: Failure| match failure {
             Failure::Said(text) => Failure::Said(text.replace(&folder, &shown)),
-            other => other,
+            other @ Failure::Pipe => other,
         };
         let first = start(&snapshot.folder, paths);
         let loaded = Loaded::new(&judging.config, Some(&first), sources).map_err(of_revision)?;
@@ -131,7 +131,7 @@ fn named_by_settings(folder: &Path, paths: &[String]) -> BTreeSet<String> {
         for word in text.split(['"', '\'']).filter(|word| !word.is_empty() && !word.contains('\n')) {
             let Some(path) = file.parent().and_then(|parent| below(folder, &parent.join(word))) else { continue };
             let whole = folder.join(&path);
-            if path.ends_with(".toml") && !files.contains(&whole) {
+            if path.rsplit_once('.').is_some_and(|(_, extension)| extension == "toml") && !files.contains(&whole) {
                 files.push(whole);
             }
             found.insert(path);

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
         RecommendFormat::Dockerfile => match told.combinations.first() {
             Some(best) => write!(out, "{}", best.dockerfile)?,
             None => {
-                writeln!(streams::err(), "no combination starts on every pool; use --format human for the details")?
+                writeln!(streams::err(), "no combination starts on every pool; use --format human for the details")?;
             }
         },
     }

@@ -116,7 +116,7 @@ mod tests {
         );
         let asks = target.expect("a stage").seen.build_asks;
         // The image has no uv and no conda, which is not the subject here.
-        let asks = asks.into_iter().filter(|ask| ask.what.to_string() != "installer");
+        let asks = asks.into_iter().filter(|ask| ask.what != "installer");
         asks.map(|ask| format!("{}: {}", ask.what, ask.command)).collect()
     }
 

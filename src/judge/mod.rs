@@ -240,6 +240,7 @@ fn depth_of(subject: &Subject) -> Depth {
     if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description }
 }
 
+#[expect(clippy::too_many_lines, reason = "one step after the other")]
 fn judge_inferred(
     subject: &Subject,
     settings: Settings<'_>,

@@ -14,9 +14,8 @@ pub(crate) fn is_for_gpus(subject: &Subject, image: &ImageFacts, knowledge: Know
 pub(super) fn stated(subject: &Subject, image: &ImageFacts, knowledge: Knowledge) -> Option<String> {
     match &image.made_for {
         MadeFor::Other(why) => Some(why.clone()),
-        MadeFor::Gpus => None,
         MadeFor::Unstated if subject.kind == "dockerfile" => by_name(&subject.path, knowledge),
-        MadeFor::Unstated => None,
+        MadeFor::Gpus | MadeFor::Unstated => None,
     }
 }
 

@@ -45,6 +45,7 @@ pub struct TorchBuildRow {
 
 /// A distribution that brings GPU code of its own.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
 pub struct FrameworkRow {
     /// Where the row stands.
     pub info: RowInfo,

@@ -77,7 +77,7 @@ fn of_image(image: &ImageFacts) -> Vec<Line> {
     for component in &image.components {
         lines.push((named(&component.name).to_owned(), Ok(of_component(image, component))));
     }
-    let variable = |name: &str| (name.to_owned(), value(image.env.get(name), "not set", |text| text.clone()));
+    let variable = |name: &str| (name.to_owned(), value(image.env.get(name), "not set", String::clone));
     lines.push(variable("NVIDIA_REQUIRE_CUDA"));
     let libraries = |compat: &Compat| {
         let names: Vec<String> = compat.libraries.iter().map(|one| format!("libcuda {}", one.version)).collect();

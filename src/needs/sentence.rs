@@ -101,14 +101,14 @@ fn rows(components: &[Component], knowledge: Knowledge, wanted: impl Fn(&Group) 
                 let rank = (gpu.class != GpuClass::DataCenter, row.end);
                 match own.get_mut(&gpu.capability) {
                     Some((known, _)) if *known < rank => {}
-                    Some((known, other)) if *known == rank => join(other, row),
+                    Some((known, other)) if *known == rank => join(other, &row),
                     _ => drop(own.insert(gpu.capability, (rank, row))),
                 }
             }
         }
         for (capability, (_, row)) in own {
             match rows.get_mut(&capability) {
-                Some(known) => join(known, row),
+                Some(known) => join(known, &row),
                 None => drop(rows.insert(capability, row)),
             }
         }
@@ -117,7 +117,7 @@ fn rows(components: &[Component], knowledge: Knowledge, wanted: impl Fn(&Group) 
 }
 
 /// Every component has to start: the worst end, the launch methods of both, the drivers of both.
-fn join(known: &mut Row, row: Row) {
+fn join(known: &mut Row, row: &Row) {
     known.end = known.end.max(row.end);
     known.jit |= row.jit;
     known.drivers.retain(|title, _| row.drivers.contains_key(title));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
+use std::fmt::Write as _;
 use std::io;
 
 use miette::Diagnostic;
@@ -36,6 +37,7 @@ use crate::report::words::title;
 
 /// How to print for a person.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub struct HumanOptions {
     /// With colours.
     pub color: bool,
@@ -177,7 +179,7 @@ fn of_fleet(finding: &Finding) -> Vec<String> {
     let more: Vec<String> = finding.pools.iter().skip(1).map(|pool| clean(pool).into_owned()).collect();
     if let (Some(last), false) = (lines.last_mut(), more.is_empty()) {
         let noun = if more.len() == 1 { "pool" } else { "pools" };
-        last.push_str(&format!(", and {} more {noun}: {}", more.len(), listed(&more, PLACES, ", ")));
+        let _ = write!(last, ", and {} more {noun}: {}", more.len(), listed(&more, PLACES, ", "));
     }
     lines
 }
@@ -199,7 +201,7 @@ fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptio
     let left = more.len().saturating_sub(PLACES);
     more.truncate(PLACES);
     if let (Some(last), 1..) = (more.last_mut(), left) {
-        last.push_str(&format!(", and {left} more"));
+        let _ = write!(last, ", and {left} more");
     }
     telling.related = more.into_iter().map(|text| Line { key: None, text }).collect();
     telling

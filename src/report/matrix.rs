@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io;
 
 use crate::report::escape::clean;
@@ -135,7 +136,7 @@ fn of_many(subjects: &[&Subject], report: &Report, options: &HumanOptions, out: 
     }
     for (row, more) in rows.iter_mut().zip(more) {
         if more > 0 {
-            row.title.push_str(&format!(" and {more} more"));
+            let _ = write!(row.title, " and {more} more");
         }
     }
     let titles = rows.iter().map(|row| columns(&row.title)).max().unwrap_or(0);
@@ -145,7 +146,7 @@ fn of_many(subjects: &[&Subject], report: &Report, options: &HumanOptions, out: 
         pools.iter().enumerate().map(|(at, pool)| widest(at).unwrap_or(0).max(columns(pool))).collect()
     };
     let total = |widths: &[usize]| titles + widths.iter().map(|width| width + GAP).sum::<usize>();
-    let full = if total(&widths(0)) <= options.width { 0 } else { 1 };
+    let full = usize::from(total(&widths(0)) > options.width);
     let widths = widths(full);
     let widest = widths.iter().copied().max().unwrap_or(0);
     if options.width < titles + GAP + widest {

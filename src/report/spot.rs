@@ -10,6 +10,7 @@ use crate::report::open::is_open;
 use crate::report::words::on_pools;
 use crate::report::words::title;
 use crate::source::SourceText;
+use std::fmt::Write as _;
 
 /// The one place that a finding is shown at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +118,7 @@ pub fn advice(finding: &Finding) -> String {
     let lines = [("cause", &finding.cause), ("you will see", &finding.symptom), ("help", &finding.help)];
     for (key, text) in lines {
         if let Some(text) = text {
-            told.push_str(&format!("\n{key}: {text}"));
+            let _ = write!(told, "\n{key}: {text}");
         }
     }
     told

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io;
 
 use crate::report::escape::clean;
@@ -217,7 +218,7 @@ pub fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write)
         line.push_str(&severities.join(", "));
     }
     if !report.errors.is_empty() {
-        line.push_str(&format!("; {} cannot be read", unread(report)));
+        let _ = write!(line, "; {} cannot be read", unread(report));
     }
     writeln!(out, "{line}")
 }

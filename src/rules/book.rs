@@ -82,7 +82,7 @@ impl RuleBook {
 
     /// The built-in pages and those of a folder, given as path and text; other files than `.md` are passed over.
     pub fn with_folder(files: Vec<(String, String)>) -> Result<Self, Vec<PageError>> {
-        Self::with_files(files, |book, page, path, text| book.add(page, path, text))
+        Self::with_files(files, Self::add)
     }
 
     /// The same, but a page replaces the built-in page of its name and kind: for a test of the pages themselves. A second

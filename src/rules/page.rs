@@ -221,7 +221,7 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
         .map(str::trim)
         .collect();
     let detects = detects.join(" ");
-    if !detects.is_empty() && !(detects.starts_with("Detects ") && detects.ends_with('.')) {
+    if !(detects.is_empty() || detects.starts_with("Detects ") && detects.ends_with('.')) {
         return Err(Fault::new(parts[2].span(), "text before the first `##` section")
             .help("only one sentence `Detects ...` follows the header".to_owned()));
     }

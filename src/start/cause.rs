@@ -137,6 +137,7 @@ pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
 }
 
 /// The rule behind it.
+#[expect(clippy::unnecessary_wraps, reason = "one signature for every cause")]
 pub(super) fn rule_of_no_gpu(replay: Replay<'_>) -> Option<String> {
     let host = replay.host;
     let env = Env::of(replay);

@@ -65,8 +65,7 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
         StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
             let why = why_no_gpu(replay);
             match cause(replay, wall) {
-                Some(Cause::NoneHanded) => why,
-                Some(Cause::Hidden) => why,
+                Some(Cause::NoneHanded | Cause::Hidden) => why,
                 Some(Cause::VariableIgnored) => format!("{why}{}", unsaid(host)),
                 _ => format!("no GPU in the container: {why}"),
             }

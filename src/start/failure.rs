@@ -171,9 +171,12 @@ fn title(replay: Replay<'_>, wall: Wall, named: &Named) -> String {
         Outcome::GpuUnsupported => {
             let whose = if of_image(replay, &found) { image_library() } else { driver.clone() };
             let needs = branches(replay).filter(|_| !named.several);
-            let needs = needs.map(|(branch, from)| match from {
-                true => format!("; it needs branch {branch} or newer"),
-                false => format!("; branch {branch} is the last that does"),
+            let needs = needs.map(|(branch, from)| {
+                if from {
+                    format!("; it needs branch {branch} or newer")
+                } else {
+                    format!("; branch {branch} is the last that does")
+                }
             });
             format!("{whose} does not support {gpu}{}", needs.unwrap_or_default())
         }
@@ -376,13 +379,11 @@ fn built_for(replay: Replay<'_>, loaded: &Loaded<'_>) -> Option<String> {
         }
         None => replay.component.code.known(),
     };
-    match code {
-        Some(code) => Some(format!("{name} contains {}", in_words(code))),
-        None => {
-            let cuda = replay.component.cuda.known()?;
-            Some(format!("CUDA {cuda} compiles no code for a GPU that old"))
-        }
+    if let Some(code) = code {
+        return Some(format!("{name} contains {}", in_words(code)));
     }
+    let cuda = replay.component.cuda.known()?;
+    Some(format!("CUDA {cuda} compiles no code for a GPU that old"))
 }
 
 /// The targets of GPU code.
@@ -423,7 +424,7 @@ fn branches(replay: Replay<'_>) -> Option<(u32, bool)> {
         return None;
     }
     let found = loader::step(replay).0;
-    let own = found.version.filter(|_| of_image(replay, &found)).map(|version| version.branch());
+    let own = found.version.filter(|_| of_image(replay, &found)).map(crate::cuda::DriverVersion::branch);
     let branch = own.or(replay.host.branch())?;
     let row = replay.knowledge.architecture(replay.host.gpu.as_ref()?.capability?)?;
     if let Some(last) = row.last_branch.filter(|last| *last < branch) {

@@ -242,6 +242,7 @@ pub(super) fn title(replay: Replay<'_>) -> String {
 }
 
 /// The rule behind it.
+#[expect(clippy::unnecessary_wraps, reason = "one signature for every cause")]
 pub(super) fn rule(replay: Replay<'_>) -> Option<String> {
     if replay.host.wsl_lacks.is_some() {
         return Some("the toolkit mounts the files of the Windows driver that its version lists by name".to_owned());

@@ -28,13 +28,10 @@ pub(super) fn day(text: &str) -> Result<Date, String> {
 
 pub(super) fn platform(text: &str) -> Result<String, String> {
     const USUAL: &[&str] = &["linux/amd64", "linux/arm64", "linux/ppc64le"];
-    match text.parse::<Platform>() {
-        Ok(platform) => Ok(platform.to_string()),
-        Err(_) => {
-            let meant = Knowledge::built_in().did_you_mean(text, USUAL).map(|meant| meant + " ").unwrap_or_default();
-            Err(format!("{meant}expected os/architecture, such as linux/arm64"))
-        }
-    }
+    text.parse::<Platform>().map(|platform| platform.to_string()).map_err(|_| {
+        let meant = Knowledge::built_in().did_you_mean(text, USUAL).map(|meant| meant + " ").unwrap_or_default();
+        format!("{meant}expected os/architecture, such as linux/arm64")
+    })
 }
 
 /// The host of a registry, with or without its port, and nothing else of an address.

@@ -282,7 +282,8 @@ fn is_direct(texts: &Texts<'_>, (source, word): (SourceId, Span)) -> bool {
     let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, word) } else { vec![word] };
     let direct = |span: Span| {
         let slice = text.get(span.start..span.end).unwrap_or_default();
-        slice.contains("://") || slice.trim_end_matches(['"', '\'']).ends_with(".whl")
+        slice.contains("://")
+            || slice.trim_end_matches(['"', '\'']).rsplit_once('.').is_some_and(|(_, extension)| extension == "whl")
     };
     // `name @ address` of a list.
     let behind = text.get(word.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
