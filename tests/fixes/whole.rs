@@ -74,9 +74,8 @@ fn the_address_of_a_wheel_is_neither_rewritten_nor_given_an_index() {
     for line in [
         format!("RUN pip install {page}{wheel}"),
         format!("RUN pip install 'torch @ {page}{wheel}' numpy"),
-        format!(
-            "ARG CU=cu124\nRUN pip install https://download.pytorch.org/whl/${{CU}}/torch-2.4.0%2B${{CU}}-cp311-cp311-linux_x86_64.whl"
-        ),
+        "ARG CU=cu124\nRUN pip install https://download.pytorch.org/whl/${CU}/torch-2.4.0%2B${CU}-cp311-cp311-linux_x86_64.whl"
+            .to_owned(),
         "RUN pip install https://wheels.example.com/torch-2.4.0%2Bcu124-cp311-cp311-linux_x86_64.whl".to_owned(),
     ] {
         let before = format!("FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\n{line}\n");
