@@ -62,7 +62,6 @@ fn markdown(paths: &[String]) -> Measure {
 }
 
 #[test]
-#[ignore = "the README is being rewritten"]
 fn the_readme_is_short_and_plain() {
     let lines = text("README.md").lines().count();
     assert!(lines <= README, "README.md has {lines} lines, more than {README}");
