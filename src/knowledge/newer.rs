@@ -172,9 +172,9 @@ mod tests {
         assert!(knowledge.newer_framework("torch", "99.0.1+cu999"));
         for (distribution, version, expected) in [
             ("torch", "99.0", "torch 99.0 is newer than the compatibility database of "),
-            ("torch", "2.6.99", "torch 2.6.99 is not in the tables of "),
+            ("torch", "2.6.99", "torch 2.6.99 is not in the compatibility database of "),
             ("tensorflow", "99.0", "tensorflow 99.0 is newer than the compatibility database of "),
-            ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the tables of "),
+            ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the compatibility database of "),
         ] {
             let said = knowledge.lacks_version(distribution, version);
             assert!(said.starts_with(expected), "{said}");
