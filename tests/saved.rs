@@ -275,7 +275,7 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
         (format!("{seen}/depth"), json!("deep"), "unknown variant `deep`"),
         ("/subjects/0/observed".to_owned(), json!({"path": "", "platforms": []}), "does not contain its observations"),
         ("/subjects/0/observed/platforms".to_owned(), json!(7), "not a report of schema version 1"),
-        ("/schema_version".to_owned(), json!(2), "schema version 2 is not known"),
+        ("/schema_version".to_owned(), json!(2), "schema version 2 is unknown"),
     ] {
         place.file("saved.json", &changed(&report, &pointer, &value));
         let done = place.run(&["check", "saved.json"]);
