@@ -60,7 +60,7 @@ fn for_arm64_there_is_what_the_tables_know_wheels_of() {
     for (wish, code_of, words) in [
         ("paddlepaddle-gpu", 2, "no wheel of `paddlepaddle-gpu` for linux/arm64"),
         ("faiss-gpu-cu12", 2, "no wheel of `faiss-gpu-cu12` for linux/arm64"),
-        ("no-such-thing", 2, "have no releases of `no-such-thing`"),
+        ("no-such-thing", 2, "has no releases of `no-such-thing`"),
     ] {
         let done = place.run(&["recommend", "--with", wish]);
         assert_eq!(code(&done), code_of, "{wish}");
