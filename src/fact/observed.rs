@@ -382,6 +382,12 @@ pub struct Observations {
 }
 
 impl Observations {
+    /// The installer that a command calls and that is certainly missing.
+    pub fn missing_installer(&self) -> Option<&str> {
+        let missing = self.build_asks.iter().find(|one| one.what == BuildAskSeen::MISSING_INSTALLER);
+        missing.map(|one| one.command.as_str())
+    }
+
     /// Nothing seen so far.
     pub fn new(depth: Depth) -> Self {
         Self {
