@@ -7,6 +7,7 @@ mod extends;
 mod function;
 mod interpolate;
 mod standard;
+mod unsupported;
 
 use std::collections::BTreeMap;
 
