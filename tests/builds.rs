@@ -10,6 +10,7 @@ use imagelint::builds::Recipe;
 use imagelint::builds::bake;
 use imagelint::builds::bake_merged;
 use imagelint::builds::compose;
+use imagelint::builds::compose_merged;
 use imagelint::builds::environment_file;
 use place::Place;
 use place::code;
@@ -774,6 +775,64 @@ target "app" {
 }
 
 #[test]
+fn a_matrix_decides_row_by_row_what_its_targets_inherit() {
+    let text = r#"
+target "app" {
+  matrix = { k = ["gpu", "cpu"] }
+  name = "app-${k}"
+  inherits = ["_${k}"]
+}
+target "_gpu" { dockerfile = "Dockerfile.gpu" }
+target "_cpu" { dockerfile = "Dockerfile.cpu" }
+"#;
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    assert_eq!(lines(&builds), ["app-gpu ./Dockerfile.gpu -  ", "app-cpu ./Dockerfile.cpu -  "]);
+    assert!(builds.iter().all(|build| build.notes.is_empty()), "{builds:?}");
+}
+
+#[test]
+fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place() {
+    // `docker buildx bake` builds nothing here: no target has these names.
+    let name = "target \"m\" {\n  matrix = { v = [\"12.4.1\", \"13.0.1\"] }\n  name = \"m-${regex_replace(v, \"[\", \"-\")}\"\n}\n";
+    let builds = bake("docker-bake.hcl", name).expect("builds");
+    let why = "`name` of target `m` is unknown: `regex_replace` fails: `[` is not a regular expression: unclosed character \
+               class (docker-bake.hcl:3:15)";
+    assert_eq!(lines(&builds), [format!("m ({why}) -  ")]);
+    for (text, expected) in [
+        (
+            "target \"a\" {\n  args = { CUDA = regex_replace(\"12\", \"(\", \"x\") }\n}\n",
+            "`args` of target `a` is unknown: `regex_replace` fails: `(` is not a regular expression: unclosed group \
+             (docker-bake.hcl:2:19)",
+        ),
+        (
+            "variable \"V\" { default = regex(\"[\", \"1\") }\ntarget \"a\" { args = { CUDA = V } }\n",
+            "`regex` fails: `[` is not a regular expression",
+        ),
+        (
+            "target \"a\" { target = element([], 0) }\n",
+            "`target` of target `a` is unknown: `element` fails: expected a list",
+        ),
+    ] {
+        let builds = bake("docker-bake.hcl", text).expect("builds");
+        assert_eq!(builds.len(), 1, "{builds:?}");
+        assert!(builds[0].notes.iter().any(|note| note.contains(expected)), "{expected}: {builds:?}");
+    }
+    // A variable without a value, and a function that has one, refuse nothing.
+    for text in [
+        "variable \"V\" {}\ntarget \"a\" { args = { CUDA = regex_replace(V, \"[.]\", \"-\") } }\n",
+        "target \"a\" { args = { CUDA = regex_replace(\"1\", \"[.]\", \"-\") } }\n",
+    ] {
+        let builds = bake("docker-bake.hcl", text).expect("builds");
+        assert!(builds[0].notes.iter().all(|note| !note.contains("fails")), "{builds:?}");
+    }
+    let place = Place::new();
+    place.file("docker-bake.hcl", name);
+    let done = place.run(&["check", "--bake", "docker-bake.hcl"]);
+    let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
+    assert!(code(&done) == 2 && said.contains("unclosed character"), "{said}");
+}
+
+#[test]
 fn a_target_that_only_serves_others_is_not_built() {
     let names = |text: &str| -> Vec<String> {
         bake("docker-bake.hcl", text).expect("builds").into_iter().map(|build| build.name).collect()
@@ -784,6 +843,20 @@ fn a_target_that_only_serves_others_is_not_built() {
     assert_eq!(names(&format!("{app}target \"base\" {{ tags = [\"x\"] }}\n")), ["app", "base"]);
     let group = "group \"default\" { targets = [\"base\", \"_common\"] }\n";
     assert_eq!(names(&format!("{group}{app}target \"base\" {{}}\n")), ["_common", "base"]);
+    // A parent is named row by row of a matrix, and an empty tag is no result.
+    let matrix =
+        "target \"app\" {\n  matrix = { k = [\"gpu\"] }\n  name = \"app-${k}\"\n  inherits = [\"base-${k}\"]\n}\n";
+    assert_eq!(names(&format!("{matrix}target \"base-gpu\" {{ dockerfile = \"none\" }}\n")), ["app-gpu"]);
+    for empty in ["tags = []", "tags = [\"\"]", "output = []", "output = [\"\"]", "tags = null"] {
+        assert_eq!(names(&format!("{app}target \"base\" {{ {empty} }}\n")), ["app"], "{empty}");
+    }
+    assert_eq!(names(&format!("{app}target \"base\" {{ output = [\"type=docker\"] }}\n")), ["app", "base"]);
+    // A variable may be a tag.
+    assert_eq!(names(&format!("variable \"T\" {{}}\n{app}target \"base\" {{ tags = [T] }}\n")), ["app", "base"]);
+    // Without a group `default`, the target of this name is built beside those of other groups.
+    let ci = "group \"ci\" { targets = [\"b\"] }\ntarget \"default\" {}\ntarget \"b\" {}\ntarget \"c\" {}\n";
+    assert_eq!(names(ci), ["b", "default"]);
+    assert_eq!(names(&format!("group \"default\" {{ targets = [\"c\"] }}\n{ci}")), ["b", "c"]);
     // A file of nothing else, and a target that `docker buildx bake` builds without being named.
     assert_eq!(names("target \"_a\" {}\n"), ["_a"]);
     assert_eq!(names("target \"default\" {}\ntarget \"b\" { inherits = [\"default\"] }\n"), ["b", "default"]);
@@ -795,6 +868,8 @@ fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
     let request = |more: &str| {
         let image = "dockerfile_inline: \"FROM nvidia/cuda:12.4.1-base-ubuntu22.04\"";
         let gpu = format!("  gpu:\n    gpus: all\n    build: {{context: ., {image}}}\n");
+        place.file("gpu.env", "A=1\nNVIDIA_VISIBLE_DEVICES=all\n");
+        place.file("cpu.env", "NVIDIA_VISIBLE_DEVICES=none\n");
         place.file("c.yaml", &format!("services:\n{gpu}  x:\n    build: {{context: ., {image}}}\n{more}"));
         let done = place.run(&["check", "--format", "json", "--compose", "c.yaml"]);
         let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
@@ -813,6 +888,21 @@ fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
         "    environment: {NVIDIA_VISIBLE_DEVICES: none}\n",
         "    environment: [A=1]\n",
         "    deploy: {resources: {reservations: {devices: []}}}\n",
+        "    deploy: {resources: {reservations: {devices: [{driver: fpga, capabilities: [fpga]}]}}}\n",
+        "    deploy: {resources: {reservations: {devices: [{driver: amd, capabilities: [gpu]}]}}}\n",
+        "    deploy: {resources: {reservations: {devices: [{capabilities: [tpu]}]}}}\n",
+        "    deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: ssd, value: 1}}]}}}\n",
+        "    gpus: []\n",
+        "    gpus: 0\n",
+        "    gpus: [{driver: amd, count: 1}]\n",
+        "    environment: [NVIDIA_VISIBLE_DEVICES_OLD=all]\n",
+        "    environment: {NVIDIA_VISIBLE_DEVICES_OLD: all}\n",
+        "    environment: [NVIDIA_VISIBLE_DEVICES=none]\n",
+        "    devices: [/dev/fuse, {source: /dev/snd, target: /dev/snd}]\n",
+        "    env_file: cpu.env\n",
+        "    env_file: [gpu.env, cpu.env]\n",
+        "    env_file: gpu.env\n    environment: {NVIDIA_VISIBLE_DEVICES: void}\n",
+        "    env_file: [{path: absent.env, required: false}]\n",
     ] {
         assert_eq!(request(more), (1, true), "{more}");
     }
@@ -824,9 +914,108 @@ fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
         "    environment: [NVIDIA_VISIBLE_DEVICES]\n",
         "    devices: [nvidia.com/gpu=all]\n",
         "    deploy: {resources: {reservations: {devices: [{driver: nvidia, capabilities: [gpu]}]}}}\n",
+        "    deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}\n",
+        "    deploy: {resources: {reservations: {devices: [{driver: cdi, device_ids: [nvidia.com/gpu=all]}]}}}\n",
+        "    deploy: {resources: {reservations: {devices: [{driver: \"${DRIVER}\", capabilities: [tpu]}]}}}\n",
+        "    deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: NVIDIA-GPU, value: 1}}]}}}\n",
+        "    gpus: [{count: 1}]\n",
+        "    devices: [{source: nvidia.com/gpu=all, target: x}]\n",
+        "    env_file: gpu.env\n",
+        "    env_file: [{path: gpu.env}]\n",
+        "    env_file: [cpu.env, gpu.env]\n",
+        "    env_file: absent.env\n",
+        "    env_file: [cpu.env, absent.env]\n",
         "    extends: {service: gpu}\n",
         "    extends: {file: absent.yaml, service: base}\n",
     ] {
         assert_eq!(request(more), (2, false), "{more}");
+    }
+}
+
+#[test]
+fn compose_files_that_are_given_together_make_one_definition() {
+    let merged = |files: &[&str]| compose_merged(files, &environment_file(""), &|_| None);
+    let asked = |files: &[&str]| -> Vec<(String, bool)> {
+        merged(files).expect("builds").into_iter().map(|build| (build.name, build.asked)).collect()
+    };
+    let own = |name: &str, asked: bool| vec![(name.to_owned(), asked)];
+    let base = "services: {a: {build: .}}";
+    assert_eq!(asked(&[base]), own("a", false));
+    for (over, expected) in [
+        ("services: {a: {gpus: all}}", true),
+        ("services: {a: {runtime: nvidia}}", true),
+        ("services: {a: {environment: [NVIDIA_VISIBLE_DEVICES=all]}}", true),
+        ("services: {a: {deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}}}", true),
+        ("services: {a: {ports: ['80']}}", false),
+        ("services: {a: }", false),
+        ("volumes: {x: }", false),
+    ] {
+        assert_eq!(asked(&[base, over]), own("a", expected), "{over}");
+    }
+    // The last word counts.
+    let gpu = "services: {a: {build: ., environment: {NVIDIA_VISIBLE_DEVICES: all}}}";
+    assert_eq!(asked(&[gpu, "services: {a: {environment: [NVIDIA_VISIBLE_DEVICES=none]}}"]), own("a", false));
+    let both = asked(&[base, "services: {b: {build: b, gpus: all}}"]);
+    assert_eq!(both, [("a".to_owned(), false), ("b".to_owned(), true)]);
+    // Builds are merged: arguments one by one, a Dockerfile in the place of another.
+    let builds = merged(&[
+        "services: {a: {build: {context: x, dockerfile: D, args: [A=1, B=1]}}}",
+        "services: {a: {build: {dockerfile: E, args: {B: 2}}}}",
+    ]);
+    assert_eq!(lines(&builds.expect("builds")), ["a x/E - A=1,B=2 "]);
+    let broken = merged(&[base, "services: {a: ["]).expect_err("it breaks off");
+    assert_eq!(broken.0, 1, "{broken:?}");
+
+    let place = Place::new();
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    place.file("c.yaml", base);
+    place.file("c2.yaml", "services: {a: {gpus: all}}");
+    let report = place.json(&["check", "--compose", "c.yaml", "--compose", "c2.yaml"]);
+    let names: Vec<&serde_json::Value> =
+        report["subjects"].as_array().expect("subjects").iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["c.yaml:a"]);
+    assert_eq!(code(&place.run(&["check", "--compose", "c.yaml"])), 3);
+}
+
+#[test]
+fn under_a_default_runtime_the_image_requests_the_gpu() {
+    let pool = |name: &str, launch: &str| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"525.60.13\"\nlaunch = \"{launch}\"\ntoolkit = \"1.17.8\"\n"
+        )
+    };
+    let place = Place::bare();
+    // The pools on which the service is checked; none where it is skipped.
+    let pools = |fleet: &str, base: &str, more: &str| -> Vec<String> {
+        place.file("fleet.toml", fleet);
+        place.file("Dockerfile", &format!("FROM {base}\nRUN pip install torch==2.4.0\n"));
+        place.file("c.yaml", &format!("services:\n  a:\n    build: .\n{more}"));
+        let done = place.run(&["check", "--format", "json", "--compose", "c.yaml"]);
+        let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
+        let skipped =
+            String::from_utf8_lossy(&done.stderr).contains("c.yaml:a is skipped: the service requests no GPU");
+        let subjects = report["subjects"].as_array().expect("subjects");
+        assert_eq!(subjects.is_empty(), skipped, "{report}");
+        let mut names: Vec<String> = subjects
+            .iter()
+            .flat_map(|one| one["verdicts"].as_array().expect("verdicts"))
+            .map(|one| one["pool"].as_str().expect("a name").to_owned())
+            .collect();
+        names.dedup();
+        names
+    };
+    let (runtime, engine) = (pool("r", "nvidia-runtime"), pool("e", "docker-gpus"));
+    let both = format!("{engine}{runtime}");
+    let cuda = "nvidia/cuda:12.4.1-runtime-ubuntu22.04";
+    for (fleet, base, more, expected) in [
+        (runtime.as_str(), cuda, "", &["r"][..]),
+        (&both, cuda, "", &["r"]),
+        (&both, cuda, "    gpus: all\n", &["e", "r"]),
+        (&engine, cuda, "", &[]),
+        (&runtime, cuda, "    environment: {NVIDIA_VISIBLE_DEVICES: none}\n", &[]),
+        (&runtime, cuda, "    runtime: runc\n", &[]),
+        (&runtime, "python:3.11-slim", "", &[]),
+    ] {
+        assert_eq!(pools(fleet, base, more), expected, "{fleet} {base} {more}");
     }
 }

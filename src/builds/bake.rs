@@ -21,7 +21,6 @@ use crate::builds::Recipe;
 use crate::builds::bounded;
 use crate::builds::expression::context;
 use crate::builds::expression::evaluate;
-use crate::builds::expression::is_computed;
 use crate::builds::expression::text;
 use crate::builds::function::Functions;
 
@@ -31,17 +30,21 @@ const LONGEST_CHAIN: usize = 32;
 /// What a file has blocks of; whatever else stands there is a variable.
 const BLOCKS: &[&str] = &["variable", "function", "group", "target"];
 
-type Attributes = BTreeMap<String, Expression>;
+/// The attributes of a block, by name.
+pub(super) type Attributes = BTreeMap<String, Expression>;
+
+/// A target that a matrix makes, or the target itself: its name, or why nobody knows it, and its variables.
+type Row = (Result<String, String>, Vec<(String, Value)>);
 
 /// Files as written, the later ones over the earlier ones.
 #[derive(Debug, Default)]
-struct File {
-    variables: Vec<(String, Option<Expression>)>,
+pub(super) struct File {
+    pub(super) variables: Vec<(String, Option<Expression>)>,
     groups: BTreeMap<String, Vec<Expression>>,
     targets: BTreeMap<String, Attributes>,
-    functions: Functions,
+    pub(super) functions: Functions,
     /// Names and texts of the files.
-    texts: Vec<(String, String)>,
+    pub(super) texts: Vec<(String, String)>,
 }
 
 /// The builds of a bake file, those behind that others stand on.
@@ -154,25 +157,22 @@ impl File {
         let mut open: VecDeque<(String, bool)> = wanted.into_iter().map(|name| (name, true)).collect();
         let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
         while let Some((target, asked)) = open.pop_front() {
-            let mut attributes = Attributes::new();
-            self.inherited(&target, &context, &mut attributes, &mut 0);
-            let called = |attributes: &Attributes, context: &Context<'_>| -> Attributes {
-                let one = |(key, value): (&String, &Expression)| (key.clone(), self.functions.called(value, context));
-                attributes.iter().map(one).collect()
-            };
-            let attributes = called(&attributes, &context);
-            let unsupported = |attributes: &Attributes| self.unsupported(&target, attributes);
-            for (name, variables) in matrix(&target, &attributes, &context) {
+            for (name, variables) in self.rows(&target, &context) {
                 if found.len() >= MOST_BUILDS {
                     return Err(BuildsError::TooBig);
                 }
-                let mut context = context.clone();
-                for (key, value) in variables {
-                    context.declare_var(key, value);
-                }
-                let own = called(&attributes, &context);
+                let name = match name {
+                    Ok(name) => name,
+                    // The rows of a matrix have one expression for their names.
+                    Err(why) => {
+                        found.push(Build { recipe: Recipe::Unknown(why), asked, ..Build::new(&target) });
+                        break;
+                    }
+                };
+                let context = with(&context, &variables);
+                let own = self.attributes(&target, &context);
                 let mut build = Build { asked, ..build(&name, &own, &context) };
-                build.notes.extend(unsupported(&unknown(&own, &context)));
+                build.notes.extend(self.unsupported(&target, &own, &context));
                 let further = build.referred().map(|(_, name)| name).filter(|name| self.targets.contains_key(*name));
                 let new = further.filter(|name| seen.insert((*name).to_owned()));
                 open.extend(new.map(|name| (name.to_owned(), false)));
@@ -180,6 +180,41 @@ impl File {
             }
         }
         Ok(found)
+    }
+
+    /// The attributes of a target with those that it inherits, and the values of the calls in them.
+    fn attributes(&self, target: &str, context: &Context<'_>) -> Attributes {
+        let mut attributes = Attributes::new();
+        self.inherited(target, context, &mut attributes, &mut 0);
+        attributes.into_iter().map(|(key, value)| (key, self.functions.called(&value, context))).collect()
+    }
+
+    /// The targets that the matrix of a target makes; the target itself where there is none.
+    fn rows(&self, target: &str, context: &Context<'_>) -> Vec<Row> {
+        let attributes = self.attributes(target, context);
+        let Some(rows) = matrix(&attributes, context) else { return vec![(Ok(target.to_owned()), Vec::new())] };
+        let named = |(at, row): (usize, Vec<(String, Value)>)| {
+            let context = with(context, &row);
+            let own = self.attributes(target, &context);
+            let name = own.get("name").and_then(|name| text(&evaluate(name, &context)?));
+            let refused = || self.refused(target, "name", own.get("name")?, &context);
+            let name = name.map_or_else(|| refused().map_or_else(|| Ok(format!("{target}-{at}")), Err), Ok);
+            (name, row)
+        };
+        rows.into_iter().enumerate().map(named).collect()
+    }
+
+    /// The targets that others inherit from.
+    fn parents(&self, context: &Context<'_>) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for attributes in self.targets.values() {
+            let Some(parents) = attributes.get("inherits") else { continue };
+            for row in matrix(attributes, context).unwrap_or_else(|| vec![Vec::new()]) {
+                let context = with(context, &row);
+                found.extend(list(&self.functions.called(parents, &context), &context).unwrap_or_default());
+            }
+        }
+        found
     }
 
     fn add(&mut self, kind: &str, label: String, attributes: Attributes) {
@@ -195,11 +230,16 @@ impl File {
     /// The targets to build, sorted; a group of which that cannot be told is a build of its own that says so.
     fn wanted(&self, context: &Context<'_>, found: &mut Vec<Build>) -> Vec<String> {
         if self.groups.is_empty() {
-            let concrete = self.targets.keys().filter(|name| !self.is_abstract(name, context));
+            let parents = self.parents(context);
+            let concrete = self.targets.keys().filter(|name| !self.is_abstract(name, &parents, context));
             let concrete: Vec<String> = concrete.cloned().collect();
             return if concrete.is_empty() { self.targets.keys().cloned().collect() } else { concrete };
         }
         let mut wanted = BTreeSet::new();
+        // Without a group of this name, `docker buildx bake` builds the target.
+        if self.targets.contains_key("default") && !self.groups.contains_key("default") {
+            wanted.insert("default".to_owned());
+        }
         for (group, written) in &self.groups {
             for targets in written {
                 let Some(names) = list(&self.functions.called(targets, context), context) else {
@@ -226,47 +266,13 @@ impl File {
 
     /// Whether a target only serves others: by convention its name starts with `_`, or others inherit from it and it has
     /// neither a tag nor an output. `docker buildx bake` builds the target `default` if no group has this name.
-    fn is_abstract(&self, name: &str, context: &Context<'_>) -> bool {
-        let inherits = |attributes: &Attributes| {
-            let parents = attributes.get("inherits").and_then(|parents| list(parents, context));
-            parents.is_some_and(|parents| parents.iter().any(|parent| parent == name))
+    fn is_abstract(&self, name: &str, parents: &BTreeSet<String>, context: &Context<'_>) -> bool {
+        let has = |key: &str| {
+            let written = self.targets.get(name).and_then(|own| own.get(key));
+            written.is_some_and(|written| !is_empty(evaluate(&self.functions.called(written, context), context)))
         };
-        let has = |key: &str| self.targets.get(name).is_some_and(|own| own.contains_key(key));
         let result = name == "default" || has("tags") || has("output");
-        name.starts_with('_') || (!result && self.targets.values().any(inherits))
-    }
-
-    /// A note for each function in attributes that neither imagelint computes nor the file defines, with its first place
-    /// in or after the target.
-    fn unsupported(&self, target: &str, attributes: &Attributes) -> Vec<String> {
-        let mut notes = BTreeMap::new();
-        for (key, written) in attributes {
-            let written = hcl::format::to_string(written).unwrap_or_default();
-            for function in functions_in(&written) {
-                if is_computed(function) || self.functions.defines(function) {
-                    continue;
-                }
-                let place = self.place(target, function).map_or_else(String::new, |place| format!(" ({place})"));
-                let note =
-                    format!("`{key}` of target `{target}` is unknown: imagelint does not compute `{function}`{place}");
-                notes.insert((key.clone(), function.to_owned()), note);
-            }
-        }
-        notes.into_values().collect()
-    }
-
-    /// `file:line:column` of a call.
-    fn place(&self, target: &str, function: &str) -> Option<String> {
-        let call = format!("{function}(");
-        let found = |(name, text): &(String, String)| {
-            let start = text.find(&format!("\"{target}\"")).unwrap_or(0);
-            let at = text.get(start..)?.find(&call).map(|at| at + start).or_else(|| text.find(&call))?;
-            let before = text.get(..at)?;
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            Some(format!("{name}:{line}:{column}"))
-        };
-        self.texts.iter().find_map(found)
+        name.starts_with('_') || (!result && parents.contains(name))
     }
 
     fn has_matrix(&self, target: &str) -> bool {
@@ -282,27 +288,13 @@ impl File {
     fn inherited(&self, name: &str, context: &Context<'_>, attributes: &mut Attributes, asked: &mut usize) {
         *asked += 1;
         let Some(own) = self.targets.get(name).filter(|_| *asked <= LONGEST_CHAIN) else { return };
-        let parents = own.get("inherits").and_then(|parents| list(parents, context)).unwrap_or_default();
+        let parents = own.get("inherits").map(|parents| self.functions.called(parents, context));
+        let parents = parents.and_then(|parents| list(&parents, context)).unwrap_or_default();
         for parent in parents {
             self.inherited(&parent, context, attributes, asked);
         }
         over(attributes, own.clone());
     }
-}
-
-/// The attributes without a value.
-fn unknown(attributes: &Attributes, context: &Context<'_>) -> Attributes {
-    let without = attributes.iter().filter(|(_, written)| evaluate(written, context).is_none());
-    without.map(|(key, written)| (key.clone(), written.clone())).collect()
-}
-
-/// The names that an expression calls as functions.
-fn functions_in(written: &str) -> impl Iterator<Item = &str> {
-    written.match_indices('(').filter_map(|(at, _)| {
-        let before = written.get(..at)?;
-        let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        before.rsplit(|c| !part(c)).next().filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
-    })
 }
 
 /// Puts attributes over others: arguments and contexts are merged.
@@ -323,10 +315,20 @@ fn list(expression: &Expression, context: &Context<'_>) -> Option<Vec<String>> {
     evaluate(expression, context)?.as_array()?.iter().map(text).collect()
 }
 
-/// The targets that a matrix makes of one, each with its variables; the target itself where there is none.
-fn matrix(target: &str, attributes: &Attributes, context: &Context<'_>) -> Vec<(String, Vec<(String, Value)>)> {
+/// Whether a value names nothing; what is not known may name something.
+fn is_empty(value: Option<Value>) -> bool {
+    match value {
+        Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(Value::Array(list)) => list.into_iter().all(|one| is_empty(Some(one))),
+        _ => false,
+    }
+}
+
+/// The rows of a matrix, each with its variables; none where there is no matrix.
+fn matrix(attributes: &Attributes, context: &Context<'_>) -> Option<Vec<Vec<(String, Value)>>> {
     let axes = attributes.get("matrix").and_then(|matrix| evaluate(matrix, context));
-    let Some(axes) = axes.as_ref().and_then(Value::as_object) else { return vec![(target.to_owned(), Vec::new())] };
+    let axes = axes.as_ref().and_then(Value::as_object)?;
     let mut rows: Vec<Vec<(String, Value)>> = vec![Vec::new()];
     for (axis, values) in axes {
         let values = values.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -339,17 +341,16 @@ fn matrix(target: &str, attributes: &Attributes, context: &Context<'_>) -> Vec<(
         });
         rows = longer.take(MOST_BUILDS + 1).collect();
     }
-    rows.into_iter()
-        .enumerate()
-        .map(|(at, row)| {
-            let mut context = context.clone();
-            for (axis, value) in &row {
-                context.declare_var(axis.clone(), value.clone());
-            }
-            let name = attributes.get("name").and_then(|name| text(&evaluate(name, &context)?));
-            (name.unwrap_or_else(|| format!("{target}-{at}")), row)
-        })
-        .collect()
+    Some(rows)
+}
+
+/// A context with the variables of a row.
+fn with<'a>(context: &Context<'a>, row: &[(String, Value)]) -> Context<'a> {
+    let mut context = context.clone();
+    for (axis, value) in row {
+        context.declare_var(axis.clone(), value.clone());
+    }
+    context
 }
 
 fn build(name: &str, attributes: &Attributes, context: &Context<'_>) -> Build {

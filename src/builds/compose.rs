@@ -1,4 +1,6 @@
 //! Compose files: the services that are built.
+//!
+//! Several files make one definition (docs.docker.com/compose/how-tos/multiple-compose-files/merge).
 
 use std::collections::BTreeMap;
 
@@ -10,15 +12,35 @@ use crate::builds::MOST_BUILDS;
 use crate::builds::Recipe;
 use crate::builds::extends::Opens;
 use crate::builds::extends::Services;
+use crate::builds::extends::folder;
 use crate::builds::extends::parsed;
+use crate::builds::extends::together;
 use crate::builds::interpolate::interpolate;
+use crate::builds::request::Request;
+use crate::builds::request::request;
 
 /// The builds of a compose file; `variables` are those of the `.env` file beside it, and `open` opens a file that a
 /// service extends or the file includes, by its path from the compose file's folder.
 ///
 /// A service of a profile is built like every other: somebody asks for it.
 pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Vec<Build>, BuildsError> {
-    let mut services = Services::new(&parsed(text)?, variables, open)?;
+    compose_merged(&[text], variables, open).map_err(|(_, error)| error)
+}
+
+/// The builds of compose files that are given together: they make one definition, in which a later file stands over an
+/// earlier one. Paths are seen from the folder of the first. An error says which file it is of.
+pub fn compose_merged(
+    texts: &[&str],
+    variables: &BTreeMap<String, String>,
+    open: Opens<'_>,
+) -> Result<Vec<Build>, (usize, BuildsError)> {
+    let of_file = |(at, text): (usize, &&str)| parsed(text).map_err(|error| (at, error));
+    let files = texts.iter().enumerate().map(of_file).collect::<Result<Vec<_>, _>>()?;
+    builds(&together(files), variables, open).map_err(|error| (0, error))
+}
+
+fn builds(file: &Value, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Vec<Build>, BuildsError> {
+    let mut services = Services::new(file, variables, open)?;
     let names = services.names();
     if names.len() > MOST_BUILDS {
         return Err(BuildsError::TooBig);
@@ -29,11 +51,13 @@ pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>
         if build.is_none() && (image || missing.is_none()) {
             return None;
         }
+        let (whole, unread) = services.whole(&file, &name, 0);
         let written = build.unwrap_or(Value::Null);
         let variables = services.variables(&file).unwrap_or(variables);
         let mut build = service_build(&name, &written, platform.as_ref(), variables);
-        let (whole, open) = services.whole(&file, &name, 0);
-        build.asked = open.is_some() || requests_gpu(&whole);
+        let request = request(&whole, folder(&file), variables, open);
+        build.asked = unread.is_some() || request == Request::Made;
+        build.refuses = request == Request::Refused;
         if let Some(why) = missing {
             if written.get("context").is_none() {
                 build.recipe = Recipe::Unknown(why);
@@ -44,27 +68,6 @@ pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>
         Some(build)
     };
     Ok(names.into_iter().filter_map(build).collect())
-}
-
-/// Whether a service requests a GPU. What follows from variables counts as a request.
-fn requests_gpu(service: &Value) -> bool {
-    let reserved = |kind: &str| {
-        let list = service.pointer(&format!("/deploy/resources/reservations/{kind}"));
-        list.and_then(Value::as_array).is_some_and(|list| !list.is_empty())
-    };
-    let texts = |key: &str| service.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let by_device = texts("devices").any(|device| device.contains("nvidia") || device.contains('$'));
-    let runtime = service.get("runtime").and_then(Value::as_str);
-    let by_runtime = runtime.is_some_and(|runtime| runtime.contains("nvidia") || runtime.contains('$'));
-    // Under a default runtime of the container toolkit, this variable is the request.
-    let none = |value: &str| matches!(value, "" | "none" | "void");
-    let listed = texts("environment")
-        .filter_map(|item| item.strip_prefix("NVIDIA_VISIBLE_DEVICES"))
-        .any(|value| !none(value.strip_prefix('=').unwrap_or("all")));
-    let mapped = service.get("environment").and_then(|all| all.get("NVIDIA_VISIBLE_DEVICES"));
-    let mapped = mapped.is_some_and(|value| !none(&scalar(value).unwrap_or_else(|| "all".to_owned())));
-    let gpus = service.get("gpus").is_some_and(|gpus| !gpus.is_null());
-    gpus || reserved("devices") || reserved("generic_resources") || by_device || by_runtime || listed || mapped
 }
 
 fn service_build(name: &str, written: &Value, platform: Option<&Value>, variables: &BTreeMap<String, String>) -> Build {

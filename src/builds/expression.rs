@@ -3,6 +3,7 @@
 use hcl::Expression;
 use hcl::Value;
 use hcl::eval::Context;
+use hcl::eval::ErrorKind;
 use hcl::eval::Evaluate as _;
 use hcl::eval::FuncArgs;
 use hcl::eval::FuncDef;
@@ -133,4 +134,21 @@ pub(super) fn evaluate(expression: &Expression, context: &Context<'_>) -> Option
     let value = expression.evaluate(context).ok()?;
     let short = |text: &str| text.len() <= LONGEST;
     value.as_str().is_none_or(short).then_some(value)
+}
+
+/// What keeps an expression from having a value.
+pub(super) enum Failure {
+    /// A function, by name, refuses its arguments, for this reason.
+    Function(String, String),
+    /// A variable, by name, has no value.
+    Variable(String),
+}
+
+/// What keeps an expression from having a value, where that is a function or a variable.
+pub(super) fn failure(expression: &Expression, context: &Context<'_>) -> Option<Failure> {
+    match expression.evaluate(context).err()?.into_kind() {
+        ErrorKind::FuncCall(name, why) => Some(Failure::Function(name.name.as_str().to_owned(), why)),
+        ErrorKind::UndefinedVar(name) => Some(Failure::Variable(name.as_str().to_owned())),
+        _ => None,
+    }
 }

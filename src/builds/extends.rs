@@ -247,6 +247,59 @@ fn over(below: Value, above: Value) -> Value {
     }
 }
 
+/// Compose files that are given together as one, the later ones over the earlier ones.
+pub(super) fn together(files: Vec<Value>) -> Value {
+    let mut files = files.into_iter();
+    let first = files.next().unwrap_or(Value::Null);
+    files.fold(first, |whole, file| match (whole, file) {
+        (Value::Object(mut whole), Value::Object(file)) => {
+            for (key, value) in file {
+                let value = match (whole.remove(&key), value) {
+                    (Some(Value::Object(below)), Value::Object(above)) if key == "services" => {
+                        Value::Object(over_services(below, above))
+                    }
+                    (Some(Value::Array(below)), Value::Array(above)) if key == "include" => {
+                        Value::Array([below, above].concat())
+                    }
+                    (Some(below), Value::Null) => below,
+                    (_, value) => value,
+                };
+                whole.insert(key, value);
+            }
+            Value::Object(whole)
+        }
+        (whole, Value::Null) => whole,
+        (_, file) => file,
+    })
+}
+
+/// The services of one file over those of another.
+fn over_services(mut below: Map<String, Value>, above: Map<String, Value>) -> Map<String, Value> {
+    // Every file of variables is read, whether a list names it or it stands alone.
+    let take = |service: &mut Value, key: &str| service.as_object_mut().and_then(|service| service.remove(key));
+    let listed = |value: Value| if value.is_array() { value } else { Value::Array(vec![value]) };
+    for (name, mut service) in above {
+        let Some(mut other) = below.remove(&name) else {
+            below.insert(name, service);
+            continue;
+        };
+        let builds = [&mut other, &mut service].map(|one| take(one, "build").map(|build| long(&build, "")));
+        let files = [&mut other, &mut service].map(|one| take(one, "env_file").map(listed));
+        let mut whole = if service.is_null() { other } else { over(other, service) };
+        let ([its_build, own_build], [its_files, own_files]) = (builds, files);
+        let env_files = match (its_files, own_files) {
+            (Some(its), Some(own)) => Some(over(its, own)),
+            (its, own) => own.or(its),
+        };
+        if let Some(whole) = whole.as_object_mut() {
+            whole.extend(merged(its_build, own_build).map(|build| ("build".to_owned(), build)));
+            whole.extend(env_files.map(|files| ("env_file".to_owned(), files)));
+        }
+        below.insert(name, whole);
+    }
+    below
+}
+
 /// A list of `NAME=VALUE` as a mapping.
 fn mapping(value: Value) -> Value {
     let Value::Array(list) = value else { return value };
@@ -257,11 +310,11 @@ fn mapping(value: Value) -> Value {
     Value::Object(list.iter().filter_map(Value::as_str).map(pair).collect())
 }
 
-fn folder(file: &str) -> &str {
+pub(super) fn folder(file: &str) -> &str {
     file.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-fn below(folder: &str, path: &str) -> String {
+pub(super) fn below(folder: &str, path: &str) -> String {
     if folder.is_empty() || path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") }
 }
 

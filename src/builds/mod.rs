@@ -6,7 +6,9 @@ mod expression;
 mod extends;
 mod function;
 mod interpolate;
+mod request;
 mod standard;
+mod unsupported;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +17,7 @@ use thiserror::Error;
 pub use bake::bake;
 pub use bake::bake_merged;
 pub use compose::compose;
+pub use compose::compose_merged;
 pub use compose::scalar;
 pub use extends::Opens;
 pub use extends::Whole;
@@ -59,6 +62,8 @@ pub struct Build {
     pub platforms: Vec<String>,
     /// Whether it is asked for; else it is here for those that stand on it alone.
     pub asked: bool,
+    /// Whether it refuses a GPU that the default runtime of a node would give it.
+    pub refuses: bool,
     /// What could not be followed.
     pub notes: Vec<String>,
 }
@@ -74,6 +79,7 @@ impl Build {
             target: None,
             platforms: Vec::new(),
             asked: true,
+            refuses: false,
             notes: Vec::new(),
         }
     }

@@ -169,8 +169,14 @@ pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
 
 /// A regular expression in the syntax of Go, which is that of RE2.
 fn pattern(args: &FuncArgs, at: usize) -> Result<Regex, String> {
-    let pattern = RegexBuilder::new(&said(args, at)?).size_limit(1 << 20).build();
-    pattern.map_err(|error| error.to_string())
+    let written = said(args, at)?;
+    let pattern = RegexBuilder::new(&written).size_limit(1 << 20).build();
+    // The message draws the pattern over several lines; its last line says what is wrong.
+    pattern.map_err(|error| {
+        let error = error.to_string();
+        let last = error.lines().next_back().unwrap_or_default();
+        format!("`{written}` is not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
+    })
 }
 
 /// One match: its text without groups, an object with named groups, a list with others.

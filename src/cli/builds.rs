@@ -17,8 +17,10 @@ use crate::cli::spliced::splice;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::read_named;
 use crate::cli::texts::read_text;
+use crate::cli::unrequested;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::OnDemand;
+use crate::judge::Only;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -28,12 +30,12 @@ use crate::source::Sources;
 use crate::source::Span;
 
 /// What kind of file says how images are built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// A bake file.
     Bake,
-    /// A compose file.
-    Compose,
+    /// A compose file, with the pools that give a GPU to a service without a request.
+    Compose(Vec<String>),
 }
 
 /// A file that says how images are built; of several, the first one.
@@ -54,7 +56,7 @@ impl<'a> Written<'a> {
             Recipe::Path(path) => folder.join(&build.context).join(path).is_file(),
             Recipe::Inline(_) | Recipe::Unknown(_) => folder.join(&build.context).is_dir(),
         };
-        if self.kind == Kind::Compose || (!is_there(here) && is_there(own)) { own } else { here }
+        if matches!(self.kind, Kind::Compose(_)) || (!is_there(here) && is_there(own)) { own } else { here }
     }
 }
 
@@ -83,19 +85,29 @@ impl Inputs {
         }
     }
 
-    /// Reads every build of a compose file.
-    pub(crate) fn composes(&mut self, file: &Path, build: &Build<'_>, sources: &mut Sources) {
-        let name = file.display().to_string();
-        let text = match read_named(file, MAX_TEXT) {
-            Ok(text) => text,
-            Err(error) => return self.error(&name, error),
-        };
-        let folder = file.parent().unwrap_or(Path::new(""));
+    /// Reads every build of compose files that are given together: they make one definition. A service that requests no GPU
+    /// is read for the pools that give one to every image that asks for it.
+    pub(crate) fn composes(&mut self, files: &[PathBuf], build: &Build<'_>, pools: Vec<String>, sources: &mut Sources) {
+        let Some(first) = files.first() else { return };
+        let mut read: Vec<(String, String)> = Vec::new();
+        for file in files {
+            let name = file.display().to_string();
+            match read_named(file, MAX_TEXT) {
+                Ok(text) => read.push((name, text)),
+                Err(error) => return self.error(&name, error),
+            }
+        }
+        let folder = first.parent().unwrap_or(Path::new(""));
         let open = |path: &str| beside(folder, path);
-        let written = Written { name: &name, text: &text, file, kind: Kind::Compose };
-        match builds::compose(&text, &environment(folder), &open) {
+        let texts: Vec<&str> = read.iter().map(|(_, text)| text.as_str()).collect();
+        let Some((name, text)) = read.first() else { return };
+        let written = Written { name, text, file: first, kind: Kind::Compose(pools) };
+        match builds::compose_merged(&texts, &environment(folder), &open) {
             Ok(described) => self.described(&described, &written, build, sources),
-            Err(error) => self.errors.push(unread(&name, &text, &error)),
+            Err((at, error)) => {
+                let (name, text) = read.get(at).map_or((name, text), |(name, text)| (name, text));
+                self.errors.push(unread(name, text, &error));
+            }
         }
     }
 
@@ -105,8 +117,13 @@ impl Inputs {
         let first = self.referred.len();
         for one in described {
             let title = format!("{name}:{}", one.name);
-            if written.kind == Kind::Compose && !one.asked {
-                self.passed.push((title.clone(), "the service requests no GPU"));
+            // Where the default runtime gives GPUs, the image decides whether the service gets one.
+            let pools = match &written.kind {
+                Kind::Compose(pools) if !one.asked && !one.refuses => pools.as_slice(),
+                Kind::Compose(_) | Kind::Bake => &[],
+            };
+            if matches!(written.kind, Kind::Compose(_)) && !one.asked && pools.is_empty() {
+                self.passed.push((title.clone(), unrequested::WHY));
             }
             if let Some(names) = circle(one, described) {
                 self.errors.extend(one.asked.then(|| round(&title, name, text, &names)));
@@ -123,7 +140,8 @@ impl Inputs {
                 Referred { path, source, dockerfile, options, context: context.clone(), on: on.clone() }
             }));
             match recipe {
-                _ if !one.asked => {}
+                _ if !one.asked && pools.is_empty() => {}
+                Err(_) if !one.asked => self.passed.push((title, unrequested::WHY)),
                 Ok((path, source, dockerfile)) => {
                     let before = self.subjects.len();
                     self.contexts.insert(title.clone(), context);
@@ -131,6 +149,10 @@ impl Inputs {
                     self.target(&title, &path, source, dockerfile, options);
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
+                        if !one.asked {
+                            subject.only = Some(Only::Pools(pools.to_vec()));
+                            self.unrequested.insert(title.clone());
+                        }
                     }
                 }
                 Err(error) => self.error(&title, error),

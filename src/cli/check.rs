@@ -30,6 +30,7 @@ use crate::cli::settings::Loaded;
 use crate::cli::streams;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::read_text;
+use crate::cli::unrequested;
 use crate::cli::workloads;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -143,9 +144,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     };
     let mut inputs = Inputs::read(&paths, &build, &mut sources);
     inputs.bakes(&options.bake, &build, &mut sources);
-    for file in &options.compose {
-        inputs.composes(file, &build, &mut sources);
-    }
+    inputs.composes(&options.compose, &build, unrequested::pools(&fleet), &mut sources);
     let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
     let mut told: Vec<String> = passed
         .map(|other| {
@@ -176,6 +175,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built::put(&mut inputs, options, &platforms, puller);
     }
+    inputs.pass_over_unrequested(&named, judging.as_of, knowledge);
     // What is built otherwise than as usual, or was not read, may be what an ignore is for.
     let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
     let whole = if usual { settings::whole(&paths) } else { Vec::new() };

@@ -5,6 +5,7 @@
 //! each dropped when it is judged ([`output::judge_and_print`](crate::cli::output::judge_and_print)).
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::io::BufReader;
 use std::path::Path;
@@ -72,6 +73,8 @@ pub(crate) struct Inputs {
     pub(crate) unread: Vec<String>,
     /// Files of folders that are named like Dockerfiles and are no text, with the reason.
     pub(crate) passed: Vec<(String, &'static str)>,
+    /// Services that request no GPU, by their names: whether they get one is for their images to say.
+    pub(super) unrequested: BTreeSet<String>,
     /// The build context of a subject, by its name, where neither the command line nor the Dockerfile's folder says it.
     pub(super) contexts: BTreeMap<String, PathBuf>,
     /// The builds of files that say how images are built, by their numbers; none for those that could not be read.

@@ -86,9 +86,7 @@ fn inputs(
     let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs, settings, knowledge };
     let mut inputs = Inputs::read(paths, &build, sources);
     inputs.bakes(&options.bake, &build, sources);
-    for file in &options.compose {
-        inputs.composes(file, &build, sources);
-    }
+    inputs.composes(&options.compose, &build, Vec::new(), sources);
     inputs
 }
 

@@ -52,6 +52,7 @@ mod spliced;
 mod streams;
 mod target;
 mod texts;
+mod unrequested;
 mod walk;
 mod what_if;
 mod workloads;

@@ -55,6 +55,7 @@ mod moved;
 mod named;
 mod newer;
 mod offer;
+mod older;
 mod pair;
 mod platform;
 mod pretend;

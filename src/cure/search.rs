@@ -19,6 +19,7 @@ use crate::cure::lists;
 use crate::cure::means::Means;
 use crate::cure::moved;
 use crate::cure::named;
+use crate::cure::older;
 use crate::cure::pair;
 use crate::cure::platform;
 use crate::cure::split;
@@ -268,6 +269,9 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
 /// Tries one; none where it cures nothing.
 pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
     let outcome = trials.help(case, &candidate.wish)?;
+    if older::is_refused(case, &candidate.wish, outcome.subject.as_ref()) {
+        return None;
+    }
     let before = trial::fates(case.before);
     let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");
     let (mut cures, mut settles, mut lifts, mut narrows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -127,3 +127,57 @@ fn settings_of_an_index_are_as_safe_as_its_option() {
     let (after, _) = fixed(&place, "pyproject.toml");
     assert_eq!(after, project("cu130"));
 }
+
+/// A build that takes its packages from a private index may be unable to reach another one.
+#[test]
+fn a_public_index_beside_a_private_one_is_never_safe() {
+    const OLD: &str = "[[pool]]\nname = \"v100\"\ngpu = \"V100\"\ndriver = \"470.57.02\"\nplatform = \"linux/amd64\"\n\
+                       launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    let private = "https://wheels.corp.example/simple";
+    let list = format!("-i {private}\ntorch==2.4.0\n");
+    let conf = format!("[global]\nindex-url = {private}\n");
+    for (lines, files, safe) in [
+        (
+            "COPY requirements.txt .\nRUN pip install -r requirements.txt",
+            vec![("requirements.txt", list.as_str())],
+            false,
+        ),
+        ("ENV PIP_INDEX_URL={}\nRUN pip install torch==2.4.0+cu124", vec![], false),
+        ("ENV PIP_INDEX_URL={}\nRUN pip install torch==2.4.0", vec![], false),
+        ("ARG PIP_INDEX_URL={}\nRUN pip install torch==2.4.0", vec![], false),
+        ("ENV PIP_EXTRA_INDEX_URL={}\nRUN pip install torch==2.4.0", vec![], false),
+        ("RUN pip install -i {} torch==2.4.0", vec![], false),
+        ("COPY pip.conf /etc/pip.conf\nRUN pip install torch==2.4.0", vec![("pip.conf", conf.as_str())], false),
+        // Nothing here is private.
+        ("RUN pip install torch==2.4.0", vec![], true),
+        ("RUN pip install -i {} flask\nRUN pip install torch==2.4.0", vec![], true),
+        ("ENV HOMEPAGE={}\nRUN pip install torch==2.4.0", vec![], true),
+        ("COPY r.txt .\nRUN pip install -r r.txt", vec![("r.txt", "torch==2.4.0\n")], true),
+    ] {
+        let place = place(&lines.replace("{}", private));
+        place.file("fleet.toml", OLD);
+        for (name, text) in files {
+            place.file(name, text);
+        }
+        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
+        let fixes: Vec<_> =
+            findings.iter().flat_map(|one| one["fixes"].as_array().cloned().unwrap_or_default()).collect();
+        let adds =
+            |fix: &&serde_json::Value| fix["edits"].to_string().contains("-index-url https://download.pytorch.org");
+        let adding: Vec<_> = fixes.iter().filter(adds).collect();
+        assert!(!safe || !adding.is_empty(), "{lines}: {fixes:?}");
+        for fix in adding {
+            assert_eq!(fix["safety"] == "safe", safe, "{lines}: {fix}");
+            let title = fix["title"].as_str().unwrap_or_default();
+            assert_eq!(title.contains("if the build can reach its index"), !safe, "{lines}: {title}");
+        }
+        place.run(&["check", "--fix", "Dockerfile"]);
+        let after = [
+            text(&place, "Dockerfile"),
+            lines.contains("requirements").then(|| text(&place, "requirements.txt")).unwrap_or_default(),
+        ]
+        .concat();
+        assert!(safe || !after.contains("download.pytorch.org"), "{lines}: {after}");
+    }
+}

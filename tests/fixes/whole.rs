@@ -119,3 +119,36 @@ fn an_unpinned_framework_is_no_reason_for_an_older_base() {
         }
     }
 }
+
+/// The start of a framework on an older base rests on nothing where its version is open or its build is for a newer CUDA.
+#[test]
+fn no_older_base_is_offered_where_only_a_newer_driver_helps() {
+    let fixes_of = |gpu: &str, driver: &str, package: &str| {
+        let lines = format!(
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip && \
+             pip install {package}\n"
+        );
+        let (_, fixes) = found(&on(&[("old", gpu, driver, "docker-gpus")], &lines));
+        fixes
+    };
+    let back = |fixes: &[Value]| fixes.iter().any(|fix| title(fix).contains("which goes back"));
+    for (gpu, driver, package) in [
+        ("T4", "440.33.01", "torch tensorflow"),
+        ("K80", "440.33.01", "torch tensorflow"),
+        ("V100", "440.33.01", "torch tensorflow"),
+        ("T4", "418.87.01", "torch tensorflow"),
+        ("V100", "396.44", "torch tensorflow"),
+        ("V100", "384.81", "torch tensorflow"),
+        ("T4", "440.33.01", "'jax[cuda12]'"),
+        ("V100", "384.81", "'jax[cuda12]'"),
+        ("T4", "418.87.01", "'jax[cuda12]==0.4.30'"),
+        ("T4", "440.33.01", "cupy-cuda12x==13.3.0"),
+    ] {
+        let fixes = fixes_of(gpu, driver, package);
+        assert!(!back(&fixes), "{gpu} {driver} {package}: {fixes:?}");
+        assert!(fixes.iter().any(|fix| fix["kind"] == "driver"), "{gpu} {driver} {package}: {fixes:?}");
+    }
+    // What is pinned to a build for the CUDA of the older base still starts there.
+    let fixes = fixes_of("T4", "470.57.02", "torch==2.4.0 --index-url https://download.pytorch.org/whl/cu118");
+    assert!(fixes.is_empty() || back(&fixes), "{fixes:?}");
+}

@@ -162,8 +162,9 @@ fn rust_version() -> String {
 }
 
 /// A stand-in for rustup or cargo: it logs its arguments and the place of its intermediate files, and builds a program
-/// that prints its arguments.
+/// that prints its arguments. Its version is that of a file.
 const BUILDER: &str = r#"#!/bin/bash
+[[ $* != --version ]] || { cat "$HOME/version"; exit 0; }
 echo "$(basename "$0") $*" >>"$HOME/build.log"
 while (($# > 1)); do [[ $1 == --root ]] && root=$2; shift; done
 [[ -n ${root:-} ]] || exit 0
@@ -202,8 +203,30 @@ fn hooks_are_built_once_with_the_toolchain_and_the_lock_file_of_the_repository()
     assert_eq!(code(&done), 2, "{said}");
     assert!(said.contains(&format!("needs Rust {}", rust_version())), "{said}");
 
-    // A cargo alone honors the lock file.
+    // A cargo that is too old, or of no known version, builds nothing.
     program("cargo", BUILDER);
+    let version = |text: &str| fs::write(home.join("version"), text).expect("a version");
+    for (text, named) in [
+        ("cargo 1.94.1 (29ea6fb6a 2026-03-24)\n", "this cargo is 1.94.1;"),
+        ("cargo 1.9.0\n", "this cargo is 1.9.0;"),
+        ("cargo 0.95.0\n", "this cargo is 0.95.0;"),
+        ("nothing\n", "this cargo is of an unknown version;"),
+    ] {
+        version(text);
+        let done = run();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!((code(&done), log()), (2, String::new()), "{text}: {said}");
+        assert!(said.contains(&format!("needs Rust {} or newer; {named}", rust_version())), "{text}: {said}");
+        assert!(said.contains("install rustup"), "{text}: {said}");
+    }
+    // One that is as new, or newer, honors the lock file.
+    for text in ["cargo 1.95.1-nightly (x)\n", "cargo 1.100.0\n", "cargo 2.0.0\n"] {
+        version(text);
+        assert_eq!(code(&run()), 1, "{text}");
+        fs::remove_dir_all(&root).expect("the build");
+        fs::remove_file(home.join("build.log")).expect("the log");
+    }
+    version(&format!("cargo {}.0 (f2d3ce0bd 2026-03-21)\n", rust_version()));
     let done = run();
     assert_eq!((code(&done), out(&done)), (1, "ran: check a b\n".to_owned()), "{done:?}");
     let install = format!("install --locked --path {} --root {}\n", hooks.display(), root.display());

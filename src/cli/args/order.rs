@@ -8,18 +8,26 @@ use clap::Command;
 
 /// The arguments with the flags that precede the command behind it; the same if there is no command behind flags.
 ///
-/// A word is the command if the words before it are flags of that command with their values. A value that may be left out
-/// is left out there.
+/// A word is the command if the words before it are flags of some command with their values. A value that may be left out
+/// is left out there. Of a flag that the command does not know, clap reports the name.
 pub(super) fn ordered(said: &[OsString], program: &Command) -> Vec<OsString> {
     let begins = |word: &OsString| word.to_string_lossy().starts_with('-');
     if said.get(1).is_some_and(begins) {
+        // With the command `help`, which clap adds.
+        let mut program = program.clone();
+        program.build();
         for at in 2..said.len() {
             let (Some(leading), Some(rest)) = (said.get(1..at), said.get(at..)) else { break };
-            let (depth, command) = called(rest, program);
-            if depth > 0 && are_flags(leading, command, program) {
-                let (path, rest) = rest.split_at(depth);
-                let first = said.iter().take(1);
-                return first.chain(path).chain(leading).chain(rest).cloned().collect();
+            let (depth, command) = called(rest, &program);
+            let Some(flags) = flags(leading, command, &program).filter(|_| depth > 0) else { continue };
+            let (path, rest) = rest.split_at(depth);
+            let first = said.iter().take(1);
+            // `help` takes names of commands alone, and no flag changes what it prints.
+            let is_help = path.first().is_some_and(|word| word == "help");
+            match (is_help, flags) {
+                (true, Flags::Known) => return first.chain(path).chain(rest).cloned().collect(),
+                (true, Flags::Unknown) => {}
+                (false, _) => return first.chain(path).chain(leading).chain(rest).cloned().collect(),
             }
         }
     }
@@ -36,23 +44,39 @@ fn called<'c>(words: &[OsString], program: &'c Command) -> (usize, &'c Command) 
     (depth, command)
 }
 
-/// Whether words are flags of a command, each with the value that it takes. Of an unknown flag clap reports the name.
-fn are_flags(words: &[OsString], command: &Command, program: &Command) -> bool {
-    let mut words = words.iter();
+/// Whether some command knows each of several flags.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flags {
+    Known,
+    Unknown,
+}
+
+/// Words as flags, each with the value that it takes in this command, else in another one; none where they are none.
+fn flags(words: &[OsString], command: &Command, program: &Command) -> Option<Flags> {
+    let (mut words, mut found) = (words.iter(), Flags::Known);
     while let Some(word) = words.next() {
         let word = word.to_string_lossy();
         let help = ["-h", "--help", "-V", "--version", "--", "-"];
         if !word.starts_with('-') || help.contains(&word.as_ref()) {
-            return false;
+            return None;
         }
-        let known = |command: &Command| command.get_arguments().find(|arg| is_called(arg, &word)).map(takes_value);
+        let known = command.get_arguments().find(|arg| is_called(arg, &word)).map(takes_value);
         let has_own = word.contains('=') || !word.starts_with("--") && word.chars().count() > 2;
-        let takes = known(command).or_else(|| known(program)).unwrap_or(false);
-        if takes && !has_own && words.next().is_none() {
-            return false;
+        let known = known.or_else(|| elsewhere(&word, program));
+        if known.is_none() {
+            found = Flags::Unknown;
+        }
+        if known == Some(true) && !has_own {
+            words.next()?;
         }
     }
-    true
+    Some(found)
+}
+
+/// Whether a flag takes a value in some command; none where no command knows it.
+fn elsewhere(word: &str, command: &Command) -> Option<bool> {
+    let own = command.get_arguments().find(|arg| is_called(arg, word)).map(takes_value);
+    command.get_subcommands().filter_map(|below| elsewhere(word, below)).chain(own).max()
 }
 
 /// Whether a word is a flag's name, with or without its value: `--jobs`, `--jobs=4`, `-j`, `-j4`.
@@ -88,7 +112,19 @@ mod tests {
             ("--format json rules list", "rules list --format json"),
             ("--knowledge tables knowledge gpu A100", "knowledge --knowledge tables gpu A100"),
             ("--from-file list scan", "scan --from-file list"),
+            // The command does not know the flag, or knows none.
+            ("--color never rules list", "rules list --color never"),
+            ("--color never fleet check", "fleet check --color never"),
+            ("--pool t4 fleet check", "fleet check --pool t4"),
+            ("-j 2 fleet check fleet.toml", "fleet check -j 2 fleet.toml"),
+            ("-j2 fleet check", "fleet check -j2"),
+            ("--color never explain 804", "explain --color never 804"),
+            ("--nonsense rules list", "rules list --nonsense"),
+            ("--color never help", "help"),
+            ("--color never -v help check", "help check"),
+            ("--nonsense help", "--nonsense help"),
             // A value is no command.
+            ("--color rules list", "--color rules list"),
             ("--fleet check Dockerfile", "--fleet check Dockerfile"),
             ("--fleet check", "--fleet check"),
             // No command at all: flags of `check`.

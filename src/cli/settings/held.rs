@@ -65,7 +65,12 @@ pub(crate) fn of_inputs(
         if let Some(pools) = pools {
             let names = fleet.pools.iter().map(|pool| pool.name.value.clone());
             let fits = |name: &String| pools.iter().any(|pattern| pattern.fits(name));
-            subject.only = Some(Only::Pools(names.filter(fits).collect()));
+            // What runs on some pools alone runs on no others.
+            let own = |name: &String| match &subject.only {
+                Some(Only::Pools(own)) => own.contains(name),
+                Some(Only::Nodes(_)) | None => true,
+            };
+            subject.only = Some(Only::Pools(names.filter(fits).filter(own).collect()));
         }
     }
     match loaded.broken.take() {

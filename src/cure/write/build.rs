@@ -15,6 +15,7 @@ use crate::cure::write::index::Style;
 use crate::cure::write::index::instruction;
 use crate::cure::write::index::style;
 use crate::cure::write::places;
+use crate::cure::write::private::is_private;
 use crate::cure::write::word::shell_word;
 use crate::edit;
 use crate::edit::TextEdit;
@@ -59,6 +60,8 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
     };
     let more = page.as_ref().and_then(|page| index::one_more(texts, (source, word), style, (EXTRA, page)));
     let more: Option<Vec<TextEdit>> = more.map(|more| more.into_iter().map(edit).collect());
+    // What takes its wheels from a place that the tables do not know may have no way to another.
+    let private = is_private(case, texts, (source, word), spots.get(1).copied());
     match (old_build, build) {
         (old, new) if old == new => releases.into_iter().for_each(|release| add(release, false)),
         (Some(old), Some(new)) => {
@@ -75,8 +78,6 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
                     add([release.clone(), words.clone(), edits].concat(), false);
                 }
                 let words = [release, words.clone()].concat();
-                // What takes its wheels from a place that the tables do not know may have no way to another.
-                let private = near.iter().any(|place| is_private(case, written(texts, *place)));
                 if let Some(more) = &more {
                     add([words, more.clone()].concat(), private);
                 }
@@ -86,7 +87,7 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
         (None, Some(new)) if is_unnamed(case, to, new) => {
             let only = more.and_then(|more| alone::instead(case, texts, (own, source, word), style, more));
             for release in only.iter().flat_map(|_| &releases) {
-                add([release.clone(), only.clone().unwrap_or_default()].concat(), false);
+                add([release.clone(), only.clone().unwrap_or_default()].concat(), private);
             }
         }
         (None, Some(new)) => {
@@ -97,11 +98,12 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
                 None => pinned(text, word, package, &format!("{to}+{new}")),
             };
             let more = [more, followers(case, texts, own.command, page.as_deref())].concat();
+            let elsewhere = private && !more.is_empty();
             if let Some(local) = local {
-                add([vec![edit(local)], more.clone()].concat(), false);
+                add([vec![edit(local)], more.clone()].concat(), elsewhere);
             }
             for release in releases {
-                add([release, more.clone()].concat(), false);
+                add([release, more.clone()].concat(), elsewhere);
             }
         }
         (_, None) => {}
@@ -288,13 +290,6 @@ fn is_direct(texts: &Texts<'_>, (source, word): (SourceId, Span)) -> bool {
     // `name @ address` of a list.
     let behind = text.get(word.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
     leaves.into_iter().any(direct) || behind.starts_with('@')
-}
-
-/// Whether a text names the address of a place of which the tables do not know what lies there.
-fn is_private(case: &Case<'_>, text: &str) -> bool {
-    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=');
-    let start = |at: usize| text.get(..at).and_then(|before| before.rfind(ends)).map_or(0, |before| before + 1);
-    text.match_indices("://").any(|(at, _)| !text.get(start(at)..).is_some_and(|one| index::is_known(case, one)))
 }
 
 /// What is written at a place.

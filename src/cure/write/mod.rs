@@ -5,6 +5,7 @@ mod build;
 mod index;
 mod nvcc;
 mod options;
+mod private;
 mod removed;
 mod served;
 pub(in crate::cure) mod shown;

@@ -13,6 +13,7 @@ use crate::cure::write::index::OWN;
 use crate::cure::write::index::Style;
 use crate::cure::write::index::style;
 use crate::cure::write::places;
+use crate::cure::write::private::is_private;
 use crate::edit::TextEdit;
 use crate::fact::Manager;
 use crate::fact::Offered;
@@ -61,7 +62,9 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> 
     }
     edits.sort();
     edits.dedup();
-    vec![Way::of(edits)]
+    let words = commands.iter().flat_map(|one| one.places.iter().copied());
+    let elsewhere = words.into_iter().any(|word| is_private(case, texts, word, None));
+    vec![Way { edits, elsewhere }]
 }
 
 /// The commands that ask for the framework, or for what is built with it, and pin neither; none where one of these is
