@@ -366,8 +366,12 @@ fn end(name: &str) -> u64 {
 pub enum Callers {
     /// Something does, or somebody says so.
     Seen,
+    /// Nothing but a package of the CUDA runtime.
+    Runtime,
     /// Nothing: all that there is of CUDA comes with the base image.
     None,
+    /// Nothing, and who describes the image says that there is no GPU code and no package of Python in it.
+    Nobody,
     /// Nothing, and what this list installs was not read.
     Unread(FactId),
 }
