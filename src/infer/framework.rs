@@ -218,7 +218,10 @@ fn any_version(
     }
     let mut component = component_unknown(facts, framework, package, why, None);
     // What may be there already is of any release and any build.
-    let own = image.build.fact != Some(package.fact) && may_be_kept(image.seen, package).is_none();
+    let kept = may_be_kept(image.seen, package).is_some();
+    let own = image.build.fact != Some(package.fact) && !kept;
+    // An older release of what has the extra may be there, which does not have it.
+    let absent = kept && knowledge.brought_packages().iter().any(|row| row.brings == package.name);
     if let Some(row) = of_all(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(State::Unknown(why.clone()), State::Known);
@@ -227,7 +230,7 @@ fn any_version(
             let code = State::Known(GpuCode::from(container));
             component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
         }
-    } else if let Some(row) = knowledge.framework_build(&package.name, "*")
+    } else if let Some(row) = knowledge.framework_build(&package.name, "*").filter(|_| !absent)
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
