@@ -107,7 +107,7 @@ impl Reader<'_> {
             None => format!("{path} was not read, so what it installs is unknown: {why}"),
         };
         let supply = format!("provide {path} in the build context, or list its packages in an image description");
-        self.missing(path, Why { reason, supply }, span);
+        self.missing_script(path, Why { reason, supply }, span);
     }
 
     /// A shell that goes through what another command fetches: it may install what it likes, and on a base for CUDA that is
@@ -132,7 +132,7 @@ impl Reader<'_> {
         }
         let reason = format!("{address} is downloaded during the build, so what it installs is unknown");
         let supply = "scan the built image, or list what it installs in an image description".to_owned();
-        self.missing(&address, Why { reason, supply }, command.span);
+        self.missing_script(&address, Why { reason, supply }, command.span);
     }
 
     /// Whether the base is one of those that are there for CUDA.
@@ -145,6 +145,12 @@ impl Reader<'_> {
     fn missing(&mut self, what: &str, why: Why, span: Span) {
         let fact = self.absent_text(what, why, span);
         self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+    }
+
+    /// A script that was not read and may install packages.
+    fn missing_script(&mut self, what: &str, why: Why, span: Span) {
+        self.missing(what, why, span);
+        self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.last().map(|(_, fact)| *fact));
     }
 
     /// The same list once more, of which another stage may have left a note.

@@ -12,11 +12,12 @@ use crate::install::is_source;
 /// Why it is unknown whether what a command asks for is there already: the command, or an earlier one, installs by
 /// something that was not read.
 ///
-/// Sources that the same command installs bound what is open in it; a version that is `pinned` stays, for they name no index.
+/// A version that is `pinned` stays with sources that the same command installs, which name no index, and behind scripts.
 pub(super) fn there_already(seen: &Observations, command: u32, pinned: bool) -> Option<Why> {
     let counts = |number: u32, fact: FactId| {
         let source = || seen.facts.get(fact).of.as_deref().is_some_and(is_source);
-        number < command || (number == command && !(pinned && source()))
+        let passed = || seen.of_base.scripts.contains(&fact) || (number == command && source());
+        number <= command && !(pinned && passed())
     };
     let (_, fact) = seen.of_base.unknown_wheels.iter().find(|(number, fact)| counts(*number, *fact))?;
     match &seen.facts.get(*fact).state {
