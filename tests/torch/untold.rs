@@ -173,6 +173,9 @@ fn what_was_not_read_keeps_a_later_default_build_from_being_certain() {
         (format!("{list}RUN pip install torch==2.4.0\nRUN pip install torch==2.5.0"), "2.5.0 12.4"),
         (format!("{list}RUN pip install torch\nRUN pip install torch==2.4.0"), "2.4.0 ?"),
         (format!("RUN pip install torch==2.4.0\n{list}"), "2.4.0 12.1"),
+        // A script that was not read may have brought torch, and no other build of what is pinned.
+        ("COPY setup.sh /setup.sh\nRUN bash /setup.sh\nRUN pip install torch==2.4.0".to_owned(), "2.4.0 12.1"),
+        ("COPY setup.sh /setup.sh\nRUN bash /setup.sh\nRUN pip install torch".to_owned(), "? ?"),
         (format!("{list}RUN pip install vllm==0.6.3"), "2.4.0 ?"),
         (format!("{list}RUN pip install xformers==0.0.28"), "2.4.1 ?"),
         ("RUN pip install -r https://host.example/r.txt\nRUN pip install accelerate".to_owned(), "? ?"),
