@@ -370,7 +370,7 @@ pub enum Callers {
     Runtime,
     /// Nothing: all that there is of CUDA comes with the base image.
     None,
-    /// Nothing, and who describes the image says that there is no GPU code and no package of Python in it.
+    /// Nothing, and the description of the image is complete: it lists no GPU code and no package of Python.
     Nobody,
     /// Nothing, and what this list installs was not read.
     Unread(FactId),

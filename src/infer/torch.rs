@@ -106,7 +106,7 @@ impl<'a> Brought<'a> {
         }
     }
 
-    /// Whether it takes the place of what is there: the command says so, or names one build.
+    /// Whether it takes the place of what is there: by an option of the command, or because that names one build.
     fn replaces(&self, seen: &Observations, knowledge: Knowledge) -> bool {
         let named = |bound: &&PackageSeen| Some(bound.fact) == self.told;
         let named = seen.bounds.iter().find(named).unwrap_or(self.package);
@@ -120,7 +120,7 @@ impl<'a> Brought<'a> {
         self.version.is_ok() && !self.newest
     }
 
-    /// The same where it may be there already, in whatever build: of a version that is named, the build alone is open.
+    /// The same where it may be there already, in any build: of a version that is named, the build alone is open.
     fn or_there(self, why: Why) -> Self {
         let variant = Err(why.clone());
         let known = if self.is_pinned() { self } else { Self::unknown(self.package, why) };
@@ -184,8 +184,8 @@ impl<'a> Brought<'a> {
 }
 
 impl Torch<'_> {
-    /// Whether its version is told.
-    fn is_told(&self) -> bool {
+    /// Whether its version is known.
+    fn has_version(&self) -> bool {
         matches!(self, Self::Brought(brought) if brought.version.is_ok())
     }
 }
@@ -225,7 +225,7 @@ pub(super) fn resolve<'a>(
         let here: Vec<&PackageSeen> = seen.packages.iter().filter(|package| package.command == command).collect();
         if let Some(brought) = step(&here, &now, open_base, seen, build, day) {
             let brought = match there_already(seen, command, brought.is_pinned()) {
-                Some(why) if !now.is_told() && !brought.replaces(seen, knowledge) => brought.or_there(why),
+                Some(why) if !now.has_version() && !brought.replaces(seen, knowledge) => brought.or_there(why),
                 _ => brought,
             };
             now = Torch::Brought(believed(brought, seen, day));

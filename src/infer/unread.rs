@@ -9,7 +9,7 @@ use crate::fact::State;
 use crate::fact::Why;
 use crate::install::is_source;
 
-/// Why it is unknown whether what a command asks for is there already: the command, or an earlier one, installs by
+/// Why it is unknown whether what a command installs is there already: the command, or an earlier one, installs by
 /// something that was not read.
 ///
 /// A version that is `pinned` stays with sources that the same command installs, which name no index, and behind scripts.
@@ -32,7 +32,7 @@ pub(super) fn may_be_kept(seen: &Observations, package: &PackageSeen) -> Option<
     there_already(seen, package.command, pinned).filter(|_| !replaces(seen, package))
 }
 
-/// Whether a package takes the place of what is there, whatever build that is.
+/// Whether a package takes the place of what is there, in any build.
 ///
 /// Every package of an environment of its own counts as an upgrade, so that this tells nothing there.
 pub(super) fn replaces(seen: &Observations, package: &PackageSeen) -> bool {
