@@ -183,9 +183,11 @@ impl<'a> Stages<'a> {
         (own.packages, own.code) = (own_packages, own_code);
         reader.seen.facts = facts;
         let before = std::mem::take(&mut reader.seen.of_base.loose);
+        reader.seen.of_base.unknown_wheels.clear();
         self.walk(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
         self.bring_loose(reader, &inner);
         let loose = std::mem::replace(&mut reader.seen.of_base.loose, before);
+        let unread = std::mem::take(&mut reader.seen.of_base.unknown_wheels);
         let packages = std::mem::take(&mut reader.seen.packages);
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
@@ -194,7 +196,7 @@ impl<'a> Stages<'a> {
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
         reader.seen = own;
-        Some(Looked { packages, code, loose, done: std::mem::replace(&mut reader.done, done) })
+        Some(Looked { packages, code, loose, unread, done: std::mem::replace(&mut reader.done, done) })
     }
 
     /// The image at the bottom of what is copied from, and where it is named.
@@ -323,7 +325,7 @@ impl<'a> Stages<'a> {
     /// Adds the packages of another stage that lie in what is copied.
     fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let Some(looked) = copy.from_stage.and_then(|stage| self.look(reader, stage)) else { return };
-        let Looked { packages, code, loose, done } = looked;
+        let Looked { packages, code, loose, unread, done } = looked;
         carry_files(reader, &done, copy);
         if reader.seen.of_base.loose.len() < loose::MOST {
             reader.seen.of_base.loose.extend(loose::copied(&loose, copy));
@@ -345,6 +347,7 @@ impl<'a> Stages<'a> {
             reader.done.homes.extend(home.map(|home| (fact, home)));
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
+        bring_unread(reader, &unread, &done, copy);
         let knowledge = self.options.knowledge;
         let compiler = self.bottom(copy).filter(|_| !done.other_toolkit);
         let compiler = compiler.and_then(|(image, span)| Some((toolkit_copied::release(&image, knowledge)?, span)));
@@ -376,11 +379,34 @@ impl<'a> Stages<'a> {
     }
 }
 
+/// Takes over the lists that commands of another stage install by and that were not read, where what they may have
+/// installed lies in what is copied.
+fn bring_unread(reader: &mut Reader<'_>, unread: &[(u32, FactId)], done: &Done, copy: &CopyInstruction) {
+    let along = |fact: FactId| {
+        let places = done.lands.package(fact);
+        sources(copy).any(|source| landing::brings(source, Manager::Pip, "", places))
+    };
+    let along: Vec<FactId> = unread.iter().map(|(_, fact)| *fact).filter(|fact| along(*fact)).collect();
+    if along.is_empty() {
+        return;
+    }
+    reader.seen.commands += 1;
+    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
+    let to = destination.map(|path| Place::Prefix(absolute(&copy.folder, path)));
+    for fact in along {
+        let places = done.lands.package(fact).iter().cloned().chain(to.clone()).collect();
+        reader.done.lands.put(fact, places);
+        reader.seen.of_base.unknown_wheels.push((reader.seen.commands, fact));
+    }
+}
+
 /// What was seen of another stage.
 struct Looked {
     packages: Vec<PackageSeen>,
     code: Vec<CodeSeen>,
     loose: Vec<LooseSeen>,
+    /// Why it is unknown what its commands install.
+    unread: Vec<(u32, FactId)>,
     done: Done,
 }
 

@@ -369,7 +369,8 @@ impl Reader<'_> {
         self.seen.of_base.renewing.extend(closed::renews(command).then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.cut(&mut found, tag.as_deref(), command.span);
-        let empty = found.packages.is_empty() && compiled.is_none();
+        let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
+        let empty = found.packages.is_empty() && compiled.is_none() && lists && sources;
         let at =
             At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder, knowledge: self.knowledge };
         let places = if empty { Vec::new() } else { self.done.lands.of_command(at) };
@@ -403,6 +404,7 @@ impl Reader<'_> {
             let package = self.package(install);
             self.seen.bounds.push(package);
         }
+        let before = self.seen.of_base.unknown_wheels.len();
         for (word, span) in &found.unresolved {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs unknown packages: {reason}"));
@@ -413,6 +415,12 @@ impl Reader<'_> {
         }
         for file in &found.files {
             self.unread(file, tag.as_deref());
+        }
+        for (address, span, source) in &found.sources {
+            self.unknown_source(address, *span, source.unwrap_or(self.source));
+        }
+        for (_, fact) in self.seen.of_base.unknown_wheels.iter().skip(before) {
+            self.done.lands.put(*fact, places.clone());
         }
     }
 

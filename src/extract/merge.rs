@@ -120,6 +120,7 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
     }
     let wheels = base.of_base.unknown_wheels.iter().map(|(command, fact)| (*command, shift(*fact)));
     seen.of_base.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
+    seen.of_base.scripts.splice(0..0, base.of_base.scripts.iter().map(|fact| shift(*fact)).collect::<Vec<_>>());
     seen.of_base.builds_for_gpus |= base.of_base.builds_for_gpus;
     seen.of_base.untold.splice(0..0, base.of_base.untold.iter().copied());
     seen.of_base.keeping.splice(0..0, base.of_base.keeping.iter().copied());

@@ -19,7 +19,16 @@ use crate::install::RequirementFile;
 use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
+use crate::source::SourceId;
 use crate::source::Span;
+
+/// An address without the name and the password in front of its host.
+fn without_user(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
 
 impl Reader<'_> {
     /// Words of a command that name packages and are not known: what they install is missing evidence; with the build
@@ -63,6 +72,9 @@ impl Reader<'_> {
         };
         let note = format!("{path} was not read: {}", file.why);
         if self.notes.contains(&note) {
+            if !file.constraint {
+                self.missing_again(path);
+            }
             return;
         }
         let supply = format!("provide {path} in the build context, or list its packages in an image description");
@@ -95,7 +107,7 @@ impl Reader<'_> {
             None => format!("{path} was not read, so what it installs is unknown: {why}"),
         };
         let supply = format!("provide {path} in the build context, or list its packages in an image description");
-        self.missing(path, Why { reason, supply }, span);
+        self.missing_script(path, Why { reason, supply }, span);
     }
 
     /// A shell that goes through what another command fetches: it may install what it likes, and on a base for CUDA that is
@@ -120,7 +132,7 @@ impl Reader<'_> {
         }
         let reason = format!("{address} is downloaded during the build, so what it installs is unknown");
         let supply = "scan the built image, or list what it installs in an image description".to_owned();
-        self.missing(&address, Why { reason, supply }, command.span);
+        self.missing_script(&address, Why { reason, supply }, command.span);
     }
 
     /// Whether the base is one of those that are there for CUDA.
@@ -132,6 +144,32 @@ impl Reader<'_> {
     /// What was not read and may install packages: a framework that a later command requires may be among them.
     fn missing(&mut self, what: &str, why: Why, span: Span) {
         let fact = self.absent_text(what, why, span);
+        self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+    }
+
+    /// A script that was not read and may install packages.
+    fn missing_script(&mut self, what: &str, why: Why, span: Span) {
+        self.missing(what, why, span);
+        self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.last().map(|(_, fact)| *fact));
+    }
+
+    /// The same list once more, of which another stage may have left a note.
+    fn missing_again(&mut self, what: &str) {
+        let own = |key: FactKey, of: Option<&str>| key == FactKey::Requirements && of == Some(what);
+        let mut all = self.seen.facts.iter().filter(|(_, entry)| own(entry.key, entry.of.as_deref()));
+        if let Some((fact, _)) = all.next() {
+            self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+        }
+    }
+
+    /// A repository or an archive at an address: what it requires is missing evidence.
+    pub(super) fn unknown_source(&mut self, address: &str, span: Span, source: SourceId) {
+        let address = without_user(address);
+        let reason = format!("{address} was not read, so what it installs is unknown: it is on the network");
+        let supply = "scan the built image, or list what it installs in an image description".to_owned();
+        let origins = vec![Origin::File { source, span }];
+        let state = State::Unknown(Why { reason, supply });
+        let fact = self.seen.facts.add(FactKey::Requirements, Some(&address), state, Evidence::Leaf(origins));
         self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
     }
 

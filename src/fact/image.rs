@@ -366,8 +366,12 @@ fn end(name: &str) -> u64 {
 pub enum Callers {
     /// Something does, or somebody says so.
     Seen,
+    /// Nothing but a package of the CUDA runtime.
+    Runtime,
     /// Nothing: all that there is of CUDA comes with the base image.
     None,
+    /// Nothing, and the description of the image is complete: it lists no GPU code and no package of Python.
+    Nobody,
     /// Nothing, and what this list installs was not read.
     Unread(FactId),
 }

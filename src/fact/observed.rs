@@ -154,6 +154,9 @@ pub struct OfBase {
     /// each, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_wheels: Vec<(u32, FactId)>,
+    /// Those of them that run a script, which installs no other build of what a later command pins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<FactId>,
     /// Whether commands compile for GPUs, or what nobody read is copied there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub builds_for_gpus: bool,

@@ -20,6 +20,7 @@ use crate::infer::framework::variant_cuda;
 use crate::infer::torch::Brought;
 use crate::infer::torch::Torch;
 use crate::infer::unknown;
+use crate::infer::unread::may_be_kept;
 use crate::install::admits;
 use crate::install::order;
 use crate::install::public;
@@ -42,7 +43,7 @@ pub(super) fn part(
             continue;
         };
         let Some(component) = found.get_mut(row.component).filter(|one| !one.cuda.is_unknown()) else { continue };
-        if let Some(why) = stranger(package, brought, image) {
+        if let Some(why) = kept(package, brought, image).or_else(|| stranger(package, brought, image)) {
             let from = vec![package.fact, brought.package.fact];
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
             let name = component.name.clone();
@@ -50,6 +51,13 @@ pub(super) fn part(
             component.may_be.clear();
         }
     }
+}
+
+/// Why it is unknown for which CUDA a package of one version is built: what was not read may have brought that version for
+/// another CUDA, as well as the torch.
+fn kept(package: &PackageSeen, torch: &Brought<'_>, image: Image<'_>) -> Option<Why> {
+    let plain = matches!(&package.version, PackageVersion::Exact(version) if !version.contains('+'));
+    may_be_kept(image.seen, package).filter(|_| plain && package.manager == Manager::Pip && torch.variant.is_err())
 }
 
 /// Why a package may not load beside a torch; none where it was compiled for that one, or nothing says that it was not.

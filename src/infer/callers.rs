@@ -5,6 +5,7 @@ use crate::fact::Callers;
 use crate::fact::Component;
 use crate::fact::Depth;
 use crate::fact::FactKey;
+use crate::fact::Manager;
 use crate::fact::NeedsSeen;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
@@ -28,15 +29,20 @@ pub(super) fn callers(seen: &Observations, components: &[Component], knowledge: 
     let brings = |package: &PackageSeen| {
         knowledge.runtime_package(&package.name).is_some() || knowledge.carries_libraries(&package.name)
     };
-    let called = said
-        || !components.iter().all(stands_for_any)
-        || seen.needs.iter().any(asks)
-        || (!read && seen.packages.iter().any(brings));
-    if called {
+    let stands = components.iter().all(stands_for_any);
+    let brought = || seen.packages.iter().filter(|package| !read && brings(package));
+    let runtime = |package: &PackageSeen| knowledge.runtime_package(&package.name).is_some();
+    if said || !stands || seen.needs.iter().any(asks) || !brought().all(runtime) {
         return Callers::Seen;
     }
     let mut entries = seen.facts.iter();
     let unread =
         entries.find(|(_, entry)| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_)));
-    unread.map_or(Callers::None, |(list, _)| Callers::Unread(list))
+    let of_system = |package: &PackageSeen| package.manager == Manager::Apt;
+    match unread {
+        _ if brought().next().is_some() => Callers::Runtime,
+        Some((list, _)) => Callers::Unread(list),
+        None if !read && seen.complete.code && seen.packages.iter().all(of_system) => Callers::Nobody,
+        None => Callers::None,
+    }
 }

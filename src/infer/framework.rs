@@ -28,6 +28,7 @@ use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::unknown;
+use crate::infer::unread::may_be_kept;
 use crate::install::admits;
 use crate::install::order;
 use crate::knowledge::BEYOND;
@@ -74,10 +75,11 @@ pub(super) fn installed(
         (None, PackageVersion::Exact(text)) => text,
         (None, PackageVersion::Open(range)) => {
             let range = if range.is_empty() { "no version" } else { range };
-            let why = Why {
+            let of_day = || Why {
                 reason: format!("{} is installed with {range}: the build date decides its version", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
+            let why = may_be_kept(image.seen, package).unwrap_or_else(of_day);
             return any_version(facts, framework, package, &why, image);
         }
     };
@@ -215,7 +217,12 @@ fn any_version(
         return component_unknown(facts, framework, package, &why, None);
     }
     let mut component = component_unknown(facts, framework, package, why, None);
-    if let Some(row) = of_all(package, knowledge).filter(|_| image.build.fact != Some(package.fact)) {
+    // What may be there already is of any release and any build.
+    let kept = may_be_kept(image.seen, package).is_some();
+    let own = image.build.fact != Some(package.fact) && !kept;
+    // An older release of what has the extra may be there, which does not have it.
+    let absent = kept && knowledge.brought_packages().iter().any(|row| row.brings == package.name);
+    if let Some(row) = of_all(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(State::Unknown(why.clone()), State::Known);
         component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), cuda, evidence(&row.info));
@@ -223,7 +230,7 @@ fn any_version(
             let code = State::Known(GpuCode::from(container));
             component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
         }
-    } else if let Some(row) = knowledge.framework_build(&package.name, "*")
+    } else if let Some(row) = knowledge.framework_build(&package.name, "*").filter(|_| !absent)
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };

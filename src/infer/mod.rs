@@ -44,6 +44,7 @@ mod torch_pins;
 mod torch_release;
 mod torch_wheel;
 mod unpaired;
+mod unread;
 
 use jiff::civil::Date;
 

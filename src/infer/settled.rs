@@ -27,6 +27,7 @@ use crate::infer::libraries::release_of;
 use crate::infer::python::python;
 use crate::infer::torch_pins::bounds;
 use crate::infer::torch_pins::goes;
+use crate::infer::unread::may_be_kept;
 use crate::install::admits;
 use crate::install::order;
 use crate::knowledge::BEYOND;
@@ -115,7 +116,8 @@ fn release(
     let knowledge = place.knowledge;
     let framework = knowledge.framework(&package.name)?;
     let range = range(package, seen)?;
-    if framework.variants || range.contains('+') {
+    // What was not read may have brought another release, or another build, which the command then keeps.
+    if framework.variants || range.contains('+') || may_be_kept(seen, package).is_some() {
         return None;
     }
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);

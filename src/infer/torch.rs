@@ -11,7 +11,6 @@ use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
-use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
@@ -28,6 +27,8 @@ use crate::infer::torch_release::as_said;
 use crate::infer::torch_release::fits;
 use crate::infer::torch_release::newest;
 use crate::infer::torch_wheel::believed;
+use crate::infer::unread::replaces;
+use crate::infer::unread::there_already;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::TorchRow;
@@ -105,18 +106,25 @@ impl<'a> Brought<'a> {
         }
     }
 
-    /// Whether a command names its version, or puts it in place of what is there.
-    fn is_asked_for(&self, knowledge: Knowledge) -> bool {
-        let own = is_torch(self.package, knowledge);
-        own && (self.package.upgrade || matches!(self.package.version, PackageVersion::Exact(_)))
+    /// Whether it takes the place of what is there: by an option of the command, or because that names one build.
+    fn replaces(&self, seen: &Observations, knowledge: Knowledge) -> bool {
+        let named = |bound: &&PackageSeen| Some(bound.fact) == self.told;
+        let named = seen.bounds.iter().find(named).unwrap_or(self.package);
+        let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
+        let own = is_torch(self.package, knowledge) && replaces(seen, self.package);
+        own || (is_torch(named, knowledge) && local) || seen.of_base.renewing.contains(&self.package.command)
     }
 
-    /// The same where it may be there already, in whatever build.
-    fn or_there(self) -> Self {
-        match &self.version {
-            Err(why) => Self { variant: Err(why.clone()), ..self },
-            Ok(_) => self,
-        }
+    /// Whether its version is the only one that goes with what is asked for.
+    fn is_pinned(&self) -> bool {
+        self.version.is_ok() && !self.newest
+    }
+
+    /// The same where it may be there already, in any build: of a version that is named, the build alone is open.
+    fn or_there(self, why: Why) -> Self {
+        let variant = Err(why.clone());
+        let known = if self.is_pinned() { self } else { Self::unknown(self.package, why) };
+        Self { variant, ..known }
     }
 
     /// The same where the commands may also pass it by: its build is told where what is there without it is no other.
@@ -175,6 +183,13 @@ impl<'a> Brought<'a> {
     }
 }
 
+impl Torch<'_> {
+    /// Whether its version is known.
+    fn has_version(&self) -> bool {
+        matches!(self, Self::Brought(brought) if brought.version.is_ok())
+    }
+}
+
 /// Goes through the commands.
 pub(super) fn resolve<'a>(
     seen: &'a Observations,
@@ -209,10 +224,8 @@ pub(super) fn resolve<'a>(
         }
         let here: Vec<&PackageSeen> = seen.packages.iter().filter(|package| package.command == command).collect();
         if let Some(brought) = step(&here, &now, open_base, seen, build, day) {
-            let brought = match (&now, there_already(seen, command)) {
-                (Torch::None | Torch::Base, Some(why)) if !brought.is_asked_for(knowledge) => {
-                    Brought::unknown(brought.package, why).or_there()
-                }
+            let brought = match there_already(seen, command, brought.is_pinned()) {
+                Some(why) if !now.has_version() && !brought.replaces(seen, knowledge) => brought.or_there(why),
                 _ => brought,
             };
             now = Torch::Brought(believed(brought, seen, day));
@@ -220,16 +233,6 @@ pub(super) fn resolve<'a>(
         }
     }
     now
-}
-
-/// Why it is unknown whether torch is there already when a command runs: the command, or an earlier one, installs by
-/// something that was not read.
-fn there_already(seen: &Observations, command: u32) -> Option<Why> {
-    let (_, fact) = seen.of_base.unknown_wheels.iter().find(|(number, _)| *number <= command)?;
-    match &seen.facts.get(*fact).state {
-        State::Unknown(why) => Some(why.clone()),
-        State::Known(_) | State::Absent { .. } => None,
-    }
 }
 
 /// The name of what is asked for: the package itself, or what it asks for in turn.

@@ -26,6 +26,13 @@ pub(super) fn settled(raw: &str) -> Option<String> {
     (plain || tag_of_url(path).is_some()).then(|| path.to_owned())
 }
 
+/// The path of a file behind the last part of an address that is not known; `None` where its name is a part of that.
+pub(super) fn file_behind(raw: &str) -> Option<String> {
+    let marked = marked(raw.trim_matches(['"', '\'']))?;
+    let (_, behind) = marked.rsplit_once(OPEN)?;
+    Some(behind.get(behind.find('/')?..)?.to_owned())
+}
+
 /// The text with a mark in the place of each substitution; `None` where one does not end.
 fn marked(text: &str) -> Option<String> {
     let mut out = String::new();
@@ -64,6 +71,21 @@ fn behind(text: &str, open: char, close: char) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_file_is_known_behind_a_part_that_is_not() {
+        for (raw, expected) in [
+            ("$U/torch-2.4.0-cp310-cp310-linux_x86_64.whl", Some("/torch-2.4.0-cp310-cp310-linux_x86_64.whl")),
+            ("\"${U}/cu118/a.whl\"", Some("/cu118/a.whl")),
+            ("https://host/$V/a.whl", Some("/a.whl")),
+            ("$U", None),
+            ("$U/torch-$V.whl", None),
+            ("${U}a.whl", None),
+            ("https://host/a.whl", None),
+        ] {
+            assert_eq!(file_behind(raw).as_deref(), expected, "{raw}");
+        }
+    }
 
     #[test]
     fn a_part_that_is_known_tells_what_hangs_on_nothing_else() {

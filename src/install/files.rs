@@ -17,7 +17,9 @@ use crate::install::marker::holds;
 use crate::install::pip;
 use crate::install::pip::Fed;
 use crate::install::project;
+use crate::install::requirement::is_unknown_source;
 use crate::install::requirement::requirement;
+use crate::install::requirement::wheel_behind;
 use crate::install::requirements::Line;
 use crate::install::requirements::lines;
 use crate::install::setup;
@@ -146,15 +148,21 @@ impl Walk<'_, '_> {
 
     fn requirement(&mut self, text: &str, marker: Option<&str>, constraint: bool, span: Span, opened: &Opened) {
         let expanded = expanded(text, self.variable);
+        let holds = marker.map(|marker| holds(marker, self.around.environment));
+        let sources = expanded.as_deref().filter(|text| is_unknown_source(text, self.around.knowledge));
+        if let Some(text) = sources.filter(|_| !constraint && holds != Some(Some(false))) {
+            self.found.sources.push((text.to_owned(), span, opened.source));
+        }
         let read = if let Some(text) = &expanded {
             requirement(text, span, self.around.knowledge)
         } else {
             let name = text.split(['=', '<', '>', '~', '!', '$', '{', '@']).next().unwrap_or("");
-            requirement(name, span, self.around.knowledge)
-                .map(|package| Install { version: VersionSpec::Unresolved, ..package })
+            let named = || requirement(name, span, self.around.knowledge);
+            let named = || named().map(|package| Install { version: VersionSpec::Unresolved, ..package });
+            wheel_behind(text, span, self.around.knowledge).or_else(named)
         };
         let Some(mut package) = read else { return };
-        match marker.map(|marker| holds(marker, self.around.environment)) {
+        match holds {
             Some(Some(false)) => return,
             Some(None) => package.conditional = true,
             Some(Some(true)) | None => {}

@@ -76,6 +76,7 @@ pub use range::admits;
 pub use range::between;
 pub use range::order;
 pub use range::public;
+pub use requirement::is_source;
 pub use requirement::normalised;
 pub use requirement::requirement;
 pub use targets::Compiled;
@@ -279,6 +280,8 @@ pub struct Installs {
     pub folders: Folders,
     /// Files that name more and were not read.
     pub files: Vec<RequirementFile>,
+    /// Repositories and archives whose requirements no table tells: the address, and where it is written.
+    pub sources: Vec<(String, Span, Option<SourceId>)>,
     /// Whether pip takes all of it from the default index.
     pub usual: bool,
     /// Words that might name packages but are not known, with the reason.

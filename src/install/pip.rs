@@ -21,8 +21,10 @@ use crate::install::index::setting;
 use crate::install::marker::holds;
 use crate::install::options;
 use crate::install::requirement::empty;
+use crate::install::requirement::is_unknown_source;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
+use crate::install::requirement::wheel_behind;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
@@ -166,6 +168,9 @@ pub(super) fn read(
         package.conditional |= command.conditional;
         indexes.choose(package, around.knowledge);
     }
+    if gathers || indexes.ways.alone {
+        found.sources.clear();
+    }
     if gathers {
         let folder = target_of(target);
         found.gathered = Some((folder, std::mem::take(&mut found.packages)));
@@ -303,6 +308,9 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             }
             "-e" | "--editable" => {
                 if let Some((path, span)) = value(inline) {
+                    if verb == "install" && is_unknown_source(&path, around.knowledge) {
+                        found.sources.push((path.clone(), span, None));
+                    }
                     project(&path, span, found);
                 }
             }
@@ -397,6 +405,9 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
     // A URL may hold a semicolon, so that only a blank in front of it ends one.
     let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
     let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
+    if verb == "install" && is_unknown_source(text, around.knowledge) {
+        found.sources.push((text.to_owned(), word.span, None));
+    }
     if verb == "uninstall" {
         found.removed.push((Manager::Pip, normalised(text), word.span));
     } else if verb == "sync" {
@@ -443,6 +454,12 @@ fn unresolved(word: &Word, verb: &str, command: &Command, knowledge: Knowledge, 
     let raw = word.raw.trim_matches(['"', '\'']);
     let name = raw.split(['=', '<', '>', '~', '!', '$', '`', '{']).next().unwrap_or("");
     let pinned = raw.get(name.len()..).is_some_and(|rest| rest.starts_with(['=', '<', '>', '~', '!']));
+    if verb == "install"
+        && let Some(package) = wheel_behind(&word.raw, word.span, knowledge)
+    {
+        found.packages.push(package);
+        return;
+    }
     match requirement(name, word.span, knowledge) {
         Some(mut package) if pinned && verb == "install" => {
             package.version = VersionSpec::Unresolved;

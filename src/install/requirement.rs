@@ -12,6 +12,7 @@ use crate::install::Manager;
 use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::address::file_behind;
 use crate::install::range::is_plain;
 use crate::install::variant::is_tag;
 use crate::install::variant::is_wheels;
@@ -79,6 +80,51 @@ fn from_sources(text: &str, span: Span, knowledge: Knowledge) -> Option<Install>
     let why = format!("it is built from the sources of {path} with the CUDA toolkit of that build step");
     let builds = Builds::Unknown(why.clone());
     Some(Install { extras, version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty(&name, span) })
+}
+
+/// A wheel at an address of which the end alone is known: its name tells the version, and no index tells the build.
+pub(super) fn wheel_behind(raw: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
+    let found = wheel(&file_behind(raw)?, span, knowledge)?;
+    let word = raw.trim_matches(['"', '\'']);
+    let why =
+        || format!("the address of the wheel in `{word}` is unknown, and its name does not include the CUDA version");
+    let builds = if found.variant.is_none() { Builds::Unknown(why()) } else { found.builds };
+    Some(Install { builds, ..found })
+}
+
+/// How the names of archives end that pip builds packages from.
+const ARCHIVES: &[&str] = &[".tar.bz2", ".tar.gz", ".tar.xz", ".tgz", ".zip"];
+
+/// Whether a requirement is for sources at an address: a repository, or an archive.
+pub fn is_source(text: &str) -> bool {
+    let address = text.split_once("git+").map_or(text, |(_, address)| address);
+    let Some((scheme, place)) = address.split_once("://") else { return false };
+    let path = place.split(['?', '#']).next().unwrap_or(place);
+    let archive = || ARCHIVES.iter().any(|end| path.ends_with(end));
+    scheme.rsplit(['@', ' ']).next() != Some("file") && (text.contains("git+") || archive())
+}
+
+/// Whether a requirement is for sources somewhere else whose own requirements no table tells: a repository, or an archive
+/// at an address.
+pub(super) fn is_unknown_source(text: &str, knowledge: Knowledge) -> bool {
+    if !is_source(text) {
+        return false;
+    }
+    let by_name = || text.split_once('@').filter(|(name, _)| !name.contains("://"));
+    let (before, address) = text.split_once("git+").or_else(by_name).unwrap_or(("", text));
+    let (address, fragment) = address.trim().split_once('#').unwrap_or((address.trim(), ""));
+    let place = address.split_once("://").map_or(address, |(_, place)| place);
+    let path = place.split_once('/').map_or("", |(_, path)| path);
+    let egg = fragment.split('&').find_map(|part| part.strip_prefix("egg="));
+    let named = before.trim().trim_end_matches('@').trim();
+    let named = Some(named).filter(|name| !name.is_empty()).or(egg);
+    let repository = path.split(['@', '?']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
+    let repository: Vec<&str> = repository.split('/').take(2).collect();
+    let own = repository.last().copied().unwrap_or_default();
+    let name = normalised(named.unwrap_or(own).split('[').next().unwrap_or_default());
+    let told =
+        knowledge.distribution_of_sources(&repository.join("/")).or_else(|| knowledge.distribution_of_sources(&name));
+    told.is_none() && !knowledge.is_library_free(&name, |_| true)
 }
 
 pub(super) fn empty(name: &str, span: Span) -> Install {

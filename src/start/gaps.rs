@@ -90,6 +90,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = format!("nothing that calls CUDA was found; a program that does would find no {lacks}");
             (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
         }
+        _ if runtime::of_nothing(replay, step).is_some() => {
+            let reason = "nothing that calls CUDA was found; a program that does would fail at this step".to_owned();
+            (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
+        }
         Step::Capabilities => {
             let reason =
                 "whether the libcuda of the image finds /dev/nvidia-uvm without the capability compute is unknown";

@@ -10,6 +10,7 @@ use crate::fact::GpuCode;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::start::Replay;
+use crate::start::Step;
 use crate::start::requirement;
 use crate::start::runtime;
 
@@ -40,6 +41,7 @@ pub(super) fn likeness(one: Replay<'_>) -> String {
         requirement::switch_set(one),
         runtime::is_in_doubt(one),
         runtime::is_idle(one),
+        runtime::of_nothing(one, Step::Loader).is_some(),
         matches!(image.base_cuda.state, State::Absent { .. }),
         image.base.is_none(),
         by_entrypoint(image.compat_probe.id),

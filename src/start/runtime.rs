@@ -43,6 +43,9 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
     let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
     let not_asked = is_without_cuda(replay) && (about_driver || no_gpu);
+    if let Some(result) = of_nothing(replay, record.step).filter(|_| !matches!(record.result, StepResult::Passes(_))) {
+        return StepRecord { result, ..record };
+    }
     if no_gpu && is_uncalled(replay, record.step) && (record.step == Step::Loader || !does_without(replay, &record)) {
         return StepRecord { result: StepResult::Unknown, ..record };
     }
@@ -109,7 +112,22 @@ pub(super) fn says_cuda(replay: Replay<'_>) -> bool {
 
 /// Whether a step without a GPU or libcuda decides nothing, because nothing is known to call CUDA. A base with CUDA calls it.
 pub(super) fn is_uncalled(replay: Replay<'_>, step: Step) -> bool {
-    is_container(replay) || (step == Step::Loader && is_idle(replay))
+    is_container(replay) || (step == Step::Loader && is_runtime_alone(replay))
+}
+
+/// What becomes of a step of the driver that does not pass, in an image whose GPU code is all known and that has none, where
+/// nothing calls CUDA: nothing takes the step, or nobody knows what would.
+pub(super) fn of_nothing(replay: Replay<'_>, step: Step) -> Option<StepResult> {
+    let of_driver = matches!(step, Step::Loader | Step::UserMode | Step::GpuKnown | Step::Runtime);
+    let without_code = matches!(replay.component.code.state, State::Absent { .. });
+    let nobody = replay.image.callers == Callers::Nobody;
+    let result = if nobody { StepResult::NotApplicable } else { StepResult::Unknown };
+    (of_driver && without_code && is_runtime_alone(replay) && !is_without_cuda(replay)).then_some(result)
+}
+
+/// Whether it is the CUDA runtime of a base image or a package, and nothing is known to call it.
+pub(super) fn is_runtime_alone(replay: Replay<'_>) -> bool {
+    replay.component.anonymous && !replay.component.program && replay.image.callers != Callers::Seen
 }
 
 /// Whether nothing is known to call CUDA, and the image's own variables keep the GPU or the driver's libraries for
@@ -122,7 +140,7 @@ pub(super) fn does_without(replay: Replay<'_>, record: &StepRecord) -> bool {
 
 /// Whether it has no name, and nothing is known to call CUDA.
 pub(super) fn is_idle(replay: Replay<'_>) -> bool {
-    replay.component.anonymous && !replay.component.program && replay.image.callers != Callers::Seen
+    is_runtime_alone(replay) && replay.image.callers != Callers::Runtime
 }
 
 /// Whether it uses a GPU only where it is told to, nobody knows that its build can, and somebody chose a build without

@@ -50,7 +50,8 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
     }
     let behind = matches!(record.step, Step::Libraries | Step::OpenedLater | Step::Build | Step::Runtime | Step::Code);
     if record.result == StepResult::NotApplicable {
-        if behind && runtime::is_container(replay) {
+        let of_nobody = runtime::of_nothing(replay, record.step) == Some(StepResult::NotApplicable);
+        if of_nobody || (behind && runtime::is_container(replay)) {
             return "nothing in the image is known to call CUDA".to_owned();
         }
         let before = matches!(record.step, Step::Devices | Step::Capabilities);

@@ -164,7 +164,20 @@ fn what_was_not_read_keeps_a_later_default_build_from_being_certain() {
     for (lines, expected) in [
         (format!("{list}RUN pip install accelerate"), "? ?"),
         (format!("{list}RUN pip install torch"), "? ?"),
-        (format!("{list}RUN pip install torch==2.4.0"), "2.4.0 12.1"),
+        // A pin without a build is met by any build of that version that the list may have brought.
+        (format!("{list}RUN pip install torch==2.4.0"), "2.4.0 ?"),
+        (format!("{list}RUN pip install torch==2.4.0 --index-url {WHL}/cu121"), "2.4.0 ?"),
+        (format!("{list}RUN pip install torch==2.4.0+cu121 --index-url {WHL}/cu121"), "2.4.0 12.1"),
+        (format!("{list}RUN pip install --force-reinstall torch==2.4.0"), "2.4.0 12.1"),
+        (format!("{list}RUN pip install --force-reinstall vllm==0.6.3"), "2.4.0 12.1"),
+        (format!("{list}RUN pip install torch==2.4.0\nRUN pip install torch==2.5.0"), "2.5.0 12.4"),
+        (format!("{list}RUN pip install torch\nRUN pip install torch==2.4.0"), "2.4.0 ?"),
+        (format!("RUN pip install torch==2.4.0\n{list}"), "2.4.0 12.1"),
+        // A script that was not read may have brought torch, and no other build of what is pinned.
+        ("COPY setup.sh /setup.sh\nRUN bash /setup.sh\nRUN pip install torch==2.4.0".to_owned(), "2.4.0 12.1"),
+        ("COPY setup.sh /setup.sh\nRUN bash /setup.sh\nRUN pip install torch".to_owned(), "? ?"),
+        (format!("{list}RUN pip install vllm==0.6.3"), "2.4.0 ?"),
+        (format!("{list}RUN pip install xformers==0.0.28"), "2.4.1 ?"),
         ("RUN pip install -r https://host.example/r.txt\nRUN pip install accelerate".to_owned(), "? ?"),
         ("COPY . /app\nRUN pip install -e /app\nRUN pip install torch".to_owned(), "? ?"),
         ("COPY c.txt /c.txt\nRUN pip install -c /c.txt accelerate==1.0.0".to_owned(), "? ?"),
@@ -175,6 +188,75 @@ fn what_was_not_read_keeps_a_later_default_build_from_being_certain() {
         (format!("RUN pip install {flash}"), "? ?"),
         (format!("RUN pip install {flash}\nRUN pip install accelerate"), "? ?"),
         (format!("RUN pip install torch==2.3.0\nRUN pip install {flash}"), "2.3.0 12.1"),
+    ] {
+        assert_eq!(torch(&format!("{PY311}{lines}\n"), "linux/amd64", None), expected, "{lines}");
+    }
+}
+
+#[test]
+fn what_a_source_installs_that_was_not_read_may_bring_torch() {
+    let source = "git+https://github.com/example/unheard-of";
+    for (lines, expected) in [
+        (format!("RUN pip install {source}\nRUN pip install accelerate"), "? ?"),
+        (format!("RUN pip install -e {source}@v1#egg=unheard\nRUN pip install accelerate"), "? ?"),
+        (format!("RUN pip install 'unheard @ {source}'\nRUN pip install accelerate"), "? ?"),
+        (format!("RUN pip install {source} accelerate"), "? ?"),
+        (format!("RUN echo {source} > r.txt && pip install -r r.txt\nRUN pip install torch==2.4.0"), "2.4.0 ?"),
+        ("RUN pip install https://host.example/unheard-1.0.tar.gz\nRUN pip install torch==2.4.0".to_owned(), "2.4.0 ?"),
+        ("RUN pip install https://host.example/x/archive/main.zip\nRUN pip install accelerate".to_owned(), "? ?"),
+        // These bring no torch, or no other build of it.
+        (format!("RUN pip install {source} torch==2.4.0"), "2.4.0 12.1"),
+        (format!("RUN printf 'torch==2.4.0\\n{source}\\n' > r.txt && pip install -r r.txt"), "2.4.0 12.1"),
+        (format!("RUN pip install --no-deps {source}\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
+        (format!("RUN pip install torch==2.4.0\nRUN pip install {source}"), "2.4.0 12.1"),
+        (
+            "RUN pip install git+https://github.com/huggingface/tokenizers\nRUN pip install torch==2.4.0".to_owned(),
+            "2.4.0 12.1",
+        ),
+        (format!("RUN pip download {source}\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
+        (format!("RUN pip install '{source}; sys_platform == \"win32\"'\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
+        (format!("RUN pip install {source}"), "-"),
+    ] {
+        assert_eq!(torch(&format!("{PY311}{lines}\n"), "linux/amd64", None), expected, "{lines}");
+    }
+}
+
+#[test]
+fn what_a_builder_installs_by_a_list_that_was_not_read_comes_along() {
+    let builder = "FROM python:3.11 AS a\nCOPY r.txt /tmp/r.txt\n\
+        RUN python -m venv /v && /v/bin/pip install -r /tmp/r.txt\nFROM python:3.11\n";
+    for (lines, expected) in [
+        ("COPY --from=a /v /v\nRUN /v/bin/pip install accelerate", "? ?"),
+        ("COPY --from=a /v /v\nRUN /v/bin/pip install torch==2.4.0", "2.4.0 ?"),
+        ("COPY --from=a /v/lib /v/lib\nRUN /v/bin/pip install torch==2.4.0", "2.4.0 ?"),
+        ("COPY --from=a / /\nRUN /v/bin/pip install torch==2.4.0", "2.4.0 ?"),
+        ("RUN pip install torch==2.4.0", "2.4.0 12.1"),
+        ("COPY --from=a /tmp/r.txt /r.txt\nRUN pip install torch==2.4.0", "2.4.0 12.1"),
+        ("COPY --from=a /v/bin/tool /usr/local/bin/tool\nRUN pip install torch==2.4.0", "2.4.0 12.1"),
+        ("RUN pip install torch==2.4.0\nCOPY --from=a /v /v", "2.4.0 12.1"),
+    ] {
+        assert_eq!(torch(&format!("{builder}{lines}\n"), "linux/amd64", None), expected, "{lines}");
+    }
+    let chain = "FROM python:3.11 AS a\nRUN python -m venv /v && /v/bin/pip install -r /tmp/r.txt\n\
+        FROM python:3.11 AS b\nCOPY --from=a /v /w\nFROM python:3.11\nCOPY --from=b /w /w\n\
+        RUN /w/bin/pip install torch==2.4.0\n";
+    assert_eq!(torch(chain, "linux/amd64", None), "2.4.0 ?", "{chain}");
+}
+
+#[test]
+fn the_name_of_a_wheel_tells_its_version_wherever_it_lies() {
+    let wheel = "torch-2.4.0-cp311-cp311-linux_x86_64.whl";
+    for (lines, expected) in [
+        (format!("ARG U\nRUN pip install $U/{wheel}"), "2.4.0 ?"),
+        (format!("ARG U\nRUN pip install \"${{U}}/{wheel}\""), "2.4.0 ?"),
+        ("ARG U\nRUN pip install $U/torch-2.4.0-cp311-cp311-manylinux1_x86_64.whl".to_owned(), "2.4.0 ?"),
+        (format!("ARG U\nRUN pip install https://host.example/$U/{wheel}"), "2.4.0 ?"),
+        (format!("ARG U\nRUN pip install $U/cu118/{wheel}"), "2.4.0 11.8"),
+        ("ARG U\nRUN pip install $U/torch-2.4.0+cu118-cp311-cp311-linux_x86_64.whl".to_owned(), "2.4.0 11.8"),
+        ("ARG U\nRUN pip install $U/flask-3.0.0-py3-none-any.whl".to_owned(), "-"),
+        ("ARG V\nRUN pip install torch-$V-cp311-cp311-linux_x86_64.whl".to_owned(), "-"),
+        ("ARG U\nRUN pip uninstall -y $U/torch-2.4.0.whl".to_owned(), "-"),
+        (format!("ARG U\nRUN pip install -r $U/{wheel}.txt"), "-"),
     ] {
         assert_eq!(torch(&format!("{PY311}{lines}\n"), "linux/amd64", None), expected, "{lines}");
     }
