@@ -8,7 +8,9 @@ use imagelint::report::human::needed;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
 use imagelint::report::model::Finding;
+use imagelint::report::model::Pool;
 use imagelint::report::model::Report;
+use imagelint::report::model::Verdict;
 use imagelint::report::why::WhyOptions;
 use imagelint::report::why::why;
 
@@ -134,6 +136,44 @@ fn the_table_gives_the_reason_of_an_image_that_is_not_applicable() {
     assert!(text.contains("- not applicable  no GPU is used: the package `cpuonly`"), "{text}");
 }
 
+/// Two images in one directory, on many pools: `fast-*` start, `slow-*` fail.
+fn many_pools() -> Report {
+    let mut report = sample();
+    report.errors.clear();
+    let pool = report.fleet.pools[0].clone();
+    let names: Vec<String> = (0..12).map(|at| format!("{}-{at}", if at % 3 == 0 { "slow" } else { "fast" })).collect();
+    report.fleet.pools.clear();
+    for name in &names {
+        report.fleet.pools.push(Pool { name: name.clone(), ..pool.clone() });
+    }
+    let fails = report.subjects[0].verdicts.iter().find(|verdict| verdict.fate == "fails").expect("one fails").clone();
+    let starts =
+        report.subjects[1].verdicts.iter().find(|verdict| verdict.fate == "starts").expect("one starts").clone();
+    for (subject, name) in report.subjects.iter_mut().zip(["one", "two"]) {
+        subject.name = format!("services/inference/models/{name}/Dockerfile");
+        (subject.stage, subject.platform) = (None, None);
+        subject.findings.clear();
+        subject.inspected.notes.clear();
+        let of = |name: &String| if name.starts_with("slow") { &fails } else { &starts };
+        subject.verdicts = names.iter().map(|name| Verdict { pool: name.clone(), ..of(name).clone() }).collect();
+    }
+    report
+}
+
+#[test]
+fn many_pools_of_several_images_are_one_table() {
+    let text = told(&many_pools(), &options(80));
+    let table = "services/inference/models:\n                ";
+    assert!(text.starts_with(table), "{text}");
+    assert_eq!(text.matches("\none/Dockerfile  ").count(), 1, "{text}");
+    assert!(text.contains("\nslow-0 +3: slow-0, slow-3, slow-6, slow-9\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("checked 2 images on 12 pools: all 2 fail on the same 4 pools\n"), "{text}");
+    // With room for all of it, nothing is left out.
+    let wide = told(&many_pools(), &options(600));
+    assert!(wide.contains("\nservices/inference/models/one/Dockerfile  ") && !wide.contains(" +3"), "{wide}");
+}
+
 #[test]
 fn open_verdicts_are_no_silent_pass() {
     let mut report = sample();
@@ -158,8 +198,7 @@ fn one_cause_is_told_once_with_all_that_share_it() {
     let text = told(&report, &options(100));
     assert_eq!(text.matches("the base is not known").count(), 1, "{text}");
     assert_eq!(text.matches("help: scan it").count(), 2, "{text}");
-    let head =
-        "\nwarning[undetermined]: cannot tell: the base is not known\n --> Dockerfile:2:6\n";
+    let head = "\nwarning[undetermined]: cannot tell: the base is not known\n --> Dockerfile:2:6\n";
     assert!(text.contains(head), "{text}");
     assert!(text.contains("  = images: 2: Dockerfile (serve) on a, b; nvcr.io/app:1 on a, b\n"), "{text}");
     assert!(text.contains("/rules/undetermined.html\n"), "{text}");

@@ -384,10 +384,16 @@ fn practice(
     found
 }
 
+/// What is wrong with such a variable is its name.
+const MISSPELT: &str = "image.env_misspelt";
+
 fn blame(scope: &Subject<'_>, page: &Page, places: Places<'_>) -> Vec<Location> {
     let mut found = Vec::new();
     if let Some(id) = scope.blamed(&page.blame) {
+        let misspelt = page.blame == MISSPELT;
         for origin in scope.image.facts.origins(id) {
+            let name = scope.image.facts.get(id).of.as_deref().filter(|_| misspelt);
+            let origin = name.map_or(origin.clone(), |name| places.name_of(&origin, name));
             push(&mut found, places.origin(&origin, label(scope.image, id)));
         }
     }

@@ -210,7 +210,10 @@ fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptio
             .then(|| location.region.and_then(|region| shown(location, region, texts, options)))
             .flatten();
         match shown {
-            Some(shown) => (telling.source, telling.label) = (Some(shown), label),
+            Some(shown) => {
+                telling.label = if shown.is_marked(&label) { String::new() } else { label };
+                telling.source = Some(shown);
+            }
             None => more.push(format!("{}  {label}", place(location)).trim_end().to_owned()),
         }
     }
@@ -352,6 +355,14 @@ struct Shown {
     column: usize,
     start: usize,
     length: usize,
+}
+
+impl Shown {
+    /// Whether a label only repeats the marked text.
+    fn is_marked(&self, label: &str) -> bool {
+        let marked = self.text.get(self.start..self.start + self.length).unwrap_or_default();
+        marked == label || marked.replacen("==", " ", 1) == label
+    }
 }
 
 impl SourceCode for Shown {

@@ -373,12 +373,7 @@ fn line(
     writeln!(out)
 }
 
-fn blocks(
-    rows: &[Row],
-    pools: &[String],
-    options: &HumanOptions<'_>,
-    out: &mut impl io::Write,
-) -> io::Result<()> {
+fn blocks(rows: &[Row], pools: &[String], options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let widest = pools.iter().map(|pool| columns(pool)).max().unwrap_or(0);
     for row in rows {
         writeln!(out, "{}", paint(&row.title, Tone::Strong, options.color))?;
