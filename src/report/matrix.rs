@@ -168,6 +168,11 @@ impl Layout {
                 continue;
             }
             let at = self.before();
+            let next_to_it = columns(&begin) + 4 + columns(word(verdict)) + GAP;
+            if options.width < at + columns(reason) && next_to_it + columns(reason) <= options.width {
+                writeln!(out, "{begin}  {told}  {reason}")?;
+                continue;
+            }
             if options.width < at + columns(reason) && options.width < at + LEAST {
                 // No room next to the verdict: below it.
                 writeln!(out, "{begin}  {told}\n      {}", wrap(reason, 6, 6, options.width))?;
@@ -233,6 +238,14 @@ fn of_many(
         return blocks(&grid.rows, &grid.heads, options, out);
     }
     grid.write(full, options, out)?;
+    let number = grid.rows.iter().flat_map(|row| &row.cells).find_map(|cell| {
+        let number = cell.get(full)?.0.split(' ').nth(1)?;
+        (full == 1 && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
+    });
+    if let Some(number) = number {
+        let line = format!("numbers: CUDA errors, such as `imagelint explain {number}`\n");
+        writeln!(out, "{line}")?;
+    }
     for (head, pools) in &together {
         writeln!(out, "{}", wrap(&format!("{head}: {}", pools.join(", ")), 0, 2, options.width))?;
     }
