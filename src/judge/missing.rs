@@ -92,7 +92,7 @@ pub(super) fn unread_names(builds: &[Build]) -> Vec<String> {
     let packages = |of: &str| match of {
         "words of a command" => "packages of a command".to_owned(),
         variable if variable.starts_with('$') => format!("packages in {variable}"),
-        file => format!("packages that {file} installs"),
+        file => format!("what {file} installs"),
     };
     for name in unread.filter_map(|entry| entry.of.as_deref()).map(packages) {
         if !names.contains(&name) {
