@@ -13,7 +13,7 @@ macro_rules! outcomes {
             /// All of them, in the order in which the start-up meets them.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name in reports and of the page.
+            /// The name in JSON and in conditions of rules.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -62,6 +62,24 @@ outcomes! {
     UnsupportedPtx = "unsupported-ptx";
     /// PTX must be compiled and the compiler is missing (221).
     JitFailed = "jit-failed";
+}
+
+impl Outcome {
+    /// The name for people, which is that of the page.
+    pub const fn rule(self) -> &'static str {
+        match self {
+            Self::Refused => "container-refused",
+            other => other.name(),
+        }
+    }
+
+    /// The same for the name in a report.
+    pub fn rule_of(name: &str) -> &str {
+        match name.parse::<Self>() {
+            Ok(outcome) => outcome.rule(),
+            Err(_) => name,
+        }
+    }
 }
 
 impl fmt::Display for Outcome {

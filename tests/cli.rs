@@ -116,11 +116,15 @@ fn nothing_to_check_ends_with_3() {
 }
 
 #[test]
-fn an_image_without_gpu_content_is_met_with_silence() {
+fn an_image_without_gpu_content_gets_one_line() {
     let place = Place::new();
     place.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
     let done = place.run(&["check", "Dockerfile"]);
-    assert_eq!((code(&done), out(&done), err(&done)), (0, String::new(), String::new()));
+    let line = "checked 1 image: no GPU content found (list files: --show-files)\n".to_owned();
+    assert_eq!((code(&done), out(&done), err(&done)), (0, line, String::new()));
+    place.file("Dockerfile", "FROM python:3.11\nENV JAX_PLATFORMS=cpu\nRUN pip install 'jax[cuda12]==0.4.30'\n");
+    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0);
+    place.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
     assert!(out(&place.run(&["check", "--verbose", "Dockerfile"])).contains("no GPU content in 1 image"));
     let report = place.json(&["check", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["gpu_content"], false);

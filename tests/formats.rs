@@ -374,7 +374,7 @@ fn a_verdict_that_nobody_can_give_is_no_pass_in_junit() {
 fn markdown_has_the_matrix_then_the_findings() {
     let text = told("markdown", &full());
     for part in [
-        "checked 2 images on 3 pools: 1 of 6 verdicts fails, 1 unknown; 1 error, 1 warning; 1 input cannot be read\n",
+        "checked 2 images on 3 pools: 1 of 2 fails on desk-3090; 1 error, 1 warning; 1 input cannot be read\n",
         "| image | `desk-3090` | `train-a100` | `edge` |\n|---|---|---|---|\n",
         "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (PTX JIT) | ❓ unknown |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",

@@ -356,7 +356,7 @@ fn one_cause_on_several_pools_is_told_once() {
     let three = told(&["A100", "H100", "L4", "V100"]);
     let [line] = three.as_slice() else { panic!("one finding: {three:?}") };
     assert!(
-        line.contains("torch 1.12.1 has no native code for the GPUs of these pools [")
+        line.contains("torch 1.12.1 has no native code for A100 (sm_80), H100 (sm_90) and L4 (sm_89) [")
             && line.ends_with(" [a100, h100, l4]"),
         "{line}"
     );

@@ -61,7 +61,7 @@ fn a_declared_cuda_is_told_of_several_pools_too() {
     let (by, by_too) = (pool("c", "550.90.07", "11.4"), pool("d", "550.54.15", "11.4"));
     let other = pool("e", "550.54.15", "11.2");
     for (pools, ends) in [
-        (vec![old.clone(), older], vec!["the driver of these pools is too old for CUDA 12.4"]),
+        (vec![old.clone(), older], vec!["drivers 450.80.02 and 460.32.03 are too old for CUDA 12.4"]),
         (
             vec![old, by.clone()],
             vec![
@@ -71,7 +71,7 @@ fn a_declared_cuda_is_told_of_several_pools_too() {
         ),
         (
             vec![by.clone(), by_too],
-            vec!["the driver of these pools with `driver_cuda = \"11.4\"` is too old for CUDA 12.4"],
+            vec!["drivers 550.90.07 and 550.54.15 with `driver_cuda = \"11.4\"` are too old for CUDA 12.4"],
         ),
         (
             vec![by, other],
@@ -126,9 +126,10 @@ fn an_option_that_is_open_is_named_and_not_its_table() {
     let told = verdict(TORCH, pool);
     assert_eq!(missing(&told), [option], "{told:#}");
     assert!(
-        told["message"].as_str().is_some_and(
-            |text| text == "depends on `accept-nvidia-visible-devices-as-volume-mounts`: refused or starts"
-        ),
+        told["message"]
+            .as_str()
+            .is_some_and(|text| text
+                == "depends on `accept-nvidia-visible-devices-as-volume-mounts`: container-refused or starts"),
         "{told:#}"
     );
     let set = format!("{pool}[pool.host]\naccept-nvidia-visible-devices-as-volume-mounts = true\n");
@@ -140,7 +141,7 @@ fn another_failure_by_another_launch_is_not_told_of_other_nodes() {
     let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
     let said = message(bare, "gpu = \"A100\"\ndriver = \"470.57.02\"\ntoolkit = \"1.17.8\"\n");
     assert!(!said.contains("other nodes of the pool"), "{said}");
-    assert!(said.contains("; depending on the launch method, the failure is "), "{said}");
+    assert!(said.contains("; depending on the launch method, it fails with "), "{said}");
     // Of several GPUs, they are other nodes.
     let several = "gpu = [\"Tesla K80\", \"A100\"]\ndriver = [\"470.57.02\", \"418.67\"]\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
     let said = message(TORCH, several);
@@ -351,4 +352,81 @@ fn a_missing_gpu_stops_what_is_known_to_call_cuda() {
     ] {
         assert_eq!(of(text), expected, "{text}");
     }
+}
+
+/// What a person reads of a Dockerfile on the pools of a fleet.
+fn read(dockerfile: &str, fleet: &str, flags: &[&str]) -> String {
+    let place = Place::bare();
+    place.file("fleet.toml", fleet);
+    place.file("Dockerfile", dockerfile);
+    place::out(&place.run(&[&["check", "Dockerfile"], flags].concat()))
+}
+
+const A100: &str = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\n\
+                    toolkit = \"1.17.8\"\nlibrary_directory = \"/usr/lib64\"\n";
+
+#[test]
+fn a_cpu_only_finding_names_what_decides() {
+    let jax = "FROM python:3.11\nENV NVIDIA_VISIBLE_DEVICES=all\nENV JAX_PLATFORMS=cpu\n\
+               RUN pip install \"jax[cuda12_local]==0.4.30\"\n";
+    let text = read(jax, A100, &[]);
+    for part in [
+        "error[cpu-only]: JAX_PLATFORMS=cpu keeps jax 0.4.30 on the CPU\n --> Dockerfile:3:19\n",
+        "^^^ JAX_PLATFORMS=cpu\n",
+        "  = cause: JAX_PLATFORMS=cpu makes jax ignore the GPU\n",
+        "  = help: remove JAX_PLATFORMS from the image\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("built without CUDA") && !text.contains("jax 0.4.30, jax"), "{text}");
+    let below = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\n\
+                 RUN pip3 install torch==2.5.1+cpu xformers==0.0.29\n";
+    let text = read(below, A100, &[]);
+    for part in [
+        "error[cpu-only]: torch 2.5.1 is a CPU-only build, so xformers 0.0.29 uses no GPU\n",
+        "^^^^^^^^^^^^^^^^ torch 2.5.1 was built without CUDA\n",
+        "  = you will see: Torch not compiled with CUDA enabled\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // A build of its own without CUDA is itself to blame.
+    let own = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\n\
+               RUN pip3 install torch==2.5.1+cpu\n";
+    let text = read(own, A100, &[]);
+    assert!(text.contains("error[cpu-only]: torch 2.5.1 is a CPU-only build\n"), "{text}");
+}
+
+#[test]
+fn suggested_commands_repeat_the_input_and_the_fleet() {
+    let place = Place::bare();
+    place.file("ours.toml", &A100.replace("570.86.15", "470.57.02"));
+    place.file("sub/Dockerfile", TORCH);
+    let text = place::out(&place.run(&["check", "--fleet", "ours.toml", "--color", "never", "sub"]));
+    assert!(text.contains("\nTrace: imagelint check --why p --fleet ours.toml sub\n"), "{text}");
+    assert!(text.ends_with("\nFixes: imagelint check --show-fixes --fleet ours.toml sub\n"), "{text}");
+    let trace = place::out(&place.run(&["check", "--why", "p", "--fleet", "ours.toml", "sub"]));
+    assert!(trace.contains("470.57.02"), "{trace}");
+}
+
+#[test]
+fn a_launch_that_is_not_declared_is_shown_with_its_ends() {
+    let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
+    let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n";
+    let text = read(bare, pool, &[]);
+    for part in ["warning[depends]: may fail on p: ", "  = cause: fails (no-gpu) with launch = \"", "; starts with \""]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for part in ["  = you will see: ", "  = help: set `launch` of pool p", "/rules/depends.html\n", "fleet.toml:"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("no-gpu or starts"), "{text}");
+}
+
+#[test]
+fn a_refusal_has_one_name() {
+    let fleet = A100.replace("570.86.15", "470.57.02").replace("docker-cdi", "docker-gpus");
+    let text = read("FROM nvidia/cuda:13.0.1-runtime-ubuntu22.04\n", &fleet, &[]);
+    assert!(text.contains("container-refused") && !text.contains(" refused"), "{text}");
+    assert!(!text.contains("the container toolkit refuses the image"), "{text}");
 }

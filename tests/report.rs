@@ -8,7 +8,9 @@ use imagelint::report::human::needed;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
 use imagelint::report::model::Finding;
+use imagelint::report::model::Pool;
 use imagelint::report::model::Report;
+use imagelint::report::model::Verdict;
 use imagelint::report::why::WhyOptions;
 use imagelint::report::why::why;
 
@@ -35,11 +37,19 @@ fn a_person_is_told_the_same_of_what_is_needed_of_a_subject() {
     }
 }
 
-fn options(width: usize) -> HumanOptions {
-    HumanOptions { color: false, ascii: false, width, verbose: false, searched: false, command: "check" }
+fn options(width: usize) -> HumanOptions<'static> {
+    HumanOptions {
+        color: false,
+        ascii: false,
+        width,
+        verbose: false,
+        searched: false,
+        command: "check",
+        arguments: " --fleet f.toml .",
+    }
 }
 
-fn told(report: &Report, options: &HumanOptions) -> String {
+fn told(report: &Report, options: &HumanOptions<'_>) -> String {
     let mut out = Vec::new();
     human(report, &texts(), options, &mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("UTF-8")
@@ -90,10 +100,19 @@ fn images_without_gpu_content_are_not_mentioned() {
         subject.gpu_content = false;
         subject.findings.clear();
     }
-    assert_eq!(told(&report, &options(100)), "");
+    let line = "checked 2 images: no GPU content found (list files: --show-files)\n";
+    assert_eq!(told(&report, &options(100)), line);
     let verbose = HumanOptions { verbose: true, ..options(100) };
     assert_eq!(told(&report, &verbose), "no GPU content in 2 images: nothing to check\n");
-    report.subjects[1].gpu_content = true;
+    for verdict in &mut report.subjects[1].verdicts {
+        verdict.message = "no GPU is used: JAX_PLATFORMS=cpu switches the GPU off".to_owned();
+    }
+    let off = format!("nvcr.io/app:1: no GPU is used: JAX_PLATFORMS=cpu switches the GPU off\n{line}");
+    assert_eq!(told(&report, &options(100)), off);
+    report = sample();
+    report.errors.clear();
+    report.subjects[0].gpu_content = false;
+    report.subjects[0].findings.clear();
     assert_eq!(
         told(&report, &options(100)),
         "nvcr.io/app:1\n\n  pool        GPU       driver      result\n  \
@@ -117,13 +136,51 @@ fn the_table_gives_the_reason_of_an_image_that_is_not_applicable() {
     assert!(text.contains("- not applicable  no GPU is used: the package `cpuonly`"), "{text}");
 }
 
+/// Two images in one directory, on many pools: `fast-*` start, `slow-*` fail.
+fn many_pools() -> Report {
+    let mut report = sample();
+    report.errors.clear();
+    let pool = report.fleet.pools[0].clone();
+    let names: Vec<String> = (0..12).map(|at| format!("{}-{at}", if at % 3 == 0 { "slow" } else { "fast" })).collect();
+    report.fleet.pools.clear();
+    for name in &names {
+        report.fleet.pools.push(Pool { name: name.clone(), ..pool.clone() });
+    }
+    let fails = report.subjects[0].verdicts.iter().find(|verdict| verdict.fate == "fails").expect("one fails").clone();
+    let starts =
+        report.subjects[1].verdicts.iter().find(|verdict| verdict.fate == "starts").expect("one starts").clone();
+    for (subject, name) in report.subjects.iter_mut().zip(["one", "two"]) {
+        subject.name = format!("services/inference/models/{name}/Dockerfile");
+        (subject.stage, subject.platform) = (None, None);
+        subject.findings.clear();
+        subject.inspected.notes.clear();
+        let of = |name: &String| if name.starts_with("slow") { &fails } else { &starts };
+        subject.verdicts = names.iter().map(|name| Verdict { pool: name.clone(), ..of(name).clone() }).collect();
+    }
+    report
+}
+
+#[test]
+fn many_pools_of_several_images_are_one_table() {
+    let text = told(&many_pools(), &options(80));
+    let table = "services/inference/models:\n                ";
+    assert!(text.starts_with(table), "{text}");
+    assert_eq!(text.matches("\none/Dockerfile  ").count(), 1, "{text}");
+    assert!(text.contains("\nslow-0 +3: slow-0, slow-3, slow-6, slow-9\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("checked 2 images on 12 pools: all 2 fail on the same 4 pools\n"), "{text}");
+    // With room for all of it, nothing is left out.
+    let wide = told(&many_pools(), &options(600));
+    assert!(wide.contains("\nservices/inference/models/one/Dockerfile  ") && !wide.contains(" +3"), "{wide}");
+}
+
 #[test]
 fn open_verdicts_are_no_silent_pass() {
     let mut report = sample();
     report.errors.clear();
     report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
     let text = told(&report, &options(100));
-    assert!(text.ends_with("checked 2 images on 3 pools: 1 of 6 verdicts fails, 1 unknown\n"), "{text}");
+    assert!(text.ends_with("checked 2 images on 3 pools: 1 of 2 fails on desk-3090\n"), "{text}");
 }
 
 #[test]
@@ -141,12 +198,11 @@ fn one_cause_is_told_once_with_all_that_share_it() {
     let text = told(&report, &options(100));
     assert_eq!(text.matches("the base is not known").count(), 1, "{text}");
     assert_eq!(text.matches("help: scan it").count(), 2, "{text}");
-    let head =
-        "\nwarning[undetermined]: cannot tell: the base is not known\n --> 2 images: Dockerfile (serve) on a, b; ";
+    let head = "\nwarning[undetermined]: cannot tell: the base is not known\n --> Dockerfile:2:6\n";
     assert!(text.contains(head), "{text}");
-    assert!(text.contains("; nvcr.io/app:1 on a, b\n"), "{text}");
-    assert!(!text.contains('^'), "no frame: {text}");
-    assert!(text.ends_with("3 warnings\n"), "{text}");
+    assert!(text.contains("  = images: 2: Dockerfile (serve) on a, b; nvcr.io/app:1 on a, b\n"), "{text}");
+    assert!(text.contains("/rules/undetermined.html\n"), "{text}");
+    assert!(text.ends_with("2 warnings\n"), "{text}");
     report.subjects[1].gpu_content = false;
     let text = told(&report, &options(100));
     assert!(!text.contains("cannot tell: other"), "nothing of an image without GPU content: {text}");
@@ -156,11 +212,11 @@ fn one_cause_is_told_once_with_all_that_share_it() {
 fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
     let mut report = sample();
     for verdict in report.subjects[1].verdicts.iter_mut().filter(|verdict| verdict.component.is_none()) {
-        verdict.notes.push("component x fails, which does not count".to_owned());
+        verdict.notes.push("component x fails on its own".to_owned());
         verdict.scenarios.clear();
     }
     let text = told(&report, &options(100));
-    let note = "note: nvcr.io/app:1: component x fails, which does not count (";
+    let note = "note: nvcr.io/app:1: component x fails on its own (";
     assert_eq!(text.matches(note).count(), 1, "{text}");
     let step = &mut report.subjects[0].verdicts[0].scenarios[0].steps[0];
     (step.step, step.text, step.result) = ("code".to_owned(), "was not seen".to_owned(), "not-seen".to_owned());
@@ -199,6 +255,7 @@ fn fifty_images_with_the_same_faults_are_two_findings() {
     }
     let text = told(&report, &options(100));
     assert_eq!(text.matches("error[driver-older-than-runtime]").count(), 2, "{text}");
+    assert!(text.contains("\nchecked 50 images on 3 pools, no failure found; 2 errors; "), "{text}");
     let images = "  = images: 50: nvcr.io/app:0, nvcr.io/app:1, nvcr.io/app:2 and 47 more\n";
     assert_eq!(text.matches(images).count(), 2, "{text}");
     // Other words, another place or other pools: another fault.
@@ -223,7 +280,7 @@ fn why_fits_a_screen_unless_every_step_is_asked_for() {
 fn the_built_in_fleet_is_named_as_such() {
     let mut report = sample();
     report.fleet.built_in = true;
-    let line = "no fleet file: checked against the built-in reference fleet; findings are warnings at most\n\n";
+    let line = "no fleet file: checked against built-in example pools; findings are warnings at most. Describe yours:\n  imagelint fleet init\n\n";
     assert!(told(&report, &options(100)).starts_with(line));
     assert!(!told(&sample(), &options(100)).contains("built-in"));
 }

@@ -273,7 +273,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
         (message.as_str(), help.as_str()),
         (
             "may fail on t4, a100: no GPU in the container: NVIDIA_VISIBLE_DEVICES is not set",
-            "set `launch` of the pool"
+            "set `launch` of pools t4 and a100"
         )
     );
     assert_eq!(pools, &["t4", "a100"]);

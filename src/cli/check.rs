@@ -148,8 +148,8 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
     let mut told: Vec<String> = passed
         .map(|other| {
-            let (other, used) = (other.display(), &fleet.name);
-            format!("{other} is not used, because this run uses {used}; check that directory separately")
+            let used = if fleet.built_in { "the built-in fleet" } else { fleet.name.as_str() };
+            format!("{} is not used, because this run uses {used}; check that directory separately", other.display())
         })
         .collect();
     settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;

@@ -42,6 +42,7 @@ mod progress;
 mod pull;
 mod readers;
 mod recommend;
+mod repeat;
 mod reports;
 mod rules;
 mod scan;

@@ -15,6 +15,7 @@ use crate::cli::args::JudgingArgs;
 use crate::cli::args::ReportFormat;
 use crate::cli::args::Wanted;
 use crate::cli::output::Run;
+use crate::cli::repeat::arguments;
 use crate::cli::target::Target;
 use crate::judge::Detail;
 use crate::judge::saved::Used;
@@ -267,13 +268,15 @@ fn render(
             why::why(report, &options, &source, out)?;
         }
         (_, None) => {
+            let command = if run.command == "scan" { "scan" } else { "check" };
             let options = HumanOptions {
                 color,
                 ascii: false,
                 width: width(out.is_terminal()),
                 verbose: run.options.verbose,
                 searched: run.options.show_fixes,
-                command: if run.command == "scan" { "scan" } else { "check" },
+                command,
+                arguments: &arguments(command),
             };
             human::human(report, &named(report, run.sources), &options, out)?;
         }

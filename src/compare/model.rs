@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::outcome::Outcome;
 use crate::report::model;
 use crate::report::words::fate_word;
 use crate::report::words::route_word;
@@ -186,7 +187,7 @@ impl End {
         let word = if self.is_unseen() { "no failure found" } else { fate_word(&self.fate) };
         match (self.fate.as_str(), &self.outcome, self.route.as_deref().and_then(route_word)) {
             ("starts", _, Some(route)) => format!("{word} ({route})"),
-            ("fails", Some(outcome), _) => format!("{word} {outcome}"),
+            ("fails", Some(outcome), _) => format!("{word} {}", Outcome::rule_of(outcome)),
             _ => word.to_owned(),
         }
     }

@@ -9,10 +9,8 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::cuda::ElfNote;
 use crate::cuda::LdConf;
-use crate::fact::Evidence;
 use crate::fact::Fact;
 use crate::fact::FactId;
-use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::State;
 use crate::fact::Value;
@@ -295,11 +293,7 @@ impl Component {
     /// The variable of the image that decides whether it uses the processor alone, whatever its build; none where its CUDA
     /// rests on no variable.
     pub fn switch<'a>(&self, facts: &'a Facts) -> Option<&'a str> {
-        let of = |id: &FactId| Some(facts.get(*id)).filter(|entry| entry.key == FactKey::Env)?.of.as_deref();
-        match &facts.get(self.cuda.id).evidence {
-            Evidence::Derived { from, .. } => from.iter().find_map(of),
-            Evidence::Leaf(_) => None,
-        }
+        facts.variable(self.cuda.id).and_then(|id| facts.get(id).of.as_deref())
     }
 
     /// Whether a variable of the image keeps it on the processor.

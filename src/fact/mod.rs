@@ -324,6 +324,24 @@ impl Facts {
             }
         }
     }
+
+    /// Of a component without CUDA, the fact that decides this: its own, or that of the component that it runs on.
+    pub fn without_cuda(&self, id: FactId) -> FactId {
+        let Evidence::Derived { from, .. } = &self.get(id).evidence else { return id };
+        let is_other = |one: &&FactId| {
+            let entry = self.get(**one);
+            entry.key == FactKey::ComponentCuda
+                && matches!(entry.state, State::Absent { .. })
+                && entry.of != self.get(id).of
+        };
+        from.iter().find(is_other).map_or(id, |one| self.without_cuda(*one))
+    }
+
+    /// The variable that a fact depends on.
+    pub fn variable(&self, id: FactId) -> Option<FactId> {
+        let Evidence::Derived { from, .. } = &self.get(id).evidence else { return None };
+        from.iter().copied().find(|one| self.get(*one).key == FactKey::Env)
+    }
 }
 
 fn origin_confidence(origin: &Origin) -> Confidence {

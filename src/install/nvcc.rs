@@ -146,7 +146,7 @@ pub(super) fn through_make(command: &Command, folder: &str, around: &Around<'_>)
         if OF_MAKEFILES.contains(name) {
             return Some(found);
         }
-        let reason = format!("it is unknown whether the makefile reads {name}");
+        let reason = format!("the makefile may ignore {name}");
         return Some(Compiled { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
     }
     let of_environment = |name: &&&str| given.iter().all(|((own, _), _)| *own != **name);
@@ -157,7 +157,7 @@ pub(super) fn through_make(command: &Command, folder: &str, around: &Around<'_>)
         if MAKEFILES.iter().any(|file| (around.open)(folder, file).is_ok()) {
             return None;
         }
-        let reason = format!("it is unknown whether the makefile reads {name} from the environment");
+        let reason = format!("the makefile may ignore {name} of the environment");
         return Some(Compiled { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
     }
     None
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn options_in_variables_reach_the_compiler() {
-        let unknown = |name: &str| format!("it is unknown whether the makefile reads {name} from the environment");
+        let unknown = |name: &str| format!("the makefile may ignore {name} of the environment");
         for (text, expected) in [
             ("NVCC_APPEND_FLAGS='-gencode arch=compute_70,code=sm_70' nvcc a.cu", "70 | "),
             ("export NVCC_PREPEND_FLAGS=-arch=sm_75; nvcc -o a a.cu", "75 | 75"),
@@ -230,8 +230,8 @@ mod tests {
                 "80 90 | ",
             ),
             ("make NVCCFLAGS='-O3 -arch=sm_60' all", "60 | 60"),
-            ("make FOO='-gencode arch=compute_70,code=sm_70' test", "it is unknown whether the makefile reads FOO"),
-            ("make CUDA_ARCH=-arch=sm_70", "it is unknown whether the makefile reads CUDA_ARCH"),
+            ("make FOO='-gencode arch=compute_70,code=sm_70' test", "the makefile may ignore FOO"),
+            ("make CUDA_ARCH=-arch=sm_70", "the makefile may ignore CUDA_ARCH"),
         ] {
             assert_eq!(last(text), expected, "{text}");
         }

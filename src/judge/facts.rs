@@ -58,10 +58,23 @@ pub(super) fn about(builds: &[Build]) -> Option<String> {
         })
     };
     let component = |name: &'_ str| name.strip_suffix(".cuda").filter(|own| !own.contains('.')).map(str::to_owned);
-    let components: Vec<String> = facts.iter().filter_map(|(_, name, _)| component(name)).collect();
+    let mut components: Vec<String> = Vec::new();
+    for own in facts.iter().filter_map(|(_, name, _)| component(name)) {
+        if !components.contains(&own) {
+            components.push(own);
+        }
+    }
     let versions = components.iter().filter_map(|own| Some((own, known(&format!("{own}.version"))?)));
     let versions: Vec<_> = versions.take(MOST_ABOUT).collect();
-    let cuda = components.iter().find_map(|own| known(&format!("{own}.cuda"))).or_else(|| known("image.base.cuda"));
+    // A later fact about the CUDA of a component takes the place of an earlier one.
+    let latest = |own: &String| {
+        let name = format!("{own}.cuda");
+        match facts.iter().rev().find(|(_, other, _)| *other == name).map(|(_, _, entry)| (*entry, &entry.state)) {
+            Some((entry, State::Known(Value::Text(text)))) => Some((entry, text.as_str())),
+            _ => None,
+        }
+    };
+    let cuda = components.iter().find_map(latest).or_else(|| known("image.base.cuda"));
     let mut words: Vec<String> = versions.iter().map(|(own, (_, version))| format!("{own} {version}")).collect();
     words.extend(cuda.map(|(_, version)| format!("CUDA {version}")));
     let base = |id: &FactId| {

@@ -9,6 +9,7 @@ use crate::judge::Settings;
 use crate::judge::asked;
 use crate::judge::control::Orders;
 use crate::judge::labels::label;
+use crate::judge::labels::labelled;
 use crate::judge::labels::pool_entry;
 use crate::judge::labels::pool_field;
 use crate::judge::open;
@@ -38,7 +39,6 @@ use crate::start::cause;
 use crate::start::deciding;
 use crate::start::words::Failure;
 use crate::start::words::POOLS;
-use crate::start::words::failure;
 use crate::start::words::failure_of_several;
 
 /// A pool with its verdicts.
@@ -154,8 +154,7 @@ fn startup(
             host,
             message: message(verdict, settings.knowledge),
             general: message_of_several(host, wall, settings.knowledge),
-            failure: failure(host.replay(settings.knowledge), own),
-            failure_of_several: failure_of_several(host.replay(settings.knowledge), own),
+            fails: vec![(host, own)],
             elsewhere: elsewhere(verdict, wall),
             pools: vec![one],
             locations,
@@ -179,10 +178,8 @@ struct Met<'a> {
     message: String,
     /// The same without what differs from pool to pool.
     general: String,
-    /// What the finding reports: the parts that all pools share.
-    failure: Failure,
-    /// The same without what differs from pool to pool.
-    failure_of_several: Failure,
+    /// A host of each pool, with its wall.
+    fails: Vec<(&'a HostFate<'a>, Wall)>,
     /// How other nodes of the pools fail; empty if all fail alike.
     elsewhere: String,
     pools: Vec<&'a Judged<'a>>,
@@ -203,8 +200,7 @@ impl<'a> Met<'a> {
         if self.message != other.message {
             self.message.clear();
         }
-        let own = std::mem::take(&mut self.failure);
-        self.failure = own.common(&other.failure, &self.failure_of_several, &other.failure_of_several);
+        self.fails.extend(other.fails);
         if self.elsewhere != other.elsewhere {
             self.elsewhere.clear();
         }
@@ -217,7 +213,8 @@ impl<'a> Met<'a> {
     fn finding(mut self, images: Images<'a>, places: Places<'_>, settings: Settings<'_>) -> Finding {
         let page = settings.book.startup(self.wall.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
-        let Failure { title, cause, symptom, help } = self.failure;
+        let fails: Vec<_> = self.fails.iter().map(|(host, own)| (host.replay(settings.knowledge), *own)).collect();
+        let Failure { title, cause, symptom, help } = failure_of_several(&fails);
         let words = PoolWords {
             name: pools.join(", "),
             outcome: Some(self.wall.outcome().to_string()),
@@ -254,7 +251,7 @@ impl<'a> Met<'a> {
 const MOST_NAMED: usize = 3;
 
 /// Pools by name: `pool t4`, `pools a and b`, `5 pools`.
-fn of_pools(names: &[String]) -> String {
+pub(super) fn of_pools(names: &[String]) -> String {
     match names {
         [one] => format!("pool {one}"),
         [others @ .., last] if names.len() <= MOST_NAMED => format!("pools {} and {last}", others.join(", ")),
@@ -312,9 +309,8 @@ pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places
     for one in basis {
         match one {
             Basis::Image(id) => {
-                let label = label(image, *id);
-                for origin in image.facts.origins(*id) {
-                    push(&mut found, places.origin(&origin, label.clone()));
+                for (origin, label) in labelled(image, *id) {
+                    push(&mut found, places.origin(&origin, label));
                 }
             }
             Basis::Pool(field) if pool.span_of(*field).is_some() => {
@@ -388,10 +384,16 @@ fn practice(
     found
 }
 
+/// What is wrong with such a variable is its name.
+const MISSPELT: &str = "image.env_misspelt";
+
 fn blame(scope: &Subject<'_>, page: &Page, places: Places<'_>) -> Vec<Location> {
     let mut found = Vec::new();
     if let Some(id) = scope.blamed(&page.blame) {
+        let misspelt = page.blame == MISSPELT;
         for origin in scope.image.facts.origins(id) {
+            let name = scope.image.facts.get(id).of.as_deref().filter(|_| misspelt);
+            let origin = name.map_or(origin.clone(), |name| places.name_of(&origin, name));
             push(&mut found, places.origin(&origin, label(scope.image, id)));
         }
     }

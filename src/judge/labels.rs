@@ -4,6 +4,7 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
 use crate::fact::OWN_RUNTIME;
+use crate::fact::Origin;
 use crate::fact::State;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
@@ -20,7 +21,7 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
         State::Absent { .. } => {
             return match entry.key {
                 FactKey::Env => format!("{of} is not set"),
-                FactKey::ComponentCuda => format!("{} was built without CUDA", versioned(image, of)),
+                FactKey::ComponentCuda => without_cuda(image, id),
                 key => format!("no {}", noun(key, of)),
             };
         }
@@ -48,6 +49,35 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
         _ => format!("{}: {}", noun(entry.key, of), short(&value)),
     };
     format!("{text}{newest}")
+}
+
+/// What keeps a component from CUDA: a variable, or the build of the component or of the one that it runs on.
+fn without_cuda(image: &ImageFacts, id: FactId) -> String {
+    match image.facts.variable(id) {
+        Some(variable) => label(image, variable),
+        None => {
+            let decider = image.facts.get(image.facts.without_cuda(id));
+            format!("{} was built without CUDA", versioned(image, decider.of.as_deref().unwrap_or_default()))
+        }
+    }
+}
+
+/// The places of a fact, each with its label.
+pub(super) fn labelled(image: &ImageFacts, id: FactId) -> Vec<(Origin, String)> {
+    let label = label(image, id);
+    let entry = image.facts.get(id);
+    let variable = image.facts.variable(id).filter(|_| entry.key == FactKey::ComponentCuda);
+    let of_variable = variable.map(|variable| image.facts.origins(variable));
+    let origins = image.facts.origins(id).into_iter();
+    origins
+        .map(|origin| match &of_variable {
+            Some(own) if !own.contains(&origin) => {
+                let of = entry.of.as_deref().unwrap_or_default();
+                (origin, versioned(image, of))
+            }
+            _ => (origin, label.clone()),
+        })
+        .collect()
 }
 
 /// A field of a pool, as the fleet file declares it.
@@ -136,5 +166,12 @@ fn ends(words: &str) -> String {
 
 fn short(value: &str) -> String {
     let short: String = value.chars().take(LONGEST).collect();
-    if short.len() < value.len() { format!("{short} ...") } else { short }
+    if short.len() == value.len() {
+        return short;
+    }
+    // A list of paths is cut after a path.
+    match short.rfind(':').and_then(|end| short.get(..=end)).filter(|list| list.starts_with('/')) {
+        Some(list) => format!("{list}..."),
+        None => format!("{short} ..."),
+    }
 }

@@ -89,7 +89,12 @@ pub(super) fn unread_names(builds: &[Build]) -> Vec<String> {
     let entries = builds.iter().flat_map(|build| build.image.facts.iter()).map(|(_, entry)| entry);
     let unread = entries.filter(|entry| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_)));
     let mut names: Vec<String> = Vec::new();
-    for name in unread.filter_map(|entry| entry.of.as_deref()).map(|of| format!("what {of} installs")) {
+    let packages = |of: &str| match of {
+        "words of a command" => "packages of a command".to_owned(),
+        variable if variable.starts_with('$') => format!("packages in {variable}"),
+        file => format!("what {file} installs"),
+    };
+    for name in unread.filter_map(|entry| entry.of.as_deref()).map(packages) {
         if !names.contains(&name) {
             names.push(name);
         }

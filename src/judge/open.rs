@@ -7,8 +7,9 @@ use crate::judge::asked;
 use crate::judge::control::Orders;
 use crate::judge::findings::Judged;
 use crate::judge::findings::locations;
+use crate::judge::findings::of_pools;
 use crate::judge::findings::push;
-use crate::judge::labels::label;
+use crate::judge::labels::labelled;
 use crate::judge::labels::pool_field;
 use crate::judge::missing::missing;
 use crate::judge::opened::Opened;
@@ -24,8 +25,9 @@ use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::StepResult;
 use crate::start::Verdict;
+use crate::start::Wall;
+use crate::start::field_value;
 use crate::start::words::Failure;
-use crate::start::words::failure;
 use crate::start::words::failure_of_several;
 
 /// A finding names about so many places of facts, of so many hosts.
@@ -36,12 +38,14 @@ const MOST_HOSTS: usize = 64;
 const NO_HELP: &str = "run with --why to see the deciding step";
 
 /// A cause, and what is told of it.
-struct Cause {
+struct Cause<'a> {
     notice: Notice,
     severity: Severity,
     opened: Opened,
-    /// What goes wrong if it fails: the parts that all pools share.
-    failure: Option<[Failure; 2]>,
+    /// Of each pool, the first host that fails.
+    fails: Vec<Option<(&'a HostFate<'a>, Wall)>>,
+    /// Of each pool, which value of the open field leads where.
+    ends: Vec<Option<String>>,
     help: String,
     pools: Vec<String>,
     locations: Vec<Location>,
@@ -54,7 +58,7 @@ pub(super) fn report(
     settings: Settings<'_>,
     orders: &mut Orders<'_>,
 ) -> Vec<Finding> {
-    let mut causes: Vec<Cause> = Vec::new();
+    let mut causes: Vec<Cause<'_>> = Vec::new();
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
         let notice = match verdict.fate {
@@ -71,24 +75,20 @@ pub(super) fn report(
         let Some(opened) = Opened::of(verdict, settings.knowledge) else { continue };
         let help = help(verdict, settings);
         let severity = asked::severity(page, Some(pool), settings);
-        let alike = |cause: &&mut Cause| {
+        let alike = |cause: &&mut Cause<'_>| {
             (cause.notice, cause.severity, &cause.help) == (notice, severity, &help) && cause.opened.is_alike(&opened)
         };
         if let Some(cause) = causes.iter_mut().find(alike) {
             cause.pools.push(pool.clone());
-            cause.failure = match (cause.failure.take(), failure_of(verdict, settings)) {
-                (Some([one, general]), Some([other, other_general])) => {
-                    Some([one.common(&other, &general, &other_general), general])
-                }
-                _ => None,
-            };
+            cause.fails.push(failing(verdict));
+            cause.ends.push(ends(verdict));
             for location in located {
                 push(&mut cause.locations, location);
             }
             continue;
         }
-        let failure = failure_of(verdict, settings);
-        causes.push(Cause { notice, severity, opened, failure, help, pools: vec![pool.clone()], locations: located });
+        let (fails, ends, pools) = (vec![failing(verdict)], vec![ends(verdict)], vec![pool.clone()]);
+        causes.push(Cause { notice, severity, opened, fails, ends, help, pools, locations: located });
     }
     causes.into_iter().filter_map(|cause| finding(cause, settings)).collect()
 }
@@ -110,23 +110,29 @@ pub(super) fn no_host(
     let told = verdict.message.strip_prefix("unknown: ").unwrap_or(&verdict.message).to_owned();
     let (notice, opened, pools) = (Notice::Undetermined, Opened::Reasons(vec![told]), vec![pool.name.value.clone()]);
     let severity = asked::severity(settings.book.reader(notice)?, Some(&pool.name.value), settings);
-    finding(Cause { notice, severity, opened, failure: None, help, pools, locations }, settings)
+    finding(Cause { notice, severity, opened, fails: Vec::new(), ends: Vec::new(), help, pools, locations }, settings)
 }
 
-fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
+fn finding(cause: Cause<'_>, settings: Settings<'_>) -> Option<Finding> {
     let page = settings.book.reader(cause.notice)?;
-    let behind = cause.opened.cause();
-    let title = match (&cause.failure, &behind) {
-        (Some([failure, _]), Some(_)) => format!("may fail on {}: {}", named(&cause.pools), failure.title),
-        (None, Some(_)) => format!("may fail on {}: it {}", named(&cause.pools), cause.opened.text()),
-        (_, None) => cause.opened.text(),
+    let (title, mut behind) = cause.opened.title_and_cause();
+    let may_fail = cause.opened.may_fail();
+    if let Some(Some(ends)) = cause.ends.first().filter(|first| cause.ends.iter().all(|other| other == *first)) {
+        behind = Some(ends.clone());
+    }
+    let failure = failure(&cause.fails, settings);
+    let title = match &failure {
+        Some(failure) if may_fail => format!("may fail on {}: {}", named(&cause.pools), failure.title),
+        None if may_fail => format!("may fail on {}: it {title}", named(&cause.pools)),
+        _ => title,
     };
-    let symptom = cause.failure.and_then(|[failure, _]| failure.symptom).filter(|_| behind.is_some());
+    let symptom = failure.and_then(|failure| failure.symptom).filter(|_| may_fail);
+    let help = cause.help.replace(" of the pool", &format!(" of {}", of_pools(&cause.pools)));
     Some(Finding {
         rule: page.name.clone(),
         severity: cause.severity.to_string(),
         message: page.message.render(&NoticeWords(title)),
-        help: Some(page.help.render(&NoticeWords(cause.help))),
+        help: Some(page.help.render(&NoticeWords(help))),
         pools: cause.pools,
         component: None,
         locations: cause.locations,
@@ -136,16 +142,78 @@ fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
     })
 }
 
-/// The failure of the first host that fails, on its pool and on several.
-fn failure_of(verdict: &Verdict<'_>, settings: Settings<'_>) -> Option<[Failure; 2]> {
-    let of = |host: &HostFate<'_>| match host.fate {
-        Fate::Fails(wall) => {
-            let replay = host.replay(settings.knowledge);
-            Some([failure(replay, wall), failure_of_several(replay, wall)])
-        }
+/// The first host that fails.
+fn failing<'a>(verdict: &'a Verdict<'a>) -> Option<(&'a HostFate<'a>, Wall)> {
+    verdict.hosts.iter().find_map(|host| match host.fate {
+        Fate::Fails(wall) => Some((host, wall)),
         Fate::Starts(_) | Fate::Undetermined => None,
-    };
-    verdict.hosts.iter().find_map(of)
+    })
+}
+
+/// So many values of a field are named for each end.
+const MOST_VALUES: usize = 3;
+
+/// A value that the pool could declare.
+fn value(field: PoolField, host: &HostFate<'_>) -> Option<String> {
+    let own = [
+        PoolField::Gpu,
+        PoolField::Brand,
+        PoolField::Driver,
+        PoolField::Platform,
+        PoolField::Launch,
+        PoolField::Toolkit,
+        PoolField::Mode,
+        PoolField::LibraryDirectory,
+    ];
+    own.contains(&field).then(|| field_value(field, host.host)).filter(|value| !value.is_empty())
+}
+
+/// Which values of the one open field lead where: `fails (no-gpu) with launch = "enroot"; starts with "docker-gpus"`.
+fn ends(verdict: &Verdict<'_>) -> Option<String> {
+    let [field] = verdict.open_fields.as_slice() else { return None };
+    let mut ends: Vec<(String, Vec<String>)> = Vec::new();
+    for host in &verdict.hosts {
+        let end = match host.fate {
+            Fate::Fails(wall) => format!("fails ({})", wall.outcome().rule()),
+            Fate::Starts(_) => "starts".to_owned(),
+            Fate::Undetermined => "unknown".to_owned(),
+        };
+        let value = value(*field, host)?;
+        match ends.iter_mut().find(|(other, _)| *other == end) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => ends.push((end, vec![value])),
+        }
+    }
+    ends.sort();
+    let once = |value: &String| ends.iter().filter(|(_, values)| values.contains(value)).count() == 1;
+    let too_many = |(_, values): &(String, Vec<String>)| *field != PoolField::Launch && values.len() > MOST_VALUES;
+    if verdict.open_build
+        || ends.len() < 2
+        || ends.iter().any(too_many)
+        || !ends.iter().flat_map(|(_, values)| values).all(once)
+    {
+        return None;
+    }
+    let key = field.name().trim_start_matches("pool.");
+    let each = ends.iter().enumerate().map(|(at, (end, values))| {
+        let named: Vec<String> = values.iter().take(MOST_VALUES).map(|value| format!("\"{value}\"")).collect();
+        let more = values.len().saturating_sub(MOST_VALUES);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let key = if at == 0 { format!("{key} = ") } else { String::new() };
+        format!("{end} with {key}{}{more}", named.join(", "))
+    });
+    Some(each.collect::<Vec<_>>().join("; "))
+}
+
+/// What goes wrong if it fails, if it can fail on each of the pools.
+fn failure<'a>(fails: &[Option<(&'a HostFate<'a>, Wall)>], settings: Settings<'a>) -> Option<Failure> {
+    let mut known = Vec::new();
+    for one in fails {
+        let (host, wall) = (*one)?;
+        known.push((host.replay(settings.knowledge), wall));
+    }
+    (!known.is_empty()).then(|| failure_of_several(&known))
 }
 
 /// The most pools that a title names.
@@ -186,9 +254,8 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
         for basis in open_basis(host) {
             match basis {
                 Basis::Image(id) if found.len() < MOST_PLACES => {
-                    let label = label(host.image, id);
-                    for origin in host.image.facts.origins(id) {
-                        push(&mut found, places.origin(&origin, label.clone()));
+                    for (origin, label) in labelled(host.image, id) {
+                        push(&mut found, places.origin(&origin, label));
                     }
                 }
                 Basis::Pool(_) | Basis::Entry(_) => fields.push(basis),

@@ -66,12 +66,28 @@ impl Opened {
         }
     }
 
-    /// The rule behind a verdict that may be a failure; none of one that is unknown.
-    pub(super) fn cause(&self) -> Option<String> {
-        match self {
-            Self::Depends(..) => Some(self.text()),
-            Self::Reasons(_) => None,
+    /// What is unknown and why, or on what it depends: the title of a finding and its cause.
+    pub(super) fn title_and_cause(&self) -> (String, Option<String>) {
+        let Self::Reasons(reasons) = self else { return (self.text(), Some(self.text())) };
+        let mut folded = folded_parts(reasons).into_iter();
+        let Some((whats, why)) = folded.next() else {
+            return ("the verdict is unknown: nothing known decides it".to_owned(), None);
+        };
+        let others: Vec<String> = folded.map(sentence).collect();
+        let also = (!others.is_empty()).then(|| others.join("; "));
+        // A name with what was not done says enough; the rest of the reason says what is unknown for it.
+        if whats.iter().any(|what| what.is_empty()) || !why.starts_with('`') {
+            return (sentence((whats, why)), also);
         }
+        let (title, rest) = why.split_once(", and ").unwrap_or((why, ""));
+        let unknown = format!("{} unknown", are(&whats));
+        let cause = if rest.is_empty() { unknown } else { format!("{rest}, so {unknown}") };
+        (title.to_owned(), Some(also.map_or(cause.clone(), |also| format!("{cause}; {also}"))))
+    }
+
+    /// Whether it is a verdict that may be a failure, rather than one that is unknown.
+    pub(super) fn may_fail(&self) -> bool {
+        matches!(self, Self::Depends(..))
     }
 }
 
@@ -83,6 +99,10 @@ fn add(all: &mut Vec<String>, one: String) {
 
 /// Things that are not known for one and the same reason, told with it once.
 fn folded(reasons: &[String]) -> Vec<String> {
+    folded_parts(reasons).into_iter().map(sentence).collect()
+}
+
+fn folded_parts(reasons: &[String]) -> Vec<(Vec<&str>, &str)> {
     let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
     for reason in reasons {
         let (what, why) = reason.split_once(NOT_KNOWN).unwrap_or(("", reason));
@@ -94,12 +114,20 @@ fn folded(reasons: &[String]) -> Vec<String> {
             None => told.push((vec![what], why)),
         }
     }
-    let line = |(whats, why): (Vec<&str>, &str)| match whats.as_slice() {
+    told
+}
+
+fn sentence((whats, why): (Vec<&str>, &str)) -> String {
+    match whats.as_slice() {
         [""] => why.to_owned(),
         [what] => format!("{what}{NOT_KNOWN}{why}"),
-        several => format!("{} are unknown: {why}", several.join(" and ")),
-    };
-    told.into_iter().map(line).collect()
+        several => format!("{} unknown: {why}", are(several)),
+    }
+}
+
+/// `a is`, `a and b are`.
+fn are(whats: &[&str]) -> String {
+    format!("{} {}", whats.join(" and "), if whats.len() == 1 { "is" } else { "are" })
 }
 
 #[cfg(test)]
@@ -125,6 +153,26 @@ mod tests {
             (&[], "nothing known decides it"),
         ] {
             assert_eq!(reasons(all).text(), format!("unknown: {expected}"), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_title_names_what_was_not_read() {
+        let unread = "`nvidia/cuda:13` was not read, and the compatibility database lacks this tag";
+        for (all, title, cause) in [
+            (
+                vec![format!("a is unknown: {unread}"), format!("b is unknown: {unread}")],
+                "`nvidia/cuda:13` was not read",
+                Some("the compatibility database lacks this tag, so a and b are unknown"),
+            ),
+            (vec!["a is unknown: `x` has no tag".to_owned()], "`x` has no tag", Some("a is unknown")),
+            (vec!["A is unknown: no default".to_owned()], "A is unknown: no default", None),
+            (vec!["uv decides".to_owned(), "b is unknown: x".to_owned()], "uv decides", Some("b is unknown: x")),
+            (vec!["uv decides".to_owned()], "uv decides", None),
+            (vec![], "the verdict is unknown: nothing known decides it", None),
+        ] {
+            let found = Opened::Reasons(all).title_and_cause();
+            assert_eq!((found.0.as_str(), found.1.as_deref()), (title, cause));
         }
     }
 

@@ -59,6 +59,18 @@ impl Places<'_> {
         (!self.fleet.built_in).then(|| self.text("fleet", self.fleet.source, span, label))
     }
 
+    /// The name of a variable instead of its value, if it is written before that.
+    pub(super) fn name_of(self, origin: &Origin, variable: &str) -> Origin {
+        let Origin::File { source, span } = origin else { return origin.clone() };
+        let before = self.sources.get(*source).text().get(..span.start).unwrap_or_default();
+        let before = before.strip_suffix(['"', '\'']).unwrap_or(before);
+        let named = before.strip_suffix(['=', ' ']).filter(|named| named.ends_with(variable));
+        match named {
+            Some(named) => Origin::File { source: *source, span: Span::new(named.len() - variable.len(), named.len()) },
+            None => origin.clone(),
+        }
+    }
+
     /// A place in a text.
     pub(super) fn text(self, kind: &str, source: SourceId, span: Span, label: String) -> Location {
         let text = self.sources.get(source);

@@ -51,7 +51,7 @@ pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
 /// A pool that nothing in the tables answers to.
 pub(super) fn no_host(pool: &str, day: Option<Date>) -> model::Verdict {
     let until = day.map_or_else(String::new, |day| format!(" until {day}"));
-    let message = format!("unknown: no container toolkit{until} is known to have the mode of the pool");
+    let message = format!("unknown: no version of the container toolkit{until} has the `mode` of the pool");
     let supply = "set `toolkit` of the pool to the version of its nodes, or leave `mode` out".to_owned();
     let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply };
     plain(pool, fate_name(Some(Fate::Undetermined)), message, vec![missing])
@@ -216,7 +216,7 @@ pub(super) fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
             None => return format!("; other nodes fail with {}", others.join(" or ")),
         },
     };
-    format!("; depending on {what}, the failure is {} instead", others.join(" or "))
+    format!("; depending on {what}, it fails with {} instead", others.join(" or "))
 }
 
 /// The field that the pool leaves open and by which alone the hosts that fail here differ from those that fail elsewhere.
@@ -259,7 +259,7 @@ pub(super) fn in_words(field: PoolField) -> &'static str {
 pub(super) fn outcome_name(fate: Fate) -> String {
     match fate {
         Fate::Starts(_) => "starts".to_owned(),
-        Fate::Fails(wall) => wall.outcome().to_string(),
+        Fate::Fails(wall) => wall.outcome().rule().to_owned(),
         Fate::Undetermined => "unknown".to_owned(),
     }
 }
@@ -300,7 +300,13 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     };
     let told = [
         (Step::Mounts, "the device /dev/nvidia-modeset of the nodes".to_owned()),
-        (Step::Code, format!("GPU code of {name}")),
+        (
+            Step::Code,
+            match first.component.name.as_str() {
+                crate::fact::OWN_RUNTIME => "native code and PTX of your program".to_owned(),
+                name => format!("native code and PTX of {name}"),
+            },
+        ),
         (Step::Libraries, format!("libraries that {name} needs")),
         (Step::OpenedLater, format!("libraries that {name} opens later")),
     ];
@@ -332,10 +338,10 @@ fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Ve
     for other in all.iter().filter(|other| is_extension(other)) {
         // What stops the image stops its extensions as well.
         if let (Some(name), Some(Fate::Fails(wall))) = (other.component, other.fate)
+            && name != crate::fact::OWN_RUNTIME
             && !matches!(verdict.fate, Some(Fate::Fails(own)) if own.outcome() == wall.outcome())
         {
-            let name = if name == crate::fact::OWN_RUNTIME { "the CUDA runtime of the image" } else { name };
-            notes.push(format!("{name} fails, which does not count: {}", message(other, knowledge)));
+            notes.push(format!("the extension {name} fails on its own: {}", message(other, knowledge)));
         }
     }
     notes

@@ -1,12 +1,15 @@
 //! Findings put together: the same fault of several images is one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::report::escape::clean;
 use crate::report::model::Finding;
+use crate::report::model::Fix;
 use crate::report::model::Location;
 use crate::report::model::Report;
 use crate::report::model::Subject;
+use crate::report::model::Verdict;
 use crate::report::open::is_open;
 use crate::report::words::place;
 use crate::report::words::title;
@@ -14,8 +17,8 @@ use crate::report::words::title;
 /// A fault and every image that has it.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// The finding of the first image.
-    pub first: &'a Finding,
+    /// The finding of the first image, without what differs between the images.
+    pub first: Cow<'a, Finding>,
     /// That image.
     pub subject: &'a Subject,
     /// The images, each with its line in its own file.
@@ -36,7 +39,7 @@ pub fn groups(report: &Report) -> Vec<Group<'_>> {
             let number: &mut usize = before.entry(texts.clone()).or_default();
             *number += 1;
             let at = *known.entry((texts, *number)).or_insert(groups.len());
-            let fixes = finding.fixes.iter().map(|fix| clean(&fix.told()).into_owned());
+            let fixes = offered(finding).map(|fix| clean(&effect(fix, subject)).into_owned());
             match groups.get_mut(at) {
                 Some(group) => {
                     group.images.push(image(finding, subject));
@@ -44,7 +47,7 @@ pub fn groups(report: &Report) -> Vec<Group<'_>> {
                     group.fixes.extend(fixes);
                 }
                 None => groups.push(Group {
-                    first: finding,
+                    first: Cow::Borrowed(finding),
                     subject,
                     images: vec![image(finding, subject)],
                     fixes: fixes.collect(),
@@ -59,6 +62,31 @@ pub fn groups(report: &Report) -> Vec<Group<'_>> {
 /// The place of a severity in the order of a report.
 pub fn severity(word: &str) -> usize {
     ["error", "warning"].iter().position(|one| *one == word).unwrap_or(2)
+}
+
+/// The changes to show for a finding: none that changes more than a safe one and achieves no more.
+pub fn offered(finding: &Finding) -> impl Iterator<Item = &Fix> {
+    let safe = || finding.fixes.iter().filter(|fix| fix.safety == "safe" && fix.supposes.is_none());
+    let no_better = |one: &Fix, safe: &Fix| {
+        let achieved = |fix: &Fix| fix.cures.iter().chain(&fix.settles).cloned().collect::<Vec<_>>();
+        let by_safe = achieved(safe);
+        one.lifts.iter().chain(&one.narrows).chain(&achieved(one)).all(|pool| by_safe.contains(pool))
+    };
+    finding.fixes.iter().filter(move |fix| fix.safety != "unsafe" || !safe().any(|safe| no_better(fix, safe)))
+}
+
+/// A change in words: on how many pools the image starts with it, if that is on all.
+fn effect(fix: &Fix, subject: &Subject) -> String {
+    let certain = fix.supposes.is_none()
+        && [&fix.settles, &fix.lifts, &fix.narrows, &fix.breaks].iter().all(|list| list.is_empty());
+    let verdicts = || subject.verdicts.iter().filter(|verdict| verdict.component.is_none());
+    let starts = |verdict: &Verdict| verdict.fate == "starts" || fix.cures.contains(&verdict.pool);
+    match verdicts().count() {
+        many if many > 1 && certain && fix.drivers.is_empty() && verdicts().all(starts) => {
+            format!("{} ({}; then starts on all {many} pools)", fix.title, fix.safety)
+        }
+        _ => fix.told(),
+    }
 }
 
 /// Texts that images with the same fault have in common.

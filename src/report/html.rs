@@ -5,6 +5,10 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::outcome::Outcome;
+use crate::report::closing::Counted;
+use crate::report::closing::closing;
+use crate::report::closing::images;
 use crate::report::docs::page;
 use crate::report::escape::visible;
 use crate::report::hosts::common;
@@ -18,8 +22,6 @@ use crate::report::model::SETTINGS;
 use crate::report::model::Step;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
-use crate::report::summary::closing;
-use crate::report::summary::images;
 use crate::report::why::facts;
 use crate::report::words::cell;
 use crate::report::words::count;
@@ -183,7 +185,7 @@ fn data(report: &Report) -> io::Result<Data> {
         line.extend(format!("no GPU content in {}", count(images(report), "image")).into_bytes());
     } else {
         let judged: Vec<&Subject> = shown.iter().copied().filter(|subject| subject.kind != SETTINGS).collect();
-        closing(report, &judged, &mut line)?;
+        closing(report, &judged, Counted::PerImage, &mut line)?;
     }
     let fleet = if report.fleet.built_in { "the built-in reference fleet" } else { report.fleet.source.as_str() };
     let day = report.as_of.as_ref().map(|day| format!(", as of {day}")).unwrap_or_default();
@@ -263,7 +265,7 @@ impl Tables {
         }
         Some(self.cells.number(Cell {
             fate: verdict.fate.clone(),
-            outcome: verdict.outcome.clone(),
+            outcome: verdict.outcome.as_deref().map(|name| Outcome::rule_of(name).to_owned()),
             word: cell(verdict),
             sure: sure(verdict),
             message: shared(&verdict.message, subject),

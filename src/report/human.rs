@@ -27,18 +27,21 @@ use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Report;
 use crate::report::model::Subject;
-use crate::report::open::open;
+use crate::report::open::causes;
+use crate::report::open::is_open;
+use crate::report::open::settles_most;
 use crate::report::snippet::snippet;
 use crate::report::summary::answer;
 use crate::report::summary::summary;
 use crate::report::words::listed;
 use crate::report::words::place;
 use crate::report::words::title;
+use crate::report::wrap::wrap;
 
 /// How to print for a person.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
-pub struct HumanOptions {
+pub struct HumanOptions<'a> {
     /// With colours.
     pub color: bool,
     /// Without characters beyond ASCII.
@@ -51,6 +54,8 @@ pub struct HumanOptions {
     pub searched: bool,
     /// The command that is running, `check` or `scan`.
     pub command: &'static str,
+    /// What selects its input and its fleet, with a space before each word.
+    pub arguments: &'a str,
 }
 
 /// Writes the matrix, each fault, what is unknown, and a closing line with the next commands.
@@ -59,7 +64,7 @@ pub struct HumanOptions {
 pub fn human(
     report: &Report,
     texts: &BTreeMap<&str, &str>,
-    options: &HumanOptions,
+    options: &HumanOptions<'_>,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     answer(report, options, out)?;
@@ -69,7 +74,13 @@ pub fn human(
     for error in &report.errors {
         draw(&of_error(error, texts, options), options, out)?;
     }
-    open(report, options, out)?;
+    let causes = causes(report);
+    for cause in &causes {
+        draw(&of_group(cause, report, texts, options), options, out)?;
+    }
+    if let Some(line) = settles_most(&causes) {
+        writeln!(out, "{}\n", wrap(&line, 0, 2, options.width))?;
+    }
     summary(report, options, out)
 }
 
@@ -97,7 +108,7 @@ impl fmt::Display for Drawn<'_> {
     }
 }
 
-fn draw(telling: &Telling, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
+fn draw(telling: &Telling, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let frame = Frame { color: options.color, width: options.width.max(NARROWEST) };
     writeln!(out, "{}", Drawn(frame, telling))
 }
@@ -107,8 +118,8 @@ const IMAGES: usize = 3;
 /// So many places are named after the frame.
 const PLACES: usize = 4;
 
-fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
-    let (finding, subject) = (group.first, group.subject);
+fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
+    let (finding, subject) = (group.first.as_ref(), group.subject);
     let mut telling = located(finding, texts, options);
     telling.code = Some(clean(&finding.rule).into_owned());
     telling.severity = match finding.severity.as_str() {
@@ -117,8 +128,10 @@ fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, op
         _ => Severity::Advice,
     };
     telling.message = clean(&finding.message).into_owned();
-    let pools = of_fleet(finding);
-    if pools.is_empty() && !finding.pools.is_empty() && report.fleet.pools.len() > 1 {
+    // An image that shares a cause on other pools names them itself.
+    let each = is_open(finding) && group.images.len() > 1;
+    let pools = if each { Vec::new() } else { of_fleet(finding) };
+    if !each && pools.is_empty() && !finding.pools.is_empty() && report.fleet.pools.len() > 1 {
         let pools: Vec<String> = finding.pools.iter().map(|pool| clean(pool).into_owned()).collect();
         let told =
             if pools.len() == report.fleet.pools.len() { format!("all {}", pools.len()) } else { pools.join(", ") };
@@ -132,7 +145,10 @@ fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, op
     match group.images.as_slice() {
         [_] if unnamed => telling.related.insert(0, Line { key: None, text: title(subject) }),
         [_] | [] => {}
-        images => telling.line("images", format!("{}: {}", images.len(), listed(images, IMAGES, ", "))),
+        images => {
+            let between = if each { "; " } else { ", " };
+            telling.line("images", format!("{}: {}", images.len(), listed(images, IMAGES, between)));
+        }
     }
     if let Some(cause) = &finding.cause {
         telling.line("cause", clean(cause).into_owned());
@@ -150,7 +166,7 @@ fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, op
     telling
 }
 
-fn of_error(error: &InputError, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
+fn of_error(error: &InputError, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
     let place = Finding { locations: error.location.iter().cloned().collect(), ..Finding::default() };
     let mut telling = located(&place, texts, options);
     telling.severity = Severity::Error;
@@ -185,7 +201,7 @@ fn of_fleet(finding: &Finding) -> Vec<String> {
 }
 
 /// A frame for the first place whose text is at hand, and a line for each other place outside the fleet file.
-fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Telling {
+fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
     let mut telling = Telling::default();
     let mut more = Vec::new();
     for location in finding.locations.iter().filter(|place| place.kind != "fleet" || finding.pools.is_empty()) {
@@ -194,7 +210,10 @@ fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptio
             .then(|| location.region.and_then(|region| shown(location, region, texts, options)))
             .flatten();
         match shown {
-            Some(shown) => (telling.source, telling.label) = (Some(shown), label),
+            Some(shown) => {
+                telling.label = if shown.is_marked(&label) { String::new() } else { label };
+                telling.source = Some(shown);
+            }
             None => more.push(format!("{}  {label}", place(location)).trim_end().to_owned()),
         }
     }
@@ -210,7 +229,12 @@ fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptio
 /// Columns that a frame takes for the number of a line.
 const GUTTER: usize = 8;
 
-fn shown(location: &Location, region: Region, texts: &BTreeMap<&str, &str>, options: &HumanOptions) -> Option<Shown> {
+fn shown(
+    location: &Location,
+    region: Region,
+    texts: &BTreeMap<&str, &str>,
+    options: &HumanOptions<'_>,
+) -> Option<Shown> {
     let text = texts.get(location.path.as_str())?;
     let room = options.width.max(NARROWEST).saturating_sub(GUTTER);
     let cut = snippet(text, &[region], if options.ascii { "..." } else { "…" }, room)?;
@@ -331,6 +355,14 @@ struct Shown {
     column: usize,
     start: usize,
     length: usize,
+}
+
+impl Shown {
+    /// Whether a label only repeats the marked text.
+    fn is_marked(&self, label: &str) -> bool {
+        let marked = self.text.get(self.start..self.start + self.length).unwrap_or_default();
+        marked == label || marked.replacen("==", " ", 1) == label
+    }
 }
 
 impl SourceCode for Shown {

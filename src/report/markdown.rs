@@ -4,6 +4,9 @@
 use std::fmt::Write as _;
 use std::io;
 
+use crate::report::closing::Counted;
+use crate::report::closing::closing;
+use crate::report::closing::images;
 use crate::report::concise::of_error;
 use crate::report::escape::clean;
 use crate::report::escape::is_unsafe;
@@ -15,8 +18,6 @@ use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::summary::closing;
-use crate::report::summary::images;
 use crate::report::summary::remarks;
 use crate::report::words::cell;
 use crate::report::words::count;
@@ -76,7 +77,7 @@ fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
         let unread = unread_in(&report.subjects);
         return Ok(format!("no GPU content in {}: nothing to check{unread}", count(images(report), "image")));
     }
-    closing(report, subjects, &mut line)?;
+    closing(report, subjects, Counted::PerImage, &mut line)?;
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();
     let fleet = if report.fleet.built_in { "; checked against the built-in reference fleet" } else { "" };
     Ok(format!("{line}{fleet}"))

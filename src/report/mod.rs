@@ -3,6 +3,7 @@
 pub mod again;
 pub mod baseline;
 pub mod checkstyle;
+pub mod closing;
 pub mod concise;
 pub mod docs;
 pub mod escape;
@@ -23,6 +24,7 @@ pub mod markdown;
 pub mod matrix;
 pub mod model;
 pub mod ndjson;
+pub mod next;
 pub mod observed;
 pub mod open;
 pub mod paint;

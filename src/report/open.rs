@@ -1,115 +1,151 @@
 //! Verdicts that are unknown, for a person: each cause once, with all images that share it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
 
 use crate::report::escape::clean;
+use crate::report::groups::Group;
+use crate::report::groups::offered;
 use crate::report::groups::severity;
-use crate::report::human::HumanOptions;
 use crate::report::model::Finding;
 use crate::report::model::Report;
 use crate::report::model::Subject;
-use crate::report::paint::Tone;
-use crate::report::paint::paint;
 use crate::report::words::count;
 use crate::report::words::listed;
 use crate::report::words::place;
 use crate::report::words::title;
-use crate::report::wrap::columns;
-use crate::report::wrap::wrap;
 use crate::rules::Notice;
 
-/// So many images are named; of the rest, the number.
+/// So many images and names are named; of the rest, the number.
 const NAMED: usize = 3;
-/// Stands for names that differ between images with the same cause.
-const NAME: &str = "`...`";
 
 /// Whether a finding is about a verdict that is unknown.
 pub fn is_open(finding: &Finding) -> bool {
     Notice::OPEN.iter().any(|notice| notice.word() == finding.rule)
 }
 
-struct Cause<'a> {
-    first: &'a Finding,
-    /// Whether images name different things in it.
-    differs: bool,
-    images: Vec<String>,
-    /// Changes of these images, each once.
-    fixes: Vec<String>,
-}
-
-/// Writes every cause, that of most images first within a severity, then the command that settles most of them.
-pub fn open(report: &Report, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
-    let mut causes: Vec<Cause<'_>> = Vec::new();
+/// Every cause, that of most images first within a severity.
+pub fn causes(report: &Report) -> Vec<Group<'_>> {
+    let mut causes: Vec<(Group<'_>, Vec<&Finding>)> = Vec::new();
     let mut known = BTreeMap::new();
     let all = report.fleet.pools.len();
     for subject in report.subjects.iter().filter(|subject| subject.gpu_content) {
         for finding in subject.findings.iter().filter(|finding| is_open(finding)) {
-            let texts = [&finding.message, finding.help.as_ref().unwrap_or(&finding.rule)].map(|text| unnamed(text));
-            let at = *known.entry((finding.rule.as_str(), texts)).or_insert(causes.len());
-            if at == causes.len() {
-                causes.push(Cause { first: finding, differs: false, images: Vec::new(), fixes: Vec::new() });
-            }
-            let Some(cause) = causes.get_mut(at) else { continue };
-            cause.differs |= (&cause.first.message, &cause.first.help) != (&finding.message, &finding.help);
-            cause.images.push(image(subject, finding, all));
-            for fix in &finding.fixes {
-                let fix = fix.told();
-                if !cause.fixes.contains(&fix) {
-                    cause.fixes.push(fix);
+            let texts = [&finding.message, finding.help.as_ref().unwrap_or(&finding.rule)].map(|text| Parts::of(text));
+            let key = (finding.rule.as_str(), texts.map(|parts| parts.between));
+            let at = *known.entry(key).or_insert(causes.len());
+            let fixes = offered(finding).map(|fix| clean(&fix.told()).into_owned());
+            match causes.get_mut(at) {
+                Some((group, findings)) => {
+                    group.images.push(image(subject, finding, all));
+                    findings.push(finding);
+                    for fix in fixes {
+                        if !group.fixes.contains(&fix) {
+                            group.fixes.push(fix);
+                        }
+                    }
+                }
+                None => {
+                    let images = vec![image(subject, finding, all)];
+                    let group = Group { first: Cow::Borrowed(finding), subject, images, fixes: fixes.collect() };
+                    causes.push((group, vec![finding]));
                 }
             }
         }
     }
-    causes.sort_by_key(|cause| (severity(&cause.first.severity), usize::MAX - cause.images.len()));
-    for cause in &causes {
-        let shown = |text: &str| if cause.differs { unnamed(text) } else { text.to_owned() };
-        let head = format!("{}[{}]", clean(&cause.first.severity), clean(&cause.first.rule));
-        let message = shown(&cause.first.message);
-        let told = wrap(&clean(&message), columns(&head) + 2, 2, options.width);
-        writeln!(out, "{}: {told}", paint(&head, Tone::Open, options.color))?;
-        let images = match cause.images.as_slice() {
-            [image] => image.clone(),
-            images => format!("{}: {}", count(images.len(), "image"), listed(images, NAMED, "; ")),
-        };
-        writeln!(out, " --> {}", wrap(&images, 5, 5, options.width))?;
-        let mut line = |key: &str, text: &str| {
-            writeln!(out, "  = {key}: {}", wrap(&clean(text), 6 + columns(key), 4, options.width))
-        };
-        if let Some(why) = &cause.first.cause {
-            line("cause", &shown(why))?;
-        }
-        for fix in &cause.fixes {
-            line("fix", fix)?;
-        }
-        if let Some(help) = &cause.first.help {
-            line("help", &shown(help))?;
-        }
-        writeln!(out)?;
-    }
-    let unread = |cause: &&Cause<'_>| cause.first.help.as_ref().is_some_and(|help| help.contains("--pull"));
-    let unread: usize = causes.iter().filter(unread).map(|cause| cause.images.len()).sum();
-    if unread > 1 {
-        let told = format!("{unread} base images or configurations were not read; run `imagelint lock .`");
-        writeln!(out, "{}\n", wrap(&told, 0, 2, options.width))?;
-    }
-    Ok(())
+    let mut groups: Vec<Group<'_>> = causes.into_iter().map(|(group, findings)| together(group, &findings)).collect();
+    groups.sort_by_key(|group| (severity(&group.first.severity), usize::MAX - group.images.len()));
+    groups
 }
 
-/// A text without the names in it: those in backticks.
-fn unnamed(text: &str) -> String {
-    let parts: Vec<&str> = text.split('`').collect();
-    if parts.len().is_multiple_of(2) {
-        return text.to_owned();
+/// The command that settles most of them.
+pub fn settles_most(causes: &[Group<'_>]) -> Option<String> {
+    let unread = |group: &&Group<'_>| group.first.help.as_ref().is_some_and(|help| help.contains("--pull"));
+    let unread: usize = causes.iter().filter(unread).map(|group| group.images.len()).sum();
+    (unread > 1)
+        .then(|| format!("{} were not read; run `imagelint lock .`", count(unread, "base image or configuration")))
+        .map(|line| line.replace("base image or configurations", "base images or configurations"))
+}
+
+/// A cause with the names of all images in its texts.
+fn together<'a>(mut group: Group<'a>, findings: &[&Finding]) -> Group<'a> {
+    let first = group.first.as_ref();
+    let differs =
+        |other: &&Finding| (&other.message, &other.help, &other.cause) != (&first.message, &first.help, &first.cause);
+    if !findings.iter().any(|other| differs(other)) {
+        return group;
     }
-    let told = parts.iter().enumerate();
-    // A field, a flag or a command is the same in every image.
-    told.map(|(at, part)| match at % 2 {
-        0 => (*part).to_owned(),
-        _ if part.contains(['/', ':', '.']) => NAME.to_owned(),
-        _ => format!("`{part}`"),
-    })
-    .collect()
+    let mut all = first.clone();
+    all.message = plural(named(findings.iter().map(|finding| finding.message.as_str())));
+    let texts = |part: fn(&Finding) -> &Option<String>| {
+        let texts: Option<Vec<&str>> = findings.iter().map(|finding| part(finding).as_deref()).collect();
+        let texts = texts?;
+        let first = Parts::of(texts.first()?);
+        texts.iter().all(|text| Parts::of(text).between == first.between).then(|| named(texts.into_iter()))
+    };
+    all.help = texts(|finding| &finding.help);
+    all.cause = texts(|finding| &finding.cause);
+    group.first = Cow::Owned(all);
+    group
+}
+
+/// The verb that follows several names.
+fn plural(text: String) -> String {
+    if !text.contains("`, `") {
+        return text;
+    }
+    let verbs = [(" was not read", " were not read"), (" is not in", " are not in"), (" includes no ", " include no ")];
+    verbs.into_iter().fold(text, |text, (one, many)| text.replace(one, many))
+}
+
+/// Texts that differ in their names only, as one text with the names of all.
+fn named<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut names: Vec<Vec<String>> = Vec::new();
+    let mut between: Vec<&str> = Vec::new();
+    for parts in texts.map(Parts::of) {
+        names.resize(names.len().max(parts.names.len()), Vec::new());
+        for (all, name) in names.iter_mut().zip(parts.names) {
+            let name = format!("`{name}`");
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        between = parts.between;
+    }
+    let mut out = String::new();
+    for (at, text) in between.iter().enumerate() {
+        out.push_str(text);
+        if let Some(all) = names.get(at).filter(|_| at + 1 < between.len()) {
+            out.push_str(&listed(all, NAMED, ", "));
+        }
+    }
+    out
+}
+
+/// A text in parts: the names in backticks that may differ between images, and what is between them.
+struct Parts<'t> {
+    between: Vec<&'t str>,
+    names: Vec<&'t str>,
+}
+
+impl<'t> Parts<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut parts = Self { between: Vec::new(), names: Vec::new() };
+        let (mut rest, mut from) = (text, 0);
+        while let Some((before, after)) = rest.split_once('`') {
+            let Some((quoted, more)) = after.split_once('`') else { break };
+            // A field, a flag or a command is the same in every image.
+            if quoted.contains(['/', ':', '.']) && !quoted.contains(' ') {
+                let begin = text.len() - rest.len() + before.len();
+                parts.between.push(text.get(from..begin).unwrap_or_default());
+                parts.names.push(quoted);
+                from = text.len() - more.len();
+            }
+            rest = more;
+        }
+        parts.between.push(text.get(from..).unwrap_or_default());
+        parts
+    }
 }
 
 fn image(subject: &Subject, finding: &Finding, all: usize) -> String {
@@ -118,10 +154,29 @@ fn image(subject: &Subject, finding: &Finding, all: usize) -> String {
         Some(own) => place(own),
         None => title(subject),
     };
-    let pools: Vec<_> = finding.pools.iter().map(|pool| clean(pool)).collect();
+    let pools: Vec<String> = finding.pools.iter().map(|pool| clean(pool).into_owned()).collect();
     match pools.len() {
         0 => image,
         number if number == all && all > 1 => format!("{image} on all {all} pools"),
-        _ => format!("{image} on {}", pools.join(", ")),
+        _ => format!("{image} on {}", listed(&pools, NAMED, ", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_several_images_name_their_bases() {
+        let text =
+            |name: &str| format!("`{name}` was not read; describe `{name}`, or set `launch` with `imagelint lock .`");
+        let (one, two) = (text("a/b:1"), text("c/d:2"));
+        assert_eq!(Parts::of(&one).between, Parts::of(&two).between);
+        assert_eq!(named([one.as_str()].into_iter()), one);
+        let both = "`a/b:1`, `c/d:2` was not read; describe `a/b:1`, `c/d:2`, or set `launch` with `imagelint lock .`";
+        assert_eq!(named([one.as_str(), two.as_str(), one.as_str()].into_iter()), both);
+        let many: Vec<String> = (0..5).map(|number| format!("`x/{number}` is unread")).collect();
+        assert_eq!(named(many.iter().map(String::as_str)), "`x/0`, `x/1`, `x/2` and 2 more is unread");
+        assert_eq!(named(["no `end"].into_iter()), "no `end");
     }
 }

@@ -2,45 +2,44 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::io;
 
+use crate::report::closing::Counted;
+use crate::report::closing::closing;
+use crate::report::closing::images;
+use crate::report::closing::unread;
 use crate::report::escape::clean;
 use crate::report::files::unread_in;
 use crate::report::human::HumanOptions;
-use crate::report::matrix::image_verdict;
 use crate::report::matrix::matrix;
 use crate::report::model::Report;
-use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
-use crate::report::open::is_open;
+use crate::report::next::next;
 use crate::report::words::NO_FLEET;
 use crate::report::words::count;
 use crate::report::words::listed;
 use crate::report::words::title;
-use crate::report::wrap::columns;
 use crate::report::wrap::wrap;
 
+/// So many images and pools are named in a line.
+const IMAGES: usize = 3;
+const POOLS: usize = 4;
+/// How the verdict begins on an image that something keeps from the GPU.
+const NO_GPU_USED: &str = "no GPU is used: ";
+
 /// Writes the verdicts: first of all what fails.
-pub fn answer(report: &Report, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
+pub fn answer(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     if report.fleet.built_in && report.subjects.iter().any(|subject| subject.gpu_content) {
         writeln!(out, "{}\n", wrap(NO_FLEET, 0, 2, options.width))?;
     }
     matrix(report, options, out)
 }
 
-/// Writes the summary of a run; nothing if nothing in it concerns a GPU.
-pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes the summary of a run.
+pub fn summary(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     if subjects.is_empty() {
-        if options.verbose {
-            let unread = unread_in(&report.subjects);
-            writeln!(out, "no GPU content in {}: nothing to check{}", count(images(report), "image"), clean(&unread))?;
-        }
-        if !report.errors.is_empty() {
-            writeln!(out, "{} cannot be read", unread(report))?;
-        }
-        return Ok(());
+        return nothing(report, options, out);
     }
     let mut noted = Vec::new();
     for subject in &subjects {
@@ -54,63 +53,38 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
         writeln!(out)?;
     }
     let mut line = Vec::new();
-    closing(report, &subjects, &mut line)?;
+    closing(report, &subjects, Counted::PerFault, &mut line)?;
     writeln!(out, "{}", wrap(String::from_utf8_lossy(&line).trim_end(), 0, 2, options.width))?;
     next(report, &subjects, options, out)
 }
 
-/// Writes the commands that lead on: to the fixes, to the page of a rule, to the steps of a verdict.
-fn next(report: &Report, subjects: &[&Subject], options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
-    let findings = || report.subjects.iter().flat_map(|subject| &subject.findings);
-    let errors = || findings().filter(|finding| finding.severity == "error" && !is_open(finding));
-    let Some(first) = errors().next().or_else(|| findings().find(|finding| !is_open(finding))) else { return Ok(()) };
-    let explain = format!("Explain: imagelint explain {}", clean(&first.rule));
-    let fails = |pool: &&String| subjects.iter().any(|subject| image_verdict(subject, pool).is_some());
-    match first.pools.iter().find(fails).filter(|pool| pool.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))) {
-        Some(pool) => {
-            let trace = format!("Trace: imagelint {} --why {}", options.command, clean(pool));
-            let together = columns(&explain) + 4 + columns(&trace) <= options.width;
-            writeln!(out, "{explain}{}{trace}", if together { "    " } else { "\n" })?;
+/// Writes that no image has GPU content, and what switches the GPU off.
+fn nothing(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
+    let mut off: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for subject in &report.subjects {
+        if let Some(why) = subject.verdicts.iter().find_map(|verdict| verdict.message.strip_prefix(NO_GPU_USED)) {
+            off.entry(why).or_default().push(title(subject));
         }
-        None => writeln!(out, "{explain}")?,
     }
-    if errors().next().is_none() {
-        return Ok(());
+    for (why, images) in &off {
+        let line = format!("{}: {NO_GPU_USED}{}", listed(images, IMAGES, ", "), clean(why));
+        writeln!(out, "{}", wrap(&line, 0, 2, options.width))?;
     }
-    if !options.searched {
-        return writeln!(out, "Fixes: imagelint {} --show-fixes", options.command);
+    let number = images(report);
+    if number > 0 {
+        let checked = count(number, "image");
+        let line = if options.verbose {
+            format!("no GPU content in {checked}: nothing to check{}", clean(&unread_in(&report.subjects)))
+        } else {
+            let more = if options.command == "check" { " (list files: --show-files)" } else { "" };
+            format!("checked {checked}: no GPU content found{more}")
+        };
+        writeln!(out, "{}", wrap(&line, 0, 2, options.width))?;
     }
-    let mut fixes: Vec<(&str, &str)> =
-        findings().flat_map(|one| &one.fixes).map(|fix| (fix.safety.as_str(), fix.title.as_str())).collect();
-    fixes.sort_unstable();
-    fixes.dedup();
-    let number = |safety: &str| fixes.iter().filter(|(one, _)| *one == safety).count();
-    let told = match (number("safe"), number("unsafe"), number("manual")) {
-        (0, 0, 0) => "No fix found.".to_owned(),
-        (0, 0, manual) => format!("No fix in a file; {}.", count(manual, "manual fix").replace("fixs", "fixes")),
-        (0, unsafe_ones, _) => {
-            let fixes = if unsafe_ones == 1 { "fix" } else { "fixes" };
-            format!("No safe fix available; {unsafe_ones} unsafe {fixes}: --diff --unsafe-fixes")
-        }
-        (safe, unsafe_ones, _) => {
-            let fixes = if safe == 1 { "fix" } else { "fixes" };
-            let more =
-                if unsafe_ones == 0 { String::new() } else { format!("; {unsafe_ones} more with --unsafe-fixes") };
-            format!("{safe} safe {fixes}: --fix (preview: --diff){more}")
-        }
-    };
-    writeln!(out, "{}", wrap(&told, 0, 2, options.width))
-}
-
-/// How many images were looked at.
-pub fn images(report: &Report) -> usize {
-    report.subjects.iter().filter(|subject| subject.kind != SETTINGS).count()
-}
-
-/// How many inputs could not be read; one may have several mistakes.
-fn unread(report: &Report) -> String {
-    let inputs: BTreeSet<&str> = report.errors.iter().map(|error| error.input.as_str()).collect();
-    count(inputs.len(), "input")
+    if !report.errors.is_empty() {
+        writeln!(out, "{} cannot be read", unread(report))?;
+    }
+    Ok(())
 }
 
 fn depth(subject: &Subject, verbose: bool, out: &mut impl io::Write) -> io::Result<()> {
@@ -137,6 +111,11 @@ pub fn remarks(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()
     notes(subjects, out)
 }
 
+/// Which command inspects more of an image.
+fn inspects(subject: &Subject) -> &'static str {
+    if subject.kind == "dockerfile" { "; `imagelint scan` inspects the built image" } else { "" }
+}
+
 /// What the verdicts on images note, and what those that start left unseen, each once with its pools.
 fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let mut told: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
@@ -146,7 +125,7 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     for subject in subjects {
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
             let unseen = (verdict.fate == "starts" && !verdict.not_seen.is_empty())
-                .then(|| format!("no failure found; not inspected: {}", verdict.not_seen.join(", ")));
+                .then(|| format!("not inspected: {}{}", verdict.not_seen.join(", "), inspects(subject)));
             for note in verdict.notes.iter().chain(&unseen) {
                 let pools = told.entry((title(subject), clean(note).into_owned())).or_default();
                 pools.push(clean(&verdict.pool).into_owned());
@@ -157,7 +136,8 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let mut grouped: Vec<(String, String, Vec<String>)> = Vec::new();
     let mut known = BTreeMap::new();
     for ((image, note), pools) in told {
-        let pools = if pools.len() == all && all > 1 { format!("all {all} pools") } else { pools.join(", ") };
+        let pools =
+            if pools.len() == all && all > 1 { format!("all {all} pools") } else { listed(&pools, POOLS, ", ") };
         let at = *known.entry((note.clone(), pools.clone())).or_insert(grouped.len());
         match grouped.get_mut(at) {
             Some((.., images)) => images.push(image),
@@ -169,56 +149,4 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
         writeln!(out, "note: {images}{note} ({pools})")?;
     }
     Ok(())
-}
-
-/// Writes how many pools or verdicts fail, in one line.
-pub fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
-    let pools = &report.fleet.pools;
-    let fates: Vec<&str> = subjects
-        .iter()
-        .flat_map(|subject| pools.iter().filter_map(|pool| image_verdict(subject, &pool.name)))
-        .map(|verdict| verdict.fate.as_str())
-        .collect();
-    let number = |fate: &str| fates.iter().filter(|other| **other == fate).count();
-    let mut severities = Vec::new();
-    for severity in ["error", "warning", "note"] {
-        let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
-        let number = findings.filter(|finding| finding.severity == severity).count();
-        if 0 < number {
-            severities.push(count(number, severity));
-        }
-    }
-    let (fails, may, unknown) = (number("fails"), number("depends"), number("undetermined"));
-    let (images, on) = (count(subjects.len(), "image"), count(pools.len(), "pool"));
-    let mut line = if fails + may + unknown == 0 {
-        match number("starts") {
-            0 => format!("checked {images} on {on}, no verdict"),
-            _ => format!("checked {images} on {on}, no failure found"),
-        }
-    } else {
-        let mut told = Vec::new();
-        let verb = |number: usize| if number == 1 { "fails" } else { "fail" };
-        match subjects {
-            [_] if fails > 0 => told.push(format!("{fails} of {on} {}", verb(fails))),
-            _ if fails > 0 => told.push(format!("{fails} of {} {}", count(fates.len(), "verdict"), verb(fails))),
-            _ => {}
-        }
-        if may > 0 {
-            told.push(format!("{may} may fail"));
-        }
-        if unknown > 0 {
-            told.push(format!("{unknown} unknown"));
-        }
-        let told = told.join(", ");
-        if matches!(subjects, [_]) && fails > 0 { told } else { format!("checked {images} on {on}: {told}") }
-    };
-    if !severities.is_empty() {
-        let colon = if line.contains(':') || line.contains(", no ") { "; " } else { ": " };
-        line.push_str(colon);
-        line.push_str(&severities.join(", "));
-    }
-    if !report.errors.is_empty() {
-        let _ = write!(line, "; {} cannot be read", unread(report));
-    }
-    writeln!(out, "{line}")
 }

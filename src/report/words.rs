@@ -1,5 +1,6 @@
 //! The words of a report: titles of subjects, cells of verdicts, places, counts.
 
+use crate::outcome::Outcome;
 use crate::report::escape::clean;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -7,7 +8,8 @@ use crate::report::model::Subject;
 use crate::report::model::Verdict;
 
 /// Said where nobody declared a fleet.
-pub const NO_FLEET: &str = "no fleet file: checked against the built-in reference fleet; findings are warnings at most";
+pub const NO_FLEET: &str = "no fleet file: checked against built-in example pools; findings are warnings at most. \
+                            Describe yours: imagelint fleet init";
 
 /// Name of a subject with its stage or platform, on one line.
 pub fn title(subject: &Subject) -> String {
@@ -93,17 +95,30 @@ pub fn route_word(route: &str) -> Option<&str> {
 
 /// What follows the word: the outcome of a failure with its error, or the route of a start.
 pub fn reason(verdict: &Verdict) -> String {
+    reason_with(verdict, "CUDA error ")
+}
+
+/// The same in fewer columns: `insufficient-driver (35)`.
+pub fn short_reason(verdict: &Verdict) -> String {
+    reason_with(verdict, "")
+}
+
+fn reason_with(verdict: &Verdict, before: &str) -> String {
     if verdict.fate != "fails" {
         return route(verdict).map(|route| clean(route).into_owned()).unwrap_or_default();
     }
-    let outcome = verdict.outcome.as_deref().map(|outcome| clean(outcome).into_owned()).unwrap_or_default();
-    let codes: Vec<String> = match verdict.codes.certain {
+    let outcome = verdict.outcome.as_deref().map(|name| clean(Outcome::rule_of(name)).into_owned()).unwrap_or_default();
+    match codes(verdict).as_slice() {
+        [] => outcome,
+        codes => format!("{outcome} ({before}{})", codes.join(" or ")).trim_start().to_owned(),
+    }
+}
+
+/// The CUDA error of a failure, or those that it may be.
+pub fn codes(verdict: &Verdict) -> Vec<String> {
+    match verdict.codes.certain {
         Some(code) => vec![code.to_string()],
         None => verdict.codes.possible.iter().map(u16::to_string).collect(),
-    };
-    match codes.len() {
-        0 => outcome,
-        _ => format!("{outcome} (CUDA error {})", codes.join(" or ")).trim_start().to_owned(),
     }
 }
 
@@ -111,7 +126,7 @@ pub fn reason(verdict: &Verdict) -> String {
 pub fn cell(verdict: &Verdict) -> String {
     let word = clean(word(verdict));
     match (verdict.fate.as_str(), &verdict.outcome, route(verdict)) {
-        ("fails", Some(outcome), _) => format!("{word} {}", clean(outcome)),
+        ("fails", Some(outcome), _) => format!("{word} {}", clean(Outcome::rule_of(outcome))),
         ("starts", _, Some(route)) => format!("{word} ({})", clean(route)),
         _ => word.into_owned(),
     }
@@ -123,6 +138,15 @@ pub fn listed(list: &[String], most: usize, between: &str) -> String {
     match list.len().saturating_sub(most) {
         0 => named.join(between),
         more => format!("{} and {more} more", named.join(between)),
+    }
+}
+
+/// Names in a series: `a`, `a and b`, `a, b and c`.
+pub fn series(list: &[&str]) -> String {
+    match list {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
 

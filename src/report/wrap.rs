@@ -11,27 +11,38 @@ pub fn columns(text: &str) -> usize {
 const NARROWEST: usize = 20;
 
 /// The words of a text in lines of `width` columns. The first line begins after `first` columns that the caller has
-/// written, every other line with `hang` spaces. A word that is wider than a line, such as an address, stays whole.
+/// written, every other line with `hang` spaces. A word that is wider than a line is broken after a colon or a comma; an
+/// address stays whole.
 pub fn wrap(text: &str, first: usize, hang: usize, width: usize) -> String {
     let width = width.max(hang + NARROWEST);
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = first;
     for (number, word) in text.split(' ').enumerate() {
-        let wide = columns(word);
-        if number > 0 {
-            if width < at + 1 + wide && hang < at {
+        for (part, piece) in pieces(word, width - hang).into_iter().enumerate() {
+            let wide = columns(piece);
+            let space = usize::from(number > 0 && part == 0);
+            let breaks = number > 0 || part > 0;
+            if breaks && width < at + space + wide && hang < at {
                 out.push('\n');
                 out.extend(std::iter::repeat_n(' ', hang));
                 at = hang;
-            } else {
+            } else if space > 0 {
                 out.push(' ');
                 at += 1;
             }
+            out.push_str(piece);
+            at += wide;
         }
-        out.push_str(word);
-        at += wide;
     }
     out
+}
+
+/// The parts of a word that may stand on lines of their own.
+fn pieces(word: &str, room: usize) -> Vec<&str> {
+    if columns(word) <= room || word.contains("://") {
+        return vec![word];
+    }
+    word.split_inclusive([':', ',']).collect()
 }
 
 #[cfg(test)]
@@ -44,6 +55,10 @@ mod tests {
         assert_eq!(wrap("aaaaaaaaaa bbbbbbbbbb cccccccccc", 0, 2, 22), "aaaaaaaaaa bbbbbbbbbb\n  cccccccccc");
         let address = "https://example.org/a/very/long/path/that/no/line/has/room/for";
         assert_eq!(wrap(&format!("see {address} now"), 0, 2, 30), format!("see\n  {address}\n  now"));
+        let list = "LIST=/usr/local/cuda/compat:/usr/local/nvidia/lib:/usr/lib";
+        let broken = "the LIST=/usr/local/cuda/compat:\n  /usr/local/nvidia/lib:/usr/lib";
+        assert_eq!(wrap(&format!("the {list}"), 0, 2, 36), broken);
+        assert_eq!(wrap(&format!("the {list}"), 0, 2, 66), format!("the {list}"));
         assert_eq!(wrap("", 0, 2, 30), "");
         assert_eq!(columns("漢x"), 3);
     }

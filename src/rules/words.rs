@@ -72,7 +72,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.starts", Type::List, "words with spaces", "the commands of ENTRYPOINT and CMD without shells and wrappers; always complete", START),
     entry("image.env.*", Type::Text, "", "a variable of the image's environment", ENVIRONMENT),
     entry("image.env_set", Type::List, "names", "variables that the image itself sets, in addition to those of its base", ENVIRONMENT),
-    entry("image.env_misspelt", Type::List, "name (meant name)", "variables whose names resemble one of the container toolkit", ENVIRONMENT),
+    entry("image.env_misspelt", Type::List, "name (did you mean name?)", "variables whose names resemble one of the container toolkit", ENVIRONMENT),
     entry("image.ld_library_path", Type::Text, "directories with colons", "the directories that the loader searches first", ENVIRONMENT),
     entry("image.ld_conf", Type::List, "file: directories", "files with directories for ldconfig, in the order of their use", FILES),
     entry("image.ld_conf.directories", Type::List, "directories", "the directories in those files, in that order", FILES),

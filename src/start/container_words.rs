@@ -118,7 +118,7 @@ pub(super) fn requirements(replay: Replay<'_>, record: &StepRecord) -> String {
 
 /// What keeps the container from being created.
 pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<Reason>, driver: &str) -> String {
-    let what = match reason {
+    match reason {
         Some(Reason::Requirement) => match unsatisfied(replay) {
             Some(term) => format!("{term} is not satisfied by {driver}"),
             None => format!("NVIDIA_REQUIRE_* is not satisfied by {driver}"),
@@ -136,9 +136,8 @@ pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<Reason>, driver: 
         }
         Some(Reason::Mount) => "the node has no /dev/nvidia-modeset".to_owned(),
         Some(Reason::Hook) => "`--gpus` does not work with this toolkit mode".to_owned(),
-        None => "a setup step fails".to_owned(),
-    };
-    format!("the container toolkit refuses the image: {what}")
+        None => "a setup step of the container toolkit fails".to_owned(),
+    }
 }
 
 fn device_title(replay: Replay<'_>) -> String {

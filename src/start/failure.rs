@@ -1,14 +1,8 @@
 //! Words for a failure: what is wrong, the rule behind it, the error that the user sees, and what fixes it.
 
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::fact::FactKey;
 use crate::fact::GpuCode;
 use crate::fact::OWN_RUNTIME;
-use crate::fact::State;
 use crate::fact::Value;
-use crate::fleet::Host;
-use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Loaded;
 use crate::start::Replay;
@@ -24,6 +18,16 @@ use crate::start::container_words;
 use crate::start::floor;
 use crate::start::libraries;
 use crate::start::loader;
+use crate::start::names::Named;
+use crate::start::names::component;
+use crate::start::names::cpu_only;
+use crate::start::names::decider;
+use crate::start::names::libcuda;
+use crate::start::names::named;
+use crate::start::names::named_apart;
+use crate::start::names::named_together;
+use crate::start::names::sm;
+use crate::start::names::switch;
 use crate::start::runtime;
 use crate::start::user_mode;
 
@@ -43,44 +47,34 @@ pub struct Failure {
     pub help: Option<String>,
 }
 
-impl Failure {
-    /// The parts that are the same for another pool; the general ones, without GPU and driver, for the rest.
-    #[must_use]
-    pub fn common(self, other: &Self, general: &Self, other_general: &Self) -> Self {
-        let common = |part: fn(&Self) -> &Option<String>| {
-            let same = |one: &Self, other: &Self| part(one).clone().filter(|_| part(one) == part(other));
-            // What two pools do not share stays out.
-            same(&self, other).or_else(|| part(&self).as_ref().and_then(|_| same(general, other_general)))
-        };
-        Self {
-            title: if self.title == other.title { self.title.clone() } else { general.title.clone() },
-            cause: common(|failure| &failure.cause),
-            symptom: common(|failure| &failure.symptom),
-            help: common(|failure| &failure.help),
-        }
-    }
-}
-
-/// How a host is named.
-struct Named {
-    /// `B200 (sm_100)`.
-    gpu: String,
-    /// `driver 535.54.03`.
-    driver: String,
-    /// With the CUDA version that the pool declares for it.
-    loaded: String,
-    /// Whether these words stand for several pools.
-    several: bool,
-}
-
 /// A failure on one host.
 pub fn failure(replay: Replay<'_>, wall: Wall) -> Failure {
     words(replay, wall, &named(replay))
 }
 
-/// The same on several pools, without the GPU and the driver of each.
-pub fn failure_of_several(replay: Replay<'_>, wall: Wall) -> Failure {
-    words(replay, wall, &named_together(replay))
+/// The same on several pools: what they share and, where they differ, the values of all; the rest is left out.
+pub fn failure_of_several(all: &[(Replay<'_>, Wall)]) -> Failure {
+    let own: Vec<Failure> = all.iter().map(|(replay, wall)| failure(*replay, *wall)).collect();
+    let Some(first) = own.first().filter(|first| own.iter().any(|other| other != *first)) else {
+        return own.into_iter().next().unwrap_or_default();
+    };
+    let named = named_together(all);
+    let general: Vec<Failure> = all.iter().map(|(replay, wall)| words(*replay, *wall, &named)).collect();
+    let common = |part: fn(&Failure) -> &Option<String>| {
+        let same = |list: &[Failure]| {
+            let text = part(list.first()?).clone()?;
+            list.iter().all(|other| part(other).as_ref() == Some(&text)).then_some(text)
+        };
+        same(&own).or_else(|| same(&general))
+    };
+    let alike = own.iter().all(|other| other.title == first.title);
+    let title = if alike { Some(first) } else { general.first() };
+    Failure {
+        title: title.map(|failure| failure.title.clone()).unwrap_or_default(),
+        cause: common(|failure| &failure.cause),
+        symptom: common(|failure| &failure.symptom),
+        help: common(|failure| &failure.help),
+    }
 }
 
 /// What is wrong on one host.
@@ -95,26 +89,7 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
 
 /// The same for several pools, without the GPU and the driver of each.
 pub fn message_of_several(replay: Replay<'_>, wall: Wall) -> String {
-    sentence(replay, wall, &named_together(replay))
-}
-
-fn named(replay: Replay<'_>) -> Named {
-    let driver = driver(replay.host);
-    let loaded = match declared_cuda(replay) {
-        Some(cuda) if !stands_for_cuda(replay.host) => format!("{driver} with `driver_cuda = \"{cuda}\"`"),
-        _ => driver.clone(),
-    };
-    Named { gpu: gpu(replay), driver, loaded, several: false }
-}
-
-fn named_together(replay: Replay<'_>) -> Named {
-    let driver = "the driver of these pools".to_owned();
-    // What decides next to the driver is common to them: pools without it have other words.
-    let loaded = match declared_cuda(replay) {
-        Some(cuda) => format!("{driver} with `driver_cuda = \"{cuda}\"`"),
-        None => driver.clone(),
-    };
-    Named { gpu: "the GPUs of these pools".to_owned(), driver, loaded, several: true }
+    sentence(replay, wall, &named_apart(replay))
 }
 
 fn words(replay: Replay<'_>, wall: Wall, named: &Named) -> Failure {
@@ -178,7 +153,8 @@ fn title(replay: Replay<'_>, wall: Wall, named: &Named) -> String {
                     format!("; branch {branch} is the last that does")
                 }
             });
-            format!("{whose} does not support {gpu}{}", needs.unwrap_or_default())
+            let (do_not, needs) = (named.verb(&whose, "does not", "do not"), needs.unwrap_or_default());
+            format!("{whose} {do_not} support {gpu}{needs}")
         }
         Outcome::InsufficientDriver => {
             let runtime = replay.component.cuda.known();
@@ -187,9 +163,9 @@ fn title(replay: Replay<'_>, wall: Wall, named: &Named) -> String {
                 Some(Source::Compat(_) | Source::Image(_)) => libcuda(&found, !named.several),
                 Some(Source::Host | Source::Nowhere) | None => loaded.clone(),
             };
-            format!("{whose} is too old for {runtime}")
+            format!("{whose} {} too old for {runtime}", named.verb(&whose, "is", "are"))
         }
-        Outcome::CpuOnly => without_cuda(replay),
+        Outcome::CpuOnly => cpu_only(replay),
         Outcome::NoKernelImage => format!("{} has no native code for {gpu}{}", component(replay), code::switch(replay)),
         Outcome::UnsupportedPtx => {
             format!("{loaded} cannot compile the PTX of {} for {gpu}{}", component(replay), code::switch(replay))
@@ -241,7 +217,10 @@ fn rule(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
             }
             (None, None) => return None,
         },
-        Outcome::CpuOnly => "a CPU-only build uses no GPU on any driver".to_owned(),
+        Outcome::CpuOnly => match switch(replay) {
+            Some(setting) => format!("{setting} makes {} ignore the GPU", replay.component.called()),
+            None => "a CPU-only build uses no GPU on any driver".to_owned(),
+        },
         Outcome::NoKernelImage => {
             let gpu = replay.host.gpu.as_ref().filter(|_| !named.several);
             let gpu = gpu.and_then(|gpu| Some((&gpu.name, gpu.capability?)));
@@ -271,7 +250,7 @@ fn symptom(replay: Replay<'_>, wall: Wall) -> Option<String> {
         Outcome::LibraryMissing if wall.codes().certain.is_none() => libraries::symptom(replay),
         Outcome::CpuOnly => {
             let mut rows = replay.knowledge.frameworks().iter();
-            let row = rows.find(|row| row.component == replay.component.name)?;
+            let row = rows.find(|row| row.component == decider(replay))?;
             row.without_cuda.map(str::to_owned)
         }
         _ => {
@@ -307,12 +286,19 @@ fn help(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
             })
         }
         Outcome::InsufficientDriver | Outcome::CompatUnusable | Outcome::CompatNotSupported
-            if !replay.host.wsl && runs_without_compat(replay) && !on_host =>
+            if !replay.host.wsl && without_compat(replay).is_some() && !on_host =>
         {
-            let runtime = replay.component.cuda.known()?;
-            Some(format!("remove cuda-compat from the image: the driver of the node is new enough for CUDA {runtime}"))
+            let (runtime, driver) = (replay.component.cuda.known()?, &named.driver);
+            let runs = match without_compat(replay)? {
+                Route::MinorVersion => {
+                    let run = named.verb(driver, "runs", "run");
+                    format!("{run} CUDA {runtime} by minor version compatibility")
+                }
+                _ => format!("{} CUDA {runtime}", named.verb(driver, "supports", "support")),
+            };
+            Some(format!("remove cuda-compat from the image: {driver} {runs}"))
         }
-        Outcome::CompatUnusable | Outcome::CompatNotSupported => {
+        Outcome::InsufficientDriver | Outcome::CompatUnusable | Outcome::CompatNotSupported => {
             let (_, oldest) = runtime::floor(replay, &Loaded::host(replay))?;
             let newer = replay.host.driver.is_some_and(|driver| driver < oldest);
             newer.then(|| {
@@ -340,30 +326,12 @@ fn help(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
                 named.gpu
             ))
         }
-        _ => None,
-    }
-}
-
-/// What keeps a component from CUDA.
-pub(super) fn without_cuda(replay: Replay<'_>) -> String {
-    match replay.component.switch(&replay.image.facts) {
-        Some(variable) => format!("{} runs on the CPU only because of {variable}", replay.component.called()),
-        None => format!("{} is a CPU-only build", component(replay)),
-    }
-}
-
-/// The component as people call it, with its version.
-pub(super) fn component(replay: Replay<'_>) -> String {
-    let of = &replay.component;
-    let version = replay.image.facts.iter().find_map(|(_, entry)| match &entry.state {
-        State::Known(Value::Text(text))
-            if entry.key == FactKey::ComponentVersion && entry.of.as_deref() == Some(&of.name) =>
-        {
-            Some(text)
+        Outcome::CpuOnly => {
+            let variable = replay.component.switch(&replay.image.facts)?;
+            Some(format!("remove {variable} from the image"))
         }
         _ => None,
-    });
-    version.map_or_else(|| of.called().to_owned(), |version| format!("{} {version}", of.name))
+    }
 }
 
 /// The GPU code that a component has.
@@ -395,21 +363,6 @@ fn in_words(code: &GpuCode) -> String {
         (false, true) => format!("native code for {} and no PTX", native.join(", ")),
         (true, false) => format!("PTX for {} and no native code", ptx.join(", ")),
         (false, false) => format!("native code for {} and PTX for {}", native.join(", "), ptx.join(", ")),
-    }
-}
-
-/// The target of native code for a GPU.
-fn sm(capability: ComputeCapability) -> String {
-    format!("sm_{}{}", capability.major, capability.minor)
-}
-
-/// The libcuda that a program gets from the image.
-fn libcuda(found: &Loaded<'_>, numbered: bool) -> String {
-    let version = found.version.filter(|_| numbered).map_or_else(String::new, |version| format!(" {version}"));
-    match found.source {
-        Some(Source::Compat(_)) => format!("cuda-compat{version}"),
-        Some(Source::Image(_)) => format!("libcuda{version} of the image"),
-        Some(Source::Host | Source::Nowhere) | None => format!("libcuda{version}"),
     }
 }
 
@@ -447,40 +400,10 @@ fn older_cuda(replay: Replay<'_>, found: &Loaded<'_>) -> Option<String> {
     })
 }
 
-/// Whether the driver of the node is new enough for the component without the compat library.
-fn runs_without_compat(replay: Replay<'_>) -> bool {
-    let record = runtime::step(replay, &Loaded::host(replay));
-    matches!(record.result, StepResult::Passes(Route::Native | Route::MinorVersion))
-}
-
-pub(super) fn gpu(replay: Replay<'_>) -> String {
-    match &replay.host.gpu {
-        Some(gpu) => {
-            let name =
-                if !gpu.named && gpu.row.is_some() { format!("a GPU such as {}", gpu.name) } else { gpu.name.clone() };
-            gpu.capability.map_or_else(|| name.clone(), |capability| format!("{name} ({})", sm(capability)))
-        }
-        None => "the GPU".to_owned(),
+/// How the component would run on the driver of the node without the compat library, if it did.
+fn without_compat(replay: Replay<'_>) -> Option<Route> {
+    match runtime::step(replay, &Loaded::host(replay)).result {
+        StepResult::Passes(route @ (Route::Native | Route::MinorVersion)) => Some(route),
+        _ => None,
     }
-}
-
-/// The driver of the host: its number, if somebody declared that.
-pub(super) fn driver(host: &Host) -> String {
-    match (host.driver, host.driver_cuda) {
-        // Tried for the CUDA version that the pool declares in its place.
-        (_, Some(cuda)) if stands_for_cuda(host) => format!("a driver for CUDA {cuda}"),
-        (Some(driver), _) => format!("driver {driver}"),
-        (None, _) => "the driver".to_owned(),
-    }
-}
-
-/// Whether the pool declares only the CUDA version of its driver, so that the release here is one of many.
-pub(super) fn stands_for_cuda(host: &Host) -> bool {
-    host.driver_row.is_none() && host.driver_cuda.is_some() && host.assumed.contains(&PoolField::Driver)
-}
-
-/// The CUDA version that the pool declares for the libcuda of its driver, if programs get that one.
-fn declared_cuda(replay: Replay<'_>) -> Option<CudaVersion> {
-    let declared = replay.host.driver_cuda.filter(|_| replay.host.overrides.contains(&PoolField::DriverCuda));
-    declared.filter(|_| loader::step(replay).0.source == Some(Source::Host))
 }

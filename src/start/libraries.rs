@@ -28,9 +28,9 @@ use crate::start::device::Given;
 use crate::start::device::given_as_to;
 use crate::start::device::requested;
 use crate::start::environment::Env;
-use crate::start::failure::component;
 use crate::start::loader;
 use crate::start::loader::Alone;
+use crate::start::names::component;
 use crate::start::request::Asked;
 use crate::start::request::at_work;
 
@@ -235,7 +235,13 @@ pub(super) fn title(replay: Replay<'_>) -> String {
     match first_missing(replay) {
         Some(library) => format!("{name} needs {}, which is not in the container", library.name),
         None if goes_without(replay) => {
-            format!("{name} uses no GPU without {}", lacking(replay, Step::OpenedLater, There::No).join(", "))
+            let list = lacking(replay, Step::OpenedLater, There::No);
+            let first = list.first().copied().unwrap_or_default();
+            match list.len().saturating_sub(1) {
+                0 => format!("{name} uses no GPU without {first}"),
+                1 => format!("{name} uses no GPU without {first} and 1 more library"),
+                more => format!("{name} uses no GPU without {first} and {more} more libraries"),
+            }
         }
         None => format!("a library that {name} needs is not in the container"),
     }
@@ -248,7 +254,9 @@ pub(super) fn rule(replay: Replay<'_>) -> Option<String> {
         return Some("the toolkit mounts the files of the Windows driver that its version lists by name".to_owned());
     }
     let Some(library) = first_missing(replay) else {
-        return Some("it opens its libraries at run time, and continues on the CPU if one is missing".to_owned());
+        let list = lacking(replay, Step::OpenedLater, There::No).join(", ");
+        let rule = "it opens its libraries at run time, and continues on the CPU if one is missing";
+        return Some(if list.is_empty() { rule.to_owned() } else { format!("{rule}; missing: {list}") });
     };
     Some(match library.presence {
         Presence::Driver(capability) => {

@@ -24,6 +24,7 @@ mod libraries;
 mod likeness;
 mod loader;
 mod mount;
+mod names;
 mod numbers;
 #[cfg(test)]
 mod old_toolkit_tests;

@@ -15,20 +15,20 @@ use crate::start::code;
 use crate::start::container_words;
 pub use crate::start::failure::Failure;
 pub use crate::start::failure::POOLS;
-use crate::start::failure::driver;
 pub use crate::start::failure::failure;
 pub use crate::start::failure::failure_of_several;
-use crate::start::failure::gpu;
 pub use crate::start::failure::message;
 pub use crate::start::failure::message_of_several;
-use crate::start::failure::stands_for_cuda;
 pub use crate::start::failure::title_of;
-use crate::start::failure::without_cuda;
 use crate::start::floor;
 pub use crate::start::gaps::MissingFact;
 pub use crate::start::gaps::missing;
 use crate::start::libraries;
 use crate::start::loader;
+use crate::start::names::driver;
+use crate::start::names::gpu;
+use crate::start::names::stands_for_cuda;
+use crate::start::names::without_cuda;
 use crate::start::runtime;
 
 /// What a step found, in one sentence.

@@ -40,9 +40,16 @@ fn of_repository(asked: &Asked<'_>) -> Option<BaseBuild> {
     let mut build = asked.build(Family::Framework, Some(&first.info));
     let newer = asked.knowledge.newer_framework_image(&asked.repository, asked.tag);
     let how = if newer { "newer than the compatibility database" } else { "not in the compatibility database" };
-    build.unresolved = Some(Why {
-        reason: format!("`{}` is {how} of {}", asked.name, asked.knowledge.newest_date()),
-        supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
+    let untagged = !asked.name.rsplit('/').next().unwrap_or_default().contains([':', '@']);
+    let scan = "run `imagelint scan` on the built image, or describe it in an image description";
+    build.unresolved = Some(if untagged {
+        Why {
+            reason: format!("`{}` has no tag, so its content is unknown", asked.name),
+            supply: format!("add a tag, such as {}; or {scan}", rows().next_back().unwrap_or(first).tag),
+        }
+    } else {
+        let date = asked.knowledge.newest_date();
+        Why { reason: format!("`{}` is {how} of {date}", asked.name), supply: scan.to_owned() }
     });
     Some(build)
 }

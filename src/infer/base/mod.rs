@@ -206,8 +206,8 @@ impl BaseBuild {
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
         let seen = match (self.read, self.env_known || self.cuda.is_some()) {
             (true, _) => "is not in the compatibility database, and only its configuration was read",
-            (false, true) => "is in the compatibility database without the contents of this tag, and was not read",
-            (false, false) => "is not in the compatibility database and was not read",
+            (false, true) => "was not read, and the compatibility database lacks the contents of this tag",
+            (false, false) => "was not read, and it is not in the compatibility database",
         };
         Why {
             reason: format!("{what} is unknown: {base} {seen}"),

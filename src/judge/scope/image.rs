@@ -127,7 +127,7 @@ impl Subject<'_> {
         let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
         let found = all.env.iter().filter_map(|(name, (_, fact))| Some((name, meant(name)?, *fact)));
         let found: Vec<(&String, &str, FactId)> = found.collect();
-        let names = found.iter().map(|(name, meant, _)| format!("{name} ({meant})")).collect();
+        let names = found.iter().map(|(name, meant, _)| format!("{name} (did you mean {meant}?)")).collect();
         Said::plain(seen(names, true)).on(found.first().map(|(.., fact)| *fact))
     }
 

@@ -144,7 +144,11 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
             "image.env_misspelt",
             "nvidia_visible_devices (NVIDIA_VISIBLE_DEVICES)",
         ),
-        ("[env]\nNVIDIA_REQUIRES_CUDA = \"x\"\n", "image.env_misspelt", "NVIDIA_REQUIRES_CUDA (NVIDIA_REQUIRE_CUDA)"),
+        (
+            "[env]\nNVIDIA_REQUIRES_CUDA = \"x\"\n",
+            "image.env_misspelt",
+            "NVIDIA_REQUIRES_CUDA (did you mean NVIDIA_REQUIRE_CUDA?)",
+        ),
         ("[env]\nNVIDIA_REQUIRE_CUDAS = \"x\"\n", "image.env_misspelt", "absent"),
         ("[env]\nNVIDIA_VERSION = \"x\"\n", "image.env_misspelt", "absent"),
         ("[packages.apt]\nlibnccl2 = \"2.21.5-1+cuda11.0\"\n", "image.packages.other_cuda", "libnccl2"),

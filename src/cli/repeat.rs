@@ -1,0 +1,88 @@
+//! The arguments of this run, for the commands that a report suggests.
+
+use std::env;
+use std::iter::Peekable;
+
+/// Flags of the output and of fixes: a suggested command has its own.
+const OWN: [&str; 8] =
+    ["--show-fixes", "--fix", "--diff", "--unsafe-fixes", "--verbose", "-v", "--show-files", "--dry-run"];
+/// Such flags with a value.
+const OWN_WITH_VALUE: [&str; 3] = ["--format", "--color", "--why"];
+/// A longer list of arguments is cut off: nobody reads it.
+const LONGEST: usize = 400;
+
+/// What selects the input, the fleet and the settings of this run, with a space before each word.
+pub(crate) fn arguments(command: &str) -> String {
+    let words = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    repeated(words, command)
+}
+
+fn repeated(words: impl Iterator<Item = String>, command: &str) -> String {
+    let mut words = words.peekable();
+    let (mut out, mut found) = (String::new(), false);
+    while let Some(word) = words.next() {
+        if !found && word == command {
+            found = true;
+        } else if OWN_WITH_VALUE.contains(&word.as_str()) {
+            skip_value(&word, &mut words);
+        } else if !is_own(&word) {
+            out.push(' ');
+            out.push_str(&quoted(&word));
+        }
+    }
+    match out.char_indices().nth(LONGEST) {
+        Some((at, _)) => {
+            let end = out.get(..at).and_then(|kept| kept.rfind(' ')).unwrap_or(0);
+            format!("{} ...", out.get(..end).unwrap_or_default())
+        }
+        None => out,
+    }
+}
+
+fn is_own(word: &str) -> bool {
+    let with_value = |flag: &&str| word.strip_prefix(*flag).is_some_and(|rest| rest.starts_with('='));
+    OWN.contains(&word) || OWN_WITH_VALUE.iter().any(with_value)
+}
+
+fn skip_value(flag: &str, words: &mut Peekable<impl Iterator<Item = String>>) {
+    // The value of `--why` may be omitted.
+    if flag != "--why" || words.peek().is_some_and(|word| !word.starts_with('-')) {
+        words.next();
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "_-./:=@%+,~".contains(sign);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suggested_command_repeats_what_selects_the_input() {
+        for (words, expected) in [
+            ("check", ""),
+            ("check first-check", " first-check"),
+            ("check --fleet f.toml a b", " --fleet f.toml a b"),
+            ("--fleet f.toml check a", " --fleet f.toml a"),
+            ("check --show-fixes --color never --format=concise a -v", " a"),
+            ("check --format human check", " check"),
+            ("check --why=t4 --pool t4 a", " --pool t4 a"),
+            ("check --fix --unsafe-fixes --target prod .", " --target prod ."),
+        ] {
+            assert_eq!(repeated(words.split(' ').map(str::to_owned), "check"), expected, "{words}");
+        }
+        let odd = ["check", "a b", "it's", ""].map(str::to_owned);
+        assert_eq!(repeated(odd.into_iter(), "check"), r" 'a b' 'it'\''s' ''");
+        let many = std::iter::once("check".to_owned()).chain((0..300).map(|number| format!("image-{number}")));
+        let many = repeated(many, "check");
+        assert!(many.len() <= LONGEST + 4 && many.ends_with(" ..."), "{many}");
+    }
+}

@@ -1,0 +1,130 @@
+//! How many pools or images fail, in one line.
+
+use std::fmt::Write as _;
+use std::io;
+
+use std::collections::BTreeSet;
+
+use crate::report::groups::groups;
+use crate::report::matrix::image_verdict;
+use crate::report::model::Report;
+use crate::report::model::SETTINGS;
+use crate::report::model::Subject;
+use crate::report::open::causes;
+use crate::report::words::count;
+use crate::report::words::series;
+
+/// So many pools are named on which every image fails.
+const NAMED: usize = 3;
+
+/// Whether a fault of several images counts once, as a terminal shows it, or once per image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Once.
+    PerFault,
+    /// Once per image.
+    PerImage,
+}
+
+/// How many images were looked at.
+pub fn images(report: &Report) -> usize {
+    report.subjects.iter().filter(|subject| subject.kind != SETTINGS).count()
+}
+
+/// How many inputs could not be read; one may have several mistakes.
+pub fn unread(report: &Report) -> String {
+    let inputs: BTreeSet<&str> = report.errors.iter().map(|error| error.input.as_str()).collect();
+    count(inputs.len(), "input")
+}
+
+/// Writes how many pools or images fail, in one line.
+pub fn closing(report: &Report, subjects: &[&Subject], counted: Counted, out: &mut impl io::Write) -> io::Result<()> {
+    let mut line = answer(report, subjects);
+    let findings = findings(report, counted);
+    if !findings.is_empty() {
+        line.push_str(if line.contains(':') || line.contains(", no ") { "; " } else { ": " });
+        line.push_str(&findings);
+    }
+    if !report.errors.is_empty() {
+        let _ = write!(line, "; {} cannot be read", unread(report));
+    }
+    writeln!(out, "{line}")
+}
+
+/// The number of findings of each severity.
+fn findings(report: &Report, counted: Counted) -> String {
+    let all: Vec<String> = match counted {
+        Counted::PerFault => {
+            let faults = groups(report).into_iter().chain(causes(report));
+            faults.map(|group| group.first.severity.clone()).collect()
+        }
+        Counted::PerImage => {
+            let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
+            findings.map(|finding| finding.severity.clone()).collect()
+        }
+    };
+    let number = |severity: &str| all.iter().filter(|one| **one == severity).count();
+    let known = ["error", "warning", "note"].map(|severity| (number(severity), severity));
+    let known = known.into_iter().filter(|(number, _)| 0 < *number);
+    known.map(|(number, severity)| count(number, severity)).collect::<Vec<_>>().join(", ")
+}
+
+fn answer(report: &Report, subjects: &[&Subject]) -> String {
+    let pools = &report.fleet.pools;
+    let fates = |subject: &Subject| -> Vec<String> {
+        let verdicts = pools.iter().filter_map(|pool| image_verdict(subject, &pool.name));
+        verdicts.map(|verdict| verdict.fate.clone()).collect()
+    };
+    let of_each: Vec<Vec<String>> = subjects.iter().map(|subject| fates(subject)).collect();
+    let on = count(pools.len(), "pool");
+    let checked = format!("checked {} on {on}", count(subjects.len(), "image"));
+    let has = |fate: &str| of_each.iter().flatten().any(|one| one == fate);
+    if !["fails", "depends", "undetermined"].into_iter().any(has) {
+        return format!("{checked}, {}", if has("starts") { "no failure found" } else { "no verdict" });
+    }
+    // Of one image, each pool counts; of several, each image by the worst of its pools.
+    let worst = |fates: &Vec<String>| {
+        ["fails", "depends", "undetermined"].into_iter().find(|fate| fates.iter().any(|one| one == fate))
+    };
+    let each: Vec<&str> = match of_each.as_slice() {
+        [one] => one.iter().map(String::as_str).collect(),
+        several => several.iter().filter_map(worst).collect(),
+    };
+    let number = |fate: &str| each.iter().filter(|one| **one == fate).count();
+    let (fails, may, unknown) = (number("fails"), number("depends"), number("undetermined"));
+    let mut parts = Vec::new();
+    let verb = if fails == 1 { "fails" } else { "fail" };
+    match subjects {
+        _ if fails == 0 => {}
+        [_] => parts.push(format!("{fails} of {on} {verb}")),
+        _ => parts.push(failing(report, subjects, fails)),
+    }
+    if may > 0 {
+        parts.push(format!("{may} may fail"));
+    }
+    if unknown > 0 {
+        parts.push(format!("{unknown} unknown"));
+    }
+    let parts = parts.join(", ");
+    if matches!(subjects, [_]) && fails > 0 { parts } else { format!("{checked}: {parts}") }
+}
+
+/// Of several images, so many that fail: with the pools, if all fail on the same ones.
+fn failing(report: &Report, subjects: &[&Subject], fails: usize) -> String {
+    let all = report.fleet.pools.iter().map(|pool| pool.name.as_str());
+    let fails_on = |subject: &&Subject, pool: &str| image_verdict(subject, pool).is_some_and(|one| one.fate == "fails");
+    let on = |subject: &&Subject| all.clone().filter(|pool| fails_on(subject, pool)).collect::<Vec<_>>();
+    let mut lists = subjects.iter().map(on).filter(|list| !list.is_empty());
+    let first = lists.next().unwrap_or_default();
+    let alike = lists.all(|list| list == first);
+    let who = match subjects.len() {
+        many if many == fails => format!("all {many} fail"),
+        many => format!("{fails} of {many} {}", if fails == 1 { "fails" } else { "fail" }),
+    };
+    match first.len() {
+        _ if !alike => format!("{who} on at least one pool"),
+        many if many == report.fleet.pools.len() => format!("{who} on all pools"),
+        many if many > NAMED => format!("{who} on the same {many} pools"),
+        _ => format!("{who} on {}", series(&first)),
+    }
+}
