@@ -23,6 +23,7 @@ use crate::report::summary::images;
 use crate::report::why::facts;
 use crate::report::words::cell;
 use crate::report::words::count;
+use crate::report::words::explained;
 use crate::report::words::place;
 use crate::report::words::title;
 
@@ -266,7 +267,7 @@ impl Tables {
             outcome: verdict.outcome.clone(),
             word: cell(verdict),
             sure: sure(verdict),
-            message: shared(&verdict.message, subject),
+            message: shared(&explained(verdict), subject),
             lines,
             chains,
         }))

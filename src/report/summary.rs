@@ -171,6 +171,15 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     Ok(())
 }
 
+/// The rules about images that cannot be built.
+const BUILD: &[&str] = &["installer-missing", "dockerfile-syntax"];
+
+/// Whether an error is about the build, so that no image exists to start.
+fn unbuildable(report: &Report) -> bool {
+    let mut findings = report.subjects.iter().flat_map(|subject| &subject.findings);
+    findings.any(|finding| finding.severity == "error" && BUILD.contains(&finding.rule.as_str()))
+}
+
 /// Writes how many pools or verdicts fail, in one line.
 pub fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let pools = &report.fleet.pools;
@@ -193,6 +202,7 @@ pub fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write)
     let mut line = if fails + may + unknown == 0 {
         match number("starts") {
             0 => format!("checked {images} on {on}, no verdict"),
+            _ if unbuildable(report) => format!("checked {images} on {on}: the build fails"),
             _ => format!("checked {images} on {on}, no failure found"),
         }
     } else {
