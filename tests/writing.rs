@@ -144,9 +144,9 @@ fn the_messages_are_plain() {
         for (line, literal) in literals::texts(&text(&path)) {
             let (place, filled) = (format!("{path}:{line}"), prose::filled(&literal));
             if literals::is_message(&literal) {
-                measure.add(&place, &filled)
+                measure.add(&place, &filled);
             } else {
-                measure.add_words(&place, &filled)
+                measure.add_words(&place, &filled);
             }
         }
     }

@@ -41,14 +41,15 @@ pub(crate) fn yaml(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The comments of a file that begin with `#`, one paragraph for each run of lines.
+/// The comments of a file that begin with `#`, one paragraph for each run of lines up to a full stop at the end of one.
 pub(crate) fn comments(text: &str) -> Vec<(usize, String)> {
     let comment = pattern(r"(?:^|\s)#+ (.*)$");
     let (mut found, mut open, mut start) = (Vec::new(), Vec::<String>::new(), 0);
     for (at, line) in text.lines().chain([""]).enumerate() {
         let words = comment.captures(line).map(|words| words[1].trim().to_owned());
         let whole = line.trim_start().starts_with('#');
-        if (!whole || words.is_none()) && !open.is_empty() {
+        let ended = open.last().is_some_and(|last| last.ends_with(['.', ':']));
+        if (!whole || words.is_none() || ended) && !open.is_empty() {
             found.push((start, std::mem::take(&mut open).join(" ")));
         }
         match words {
