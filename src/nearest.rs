@@ -1,4 +1,41 @@
-//! The known word nearest to a misspelt one.
+//! The known word nearest to a misspelt one, and the file nearest to a path that leads nowhere.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// No folder is searched further for a name that was meant.
+const MOST_NAMES: usize = 4096;
+
+/// Why a path cannot be read, with what to do: the nearest name next to it, else what to pass instead.
+pub fn unread(path: &Path, error: &io::Error, wanted: &str) -> String {
+    if path.is_symlink() && !path.exists() {
+        return format!("a symbolic link that leads nowhere; pass {wanted}");
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => match nearest_file(path) {
+            Some(meant) => format!("not found; did you mean `{meant}`?"),
+            None => format!("not found; pass {wanted}"),
+        },
+        io::ErrorKind::IsADirectory => format!("this is a directory; pass {wanted}"),
+        _ => error.to_string(),
+    }
+}
+
+/// The name in the folder of a path that is nearest to the path's own.
+pub fn nearest_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> = fs::read_dir(folder)
+        .map(|all| {
+            let names =
+                all.filter_map(Result::ok).take(MOST_NAMES).filter_map(|one| one.file_name().into_string().ok());
+            names.collect()
+        })
+        .unwrap_or_default();
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let others = names.iter().map(String::as_str).filter(|other| *other != name);
+    nearest(&name, others).map(str::to_owned)
+}
 
 /// The candidate that a person most likely meant by `word`; none where all are far off.
 ///
@@ -87,6 +124,26 @@ mod tests {
         assert_eq!(nearest_few("g5.xlarg", types, 2), ["g5.xlarge", "g6.xlarge"]);
         assert_eq!(nearest_few("g5.xlarg", types, 0), Vec::<&str>::new());
         assert_eq!(nearest_few("zzz", types, 3), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_is_answered_with_the_nearest_name_or_what_to_pass() {
+        let place = tempfile::tempdir().expect("a folder");
+        fs::write(place.path().join("fleet.toml"), "").expect("a file");
+        let why = |name: &str| {
+            let path = place.path().join(name);
+            let error = fs::read(&path).expect_err("no file");
+            unread(&path, &error, "a fleet file")
+        };
+        assert_eq!(why("fleet.tml"), "not found; did you mean `fleet.toml`?");
+        assert_eq!(why("other"), "not found; pass a fleet file");
+        assert_eq!(why("no/other"), "not found; pass a fleet file");
+        assert_eq!(why(""), "this is a directory; pass a fleet file");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("loop", place.path().join("loop")).expect("a link");
+            assert_eq!(why("loop"), "a symbolic link that leads nowhere; pass a fleet file");
+        }
     }
 
     #[test]

@@ -18,16 +18,16 @@ pub enum ReferenceError {
     #[error("the image name is empty")]
     Empty,
     /// A part of the repository breaks the naming rules.
-    #[error("`{0}` is no part of a repository name (lower-case letters, digits, and `.`, `_`, `-` between them)")]
+    #[error("`{0}` is not a part of a repository name (lower-case letters, digits, and `.`, `_`, `-` between them)")]
     Repository(String),
     /// The registry part breaks the naming rules.
-    #[error("`{0}` is no registry host")]
+    #[error("`{0}` is not a registry host")]
     Registry(String),
     /// The tag breaks the naming rules.
-    #[error("`{0}` is no tag (letters, digits, `_`, `.`, `-`; at most 128; not starting with `.` or `-`)")]
+    #[error("`{0}` is not a tag (letters, digits, `_`, `.`, `-`; at most 128; not starting with `.` or `-`)")]
     Tag(String),
     /// The digest is not `algorithm:hex`.
-    #[error("`{0}` is no digest (`sha256:` and 64 hexadecimal digits)")]
+    #[error("`{0}` is not a digest (`sha256:` and 64 hexadecimal digits)")]
     Digest(String),
     /// The name is longer than Docker allows.
     #[error("the repository name is longer than 255 characters")]

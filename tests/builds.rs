@@ -392,12 +392,12 @@ fn broken_and_hostile_files_end_with_a_word() {
 #[test]
 fn a_file_that_breaks_off_is_told_at_its_line() {
     let place = Place::new();
-    for (flag, name, text, line, told) in [
-        ("--bake", "a.hcl", "target \"a\" {\n  dockerfile = \n}\n", 2, "line 2 column 16: invalid expression"),
-        ("--bake", "a.hcl", "target \"é\" {\r\n\r\n  x = [\r\n", 3, "line 3 column 10: expected `]`"),
-        ("--bake", "a.json", "{\"target\": {\n \"a\": }}", 2, "line 2 column 7: expected value"),
-        ("--bake", "b.json", "", 1, "line 1 column 0: "),
-        ("--compose", "c.yaml", "services:\n  a: [\n", 2, "line 2 column 6: unclosed bracket"),
+    for (flag, name, text, (line, column), told) in [
+        ("--bake", "a.hcl", "target \"a\" {\n  dockerfile = \n}\n", (2, 16), "invalid expression"),
+        ("--bake", "a.hcl", "target \"é\" {\r\n\r\n  x = [\r\n", (3, 9), "expected `]`"),
+        ("--bake", "a.json", "{\"target\": {\n \"a\": }}", (2, 7), "expected value"),
+        ("--bake", "b.json", "", (1, 1), ""),
+        ("--compose", "c.yaml", "services:\n  a: [\n", (2, 6), "unclosed bracket"),
     ] {
         place.file(name, text);
         let done = place.run(&["check", flag, name, "--format", "gitlab"]);
@@ -411,7 +411,7 @@ fn a_file_that_breaks_off_is_told_at_its_line() {
         );
         assert_eq!((&issue["location"]["path"], &issue["location"]["lines"]["begin"]), (&name.into(), &line.into()));
         let text = out(&place.run(&["check", flag, name, "--format", "concise"]));
-        assert!(text.starts_with(&format!("{name}:{line}:1: error cannot-read: ")), "{text}");
+        assert!(text.starts_with(&format!("{name}:{line}:{column}: error cannot-read: ")), "{text}");
     }
 }
 

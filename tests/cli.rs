@@ -103,7 +103,7 @@ fn help_and_version_end_with_0() {
         let done = place.run(arguments);
         assert_eq!((code(&done), err(&done)), (0, String::new()), "{arguments:?}");
     }
-    assert!(out(&place.run(&["--version"])).contains("(knowledge of 2"));
+    assert!(out(&place.run(&["--version"])).contains("(compatibility database of 2"));
 }
 
 #[test]
@@ -166,6 +166,23 @@ fn standard_input_is_a_dockerfile() {
     let done = place.command(&["check", "-"]).write_stdin("").output().expect("a run");
     assert_eq!(code(&done), 0);
     assert!(out(&done).contains("the file has no instructions"), "{}", out(&done));
+}
+
+#[test]
+fn a_named_file_that_builds_no_image_is_an_error() {
+    let place = Place::new();
+    for (text, code_if_named) in [
+        ("FRM python:3.11\nRUN pip install torch\n", 1),
+        ("", 1),
+        ("hello world\n", 1),
+        ("FROM python:3.11\nRUN true\n", 0),
+        ("FROM python:3.11\nRU true\n", 0),
+    ] {
+        place.file("broken/Dockerfile", text);
+        let done = place.run(&["check", "broken/Dockerfile"]);
+        assert_eq!(code(&done), code_if_named, "{text:?}: {}{}", out(&done), err(&done));
+        assert_eq!(code(&place.run(&["check", "broken"])), 0, "{text:?} in a directory");
+    }
 }
 
 #[test]
@@ -476,7 +493,7 @@ fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
     let place = Place::new();
     place.file("sub/Dockerfile", DOCKERFILE);
     place.file("sub/fleet.toml", place::FLEET);
-    let told = "sub/fleet.toml is not used, because this run uses fleet.toml; check that directory separately\n";
+    let told = "sub/fleet.toml is not used, because this run uses fleet.toml; check separately: imagelint check sub\n";
     assert_eq!(err(&place.run(&["check", "."])), told);
     for quiet in [&["check", "sub"][..], &["check", "Dockerfile"], &["check", "--fleet", "fleet.toml", "."]] {
         assert_eq!(err(&place.run(quiet)), "", "{quiet:?}");

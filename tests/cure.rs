@@ -331,7 +331,7 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
     let with =
         "so that the libcuda of the host is used, by minor version compatibility: code that requires the newer driver";
     assert!(told.contains(with), "{told}");
-    assert!(told.contains("starts on a whatever the unknown values are"), "{told}");
+    assert!(told.contains("starts on a for all unknown values"), "{told}");
 
     let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
     assert_eq!(place::out(&done), "", "nothing is written where nothing fails for certain");

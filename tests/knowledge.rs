@@ -555,11 +555,14 @@ fn near_misses_are_not_found_but_suggested() {
     ] {
         assert!(KNOWLEDGE.gpu(name).is_none(), "{name}: {:?}", KNOWLEDGE.gpu(name));
     }
-    assert_eq!(KNOWLEDGE.gpu_suggestions("RTX 2080 Tie")[0], "NVIDIA GeForce RTX 2080 Ti");
+    assert_eq!(KNOWLEDGE.gpu_suggestions("RTX 2080 Tie")[0], "GeForce RTX 2080 Ti");
     let meant = KNOWLEDGE.gpu_suggestions("RTX PRO 6000");
     assert!(meant.len() > 1 && meant.iter().all(|name| name.starts_with("NVIDIA RTX PRO 6000 Blackwell")), "{meant:?}");
     assert!(KNOWLEDGE.gpu_suggestions("RTX 4091").len() <= 3);
-    assert_eq!(KNOWLEDGE.gpu_suggestions("H100 SXM9")[0], "NVIDIA H100 80GB HBM3");
+    assert_eq!(KNOWLEDGE.gpu_suggestions("H100 SXM9")[0], "H100 80GB HBM3");
+    for (name, meant) in [("A10O", "A100"), ("H1OO", "H100"), ("p4d.24xlrge", "p4d.24xlarge")] {
+        assert_eq!(KNOWLEDGE.gpu_suggestions(name), [meant], "{name}");
+    }
     assert!(KNOWLEDGE.gpu_suggestions("somebody's toaster oven").is_empty());
 }
 

@@ -68,7 +68,9 @@ fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
     for one in &told {
         let (message, help) = (one["message"].as_str().expect("text"), one["help"].as_str().expect("text"));
         assert!(
-            message.starts_with("not evaluated: `") && message.contains("known") | message.contains("seen"),
+            message.starts_with("rule")
+                && message.contains(" not checked: ")
+                && message.contains("known") | message.contains("seen"),
             "{message}"
         );
         assert!(help.split(' ').count() > 2, "{message}: {help}");

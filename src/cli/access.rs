@@ -13,6 +13,7 @@ use crate::cli::Failure;
 use crate::cli::args::AccessArgs;
 use crate::cli::cache::Cache;
 use crate::cli::interrupt;
+use crate::nearest::unread;
 use crate::oci::Access;
 use crate::oci::Environment;
 use crate::oci::Keep;
@@ -60,7 +61,8 @@ fn access(options: &AccessArgs, named: &Registries) -> Result<Access, Failure> {
     let mut roots = Vec::new();
     for path in &options.cacert {
         let shown = path.display().to_string();
-        let pem = read_bounded(path).map_err(|error| said(format!("cannot read {shown}: {error}")))?;
+        let pem = read_bounded(path)
+            .map_err(|error| said(format!("cannot read {shown}: {}", unread(path, &error, "a PEM file"))))?;
         roots.push(Root { path: shown, pem });
     }
     let login = match &options.username {

@@ -21,6 +21,7 @@ use crate::cli::unrequested;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::OnDemand;
 use crate::judge::Only;
+use crate::nearest::unread;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -28,6 +29,9 @@ use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
 use crate::source::Span;
+
+/// Characters that are shown of a line that breaks off.
+const SHOWN: usize = 80;
 
 /// What kind of file says how images are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl Inputs {
             }
             Err((at, error)) => {
                 let (name, text) = texts.get(at).copied().unwrap_or((name, text));
-                self.errors.push(unread(name, text, &error));
+                self.errors.push(broken(name, text, &error));
             }
         }
     }
@@ -106,7 +110,7 @@ impl Inputs {
             Ok(described) => self.described(&described, &written, build, sources),
             Err((at, error)) => {
                 let (name, text) = read.get(at).map_or((name, text), |(name, text)| (name, text));
-                self.errors.push(unread(name, text, &error));
+                self.errors.push(broken(name, text, &error));
             }
         }
     }
@@ -162,20 +166,21 @@ impl Inputs {
 }
 
 /// Why such a file gives no builds, at the line where it breaks off.
-fn unread(name: &str, text: &str, error: &BuildsError) -> InputError {
-    let at = |line: usize| {
+fn broken(name: &str, text: &str, error: &BuildsError) -> InputError {
+    let at = |line: usize, column: usize| {
         let source = SourceText::new(name, text.to_owned());
         let whole = text.split('\n').nth(line.checked_sub(1)?)?;
-        let start = text.split('\n').take(line - 1).map(|line| line.len() + 1).sum();
-        let region = Region::of(&source, Span::new(start, start + whole.len()));
-        let (kind, path) = ("builds".to_owned(), name.to_owned());
-        Some(Location { kind, path, label: error.to_string(), region: Some(region), made_by: None })
+        let start: usize = text.split('\n').take(line - 1).map(|line| line.len() + 1).sum();
+        let from = whole.char_indices().nth(column.saturating_sub(1)).map_or(whole.len(), |(at, _)| at);
+        let region = Region::of(&source, Span::new(start + from, start + whole.len()));
+        let (kind, path, label) = ("builds".to_owned(), name.to_owned(), whole.trim().chars().take(SHOWN).collect());
+        Some(Location { kind, path, label, region: Some(region), made_by: None })
     };
-    let location = match error {
-        BuildsError::Broken { line, .. } => at(*line),
-        BuildsError::Unreadable(_) | BuildsError::TooBig => None,
+    let (message, location) = match error {
+        BuildsError::Broken { line, column, message } => (message.clone(), at(*line, *column)),
+        BuildsError::Unreadable(_) | BuildsError::TooBig => (error.to_string(), None),
     };
-    InputError { input: name.to_owned(), message: error.to_string(), location }
+    InputError { input: name.to_owned(), message, location }
 }
 
 /// What the build is told: the command line first, then the file.
@@ -235,7 +240,9 @@ fn recipe(
 /// A path that lies below the repository's root, links followed, as seen from here; the root is the folder
 /// with `.git`, else the folder of the file itself.
 pub(super) fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
-    let found = path.canonicalize().map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let found = path
+        .canonicalize()
+        .map_err(|error| format!("cannot read {}: {}", path.display(), unread(path, &error, "a file")))?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let folder = folder.canonicalize().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let root = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&folder);

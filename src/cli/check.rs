@@ -50,6 +50,8 @@ struct Read {
     inputs: Inputs,
     /// What is told beside the report.
     told: Vec<String>,
+    /// The paths on the command line.
+    named: Vec<PathBuf>,
 }
 
 /// Runs it.
@@ -116,7 +118,7 @@ impl Read {
     fn run(&self, knowledge: Knowledge) -> Run<'_> {
         let (fleet, sources) = (&self.fleet, &self.sources);
         let settings = Some(Held { loaded: &self.loaded, whole: &self.whole });
-        Run { fleet, options: &self.judging, knowledge, sources, settings, command: "check" }
+        Run { fleet, options: &self.judging, knowledge, sources, settings, command: "check", named: &self.named }
     }
 }
 
@@ -148,8 +150,10 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
     let mut told: Vec<String> = passed
         .map(|other| {
-            let used = if fleet.built_in { "the built-in fleet" } else { fleet.name.as_str() };
-            format!("{} is not used, because this run uses {used}; check that directory separately", other.display())
+            let used = if fleet.built_in { "the built-in reference fleet" } else { &fleet.name };
+            let folder = other.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let (other, folder) = (other.display(), folder.display());
+            format!("{other} is not used, because this run uses {used}; check separately: imagelint check {folder}")
         })
         .collect();
     settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;
@@ -179,7 +183,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     // What is built otherwise than as usual, or was not read, may be what an ignore is for.
     let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
     let whole = if usual { settings::whole(&paths) } else { Vec::new() };
-    Ok(Read { sources, judging, loaded, whole, fleet, inputs, told })
+    Ok(Read { sources, judging, loaded, whole, fleet, inputs, told, named: options.paths.clone() })
 }
 
 /// Says so where there is nothing to check.

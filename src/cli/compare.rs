@@ -316,33 +316,33 @@ fn settle(
         };
         match (was.fleet.built_in, is.fleet.built_in) {
             _ if explicit => {
-                notes.push(format!("both sides are judged against {}, which is named explicitly", is.label));
+                notes.push(format!("both sides use {}, as requested", is.label));
             }
             (true, false) => {
-                notes.push(format!("{}: both sides are judged against {}", without(was), is.label));
+                notes.push(format!("{}: both sides use {}", without(was), is.label));
                 was.share(is);
             }
             (false, true) => {
-                notes.push(format!("{}: both sides are judged against {}", without(is), was.label));
+                notes.push(format!("{}: both sides use {}", without(is), was.label));
                 is.share(was);
             }
             (true, true) => {
                 let here = Own::here(None, judging, knowledge, sources)?;
                 if !here.fleet.built_in {
                     let why = "no revision has a fleet file";
-                    notes.push(format!("{why}: both sides are judged against {} of the work tree", here.label));
+                    notes.push(format!("{why}: both sides use {} of the work tree", here.label));
                     was.share(&here);
                     is.share(&here);
                 }
             }
             (false, false) => {
                 if sources.get(was.fleet.source).text() != sources.get(is.fleet.source).text() {
-                    notes.push(format!("before is judged against {}, after against {}", was.label, is.label));
+                    notes.push(format!("before uses {}, after uses {}", was.label, is.label));
                 }
             }
         }
         if let Some(config) = &judging.config.config {
-            notes.push(format!("both sides have the settings of {}, which is named explicitly", config.display()));
+            notes.push(format!("both sides use the settings of {}, as requested", config.display()));
         }
     }
     let fleets = [was.fleet.clone(), is.fleet.clone()];

@@ -57,6 +57,7 @@ use crate::report::model::Region;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
+use crate::toml_reader::Problems;
 
 /// So many facts are kept of what was seen while files were gathered: what is seen of others is seen anew, so that memory does
 /// not grow with the number of files.
@@ -381,6 +382,18 @@ impl Inputs {
 
     pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
+    }
+
+    /// Adds every error of a TOML file, each at its place.
+    pub(super) fn problems(&mut self, text: SourceText, errors: &Problems, sources: &mut Sources) {
+        for problem in errors.all() {
+            let help = problem.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+            let (kind, path, region) = ("file".to_owned(), text.name().to_owned(), Region::of(&text, problem.span));
+            let location = Location { kind, path, label: String::new(), region: Some(region), made_by: None };
+            let message = format!("{}{help}", problem.message);
+            self.errors.push(InputError { input: text.name().to_owned(), message, location: Some(location) });
+        }
+        let _ = sources.add(text);
     }
 }
 

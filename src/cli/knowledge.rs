@@ -24,6 +24,7 @@ use crate::knowledge::Shown;
 use crate::knowledge::ShownRow;
 use crate::knowledge::heading;
 use crate::nearest::nearest;
+use crate::nearest::unread;
 use crate::overlay;
 use crate::report::escape::clean;
 use crate::source::SourceText;
@@ -35,7 +36,11 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
     let Some(folder) = folder else { return Ok(Knowledge::built_in()) };
     let fail = |path: &Path, error: io::Error| {
-        Failure::Said(format!("error: cannot read the compatibility database in {}: {error}", path.display()))
+        let why = match error.kind() {
+            io::ErrorKind::NotADirectory => "not a directory; pass a directory of tables (*.toml)".to_owned(),
+            _ => unread(path, &error, "a directory of tables (*.toml)"),
+        };
+        Failure::Said(format!("error: cannot read the compatibility database in {}: {why}", path.display()))
     };
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>();

@@ -10,7 +10,6 @@ use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::pull;
 use crate::cli::pull::Wanted;
-use crate::cli::render;
 use crate::cli::settings;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::read_text;
@@ -23,6 +22,7 @@ use crate::lock::Lock;
 use crate::oci::Puller;
 use crate::source::SourceText;
 use crate::source::Sources;
+use crate::toml_reader::Problems;
 
 /// Puts what is known of base images under every Dockerfile: from files in the folder of `start` or above it, and
 /// from registries where `pull` names those to ask for; with the files that it asks for then.
@@ -51,14 +51,22 @@ pub(crate) fn add(
 }
 
 /// A lock file with its text, or why it cannot be read.
-pub(crate) type Locked = Result<(SourceText, Lock), String>;
+pub(crate) type Locked = Result<(SourceText, Lock), NotRead>;
+
+/// Why a lock file cannot be read.
+pub(crate) enum NotRead {
+    /// It cannot be opened.
+    Closed(String),
+    /// It contains errors.
+    Wrong(SourceText, Box<Problems>),
+}
 
 /// Reads the lock file that is found from `start` upwards, where there is one.
 pub(crate) fn lock_from(start: &Path) -> Option<(PathBuf, Locked)> {
     let path = fleet::upwards(start, lock::FILE)?;
-    let read = text_of(&path).and_then(|text| match Lock::read(&text) {
+    let read = text_of(&path).map_err(NotRead::Closed).and_then(|text| match Lock::read(&text) {
         Ok(lock) => Ok((text, lock)),
-        Err(errors) => Err(render(errors.as_ref())),
+        Err(errors) => Err(NotRead::Wrong(text, errors)),
     });
     Some((path, read))
 }
@@ -77,22 +85,22 @@ fn locked(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut So
                 bases.locked(&entry.reference.value, &entry.digest, base);
             }
         }
-        Err(error) => inputs.error(&path.display().to_string(), error),
+        Err(NotRead::Closed(error)) => inputs.error(&path.display().to_string(), error),
+        Err(NotRead::Wrong(text, errors)) => inputs.problems(text, &errors, sources),
     }
 }
 
 /// Reads which image descriptions a settings file names, and those; one of a repository names its own alone.
 fn mapped(inputs: &mut Inputs, path: &Path, text: &SourceText, own: bool, bases: &mut Bases, sources: &mut Sources) {
-    let name = text.name().to_owned();
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-    let mut broken: Vec<(String, String)> = Vec::new();
+    let mut broken: Vec<(SourceText, Box<Problems>)> = Vec::new();
     let mut load = |written: &str| {
         let path = folder.join(written);
         let path = if own { path } else { settings::within(&path, &folder)? };
         let shown = path.display().to_string();
         let text = SourceText::new(shown.as_str(), read_text(&path, MAX_TEXT)?);
         let description = Description::read(&text).map_err(|errors| {
-            broken.push((shown.clone(), render(errors.as_ref())));
+            broken.push((text.clone(), errors));
             format!("`{shown}` is not an image description")
         })?;
         let seen = extract::of_description(&description, Some(sources.add(text)), None);
@@ -100,10 +108,10 @@ fn mapped(inputs: &mut Inputs, path: &Path, text: &SourceText, own: bool, bases:
     };
     match lock::mappings(text, &mut load) {
         Ok(mappings) => bases.mapped(mappings),
-        Err(errors) => inputs.error(&name, render(errors.as_ref())),
+        Err(errors) => inputs.problems(text.clone(), &errors, sources),
     }
-    for (name, error) in broken {
-        inputs.error(&name, error);
+    for (text, errors) in broken {
+        inputs.problems(text, &errors, sources);
     }
 }
 

@@ -16,8 +16,10 @@ use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::known;
+use crate::cli::known::NotRead;
 use crate::cli::parallel;
 use crate::cli::pull;
+use crate::cli::render;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
 use crate::cli::streams;
@@ -101,7 +103,13 @@ fn target(options: &LockArgs, start: &Path) -> Result<(PathBuf, Lock), Failure> 
             Ok((_, lock)) => Ok((path, lock)),
             // What cannot be read is written anew; a check needs it.
             Err(_) if !options.check && !is_link(&path) => Ok((path, Lock::default())),
-            Err(error) => Err(Failure::Said(format!("error: cannot read {}: {error}", path.display()))),
+            Err(error) => {
+                let why = match error {
+                    NotRead::Closed(error) => error,
+                    NotRead::Wrong(_, errors) => render(errors.as_ref()),
+                };
+                Err(Failure::Said(format!("error: cannot read {}: {why}", path.display())))
+            }
         };
     }
     let beside = fleet::upwards(start, fleet::FILE).and_then(|fleet| Some(fleet.parent()?.to_path_buf()));
@@ -117,7 +125,7 @@ fn held(path: &Path) -> Result<Lock, Failure> {
     let text = read_text(path, MAX_TEXT)
         .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
     let text = SourceText::new(path.display().to_string(), text);
-    Lock::read(&text).map_err(|errors| Failure::Said(crate::cli::render(errors.as_ref())))
+    Lock::read(&text).map_err(|errors| Failure::Said(render(errors.as_ref())))
 }
 
 fn is_link(path: &Path) -> bool {

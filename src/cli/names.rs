@@ -13,6 +13,7 @@ use globset::GlobSetBuilder;
 
 use crate::cli::Failure;
 use crate::cli::args::ScanArgs;
+use crate::nearest::unread;
 use crate::oci::Puller;
 use crate::oci::Source;
 use crate::report::model::InputError;
@@ -102,9 +103,9 @@ pub(crate) fn text(path: &Path, password: bool, longest: u64) -> Result<String, 
         _ => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
     };
     let mut text = String::new();
-    opened
-        .and_then(|file| file.take(longest + 1).read_to_string(&mut text))
-        .map_err(|error| said(format!("cannot read {shown}: {error}")))?;
+    opened.and_then(|file| file.take(longest + 1).read_to_string(&mut text)).map_err(|error| {
+        said(format!("cannot read {shown}: {}", unread(path, &error, "a file, or - for standard input")))
+    })?;
     if text.len() as u64 > longest {
         return Err(said(format!("{shown} is longer than {longest} bytes")));
     }

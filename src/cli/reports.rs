@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::cli::inputs::Inputs;
 use crate::cli::streams;
 use crate::judge::saved;
+use crate::nearest::unread;
 use crate::report::again;
 use crate::report::again::Again;
 use crate::report::escape::clean;
@@ -30,7 +31,7 @@ pub(super) fn is_report(path: &Path) -> bool {
 
 /// A report in a file.
 pub(super) fn of_file(path: &Path) -> Result<Again, String> {
-    let about = fs::metadata(path).map_err(|error| error.to_string())?;
+    let about = fs::metadata(path).map_err(|error| unread(path, &error, "a report of --format json"))?;
     if !about.is_file() {
         return Err("it is not a regular file".to_owned());
     }

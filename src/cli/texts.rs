@@ -9,7 +9,8 @@ use crate::cli::reports;
 use crate::cli::walk::is_description;
 use crate::cli::walk::is_dockerfile;
 use crate::dockerfile::OnDemand;
-use crate::nearest::nearest;
+use crate::nearest::nearest_file;
+use crate::nearest::unread;
 use crate::reference::ImageReference;
 use crate::report::again::Again;
 use crate::source::SourceText;
@@ -52,7 +53,11 @@ pub(super) fn text_of(path: &Path, text: String) -> Text {
 /// The text of a plain file, links followed, if it is not too long: nothing waits for a pipe that a repository holds,
 /// and no device is read on and on.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
-    if !fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
+    let about = fs::metadata(path).map_err(|error| unread(path, &error, "a file"))?;
+    if about.is_dir() {
+        return Err("this is a directory; pass a file".to_owned());
+    }
+    if !about.is_file() {
         return Err("this is not a regular file".to_owned());
     }
     read_named(path, limit)
@@ -60,7 +65,10 @@ pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
 
 /// The same of what somebody names on the command line, which may be the pipe of a shell.
 pub(super) fn read_named(path: &Path, limit: u64) -> Result<String, String> {
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = fs::File::open(path).map_err(|error| unread(path, &error, "a file"))?;
+    if file.metadata().is_ok_and(|about| about.is_dir()) {
+        return Err("this is a directory; pass a file".to_owned());
+    }
     read_limited(file, limit)
 }
 
@@ -79,15 +87,10 @@ const MANY: usize = 4096;
 
 /// That nothing is at a path, and what may be meant; none if something is there.
 fn missing(path: &Path) -> Option<String> {
-    if path.exists() {
+    if path.exists() || path.is_symlink() {
         return None;
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names: Vec<String> = fs::read_dir(folder)
-        .map(|all| all.filter_map(Result::ok).take(MANY).filter_map(|one| one.file_name().into_string().ok()).collect())
-        .unwrap_or_default();
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let way = match nearest(&name, names.iter().map(String::as_str)) {
+    let way = match nearest_file(path) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if is_image(path) => format!("for an image: imagelint scan {}", path.display()),
         None => "pass a Dockerfile or a directory".to_owned(),
@@ -96,7 +99,7 @@ fn missing(path: &Path) -> Option<String> {
 }
 
 /// Whether a path that does not exist is the name of an image: with a tag, a digest or a registry.
-fn is_image(path: &Path) -> bool {
+pub(super) fn is_image(path: &Path) -> bool {
     let text = path.to_str().unwrap_or_default();
     let registry = text.split_once('/').is_some_and(|(host, _)| host.contains(['.', ':']) && !host.starts_with('.'));
     let named = ImageReference::parse(text).is_ok_and(|image| image.tag().is_some() || image.digest().is_some());
@@ -104,9 +107,35 @@ fn is_image(path: &Path) -> bool {
     scheme.iter().any(|scheme| text.starts_with(scheme)) || named || registry && ImageReference::parse(text).is_ok()
 }
 
-/// Why a name is no image but the path of a Dockerfile, or of a directory with one; none if it is neither.
+/// Endings of files that people write, and no archive has.
+const WRITTEN: &[&str] = &["toml", "json", "yaml", "yml", "txt", "hcl", "py", "md", "log"];
+
+/// Why a name is no image but a web address or the path of a file or of a directory with a Dockerfile; none if it is
+/// neither.
 pub(super) fn is_for_check(name: &str) -> Option<String> {
+    if let Some(rest) = ["https://", "http://"].iter().find_map(|scheme| name.strip_prefix(scheme)) {
+        let rest = rest.split(['?', '#']).next().unwrap_or(rest).trim_end_matches('/');
+        let meant = of_hub(rest).or_else(|| ImageReference::parse(rest).is_ok().then(|| rest.to_owned()));
+        let way = meant
+            .map_or_else(|| "pass registry/repository:tag".to_owned(), |name| format!("use: imagelint scan {name}"));
+        return Some(format!("`{name}` is a web address, not an image; {way}"));
+    }
     let path = Path::new(name);
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if WRITTEN.contains(&ending) && path.is_file() {
+        let fleet = ending == "toml" && read_text(path, MAX_TEXT).is_ok_and(|text| text.contains("[[pool]]"));
+        let way = match ending {
+            _ if fleet => format!("use: imagelint fleet check {name}"),
+            "toml" if is_description(name) => format!("use: imagelint check {name}"),
+            "json" => {
+                format!("for a report: imagelint check {name}; for pods: imagelint scan --from-kubernetes {name}")
+            }
+            "yaml" | "yml" => format!("for pods or a compose file: imagelint scan --from-kubernetes {name}"),
+            "txt" => format!("for a list of images: imagelint scan --from-file {name}"),
+            _ => "for an archive: imagelint scan docker-archive:FILE".to_owned(),
+        };
+        return Some(format!("`{name}` is a file, not an image; {way}"));
+    }
     let file = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let own = |folder: &Path| {
         let names = fs::read_dir(folder).into_iter().flatten().flatten().take(MANY).map(|one| one.file_name());
@@ -120,4 +149,14 @@ pub(super) fn is_for_check(name: &str) -> Option<String> {
         () => return None,
     };
     Some(format!("`{name}` is {what}, not an image; use: imagelint check {name}"))
+}
+
+/// The image that a page of Docker Hub is about.
+fn of_hub(address: &str) -> Option<String> {
+    let mut parts = address.strip_prefix("hub.docker.com/")?.split('/');
+    match (parts.next()?, parts.next()?, parts.next()) {
+        ("_", name, _) => Some(name.to_owned()),
+        ("r", owner, Some(name)) => Some(format!("{owner}/{name}")),
+        _ => None,
+    }
 }

@@ -90,7 +90,7 @@ impl Workloads {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ClusterError {
     /// Neither JSON nor YAML.
-    #[error("{0}")]
+    #[error("it is not Kubernetes JSON or YAML, or a compose file ({0}); expected `kubectl get pods -A -o json`")]
     Unreadable(String),
     /// Nothing in it is a workload.
     #[error(
@@ -128,8 +128,9 @@ pub fn workloads(text: &str, variables: &BTreeMap<String, String>, open: Opens<'
 }
 
 fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
-    let unreadable =
-        |text: String| ClusterError::Unreadable(text.lines().next().unwrap_or("neither JSON nor YAML").to_owned());
+    let unreadable = |text: String| {
+        ClusterError::Unreadable(text.lines().next().unwrap_or("no document").trim_start_matches("error: ").to_owned())
+    };
     if text.trim_start().starts_with('{') {
         let objects = serde_json::Deserializer::from_str(text).into_iter::<Value>();
         return objects.collect::<Result<_, _>>().map_err(|error| unreadable(error.to_string()));

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Text that is no version number.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{text}` is no {what}: expected {expected}")]
+#[error("`{text}` is not a {what}: expected {expected}")]
 pub struct BadVersion {
     /// The text as written.
     pub text: String,

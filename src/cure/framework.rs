@@ -243,7 +243,7 @@ pub(super) fn is_unnamed(case: &Case<'_>, version: &str, tag: &str) -> bool {
 fn said(case: &Case<'_>, name: &str, version: &str, tag: &str) -> String {
     let index = page(case, name, tag).unwrap_or_else(|| format!("of {tag}"));
     if is_unnamed(case, version, tag) {
-        format!(" from the index {index} alone")
+        format!(" only from the index {index}")
     } else {
         format!("+{tag} from the index {index}")
     }

@@ -50,7 +50,7 @@ kinds! {
     BaseTag = "base-tag":
         "another tag of the same image: patch, minor release or operating system",
         "the base",
-        "safe within a CUDA minor release; unsafe within an operating system and a CUDA major release, and within few minor releases of a framework that no other package builds on; else manual";
+        "safe within a CUDA minor release. Unsafe within an operating system, a CUDA major release and few minor releases of a framework that no other package builds on. Else manual";
     /// The platforms that the image is built for.
     Platform = "platform":
         "the platforms that the image is built for",

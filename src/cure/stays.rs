@@ -17,8 +17,8 @@ use crate::install::public;
 use crate::reference::ImageReference;
 
 const OUTGROWN: &str = "manual: its compiler does not support all requested GPUs";
-const UNNAMED: &str = "manual: a wheel for these platforms has no build in its version: install the release alone, \
-    from that index only";
+const UNNAMED: &str = "manual: a wheel for these platforms has no build in its version: omit the build, and install \
+    only from that index";
 const PINNED: &str = "manual: one of its dependencies is pinned to a release for another version of it";
 
 /// What of all that keeps edits from being written.

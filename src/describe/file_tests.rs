@@ -147,7 +147,7 @@ fn bad_files_say_what_and_where() {
         ),
         (
             "[[gpu_code]]\nsass = [\"sm_x\"]",
-            "2:9 `sm_x` is no code target: expected sm_XY or compute_XY, such as sm_90a",
+            "2:9 `sm_x` is not a code target: expected sm_XY or compute_XY, such as sm_90a",
         ),
     ] {
         let source = SourceText::new("a.image.toml", text);

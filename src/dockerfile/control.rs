@@ -8,7 +8,13 @@ use crate::dockerfile::Instruction;
 use crate::dockerfile::Stage;
 use crate::dockerfile::lines;
 use crate::dockerfile::lines::Line;
+use crate::nearest::nearest;
 use crate::source::Span;
+
+/// The orders.
+const ORDERS: &[&str] = &["ignore", "ignore-file", "pools"];
+/// What other linters call an ignore.
+const OTHERS: &[&str] = &["noqa", "disable", "disable-next-line", "nolint", "skip", "allow", "off"];
 
 /// How a comment for imagelint begins, in front of the colon.
 const NAME: &str = "imagelint";
@@ -147,7 +153,12 @@ pub(super) fn order(text: &str, start: usize) -> (Order, bool) {
     let (rest, file) = match (text.strip_prefix("ignore-file"), text.strip_prefix("ignore")) {
         (Some(rest), _) => (rest, true),
         (None, Some(rest)) => (rest, false),
-        (None, None) => return broken("expected `ignore[rule]`, `ignore-file[rule]` or `pools=a,b`"),
+        (None, None) => {
+            let word = text.split(['[', '=', ' ', ':']).next().unwrap_or(text);
+            let meant = if OTHERS.contains(&word) { Some("ignore") } else { nearest(word, ORDERS.iter().copied()) };
+            let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            return broken(&format!("expected `ignore[rule]`, `ignore-file[rule]` or `pools=a,b`{meant}"));
+        }
     };
     let Some((list, reason)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
         return broken("expected rule names in square brackets: `ignore[rule]`");
@@ -221,7 +232,10 @@ mod tests {
             ("FROM a\n# imagelint: ignore\nRUN x", "in square brackets"),
             ("FROM a\n# imagelint: ignore[]\nRUN x", "in square brackets"),
             ("FROM a\n# imagelint: ignore[a\nRUN x", "in square brackets"),
-            ("FROM a\n# imagelint: disable[a]\nRUN x", "expected `ignore[rule]`"),
+            ("FROM a\n# imagelint: disable[a]\nRUN x", "did you mean `ignore`?"),
+            ("FROM a\n# imagelint: ingore[a]\nRUN x", "did you mean `ignore`?"),
+            ("FROM a\n# imagelint: noqa\nRUN x", "did you mean `ignore`?"),
+            ("FROM a\n# imagelint: unrelated words\nRUN x", "expected `ignore[rule]`"),
             ("FROM a\n# imagelint: pools=\nRUN x", "is empty"),
             ("FROM a\n# imagelint: ignore[a]\n", "no instruction follows"),
             ("FROM a\nFROM b\n# imagelint: ignore-file[a]\nRUN x", "before the first FROM"),

@@ -51,7 +51,11 @@ impl Dockerfile {
         if stages.is_empty() {
             // Most likely no Dockerfile at all: one word about that is enough.
             let first = problems.iter().find(|problem| !problem.templated).or(problems.first());
-            let message = if instructions.is_empty() { "the file has no instructions" } else { "the file has no FROM" };
+            let message = if instructions.is_empty() {
+                "the file has no instructions; add FROM"
+            } else {
+                "the file has no FROM; add it"
+            };
             problems = vec![first.cloned().unwrap_or_else(|| Problem::new(Span::new(0, 0), message))];
         }
         if let Some(first) = no_dockerfile(&instructions, &problems) {

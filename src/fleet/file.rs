@@ -43,6 +43,18 @@ pub enum GpuName {
     },
 }
 
+/// Names that people write for keys, and that no spelling leads to.
+const OTHER_KEYS: &[(&str, &str)] = &[
+    ("cuda", "driver_cuda"),
+    ("cuda_version", "driver_cuda"),
+    ("driver_version", "driver"),
+    ("nvidia_driver", "driver"),
+    ("gpu_type", "gpu"),
+    ("toolkit_version", "toolkit"),
+    ("container_toolkit", "toolkit"),
+    ("architecture", "platform"),
+];
+
 /// The keys of a pool.
 pub const KEYS: &[&str] = &[
     "name",
@@ -264,7 +276,12 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
                     pool.host = options::read(reader, table);
                 }
             }
-            _ => reader.unknown_key(key, key_span, KEYS),
+            _ => match OTHER_KEYS.iter().find(|(other, _)| *other == key) {
+                Some((_, meant)) => {
+                    reader.report(key_span, format!("unknown key `{key}`"), Some(format!("did you mean `{meant}`?")));
+                }
+                None => reader.unknown_key(key, key_span, KEYS),
+            },
         }
     }
     if !named {

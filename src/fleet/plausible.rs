@@ -34,7 +34,7 @@ pub fn check_versions(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) ->
             if let Some(key) = key_of(toolkit.value, knowledge) {
                 let message = format!("`{}` is not a version of the NVIDIA Container Toolkit", toolkit.value);
                 let newest = knowledge.container_toolkits().last().map(|row| row.from);
-                let such = newest.map(|newest| format!("; a recent version is {newest}")).unwrap_or_default();
+                let such = newest.map(|newest| format!(" A recent toolkit is {newest}")).unwrap_or_default();
                 reader.report(toolkit.span, message, Some(format!("is this `{key}`?{such}")));
             }
         }

@@ -20,7 +20,9 @@ use crate::rules::Page;
 use crate::rules::Persona;
 use crate::rules::Scope;
 use crate::rules::Truth;
+use crate::rules::Type;
 use crate::rules::Value;
+use crate::rules::Vocabulary;
 
 /// What may be missing where nothing says it better.
 const LOOK: &str = "run `imagelint scan` on the built image, or describe it in an image description";
@@ -76,7 +78,7 @@ impl Untold {
                 (Some(why), _) => why.reason.clone(),
                 (None, Lookup::Known(Value::Seen(_))) => format!("`{name}` was not inspected completely"),
                 (None, Lookup::Known(value)) => format!("the condition cannot read `{name}`, which is `{value}`"),
-                (None, _) => format!("`{name}` is unknown"),
+                (None, _) => unknown(name),
             };
             let supply = why.map_or_else(open, |why| why.supply.clone());
             let at = self.0.iter().position(|gap| (&gap.reason, &gap.supply) == (&reason, &supply));
@@ -108,7 +110,9 @@ impl Untold {
                 continue;
             }
             let rules = gap.rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
-            let message = format!("not evaluated: {rules}: {}", gap.reason);
+            let were = if gap.rules.len() == 1 { "rule" } else { "rules" };
+            let was = if gap.rules.len() == 1 { "was" } else { "were" };
+            let message = format!("{were} {rules} {was} not checked: {}", gap.reason);
             found.push(Finding {
                 rule: page.name.clone(),
                 severity: asked::severity(page, None, settings).to_string(),
@@ -123,6 +127,16 @@ impl Untold {
             });
         }
         found
+    }
+}
+
+/// That a fact is unknown, in the words of the reference on conditions.
+fn unknown(name: &str) -> String {
+    let Some(entry) = Vocabulary::built_in().find(name) else { return format!("`{name}` is unknown") };
+    let words = entry.doc.split([',', ':', ';']).next().unwrap_or(entry.doc).trim_start_matches("the ");
+    match entry.kind {
+        Type::Bool => format!("it is unknown whether {words}"),
+        _ => format!("unknown {words}"),
     }
 }
 

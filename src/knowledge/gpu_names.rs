@@ -225,9 +225,40 @@ pub(super) fn covers(rows: &'static [GpuRow], general: &str, own: &str) -> bool 
     general == own || common() || (wide.class == GpuClass::DataCenter && abbreviates(&general, &own))
 }
 
-/// Up to three names that are nearest to `name`.
+/// The model in a name, without maker, product line, form and memory: `A100` of `NVIDIA A100-SXM4-40GB`.
+fn model(name: &'static str) -> &'static str {
+    let mut start = None;
+    let mut at = 0;
+    for word in name.split(|sign: char| !sign.is_alphanumeric()) {
+        let end = at + word.len();
+        if start.is_none() && !OPTIONAL_PREFIXES.contains(&word.to_lowercase().as_str()) {
+            start = Some(at);
+        }
+        if let Some(start) = start.filter(|_| has_digit(word)) {
+            return name.get(start..end).unwrap_or(name);
+        }
+        at = end + name.get(end..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    }
+    name
+}
+
+/// A name without its maker, if it is known without it.
+fn without_maker(rows: &'static [GpuRow], name: &'static str) -> &'static str {
+    name.strip_prefix("NVIDIA ").filter(|short| find(rows, short).is_some()).unwrap_or(name)
+}
+
+/// Up to three names that are nearest to `name`. Letters that look like digits count as these: `A10O` means A100.
 pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static str> {
     let asked = core(words(name)).join(" ");
+    let alike = |text: &str| text.replace('o', "0").replace(['i', 'l'], "1");
+    let mut meant: Vec<&'static str> = rows.iter().map(|row| model(row.name)).collect();
+    meant.retain(|model| alike(&core(words(model)).join(" ")) == alike(&asked) && find(rows, model).is_some());
+    meant.sort_unstable();
+    meant.dedup();
+    if !meant.is_empty() {
+        meant.truncate(3);
+        return meant;
+    }
     let mut near: Vec<(usize, &'static str)> = rows
         .iter()
         .filter_map(|row| {
@@ -236,5 +267,5 @@ pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static s
         })
         .collect();
     near.sort_unstable();
-    near.into_iter().take(3).map(|(_, name)| name).collect()
+    near.into_iter().take(3).map(|(_, name)| without_maker(rows, name)).collect()
 }

@@ -16,6 +16,7 @@ use crate::knowledge::rows::{
 };
 use crate::knowledge::set::Tables;
 use crate::knowledge::tables;
+use crate::nearest::nearest;
 
 /// What the program knows: a handle on one set of tables, the built-in one or one with rows of a user's own.
 ///
@@ -77,7 +78,9 @@ impl Knowledge {
     pub fn gpu_suggestions(self, name: &str) -> Vec<&'static str> {
         let meant = gpu_names::all(self.gpus(), name);
         if meant.is_empty() {
-            return gpu_names::suggestions(self.gpus(), name);
+            let near = gpu_names::suggestions(self.gpus(), name);
+            let types = self.cloud_instances().iter().map(|row| row.name);
+            return if near.is_empty() { nearest(name, types).into_iter().collect() } else { near };
         }
         meant.into_iter().take(3).map(|row| row.name).collect()
     }

@@ -8,7 +8,7 @@ use crate::report::model::Fact;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::words;
-use crate::report::words::cell;
+use crate::report::words::sentence;
 use crate::source::Span;
 
 /// So many pools are told, and so many facts.
@@ -97,9 +97,7 @@ fn of_subject(subject: &Subject, facts: &[(&Fact, Span)], form: Form) -> String 
         lines.push(format!("{title} starts on {starts} of {}", words::count(main.len(), "pool")));
         lines.push(String::new());
         for verdict in main.iter().take(MOST) {
-            let why =
-                if verdict.message.is_empty() { String::new() } else { format!(": {}", form.say(&verdict.message)) };
-            lines.push(format!("- {} {}{why}", form.strong(&verdict.pool), form.say(&cell(verdict))));
+            lines.push(format!("- {} {}", form.strong(&verdict.pool), form.say(&sentence(verdict))));
             let missing =
                 verdict.missing.iter().map(|one| format!("  - {}: {}", form.say(&one.key), form.say(&one.supply)));
             lines.extend(missing.take(4));
@@ -108,18 +106,64 @@ fn of_subject(subject: &Subject, facts: &[(&Fact, Span)], form: Form) -> String 
             lines.push(format!("- and {} more", main.len() - MOST));
         }
     }
-    if !facts.is_empty() {
-        lines.extend([String::new(), "Read here:".to_owned(), String::new()]);
-        for (fact, _) in facts.iter().take(MOST) {
-            let value = match &fact.value {
-                Some(serde_json::Value::String(text)) => text.clone(),
-                Some(value) => value.to_string(),
-                None => fact.state.clone(),
-            };
-            lines.push(format!("- {} = {}", form.say(&fact.key), form.say(&shorten(&clean(&value), LONGEST))));
-        }
+    let read = in_words(facts);
+    if !read.is_empty() {
+        lines.extend([String::new(), "Detected here:".to_owned(), String::new()]);
+        let read = read.iter().take(MOST).map(|line| format!("- {}", form.say(&shorten(&clean(line), LONGEST))));
+        lines.extend(read);
     }
     lines.join("\n")
+}
+
+/// Parts of a name that only the trace of a check shows.
+const INTERNAL: &[&str] = &["image", "package", "cuda", "build", "notice"];
+
+/// What was read at a place, in words: the base image, components with their CUDA and code, variables that are set.
+fn in_words(facts: &[(&Fact, Span)]) -> Vec<String> {
+    let fact = |key: &str| facts.iter().map(|(fact, _)| *fact).find(|fact| fact.key == key);
+    let text = |key: &str| fact(key)?.value.as_ref()?.as_str().map(str::to_owned);
+    let mut lines = Vec::new();
+    if let Some(base) = text("image.base") {
+        let cuda = match (text("image.base.cuda"), fact("image.base.cuda").map(|fact| fact.state.as_str())) {
+            (Some(cuda), _) => format!(", CUDA {cuda}"),
+            (None, Some("absent")) => ", no CUDA".to_owned(),
+            (None, _) => String::new(),
+        };
+        lines.push(format!("base image: {base}{cuda}"));
+    }
+    for (fact, _) in facts {
+        let Some((component, "version")) = fact.key.rsplit_once('.') else { continue };
+        let Some(version) = text(&fact.key).filter(|_| !INTERNAL.contains(&component)) else { continue };
+        let cuda =
+            text(&format!("{component}.cuda")).map_or_else(String::new, |cuda| format!(", built for CUDA {cuda}"));
+        lines.push(format!("{component} {version}{cuda}{}", code(facts, component)));
+    }
+    for (fact, _) in facts {
+        let value = fact.value.as_ref().and_then(|value| value.as_str());
+        if let (Some(name), Some(value)) = (fact.key.strip_prefix("env."), value) {
+            lines.push(format!("{name}={value}"));
+        }
+    }
+    lines.dedup();
+    lines
+}
+
+/// The GPU code of a component: `; native code sm_50 … sm_90, no PTX`.
+fn code(facts: &[(&Fact, Span)], component: &str) -> String {
+    let key = format!("{component}.code");
+    let value = facts.iter().find(|(fact, _)| fact.key == key).and_then(|(fact, _)| fact.value.as_ref());
+    let Some(list) = value.and_then(|value| value.as_array()) else { return String::new() };
+    let all: Vec<&str> = list.iter().filter_map(|one| one.as_str()).collect();
+    let of = |prefix: &str| -> Vec<&str> { all.iter().copied().filter(|one| one.starts_with(prefix)).collect() };
+    let native = match of("sm_").as_slice() {
+        [] => "; no native code".to_owned(),
+        [one] => format!("; native code {one}"),
+        [first, .., last] => format!("; native code {first} … {last}"),
+    };
+    match of("compute_").as_slice() {
+        [] => format!("{native}, no PTX"),
+        list => format!("{native}, PTX {}", list.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::nearest::unread;
 use crate::oci::archive::Archive;
 use crate::oci::error::Problem;
 
@@ -48,7 +49,7 @@ impl Files {
 pub(crate) fn open(path: &Path) -> Result<(u64, fs::File), Problem> {
     let fail = |cause: String| Problem::File { path: path.display().to_string(), cause };
     // Opening a pipe would wait for its other end.
-    let about = fs::metadata(path).map_err(|error| fail(error.to_string()))?;
+    let about = fs::metadata(path).map_err(|error| fail(unread(path, &error, "an archive or a layout directory")))?;
     if !about.is_file() {
         return Err(fail("not a regular file".into()));
     }

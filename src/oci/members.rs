@@ -54,7 +54,7 @@ pub(crate) fn index<S: Source>(
         match fill(source, &mut header)? {
             512 if header.iter().any(|byte| *byte != 0) => {}
             0 | 512 if seen => return Ok(members),
-            _ => return Err(bad("it ends without an end marker")),
+            _ => return Err(bad("it is not a whole tar archive, as `docker save` writes it")),
         }
         if !sound(&header) {
             return Err(bad("it is not a tar archive, or it is broken"));

@@ -51,7 +51,7 @@ fn every_error_is_told_with_the_nearest_right_word() {
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("capability", "capabilty")), "did you mean `capability`?"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("data-center", "datacenter")), "did you mean `data-center`?"),
         ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "9.0")), "put it in quotes"),
-        ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "\"9\"")), "is no compute capability"),
+        ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "\"9\"")), "is not a compute capability"),
         ("gpus.toml", format!("{HEAD}{GPU}{GPU}"), "duplicate entry `ACME X9`"),
         ("gpus.toml", format!("{HEAD}hows = 1\n{GPU}"), "unknown key `hows`"),
         ("gpus.toml", format!("{HEAD}{GPU}brands = [{{ name = \"x\" }}]\n"), "a brand entry has no `brand`"),

@@ -269,7 +269,7 @@ pub(super) fn impossible(
         let name = |choices: &[Choice]| choices.first().map(|choice| choice.name.clone()).unwrap_or_default();
         return match pairs.find(|(one, other)| of(one, other)) {
             Some((one, other)) => format!(
-                "{} and {} both depend on NVIDIA's pip packages, and the compatibility database of {date} does not list \
+                "{} and {} both depend on NVIDIA's pip packages. The compatibility database of {date} does not list \
                  releases that require the same ones: build an image for each, or install one without its libraries",
                 name(one),
                 name(other)

@@ -34,7 +34,7 @@ pub struct Again {
     pub subjects: Vec<Kept>,
     /// Inputs that could not be read.
     pub errors: Vec<InputError>,
-    /// The texts that places point into.
+    /// The files that places refer to.
     #[serde(default)]
     pub texts: Vec<Text>,
 }
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_a_text() {
         for (text, expected) in [
-            ("FROM x", "not JSON: expected value at line 1 column 1"),
-            ("", "not JSON: EOF while parsing a value at line 1 column 0"),
+            ("FROM x", "not a JSON report (expected value at line 1 column 1)"),
+            ("", "not a JSON report (EOF while parsing a value at line 1 column 0)"),
             ("{}", "not a report of imagelint: it has no `schema_version`"),
             ("[1]", "not a report of imagelint: it has no `schema_version`"),
             (r#"{"schema_version":2}"#, "schema version 2 is unknown; this program reads version 1"),
@@ -155,7 +155,10 @@ mod tests {
                 r#"{"schema_version":1}"#,
                 "not a report of schema version 1: missing field `subjects` at line 1 column 20",
             ),
-            (r#"{"schema_version":1,"subjects":[]"#, "not JSON: EOF while parsing an object at line 1 column 33"),
+            (
+                r#"{"schema_version":1,"subjects":[]"#,
+                "not a JSON report (EOF while parsing an object at line 1 column 33)",
+            ),
         ] {
             assert_eq!(of(text).expect_err("a mistake").to_string(), expected, "{text}");
         }

@@ -69,6 +69,15 @@ fn findings(report: &Report, counted: Counted) -> String {
     known.map(|(number, severity)| count(number, severity)).collect::<Vec<_>>().join(", ")
 }
 
+/// The rules about images that cannot be built.
+const BUILD: &[&str] = &["installer-missing", "dockerfile-syntax"];
+
+/// Whether an error is about a build, so that no image exists to start.
+fn unbuildable(report: &Report) -> bool {
+    let mut findings = report.subjects.iter().flat_map(|subject| &subject.findings);
+    findings.any(|finding| finding.severity == "error" && BUILD.contains(&finding.rule.as_str()))
+}
+
 fn answer(report: &Report, subjects: &[&Subject]) -> String {
     let pools = &report.fleet.pools;
     let fates = |subject: &Subject| -> Vec<String> {
@@ -80,7 +89,11 @@ fn answer(report: &Report, subjects: &[&Subject]) -> String {
     let checked = format!("checked {} on {on}", count(subjects.len(), "image"));
     let has = |fate: &str| of_each.iter().flatten().any(|one| one == fate);
     if !["fails", "depends", "undetermined"].into_iter().any(has) {
-        return format!("{checked}, {}", if has("starts") { "no failure found" } else { "no verdict" });
+        return match has("starts") {
+            _ if unbuildable(report) => format!("{checked}: the build fails"),
+            true => format!("{checked}, no failure found"),
+            false => format!("{checked}, no verdict"),
+        };
     }
     // Of one image, each pool counts; of several, each image by the worst of its pools.
     let worst = |fates: &Vec<String>| {
@@ -104,6 +117,9 @@ fn answer(report: &Report, subjects: &[&Subject]) -> String {
     }
     if unknown > 0 {
         parts.push(format!("{unknown} unknown"));
+    }
+    if unbuildable(report) {
+        parts.push(if subjects.len() == 1 { "the build fails" } else { "a build fails" }.to_owned());
     }
     let parts = parts.join(", ");
     if matches!(subjects, [_]) && fails > 0 { parts } else { format!("{checked}: {parts}") }

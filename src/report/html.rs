@@ -25,6 +25,7 @@ use crate::report::model::Verdict;
 use crate::report::why::facts;
 use crate::report::words::cell;
 use crate::report::words::count;
+use crate::report::words::explained;
 use crate::report::words::place;
 use crate::report::words::title;
 
@@ -268,7 +269,7 @@ impl Tables {
             outcome: verdict.outcome.as_deref().map(|name| Outcome::rule_of(name).to_owned()),
             word: cell(verdict),
             sure: sure(verdict),
-            message: shared(&verdict.message, subject),
+            message: shared(&explained(verdict), subject),
             lines,
             chains,
         }))

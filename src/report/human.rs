@@ -141,7 +141,7 @@ fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, op
     // Neither the fleet file nor a list names the image.
     let unnamed = subject.kind == "image"
         || !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
-        || telling.source.is_none();
+        || (telling.source.is_none() && !finding.locations.iter().any(|place| place.path == subject.name));
     match group.images.as_slice() {
         [_] if unnamed => telling.related.insert(0, Line { key: None, text: title(subject) }),
         [_] | [] => {}

@@ -22,7 +22,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// Not JSON at all.
-    #[error("not JSON: {0}")]
+    #[error("not a JSON report ({0}); pass a report of --format json")]
     Syntax(#[source] serde_json::Error),
     /// JSON without a schema version.
     #[error("not a report of imagelint: it has no `schema_version`")]
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_a_text() {
         for (text, expected) in [
-            ("FROM x", "not JSON: expected value at line 1 column 1"),
+            ("FROM x", "not a JSON report (expected value at line 1 column 1); pass a report of --format json"),
             ("{}", "not a report of imagelint: it has no `schema_version`"),
             ("[1]", "not a report of imagelint: it has no `schema_version`"),
             (r#"{"schema_version":2}"#, "schema version 2 is unknown; this program reads version 1"),

@@ -14,6 +14,7 @@ use crate::report::sink::Sink;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
 use crate::report::words::cell;
+use crate::report::words::sentence;
 use crate::report::words::title;
 use crate::report::xml::xml;
 
@@ -90,10 +91,8 @@ impl Junit<'_> {
 
     fn of_pool(&self, verdict: &Verdict, subject: &Subject) -> Case {
         let mut case = Case::named(&verdict.pool, self.file(&subject.name));
-        case.said.push(match cell(verdict).as_str() {
-            word if verdict.message.is_empty() || verdict.fate == "not-applicable" => word.to_owned(),
-            word => format!("{word}: {}", verdict.message),
-        });
+        let alone = verdict.fate == "not-applicable";
+        case.said.push(if alone { cell(verdict) } else { sentence(verdict) });
         case.said.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
         // Neither passed nor failed: nobody knows yet, or there is nothing to know.
         case.skipped = (!matches!(verdict.fate.as_str(), "starts" | "fails")).then(|| case.said.join("; "));

@@ -8,36 +8,36 @@ use crate::report::observed::Text;
 use crate::source::SourceText;
 use crate::source::Span;
 
-/// One run.
+/// A run of imagelint.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// 1.
     pub schema_version: u32,
     /// The program.
     pub tool: Tool,
-    /// Day for which tables were asked, `YYYY-MM-DD`; none = the newest rows.
+    /// Date for unpinned versions, `YYYY-MM-DD`; none = the newest entries.
     pub as_of: Option<String>,
-    /// The fleet judged against.
+    /// The fleet of the check.
     pub fleet: Fleet,
-    /// Everything judged, in the order of its name.
+    /// Everything that was checked, in the order of its name.
     pub subjects: Vec<Subject>,
     /// Inputs that could not be read.
     pub errors: Vec<InputError>,
-    /// The texts that places point into.
+    /// The files that places refer to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Text>,
 }
 
-/// Program and knowledge versions.
+/// Versions of the program and of its compatibility database.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Program version.
     pub version: String,
-    /// Day of the newest knowledge row.
+    /// Date of the newest entry of the compatibility database.
     pub knowledge: String,
 }
 
-/// The fleet as judged.
+/// The fleet of the check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
     /// Path, or `built-in`.
@@ -57,14 +57,14 @@ pub struct Pool {
     pub gpu: Vec<String>,
     /// Driver as written.
     pub driver: Option<String>,
-    /// Nodes, where declared.
+    /// Number of nodes, if declared.
     pub nodes: Option<u32>,
     /// Place of the pool in the fleet file.
     pub location: Option<Location>,
     /// Every field that it declares.
     #[serde(default)]
     pub fields: Vec<PoolField>,
-    /// Keys of the fields that it leaves out and that steps may name.
+    /// Keys of undeclared fields that a step may depend on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undeclared: Vec<String>,
 }
@@ -87,21 +87,21 @@ pub struct Subject {
     pub name: String,
     /// `dockerfile`, `image` or `description`.
     pub kind: String,
-    /// Day for which tables were asked, where the run does not say it.
+    /// Date for unpinned versions, if it differs from that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
-    /// Stage judged, for a Dockerfile with names.
+    /// Stage of the check, for a Dockerfile with named stages.
     pub stage: Option<String>,
-    /// Platform judged, where one alone.
+    /// Platform of the check, if only one was checked.
     pub platform: Option<String>,
-    /// The digest that the name of an image leads to: of its index, else of its manifest.
+    /// Digest that the name of an image resolves to: of its index, or else of its manifest.
     pub digest: Option<String>,
-    /// The images behind the name that were looked into, one a platform; none of what is no image.
+    /// Inspected images, one for each platform; empty for Dockerfiles and descriptions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageOf>,
-    /// Whether anything in it concerns a GPU.
+    /// Whether any part of it concerns a GPU.
     pub gpu_content: bool,
-    /// How deep it was looked into.
+    /// What imagelint inspected.
     pub inspected: Inspected,
     /// Where changes were sought and none makes it start on all its pools: which pools want different images, and the
     /// smallest way to part them. Where changes are asked for, `inspected` notes it as well.
@@ -112,13 +112,13 @@ pub struct Subject {
     pub about: Option<String>,
     /// Verdicts: per pool the image's first, then its components'.
     pub verdicts: Vec<Verdict>,
-    /// What the rules say of it.
+    /// Findings.
     pub findings: Vec<Finding>,
-    /// The facts behind, by id.
+    /// Facts that verdicts and findings refer to, by id.
     pub facts: Vec<Fact>,
     /// The image description: what `describe` prints.
     pub description: serde_json::Value,
-    /// What was seen: `check report.json` judges it again.
+    /// What imagelint observed; `check report.json` checks it again.
     #[serde(default)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub observed: Observed,
@@ -127,11 +127,11 @@ pub struct Subject {
 /// An image of one platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageOf {
-    /// `linux/amd64`, as its configuration names it.
+    /// Platform from its configuration, such as `linux/amd64`.
     pub platform: String,
-    /// Digest of its manifest; of its configuration in an archive without manifests.
+    /// Digest of its manifest, or of its configuration in an archive without manifests.
     pub manifest: String,
-    /// Digest of the index that names it; none where the name leads to the manifest itself.
+    /// Digest of the index that lists it; none if the name resolves to the manifest itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<String>,
 }
@@ -139,16 +139,16 @@ pub struct ImageOf {
 /// Kind of a subject that is a settings file, with what has no effect in it.
 pub const SETTINGS: &str = "settings";
 
-/// How deep a subject was looked into.
+/// What imagelint inspected of a subject.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Inspected {
     /// `text` (Dockerfile), `description`, `config`, `layers`.
     pub depth: String,
-    /// What was left out and why, one line each.
+    /// What imagelint did not inspect and why, one line each.
     pub notes: Vec<String>,
 }
 
-/// The fate of a subject, or of one component, on a pool.
+/// The verdict for a subject, or for one component, on a pool.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Pool name.
@@ -157,30 +157,30 @@ pub struct Verdict {
     pub component: Option<String>,
     /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
     pub fate: String,
-    /// Outcome name where it fails.
+    /// Outcome name, if it fails.
     pub outcome: Option<String>,
     /// `requirement`, `device`, ... for `refused`.
     pub reason: Option<String>,
     /// Error codes.
     pub codes: Codes,
-    /// `native`, `minor-version`, `forward-compat`, `jit` where it starts.
+    /// `native`, `minor-version`, `forward-compat` or `jit`, if it starts.
     pub route: Option<String>,
-    /// What a user would see, or a sentence why it cannot be told.
+    /// The expected error, or the reason why the result is unknown.
     pub message: String,
     /// `measured`, `declared`, `inferred`, `assumed`.
     pub confidence: String,
-    /// What would settle a `depends` or `undetermined`: pool fields and image facts, each with how to supply it.
+    /// Pool fields and image facts that would decide a `depends` or `undetermined`, each with how to supply it.
     pub missing: Vec<Missing>,
-    /// GPU code that nothing is known of.
+    /// Components with unknown GPU code.
     pub not_seen: Vec<String>,
-    /// What decides nothing and is worth knowing: extensions that fail, libraries for other GPUs.
+    /// Notes that do not change the verdict, such as extensions that fail or libraries for other GPUs.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Every host that the pool may be.
+    /// Every possible host of the pool.
     pub scenarios: Vec<Scenario>,
 }
 
-/// Something not known.
+/// An unknown value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// Key of the fact or pool field: `pool.launch`, `torch.version`.
@@ -198,58 +198,58 @@ pub struct Codes {
     pub possible: Vec<u16>,
 }
 
-/// One host that the pool may be, and what happens there.
+/// A possible host of the pool, and the result there.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
     /// The host.
     pub when: When,
     /// `starts`, `fails`, `undetermined`.
     pub fate: String,
-    /// Outcome where it fails.
+    /// Outcome, if it fails.
     pub outcome: Option<String>,
-    /// Every step of the replay, in order.
+    /// Every step of the simulated start, in order.
     pub steps: Vec<Step>,
 }
 
-/// What tells this host from others of the pool.
+/// Properties that distinguish this host from others of the pool.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct When {
     /// GPU.
     pub gpu: Option<String>,
     /// Kernel-mode driver.
     pub driver: Option<String>,
-    /// Launch.
+    /// Launch method.
     pub launch: Option<String>,
     /// Mode of the container toolkit.
     pub mode: Option<String>,
     /// Container toolkit version.
     pub toolkit: Option<String>,
-    /// Brand of the GPU, where the hosts differ in it.
+    /// Brand of the GPU, if the hosts differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brand: Option<String>,
-    /// Directory of the driver's libraries on the node, where the hosts differ in it.
+    /// Directory of the driver's libraries on the node, if the hosts differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library_directory: Option<String>,
-    /// Build of the image where several answer to its tag.
+    /// Build of the image, if its tag has several builds.
     pub build: Option<String>,
 }
 
-/// One step of the replay.
+/// A step of the simulated start.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// `requirement`, `loader`, ...
     pub step: String,
     /// `passes`, `stops`, `unknown`, `not-seen`, `not-applicable`.
     pub result: String,
-    /// A sentence: what was decided, with the values that decided it.
+    /// The result in words, with the values that decided it.
     pub text: String,
-    /// Ids of the deciding facts: subject facts (`f12`), pool fields (`pool.driver`), table rows (`gpus/NVIDIA A100`).
+    /// Ids of the deciding facts: subject facts (`f12`), pool fields (`pool.driver`), database entries (`gpus/NVIDIA A100`).
     pub facts: Vec<String>,
     /// Document or upstream file and version that the step follows.
     pub cite: String,
 }
 
-/// What a rule says.
+/// A finding of a rule.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Rule name.
@@ -258,69 +258,69 @@ pub struct Finding {
     pub severity: String,
     /// One line: what is wrong, with the values of the input and of the pool.
     pub message: String,
-    /// The rule of CUDA, Docker or pip behind it, one sentence with the threshold.
+    /// The rule of CUDA, Docker or pip that causes it: one sentence with the threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The error that the program or the container runtime prints, literally.
+    /// The literal error of the program or the container runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symptom: Option<String>,
     /// What to do.
     pub help: Option<String>,
-    /// Pools that it holds for; empty = independent of pools.
+    /// Pools with this finding; empty = independent of pools.
     pub pools: Vec<String>,
-    /// Component, where it is about one.
+    /// Component, if the finding concerns one.
     pub component: Option<String>,
-    /// Places, the blamed one first.
+    /// Places, the cause first.
     pub locations: Vec<Location>,
-    /// Changes that cure it, the smallest first.
+    /// Changes that fix it, the smallest first.
     #[serde(default)]
     pub fixes: Vec<Fix>,
 }
 
-/// A change that was tried: the whole road was gone again with it.
+/// A change that was applied and checked on every pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
     /// One line: `use the tag 12.4.1-base-ubuntu22.04`.
     pub title: String,
     /// `base-tag`, `framework-variant`, `driver`, ...: what is changed.
     pub kind: String,
-    /// `safe` where nothing else changes for the program, `unsafe` where a version does or a pool breaks, `manual` where no
-    /// file holds it.
+    /// `safe` if nothing else changes for the program, `unsafe` if a version changes or a pool breaks, `manual` if no file
+    /// contains it.
     pub safety: String,
-    /// What to write, in the order of its places; empty where no file holds it.
+    /// Texts to replace, in the order of their places; empty if no file contains them.
     pub edits: Vec<Edit>,
-    /// Pools on which the image starts with it and failed for certain before.
+    /// Pools on which the image certainly failed before and starts after the change.
     pub cures: Vec<String>,
-    /// Pools on which the image starts with it whatever is not known; it may start there without it as well.
+    /// Pools on which the image certainly starts after the change; it may start there without the change as well.
     #[serde(default)]
     pub settles: Vec<String>,
-    /// Pools on which the failure is gone with it, and whether the image starts cannot be told.
+    /// Pools on which the change removes the failure, and whether the image starts is unknown.
     #[serde(default)]
     pub lifts: Vec<String>,
-    /// Pools on which less is left open with it: a step that may stop the image passes, the rest cannot be told.
+    /// Pools on which a step that might fail passes after the change, and other steps stay unknown.
     #[serde(default)]
     pub narrows: Vec<String>,
-    /// Pools on which it no longer starts with it.
+    /// Pools on which the image no longer starts after the change.
     #[serde(default)]
     pub breaks: Vec<String>,
-    /// What has to be true for it to help, of what is not known of the image.
+    /// Unknown properties of the image that the change depends on.
     #[serde(default)]
     pub supposes: Option<String>,
-    /// The drivers with which the image starts with it; told of a newer base and release together.
+    /// Drivers with which the image starts after the change; only for a newer base together with a newer release.
     #[serde(default)]
     pub drivers: Vec<FixDrivers>,
 }
 
-/// Drivers with which an image starts with a change, by one route: releases one after the other.
+/// A range of drivers with which an image starts after a change, by one route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FixDrivers {
-    /// Pools whose way of starting it is.
+    /// Pools that use this route.
     pub pools: Vec<String>,
     /// `native`, `minor-version`, `forward-compat`.
     pub route: String,
     /// The first release, `515.43.04`.
     pub from: String,
-    /// The last release; none where it is the newest that is known.
+    /// The last release; none if it is the newest known release.
     pub to: Option<String>,
 }
 
@@ -346,11 +346,7 @@ impl Fix {
     pub fn effects(&self) -> String {
         let told = [
             (&self.cures, "starts on ", ""),
-            (
-                &self.settles,
-                "starts on ",
-                if self.supposes.is_none() { " whatever the unknown values are" } else { "" },
-            ),
+            (&self.settles, "starts on ", if self.supposes.is_none() { " for all unknown values" } else { "" }),
             (&self.lifts, "removes this failure on ", ", the rest is unknown"),
             (&self.narrows, "leaves less unknown on ", ""),
             (&self.breaks, "breaks ", ""),
@@ -381,18 +377,18 @@ impl Fix {
     }
 }
 
-/// One text in the place of another.
+/// A text to replace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
     /// File.
     pub path: String,
-    /// What is replaced; empty at the place of an insertion.
+    /// The text to replace; empty for an insertion.
     pub region: Region,
-    /// What stands there afterwards.
+    /// The text after the change.
     pub replacement: String,
 }
 
-/// A place that somebody can look at.
+/// A place in a file, an image or the command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// `file`, `fleet`, `config`, `layer`, `option`, `description`.
@@ -403,7 +399,7 @@ pub struct Location {
     pub label: String,
     /// Place in the text, for `file`, `fleet` and `description`.
     pub region: Option<Region>,
-    /// What made a layer, as the history of the image says it.
+    /// The command that made a layer, from the history of the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_by: Option<String>,
 }
@@ -449,13 +445,13 @@ pub struct Fact {
     pub key: String,
     /// `known`, `absent`, `unknown`.
     pub state: String,
-    /// Value where known.
+    /// Value, if known.
     pub value: Option<serde_json::Value>,
-    /// Places where it was read.
+    /// Places that imagelint read it from.
     pub origins: Vec<Location>,
-    /// Facts that it was concluded from, then table rows.
+    /// Facts that it was derived from, then entries of the compatibility database.
     pub derived_from: Vec<String>,
-    /// What was searched, or why it is unknown and how to supply it.
+    /// What imagelint searched, or why the value is unknown and how to supply it.
     pub why: Option<String>,
 }
 
@@ -466,6 +462,6 @@ pub struct InputError {
     pub input: String,
     /// What is wrong and what to do.
     pub message: String,
-    /// Place, where there is one.
+    /// Place, if there is one.
     pub location: Option<Location>,
 }

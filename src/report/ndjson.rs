@@ -14,7 +14,7 @@ use crate::report::model::Subject;
 use crate::report::model::Tool;
 use crate::report::sink::Sink;
 
-/// One line; `type` tells which.
+/// A line of the report; `type` names its kind.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line<'a> {
@@ -22,26 +22,26 @@ pub enum Line<'a> {
     Subject(&'a Subject),
     /// An input that could not be read.
     Error(&'a InputError),
-    /// The end.
+    /// The summary after the last subject.
     Summary(Summary<'a>),
 }
 
-/// What holds for all lines, and how many there were.
+/// Values that apply to all lines, and counts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Summary<'a> {
-    /// Of the subjects.
+    /// Schema version of the subjects.
     pub schema_version: u32,
     /// The program.
     pub tool: &'a Tool,
-    /// Day for which tables were asked.
+    /// Date for unpinned versions.
     pub as_of: Option<&'a str>,
-    /// The fleet judged against.
+    /// The fleet of the check.
     pub fleet: &'a Fleet,
-    /// How many subjects there were.
+    /// Number of subjects.
     pub subjects: usize,
-    /// How many inputs could not be read.
+    /// Number of inputs that could not be read.
     pub errors: usize,
-    /// Verdicts on whole images by fate.
+    /// Number of verdicts on whole images, by verdict.
     pub fates: BTreeMap<String, usize>,
 }
 

@@ -9,10 +9,10 @@ use crate::cluster::Start;
 use crate::fact::Observations;
 use crate::report::model::Location;
 
-/// A text that places in the report point into.
+/// A file that places in the report refer to.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Text {
-    /// The number by which facts name it.
+    /// The number that facts refer to.
     pub id: u32,
     /// Its path.
     pub path: String,

@@ -31,9 +31,9 @@ pub trait Sink {
 pub struct Setting<'a> {
     /// What the run is called where several are kept side by side: `check` or `scan`, or what was asked for.
     pub category: &'a str,
-    /// The fleet judged against.
+    /// The fleet of the check.
     pub fleet: &'a Fleet,
-    /// The texts that places point into.
+    /// The files that places refer to.
     pub sources: &'a Sources,
     /// The pages behind the findings.
     pub book: &'a RuleBook,

@@ -132,6 +132,34 @@ pub fn cell(verdict: &Verdict) -> String {
     }
 }
 
+/// What a verdict reports after its word: what is wrong with the error in parentheses, or why it is unknown.
+pub fn explained(verdict: &Verdict) -> String {
+    let message = verdict.message.as_str();
+    match verdict.fate.as_str() {
+        "starts" => message.split_once("), ").map_or_else(String::new, |(_, more)| more.to_owned()),
+        "fails" => match (verdict.codes.certain, message.strip_prefix("error ").and_then(|rest| rest.split_once(": ")))
+        {
+            // The text of the error comes before what is wrong.
+            (Some(code), Some((_, rest))) => {
+                format!("{} (CUDA error {code})", rest.split_once(": ").map_or(rest, |(_, title)| title))
+            }
+            (None, Some((codes, title))) => format!("{title} (CUDA error {codes})"),
+            (_, None) => message.to_owned(),
+        },
+        _ => message.to_owned(),
+    }
+}
+
+/// A verdict in one sentence: `fails: driver 470 is too old for CUDA 12.4 (CUDA error 35)`, `starts (PTX JIT)`.
+pub fn sentence(verdict: &Verdict) -> String {
+    let more = explained(verdict);
+    match verdict.fate.as_str() {
+        _ if more.is_empty() => cell(verdict),
+        "starts" => format!("{}, {more}", cell(verdict)),
+        _ => format!("{}: {more}", word(verdict)),
+    }
+}
+
 /// The first `most` of a list, and the number of the rest.
 pub fn listed(list: &[String], most: usize, between: &str) -> String {
     let named: Vec<&str> = list.iter().take(most).map(String::as_str).collect();

@@ -6,7 +6,8 @@ use crate::rules::value::Scope;
 use crate::rules::vocabulary::Vocabulary;
 use crate::source::Span;
 
-/// A text in which `{name}` stands for a fact, `{{` and `}}` for brackets.
+/// A text in which `{name}` stands for a fact, `{major(name)}` for the first number of a version, `{{` and `}}` for
+/// brackets.
 #[derive(Clone, Debug)]
 pub struct Template(Vec<Part>);
 
@@ -14,6 +15,7 @@ pub struct Template(Vec<Part>);
 enum Part {
     Text(String),
     Fact(String),
+    Major(String),
 }
 
 impl Template {
@@ -35,14 +37,17 @@ impl Template {
                 return Err(Fault::new(Span::new(open, open + 1), "a curly bracket without its counterpart")
                     .help("write a literal curly bracket twice: `{{`".to_owned()));
             };
-            let name = &rest[1..length];
+            let written = &rest[1..length];
+            let major = written.strip_prefix("major(").and_then(|inner| inner.strip_suffix(')'));
+            let name = major.unwrap_or(written);
             if name.starts_with("component.") || vocabulary.find(name).is_none() {
                 let help = vocabulary.nearest(name).map(|near| format!("did you mean `{near}`?"));
                 let span = Span::new(open + 1, open + length);
                 return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
             }
             parts.push(Part::Text(std::mem::take(&mut plain)));
-            parts.push(Part::Fact(name.to_owned()));
+            let name = name.to_owned();
+            parts.push(if major.is_some() { Part::Major(name) } else { Part::Fact(name) });
             at = open + length + 1;
         }
         plain.push_str(&text[at..]);
@@ -55,6 +60,7 @@ impl Template {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(plain) => plain.replace('{', "{{").replace('}', "}}"),
             Part::Fact(name) => format!("{{{name}}}"),
+            Part::Major(name) => format!("{{major({name})}}"),
         });
         parts.collect()
     }
@@ -62,7 +68,7 @@ impl Template {
     /// Names of the facts in it, in order of appearance.
     pub fn facts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Fact(name) => Some(name.as_str()),
+            Part::Fact(name) | Part::Major(name) => Some(name.as_str()),
             Part::Text(_) => None,
         })
     }
@@ -75,6 +81,13 @@ impl Template {
                 Part::Text(plain) => text.push_str(plain),
                 Part::Fact(name) => match scope.value(name) {
                     Lookup::Known(value) => text.push_str(&value.to_string()),
+                    Lookup::Absent => text.push_str("(none)"),
+                    Lookup::Unknown => text.push_str("(unknown)"),
+                },
+                Part::Major(name) => match scope.value(name) {
+                    Lookup::Known(value) => {
+                        text.push_str(value.to_string().split('.').next().unwrap_or_default());
+                    }
                     Lookup::Absent => text.push_str("(none)"),
                     Lookup::Unknown => text.push_str("(unknown)"),
                 },
@@ -95,6 +108,7 @@ mod tests {
         fn value(&self, name: &str) -> Lookup {
             match name {
                 "pool.name" => Lookup::Known(Value::Text("desk".to_owned())),
+                "torch.cuda" => Lookup::Known(Value::Text("12.2.2.009".to_owned())),
                 "torch.version" => Lookup::Absent,
                 _ => Lookup::Unknown,
             }
@@ -106,6 +120,8 @@ mod tests {
         for (text, expected) in [
             ("", ""),
             ("on {pool.name}.", "on desk."),
+            ("CUDA {major(torch.cuda)}", "CUDA 12"),
+            ("{major(torch.version)}", "(none)"),
             ("{torch.version}{pool.gpu}", "(none)(unknown)"),
             ("{{{pool.name}}}", "{desk}"),
         ] {

@@ -18,6 +18,7 @@ use crate::source::Span;
 use crate::toml_reader::Reader;
 use crate::toml_reader::Value;
 use crate::toml_reader::entries;
+use crate::toml_reader::kind;
 use crate::toml_reader::span_of;
 
 const RULE_KEYS: &[&str] = &["severity", "pools"];
@@ -80,7 +81,22 @@ impl File<'_> {
             self.reader.report(span_of(value), format!("more than {MOST} tables `{key}`"), None);
             return Vec::new();
         }
-        all.into_iter().filter_map(|one| Some((span_of(one), self.reader.table(key, one)?))).collect()
+        let mut found = Vec::new();
+        for one in all {
+            match one.get_ref().as_table() {
+                Some(table) => found.push((span_of(one), table)),
+                None => {
+                    let example = match key {
+                        "ignore" => "rule = \"no-gpu\"\nreason = \"...\"",
+                        _ => "match = \"services/*\"",
+                    };
+                    let message = format!("`{key}` is {}, expected a table", kind(one.get_ref()));
+                    let help = format!("write a table:\n[[{key}]]\n{example}");
+                    self.reader.report(span_of(one), message, Some(help));
+                }
+            }
+        }
+        found
     }
 }
 

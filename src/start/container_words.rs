@@ -300,7 +300,7 @@ fn qualified(name: &str, host: &Host) -> String {
 
 fn mount_message(replay: Replay<'_>) -> String {
     if loader::scattered(replay) {
-        return format!("{CLI}: the compat libraries that are newer than the driver lie in several directories");
+        return "the cuda-compat libraries that are newer than the driver are in several directories".to_owned();
     }
     if let Some(path) = firmware_path(replay).filter(|_| !replay.host.wsl) {
         return match path.split_once(LEADS_TO) {

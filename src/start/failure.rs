@@ -5,6 +5,7 @@ use crate::fact::OWN_RUNTIME;
 use crate::fact::Value;
 use crate::outcome::Outcome;
 use crate::start::Loaded;
+use crate::start::Reason;
 use crate::start::Replay;
 use crate::start::Route;
 use crate::start::Source;
@@ -242,6 +243,8 @@ fn rule(replay: Replay<'_>, wall: Wall, named: &Named) -> Option<String> {
 fn symptom(replay: Replay<'_>, wall: Wall) -> Option<String> {
     let text = |code: u16| replay.knowledge.error(code).map(|row| row.text.to_owned());
     match wall.outcome() {
+        // NVIDIA's source sets no message for compat libraries in several directories.
+        Outcome::Refused if wall.reason() == Some(Reason::Mount) && loader::scattered(replay) => None,
         Outcome::Refused => Some(container_words::refusal(replay, wall.reason())),
         Outcome::WrongPlatform => {
             let platform = &replay.host.platform;

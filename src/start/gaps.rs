@@ -104,8 +104,13 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             (name(id), reason, "install it, or scan the built image")
         }
         Step::Loader if let Some(library) = unnumbered(replay) => {
-            let reason = format!("the driver release of {} is unknown", library.path);
-            (name(replay.image.driver_libraries.id), reason, "pin its version")
+            let id = name(replay.image.driver_libraries.id);
+            if library.packaged() {
+                let reason = format!("{} installs an unpinned driver package", library.path);
+                (id, reason, "install only the toolkit, such as cuda-toolkit-12-2, or pin the driver package")
+            } else {
+                (id, format!("the driver release of {} is unknown", library.path), "pin its version")
+            }
         }
         Step::Loader if replay.image.compat.known().is_some_and(|compat| !compat.root_seen) => {
             let reason = "the target of the link `/usr/local/cuda` in the image is unknown".to_owned();
@@ -228,10 +233,7 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
         (name(code.id), reason, "run the image once on that GPU, or use a build for it")
     } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
         let gpu = &replay.host.gpu.as_ref()?.name;
-        let reason = format!(
-            "{component} has only PTX for {gpu}, and drivers are reported to refuse it on GPUs newer than CUDA {}",
-            cuda.known()?
-        );
+        let reason = format!("{gpu} is newer than CUDA {}; drivers may reject the PTX of {component}", cuda.known()?);
         (name(cuda.id), reason, "use a build with a CUDA release that supports the GPU, or test it there")
     } else if code::unsaid(replay) {
         let reason = format!(

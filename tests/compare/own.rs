@@ -62,7 +62,7 @@ fn a_fleet_alone_breaks_and_repairs() {
         assert_eq!(report["fleet"]["source"], "change:fleet.toml");
         assert_eq!(report["fleet_before"]["source"], "main:fleet.toml");
         let text = out(&place.run(&["compare", "--git", "main..change"]));
-        let note = "note: before is judged against main:fleet.toml, after against change:fleet.toml";
+        let note = "note: before uses main:fleet.toml, after uses change:fleet.toml";
         assert_eq!(text.contains(note), before != after, "{text}");
     }
 }
@@ -73,7 +73,7 @@ fn an_explicit_fleet_holds_for_both() {
     place.file("mine.toml", &fleet(&[("mine", "550.54.15")]));
     let (exit, report) = compared(&place, &["--fleet", "mine.toml"]);
     assert_eq!((exit, changes(&report)), (0, vec!["mine same".to_owned()]), "{report}");
-    assert_eq!(report["notes"][0], "both sides are judged against mine.toml, which is named explicitly");
+    assert_eq!(report["notes"][0], "both sides use mine.toml, as requested");
     place.file("mine-settings.toml", "fleet = \"mine.toml\"\n");
     let (exit, report) = compared(&place, &["--config", "mine-settings.toml"]);
     assert_eq!((exit, changes(&report)), (0, vec!["mine same".to_owned()]), "{report}");
@@ -176,11 +176,11 @@ fn a_revision_without_a_fleet_takes_that_of_the_other() {
     let place = repository(&[("Dockerfile", DOCKERFILE)], &[("fleet.toml", &own)]);
     let (exit, report) = compared(&place, &[]);
     assert_eq!((exit, changes(&report)), (0, vec!["a same".to_owned()]), "{report}");
-    assert_eq!(report["notes"][0], "main has no fleet file: both sides are judged against change:fleet.toml");
+    assert_eq!(report["notes"][0], "main has no fleet file: both sides use change:fleet.toml");
     let place = repository(&[("fleet.toml", &own)], &[("fleet.toml", "")]);
     let (exit, report) = compared(&place, &[]);
     assert_eq!((exit, changes(&report)), (0, vec!["a same".to_owned()]), "{report}");
-    assert_eq!(report["notes"][0], "change has no fleet file: both sides are judged against main:fleet.toml");
+    assert_eq!(report["notes"][0], "change has no fleet file: both sides use main:fleet.toml");
     // One that no revision has, and one that neither has.
     let place = repository(&[], &[]);
     assert_eq!(compared(&place, &[]).1["fleet"]["built_in"], true);

@@ -130,6 +130,9 @@ fn a_reader_that_leaves_is_nobodys_fault() {
 fn a_mistake_says_what_to_do_next() {
     let place = Place::new();
     place.file("empty/README", "");
+    place.file("broken.json", "{");
+    place.file("bad-settings.toml", "ignore = [\"torch\"]\n");
+    place.file("no-fleet.toml", "fleet = \"nosuch\"\n");
     place.file("staged/Dockerfile", "FROM debian:12 AS build\nFROM debian:12 AS ship\n");
     place.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
     for (arguments, help) in [
@@ -137,6 +140,27 @@ fn a_mistake_says_what_to_do_next() {
         (&["knowledg"], "'knowledge'"),
         (&["nofile"], "`nofile` is neither a command nor a file; run `imagelint --help`"),
         (&["no/such/Dockerfile"], "`no/such/Dockerfile` is neither a command nor a file"),
+        (&["nvidia/cuda:12.4.1"], "for an image: imagelint scan nvidia/cuda:12.4.1"),
+        (&["check", "--select", "torch"], "select rules in imagelint.toml under [rules], or with --persona"),
+        (&["check", "--ignore", "torch"], "select rules in imagelint.toml under [rules], or with --persona"),
+        (&["scan"], "--from-kubernetes FILE"),
+        (&["scan", "fleet.toml"], "`fleet.toml` is a file, not an image; use: imagelint fleet check fleet.toml"),
+        (&["scan", "broken.json"], "for a report: imagelint check broken.json"),
+        (&["scan", "https://hub.docker.com/r/pytorch/pytorch"], "use: imagelint scan pytorch/pytorch"),
+        (&["scan", "https://hub.docker.com/_/python"], "use: imagelint scan python"),
+        (&["scan", "http://reg.io/x:1"], "use: imagelint scan reg.io/x:1"),
+        (&["scan", "--from-kubernetes", "fleet.toml"], "kubectl get pods -A -o json"),
+        (&["scan", "--from-file", "fleet.tom"], "cannot read fleet.tom: not found; did you mean `fleet.toml`?"),
+        (&["scan", "docker-archive:zzz.tar"], "not found; pass"),
+        (&["scan", "docker-archive:broken.json"], "`docker save`"),
+        (&["fleet", "import", "zzz"], "not found; pass a file"),
+        (&["fleet", "affinity", "Dockerfile", "--against", "zzz"], "not found; pass a file"),
+        (&["check", "--fleet", "."], "this is a directory; pass a file"),
+        (&["check", "--bake", "zzz.hcl"], "not found; pass a file"),
+        (&["check", "--knowledge", "zzz"], "not found; pass a directory of tables"),
+        (&["check", "broken.json"], "pass a report of --format json"),
+        (&["check", "--config", "bad-settings.toml"], "write a table: [[ignore]]"),
+        (&["check", "--config", "no-fleet.toml"], "cannot read the fleet file"),
         (&["Dockerfile"], "to check a path, run `imagelint check Dockerfile`"),
         (&["."], "to check a path, run `imagelint check .`"),
         (&["staged"], "to check a path, run `imagelint check staged`"),
@@ -181,6 +205,9 @@ fn a_mistyped_value_suggests_the_one_that_was_meant() {
         ("driver = \"R535\"", "did you mean `535`?"),
         ("driver_cuda = \"550\"", "is this `driver`?"),
         ("toolkit = \"v1.17.8\"", "did you mean `1.17.8`?"),
+        ("toolkit = \"12.4\"", "is this `driver_cuda`? A recent toolkit is "),
+        ("cuda = \"12.4\"", "did you mean `driver_cuda`?"),
+        ("driver_version = \"535\"", "did you mean `driver`?"),
         ("launch = \"k8s\"", "did you mean `kubernetes`?"),
         ("launch = \"docker\"", "did you mean `docker-gpus` or `docker-cdi`?"),
         ("platform = \"aarch64\"", "did you mean `linux/arm64`?"),

@@ -1,4 +1,4 @@
-//! The messages in Rust source: string literals of at least three words that are no comments, tests, attributes or code.
+//! The messages in Rust source: string literals of at least two words that are no comments, tests or attributes.
 
 /// What a literal may begin with that is written into a file or compared, and never read as a sentence.
 const CODE: &[&str] = &["RUN ", "FROM ", "COPY ", "ENV ", "CMD ", "pip ", "apt-get ", "#", "SELECT ", "<", "```", "."];
@@ -6,8 +6,8 @@ const CODE: &[&str] = &["RUN ", "FROM ", "COPY ", "ENV ", "CMD ", "pip ", "apt-g
 /// What stands before a text that is no message: calls whose texts only developers see, and citations of sources.
 const OTHERS: &[&str] = &["expect(", "assert!(", "assert_eq!(", "unreachable!(", "reason = ", "Cite("];
 
-/// Lines and texts of the messages in a source file.
-pub(crate) fn messages(source: &str) -> Vec<(usize, String)> {
+/// Lines and texts of at least two words in a source file, as people read them: messages and parts of messages.
+pub(crate) fn texts(source: &str) -> Vec<(usize, String)> {
     let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
     let signs: Vec<char> = source.chars().collect();
     let (mut found, mut at, mut line) = (Vec::new(), 0, 1);
@@ -28,7 +28,7 @@ pub(crate) fn messages(source: &str) -> Vec<(usize, String)> {
             let begin = if raw { at + 2 + hashes } else { at + 1 };
             let (text, end) = literal(&signs, begin, raw.then_some(hashes));
             if !is_other(&signs[..at]) {
-                let parts = text.lines().map(str::trim).filter(|part| is_message(part));
+                let parts = text.lines().map(str::trim).filter(|part| part.split_whitespace().count() > 1);
                 found.extend(parts.map(|part| (line, part.to_owned())));
             }
             line += signs[at..end].iter().filter(|&&sign| sign == '\n').count();
@@ -81,7 +81,7 @@ fn literal(signs: &[char], begin: usize, raw: Option<usize>) -> (String, usize) 
 }
 
 /// Three words in lower case, as sentences have them and keys, paths and commands do not.
-fn is_message(text: &str) -> bool {
+pub(crate) fn is_message(text: &str) -> bool {
     let plain = |word: &&str| {
         let word = word.trim_matches(|sign: char| ",.;:!?()".contains(sign));
         word.len() > 1 && word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '\'')

@@ -121,8 +121,8 @@ pub(crate) struct FleetAffinityArgs {
     pub(crate) input: String,
     /// Read the fleet from FILE [nearest fleet.toml]
     ///
-    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`, else the nearest fleet.toml in the directory of the
-    /// first input or above, up to the repository root, else the built-in fleet.
+    /// Without it, imagelint reads the file in `IMAGELINT_FLEET`. If that is not set, it reads the nearest fleet.toml in
+    /// the directory of the first input or above, up to the repository root. The last choice is the built-in fleet.
     #[arg(long, value_name = "FILE", help_heading = "Fleet")]
     pub(crate) fleet: Option<PathBuf>,
     /// Select among these nodes [pools of the fleet]

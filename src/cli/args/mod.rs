@@ -35,6 +35,7 @@ use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
 
+use crate::cli::texts::is_image;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 
@@ -112,7 +113,7 @@ pub(crate) struct Args {
 fn version() -> &'static str {
     let knowledge = Knowledge::built_in().newest_date();
     // One leak of a few bytes in a process that ends: clap keeps static texts alone.
-    String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
+    String::leak(format!("{} (compatibility database of {knowledge})", env!("CARGO_PKG_VERSION")))
 }
 
 impl Args {
@@ -147,8 +148,30 @@ impl Args {
     }
 }
 
+/// Flags of other linters that select rules. imagelint selects them in its settings.
+const SELECTING: &[&str] =
+    &["--select", "--extend-select", "--ignore", "--extend-ignore", "--disable", "--enable", "--rule"];
+
 /// The error with the values that a mistyped one may mean, if a word is known for them.
 fn meant(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && SELECTING.contains(&flag.split('=').next().unwrap_or(flag))
+    {
+        error.remove(ContextKind::SuggestedArg);
+        let tip = "select rules in imagelint.toml under [rules], or with --persona";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+        && missing.iter().any(|one| one.starts_with("<IMAGE>"))
+    {
+        let tips = [
+            "pass an image: imagelint scan nvidia/cuda:12.4.1-base-ubuntu22.04",
+            "or a list: --from-file FILE, or the pods of a cluster: --from-kubernetes FILE",
+        ];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips.map(Into::into).to_vec()));
+    }
     if error.kind() == ErrorKind::InvalidValue
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidValue)
         && let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
@@ -175,7 +198,11 @@ fn suggest(error: &mut clap::Error, word: &str) {
         return;
     }
     error.remove(ContextKind::SuggestedSubcommand);
-    let tip = format!("`{word}` is neither a command nor a file; run `imagelint --help` for the commands");
+    let tip = if is_image(Path::new(word)) {
+        format!("for an image: imagelint scan {word}")
+    } else {
+        format!("`{word}` is neither a command nor a file; run `imagelint --help` for the commands")
+    };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 

@@ -92,9 +92,9 @@ pub(crate) enum RulesDo {
 pub(crate) struct ExplainArgs {
     /// Rule, verdict, error, log line or link; - reads standard input
     ///
-    /// A rule or the beginning of its name; the name or the number of a CUDA error (804); a verdict or a route
-    /// (minor-version); a log line or a part of it; the address of a rule page. From standard input, imagelint reads a
-    /// whole log and picks the deciding line.
+    /// TEXT is a rule or the beginning of its name, a verdict, a route (minor-version), or a CUDA error (804). A part of a
+    /// log line or the address of a rule page is also found. From standard input, imagelint reads a whole log and picks
+    /// the deciding line.
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     /// Add the rule pages in DIR

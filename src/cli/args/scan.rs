@@ -26,8 +26,7 @@ pub(crate) struct ScanArgs {
     /// Scan the images that a cluster runs
     ///
     /// FILE is the output of `kubectl get pods -A -o json`, workloads in JSON or YAML, or a compose file; - is standard
-    /// input. imagelint checks each container on the pools that its node selector allows, and omits containers without
-    /// GPUs.
+    /// input. Each container is checked on the pools that its node selector allows. Containers without GPUs are omitted.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) from_kubernetes: Option<PathBuf>,
     /// Scan every tag of each repository

@@ -14,6 +14,7 @@ use crate::cli::settings::load::at;
 use crate::cli::settings::load::fail_on;
 use crate::cli::settings::within;
 use crate::fleet::Fleet;
+use crate::nearest::unread;
 use crate::rules::Page;
 use crate::rules::RuleBook;
 use crate::settings;
@@ -149,8 +150,13 @@ fn file(found: &Found, written: &Set<String>, sources: &Sources) -> Result<PathB
 
 /// Whether the pages of a folder lie in the repository as the folder does.
 fn pages_within(folder: &Path) -> Result<(), String> {
-    let entries =
-        fs::read_dir(folder).map_err(|error| format!("error: cannot read rules in {}: {error}", folder.display()))?;
+    let entries = fs::read_dir(folder).map_err(|error| {
+        format!(
+            "error: cannot read rules in {}: {}",
+            folder.display(),
+            unread(folder, &error, "a directory of rule pages")
+        )
+    })?;
     for entry in entries.flatten() {
         within(&entry.path(), folder).map_err(|error| format!("error: {error}"))?;
     }

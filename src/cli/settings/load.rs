@@ -22,6 +22,7 @@ use crate::cli::builds::inside;
 use crate::cli::path_from;
 use crate::cli::render;
 use crate::cli::texts::read_text;
+use crate::nearest::unread;
 use crate::oci::Platform;
 use crate::rules::Persona;
 use crate::settings;
@@ -174,7 +175,7 @@ impl Loaded {
         let mut seen = Vec::new();
         while let Some(path) = next.take() {
             let real = if own {
-                path.canonicalize().map_err(|error| cannot(&path, &error.to_string()))?
+                path.canonicalize().map_err(|error| cannot(&path, &unread(&path, &error, "a settings file")))?
             } else {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 within(&path, folder)
