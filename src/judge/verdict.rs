@@ -28,9 +28,6 @@ use crate::start::deciding;
 use crate::start::field_value;
 use crate::start::words;
 
-/// Why an image has no verdict: its build stops.
-const NOT_BUILT: &str = "not-built";
-
 /// A subject without GPU content, one for another processor, or one of which nothing could be read: nothing to judge.
 pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
     if let Some(why) = builds.iter().filter(|build| build.image.gpu_content).find_map(|build| build.other.as_ref()) {
@@ -132,7 +129,7 @@ pub(super) fn report(
 pub(super) fn not_built(verdict: &mut model::Verdict, installer: &str) {
     if verdict.route.take().is_some() {
         fate_name(Some(Fate::Undetermined)).clone_into(&mut verdict.fate);
-        verdict.reason = Some(NOT_BUILT.to_owned());
+        verdict.reason = Some(model::NOT_BUILT.to_owned());
         verdict.message = format!("unknown: the build stops, because `{installer}` is missing");
         let supply = format!("install `{installer}` in an earlier line");
         verdict.missing = vec![model::Missing { key: "build.missing_installers".to_owned(), supply }];

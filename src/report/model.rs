@@ -136,6 +136,9 @@ pub struct ImageOf {
     pub index: Option<String>,
 }
 
+/// Why an image has no verdict: its build stops.
+pub const NOT_BUILT: &str = "not-built";
+
 /// Kind of a subject that is a settings file, with what has no effect in it.
 pub const SETTINGS: &str = "settings";
 
@@ -159,7 +162,7 @@ pub struct Verdict {
     pub fate: String,
     /// Outcome name, if it fails.
     pub outcome: Option<String>,
-    /// `requirement`, `device`, ... for `refused`.
+    /// `requirement`, `device`, ... for `refused`; `not-built` for an image whose build stops.
     pub reason: Option<String>,
     /// Error codes.
     pub codes: Codes,
