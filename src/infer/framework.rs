@@ -221,7 +221,9 @@ fn any_version(
     let kept = may_be_kept(image.seen, package).is_some();
     let own = image.build.fact != Some(package.fact) && !kept;
     // An older release of what has the extra may be there, which does not have it.
-    let absent = kept && knowledge.brought_packages().iter().any(|row| row.brings == package.name);
+    let here = |name: &str| image.seen.packages.iter().any(|one| one.name == name && one.command == package.command);
+    let rows = knowledge.brought_packages().iter();
+    let absent = kept && rows.filter(|row| row.brings == package.name).any(|row| here(row.distribution));
     if let Some(row) = of_all(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(State::Unknown(why.clone()), State::Known);

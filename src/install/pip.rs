@@ -405,7 +405,8 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
     // A URL may hold a semicolon, so that only a blank in front of it ends one.
     let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
     let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
-    if verb == "install" && is_unknown_source(text, around.knowledge) {
+    let holding = marker.map(|marker| holds(marker, around.environment));
+    if verb == "install" && holding != Some(Some(false)) && is_unknown_source(text, around.knowledge) {
         found.sources.push((text.to_owned(), word.span, None));
     }
     if verb == "uninstall" {
@@ -422,7 +423,7 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
     } else if verb == "install" && is_pattern(text) {
         found.wheels.push((text.to_owned(), word.span));
     } else if let Some(mut package) = requirement(text, word.span, around.knowledge) {
-        match marker.map(|marker| holds(marker, around.environment)) {
+        match holding {
             Some(Some(false)) => return,
             holding => package.conditional = holding == Some(None),
         }

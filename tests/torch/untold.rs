@@ -214,7 +214,7 @@ fn what_a_source_installs_that_was_not_read_may_bring_torch() {
             "2.4.0 12.1",
         ),
         (format!("RUN pip download {source}\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
-        (format!("RUN pip install '{source}; sys_platform == \"win32\"'\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
+        (format!("RUN pip install '{source} ; sys_platform == \"win32\"'\nRUN pip install torch==2.4.0"), "2.4.0 12.1"),
         (format!("RUN pip install {source}"), "-"),
     ] {
         assert_eq!(torch(&format!("{PY311}{lines}\n"), "linux/amd64", None), expected, "{lines}");
