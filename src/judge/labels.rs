@@ -172,6 +172,6 @@ fn short(value: &str) -> String {
     // A list of paths is cut after a path.
     match short.rfind(':').and_then(|end| short.get(..=end)).filter(|list| list.starts_with('/')) {
         Some(list) => format!("{list}..."),
-        None => format!("{short} ..."),
+        None => format!("{} ...", short.rsplit_once(' ').map_or(short.as_str(), |(words, _)| words)),
     }
 }

@@ -252,9 +252,9 @@ fn symptom(replay: Replay<'_>, wall: Wall) -> Option<String> {
         }
         Outcome::LibraryMissing if wall.codes().certain.is_none() => libraries::symptom(replay),
         Outcome::CpuOnly => {
-            let mut rows = replay.knowledge.frameworks().iter();
-            let row = rows.find(|row| row.component == decider(replay))?;
-            row.without_cuda.map(str::to_owned)
+            let rows = replay.knowledge.frameworks().iter().filter(|row| row.component == decider(replay));
+            let mut texts = rows.filter_map(|row| row.without_cuda);
+            texts.next().map(str::to_owned)
         }
         _ => {
             let codes = wall.codes();
