@@ -148,7 +148,7 @@ pub fn explained(verdict: &Verdict) -> String {
             (None, Some((codes, title))) => format!("{title} (CUDA error {codes})"),
             (_, None) => message.to_owned(),
         },
-        _ => message.to_owned(),
+        _ => message.strip_prefix("unknown: ").unwrap_or(message).to_owned(),
     }
 }
 

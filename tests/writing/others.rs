@@ -35,7 +35,7 @@ pub(crate) fn yaml(text: &str) -> Vec<(usize, String)> {
         let depth = begin[1].len();
         let deeper = |line: &&&str| line.len() - line.trim_start().len() > depth;
         let folded = lines[at + 1..].iter().take_while(deeper).map(|line| line.trim());
-        let first = begin[2].trim().trim_start_matches([">", "|"]).trim_start_matches('-').trim();
+        let first = begin[2].trim().trim_start_matches(['>', '|']).trim_start_matches('-').trim();
         found.push((at + 1, [first].into_iter().chain(folded).collect::<Vec<_>>().join(" ").trim().to_owned()));
     }
     found

@@ -19,7 +19,7 @@ pub(crate) enum DifferenceFormat {
     Human,
     /// Schema version 1.
     Json,
-    /// For a comment on a pull request, beside a report.
+    /// For a comment on a pull request, next to a report.
     Markdown,
     /// The same for the summary of a job, which has more room.
     Summary,

@@ -13,7 +13,7 @@ pub(crate) struct CacheArgs {
 /// What can be done with the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CacheDo {
-    /// Tell where it is and how much is in it.
+    /// Show where it is and how much it contains.
     Info,
     /// Remove everything in it.
     Clear,

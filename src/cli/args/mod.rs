@@ -85,7 +85,7 @@ pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
 /// Predict on which node pools a GPU container will not start, and why
 ///
-/// Without a command, imagelint checks the current directory. Flags may stand before or after the command.
+/// Without a command, imagelint checks the current directory. Flags may come before or after the command.
 #[derive(Debug, Parser)]
 #[command(name = "imagelint", version = version(), override_usage = "imagelint [COMMAND] [OPTIONS]")]
 #[command(after_help = "Examples:

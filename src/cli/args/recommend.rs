@@ -19,7 +19,7 @@ pub(crate) enum RecommendFormat {
     Human,
     /// Schema version 1.
     Json,
-    /// The head of a Dockerfile: the best one alone.
+    /// The head of a Dockerfile: only the best one.
     Dockerfile,
 }
 
