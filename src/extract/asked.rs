@@ -92,7 +92,10 @@ pub(super) fn may_fail(run: &RunInstruction) -> bool {
             None => bare.push(letter),
         }
     }
+    // What is started with `&` ends unseen; a lone one is no part of `&&` or of a redirection.
+    let alone = ["&&", ">&", "<&", "&>"].iter().fold(bare.clone(), |text, part| text.replace(part, ""));
     !run.heredocs.is_empty()
+        || alone.contains('&')
         || bare.contains('`')
         || bare.contains("$(")
         || GOES_ON.iter().any(|part| bare.contains(part))
@@ -125,6 +128,7 @@ mod tests {
         for (lines, expected) in [
             ("RUN nvidia-smi", "gpu: nvidia-smi"),
             ("RUN apt-get update && nvidia-smi -L", "gpu: nvidia-smi -L"),
+            ("RUN apt-get update >/dev/null 2>&1 && nvidia-smi -L", "gpu: nvidia-smi -L"),
             (
                 "RUN python3 -c 'import torch; assert torch.cuda.is_available()'",
                 "gpu: python3 -c import torch; assert torch.cuda.is_available()",
@@ -148,6 +152,7 @@ mod tests {
             "RUN nvidia-smi || true",
             "RUN nvidia-smi; echo done",
             "RUN nvidia-smi | head -1",
+            "RUN nvidia-smi & wait",
             "RUN if nvidia-smi; then make; fi",
             "RUN echo nvidia-smi",
             "RUN sed -i s/nvidia-smi// run.sh",

@@ -4,8 +4,11 @@
 
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::RunInstruction;
+use crate::dockerfile::pairs;
 use crate::extract::asked;
 use crate::extract::closed;
 use crate::extract::install::Reader;
@@ -17,6 +20,7 @@ use crate::fact::Origin;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::install::python_of;
+use crate::knowledge::ImageInstallersRow;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -26,9 +30,18 @@ const INSTALLS: &[&str] = &["add", "install"];
 /// What they do without a new package.
 const UPKEEP: &[&str] = &["autoclean", "autoremove", "clean", "purge", "remove", "update"];
 /// Commands that bring no program into a directory of PATH.
-const IDLE: &[&str] = &["git", "ldconfig", "ln", "locale-gen", "sed", "update-alternatives"];
+const IDLE: &[&str] = &["git", "ldconfig", "locale-gen", "sed"];
+/// Commands that link programs.
+const LINKS: &[&str] = &["ln", "update-alternatives"];
+/// Directories that are in the PATH of every image.
+const ON_PATH: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin"];
 /// Directories below which a copied file may be a program, a Python module or a setting of the shell.
 const OF_PROGRAMS: &[&str] = &["", "bin", "etc", "lib", "root", "sbin", "usr"];
+/// Variables by which a shell or a Python finds more than its image has.
+const OF_SHELL: &[&str] = &["BASH_ENV"];
+const OF_PYTHON: &[&str] = &["PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE"];
+/// Shells that read only what they are given.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "sh", "zsh"];
 /// Kinds of mounts that bring no program.
 const OWN_MOUNTS: &[&str] = &["type=cache", "type=secret", "type=ssh", "type=tmpfs"];
 
@@ -42,7 +55,7 @@ pub(super) fn read(reader: &mut Reader<'_>, command: &Command, run: &RunInstruct
     let missing = called(command).filter(|name| row.lacks.contains(name));
     reader.done.any_installer = missing.is_some() || !is_idle(reader, command);
     let Some((name, word)) = missing.zip(command.words.first()) else { return };
-    let certain = depth == 0 && !command.conditional && !asked::may_fail(run) && !is_brought(reader, command, run);
+    let certain = depth == 0 && !command.conditional && !asked::may_fail(run) && !is_brought(reader, command, run, row);
     if certain {
         let state = State::Known(Value::Text(name.to_owned()));
         let evidence = Evidence::Leaf(vec![Origin::File { source: reader.source, span: word.span }]);
@@ -56,16 +69,29 @@ pub(super) fn read(reader: &mut Reader<'_>, command: &Command, run: &RunInstruct
 fn called(command: &Command) -> Option<&'static str> {
     let program = command.words.first()?.known()?;
     let word = |at: usize| command.words.get(at).and_then(Word::known);
-    let numbered =
-        |name: &str| program == name || program.strip_prefix(name) == Some("3") || python_of(program).is_some();
+    let of_python = is_python(program) && word(1) == Some("-m") && word(2) == Some("pip");
+    if of_python { Some("pip") } else { named(program) }
+}
+
+/// The installer that a program is by its name.
+fn named(program: &str) -> Option<&'static str> {
     match program {
         "conda" => Some("conda"),
         "mamba" => Some("mamba"),
         "uv" | "uvx" => Some("uv"),
-        _ if program.starts_with("pip") => numbered("pip").then_some("pip"),
-        _ if numbered("python") && word(1) == Some("-m") && word(2) == Some("pip") => Some("pip"),
+        _ if program.starts_with("pip") => is_numbered(program, "pip").then_some("pip"),
         _ => None,
     }
+}
+
+fn is_python(program: &str) -> bool {
+    is_numbered(program, "python")
+}
+
+/// Whether a program has a name, with or without the version of a Python behind it.
+fn is_numbered(program: &str, name: &str) -> bool {
+    let rest = program.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest == "3" || python_of(program).is_some())
 }
 
 /// Whether a command brings no installer.
@@ -83,34 +109,106 @@ fn is_idle(reader: &Reader<'_>, command: &Command) -> bool {
             None => false,
         };
     }
-    command.writes.is_empty() && (closed::is_harmless(program) || IDLE.contains(&program))
+    let idle = closed::is_harmless(program) || IDLE.contains(&program);
+    command.writes.is_empty() && (idle || (LINKS.contains(&program) && links_none(&reader.folder, command)))
 }
 
-/// Whether a file, a mount or a variable may bring the installer that a command calls.
-fn is_brought(reader: &Reader<'_>, command: &Command, run: &RunInstruction) -> bool {
-    let evaluated = reader.tree.evaluated;
-    let mut before = evaluated.copies.iter().take_while(|copy| copy.instruction < run.instruction);
-    let instruction = reader.tree.dockerfile.instructions.get(run.instruction);
+/// Whether none of the links that a command makes may be an installer, or a Python that has one.
+fn links_none(folder: &str, command: &Command) -> bool {
+    let known: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
+    let Some(words) = known else { return false };
+    let operands: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let of_links = command.program() == Some("ln");
+    let elsewhere = words.iter().any(|word| word.starts_with("-t") || word.starts_with("--target"));
+    if of_links && !elsewhere {
+        // A link of one operand lies in the folder of the command.
+        let place = absolute(folder, if operands.len() > 1 { operands.last().copied().unwrap_or(".") } else { "." });
+        let of_programs = |part: &str| matches!(part, "bin" | "sbin") || part.contains('?') || part.contains("python");
+        if !place.split('/').any(of_programs) {
+            return true;
+        }
+    }
+    let none = |(at, word): (usize, &&str)| {
+        let (parent, name) = word.trim_end_matches('/').rsplit_once('/').unwrap_or(("", word));
+        let is_place = of_links && at > 0 && at + 1 == operands.len();
+        let of_image = parent.is_empty() || ON_PATH.contains(&parent);
+        let of_all = matches!(name, "." | "bin" | "sbin") && !is_place;
+        !of_all && !name.contains(['*', '?', '[']) && named(name).is_none() && (of_image || !is_python(name))
+    };
+    operands.iter().enumerate().all(none)
+}
+
+/// Whether a file, a mount, a variable or a line that no builder of Docker reads may bring the installer that a command calls.
+fn is_brought(reader: &Reader<'_>, command: &Command, run: &RunInstruction, row: &ImageInstallersRow) -> bool {
+    let dockerfile = reader.tree.dockerfile;
+    let mut before = reader.tree.evaluated.copies.iter().take_while(|copy| copy.instruction < run.instruction);
+    let instruction = dockerfile.instructions.get(run.instruction);
     let mut mounts = instruction.into_iter().flat_map(|one| &one.flags).filter(|flag| flag.name == "mount");
-    let own = |text: &str| OWN_MOUNTS.iter().any(|kind| text.contains(kind)) && !text.contains("from=");
+    let mut lines = dockerfile.instructions.iter().take(run.instruction);
+    let python = command.program().is_some_and(is_python);
+    let leads = |line: &Instruction| {
+        matches!(line.kind, Kind::Unknown(_)) || leads_elsewhere(line, dockerfile.escape, python, row)
+    };
+    let of_run = |name: &&str| command.variable(name).is_some();
     let shell = run.shell.as_ref().and_then(|words| words.first());
-    evaluated.env("PATH").is_some()
-        || command.variable("PATH").is_some()
-        || shell.is_some_and(|shell| !shell.ends_with("sh"))
-        || before.any(may_bring)
-        || mounts.any(|flag| !own(flag.value.as_ref().map_or("", Mapped::text)))
+    let is_shell = |shell: &String| {
+        let (folder, name) = shell.rsplit_once('/').unwrap_or(("", shell));
+        SHELLS.contains(&name) && (folder.is_empty() || ON_PATH.contains(&folder))
+    };
+    of_run(&"PATH")
+        || OF_SHELL.iter().any(|name| of_run(&name))
+        || (python && OF_PYTHON.iter().any(|name| of_run(&name)))
+        || shell.is_some_and(|shell| !is_shell(shell))
+        || lines.any(leads)
+        || before.any(|copy| may_bring(copy, row))
+        || mounts.any(|flag| !is_own(flag.value.as_ref().map_or("", Mapped::text), &run.folder, row))
+}
+
+/// Whether a line sets a variable by which programs or modules are found that the base does not have.
+fn leads_elsewhere(line: &Instruction, escape: char, python: bool, row: &ImageInstallersRow) -> bool {
+    if !matches!(line.kind, Kind::Arg | Kind::Env) {
+        return false;
+    }
+    let of_base =
+        |folder: &str| matches!(folder, "$PATH" | "${PATH}") || ON_PATH.contains(&folder) || row.path.contains(&folder);
+    pairs(&line.arguments, escape, line.kind == Kind::Env).iter().any(|pair| match pair.name.as_str() {
+        "PATH" => {
+            let value = pair.value.as_ref().map_or("", Mapped::text);
+            !value.trim_matches(['"', '\'']).split(':').all(of_base)
+        }
+        name => OF_SHELL.contains(&name) || (python && OF_PYTHON.contains(&name)),
+    })
+}
+
+/// Whether a mount brings no program: it has none of another image, and lies over no directory of programs.
+fn is_own(mount: &str, folder: &str, row: &ImageInstallersRow) -> bool {
+    let fields = || mount.split(',').filter_map(|field| field.split_once('='));
+    let own = fields().any(|(name, value)| name == "type" && OWN_MOUNTS.contains(&value));
+    let mut targets = fields().filter(|(name, _)| matches!(*name, "target" | "dst" | "destination"));
+    let aside = |path: &str| {
+        let path = absolute(folder, path);
+        let of_home = path.strip_prefix("/root/").is_some_and(|rest| rest.starts_with('.'));
+        !path.contains(['?', '$']) && (of_home || !is_of_programs(&path, row))
+    };
+    own && !fields().any(|(name, _)| name == "from") && targets.all(|(_, path)| aside(path))
 }
 
 /// Whether a COPY or ADD may bring an installer: it copies from an image, or to a directory of programs.
-fn may_bring(copy: &CopyInstruction) -> bool {
+fn may_bring(copy: &CopyInstruction, row: &ImageInstallersRow) -> bool {
     let plain = |source: &str| source.rsplit_once('.').is_some_and(|(_, ending)| closed::PLAIN.contains(&ending));
     if copy.from.is_none() && copy.sources.iter().all(|(source, _)| source.known().is_some_and(plain)) {
         return false;
     }
     let to = copy.destination.as_ref().and_then(|(path, _)| path.known());
     let to = to.map(|path| absolute(&copy.folder, path)).filter(|path| !path.contains('?'));
-    let first = to.as_deref().map(|path| path.trim_start_matches('/').split('/').next().unwrap_or_default());
-    copy.from.is_some() || first.is_none_or(|first| OF_PROGRAMS.contains(&first))
+    copy.from.is_some() || to.is_none_or(|path| is_of_programs(&path, row))
+}
+
+/// Whether programs may be found below the first directory of a path.
+fn is_of_programs(path: &str, row: &ImageInstallersRow) -> bool {
+    let first = |path: &str| path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
+    let own = first(path);
+    OF_PROGRAMS.contains(&own.as_str()) || row.path.iter().any(|folder| first(folder) == own)
 }
 
 #[cfg(test)]
@@ -149,6 +247,23 @@ mod tests {
             ("RUN --mount=type=cache,target=/root/.cache pip install torch", "pip"),
             ("RUN mkdir -p /app && git clone https://example.com/x /app\nRUN conda install pytorch", "conda"),
             ("RUN uv pip install torch", "uv"),
+            ("RUN ln -s /usr/bin/python3 /usr/bin/python && pip install torch", "pip"),
+            ("RUN ln -sf python3 /usr/bin/python && python -m pip install torch", "pip"),
+            ("RUN ln -sf /usr/share/zoneinfo/UTC /etc/localtime && pip install torch", "pip"),
+            ("ADD uv /opt/uv\nRUN ln -s /opt/uv /opt/tools/uv && uv pip install torch", "uv"),
+            (
+                "RUN update-alternatives --install /usr/bin/python python /usr/bin/python3.8 1 && pip install torch",
+                "pip",
+            ),
+            ("RUN update-alternatives --install /usr/bin/gcc gcc /usr/bin/gcc-11 1 && pip install torch", "pip"),
+            ("RUN --mount=type=cache,target=/var/cache/apt --mount=type=secret,id=x pip install torch", "pip"),
+            ("ENV PYTHONPATH=/app\nRUN pip install torch", "pip"),
+            ("ENV PATH=/usr/local/cuda/bin:$PATH\nRUN pip install torch", "pip"),
+            ("ENV PATH=\"/usr/local/cuda/bin:${PATH}\"\nRUN pip install torch", "pip"),
+            ("RUN pip install torch > /tmp/log 2>&1", "pip"),
+            ("SHELL [\"/bin/bash\", \"-o\", \"pipefail\", \"-c\"]\nRUN pip install torch", "pip"),
+            ("RUN apt-get update && apt-get install -y python3 python3-venv && pip install torch", "pip"),
+            ("RUN apt-get update && apt-get install -y python3-distutils && pip3 install torch", "pip"),
             ("FROM debian:12 AS a\nRUN echo x\nFROM a\nRUN pip install torch", "pip"),
             ("FROM alpine:3.11\nRUN apk add git && pip3 install torch", "pip"),
             ("FROM rockylinux:9\nRUN dnf install -y git && pip install torch", "pip"),
@@ -187,6 +302,35 @@ mod tests {
             "RUN if command -v pip; then pip install torch; fi",
             "RUN echo pip install torch",
             "SHELL [\"conda\", \"run\", \"-n\", \"x\"]\nRUN pip install torch",
+            "ADD miniconda.tar.gz /opt/conda\nRUN ln -s /opt/conda/bin/pip /usr/bin/pip && pip install torch",
+            "ADD miniconda.tar.gz /opt/conda\nRUN ln -s /opt/conda/bin/python /usr/bin/python && python -m pip install torch",
+            "ADD miniconda.tar.gz /opt/conda\nRUN ln -s /opt/conda/bin/* /usr/local/bin/ && pip install torch",
+            "ADD miniconda.tar.gz /opt/conda\nRUN cd /usr/bin && ln -s /opt/conda/bin/pip && pip install torch",
+            "ADD miniconda.tar.gz /opt/conda\nRUN ln -t /usr/bin -s /opt/conda/bin/pip && pip install torch",
+            "ADD x.tar.gz /opt/x\nRUN ln -s /opt/x/python3/site-packages/pip /usr/lib/python3/dist-packages/pip && python3 -m pip install torch",
+            "COPY uv /opt/uv\nRUN ln -s /opt/uv /usr/local/bin/uv && uv pip install torch",
+            "COPY uv /opt/uv\nRUN ln -s /opt/uv /usr/local/bin && uv pip install torch",
+            "COPY uv /opt/uv\nRUN ln -s $TOOL /usr/local/bin/ && uv pip install torch",
+            "COPY uv /opt/uv\nRUN update-alternatives --install /usr/bin/uv uv /opt/uv 10 && uv pip install torch",
+            "ADD https://example.com/uv /opt/uv\nRUN chmod +x /opt/uv && ln -s /opt/uv /usr/bin/uv && uv pip install torch",
+            "RUN git clone https://example.com/y /opt/y && ln -s /opt/y/bin/pip /usr/bin/pip && pip install torch",
+            "ARG PATH=/opt/conda/bin:$PATH\nADD conda.tar.gz /opt\nRUN pip install torch",
+            "ARG PATH\nADD conda.tar.gz /opt\nRUN pip install torch",
+            "ENV PATH /opt/conda/bin:$PATH\nADD conda.tar.gz /opt\nRUN pip install torch",
+            "INCLUDE ./pip.dockerfile\nRUN pip install torch",
+            "{% include 'pip.j2' %}\nRUN pip install torch",
+            "{{ install_pip }}\nRUN pip install torch",
+            "RUN pip install torch & wait",
+            "RUN pip install torch &",
+            "RUN --mount=type=cache,target=/usr/local/bin uv pip install torch",
+            "RUN --mount=type=cache,target=$HOME/bin uv pip install torch",
+            "ENV BASH_ENV=/opt/env.sh\nCOPY env.sh /opt/env.sh\nSHELL [\"/bin/bash\", \"-c\"]\nRUN pip install torch",
+            "COPY run.sh /opt/run.sh\nSHELL [\"/opt/run.sh\", \"-c\"]\nRUN pip install torch",
+            "ENV PYTHONPATH=/opt/pip\nADD pip.tar.gz /opt/pip\nRUN python3 -m pip install torch",
+            "RUN pip() { /opt/conda/bin/pip \"$@\"; }; pip install torch",
+            "RUN pip() { /opt/conda/bin/pip \"$@\"; } && pip install torch",
+            "RUN alias pip=/opt/conda/bin/pip && pip install torch",
+            "FROM continuumio/miniconda3:24.1.2-0\nCOPY uv /opt/conda/bin/\nRUN uv pip install torch",
             "FROM python:3.11\nRUN pip install torch",
             "FROM alpine:3.11\nRUN apk add --no-cache python3 && pip3 install torch",
             "FROM registry.access.redhat.com/ubi8/ubi:8.0\nRUN dnf install -y python3 && pip3 install torch",

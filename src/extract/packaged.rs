@@ -69,12 +69,14 @@ pub(super) fn packaged(
     });
     let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
     let bare = install.manager == install::Manager::Pip && knowledge.lacks_extra(&install.name, &extras);
+    let of_processor = |extra: &&String| knowledge.other_processor_of_word(extra).is_some();
+    let of_extra = extras.iter().find(of_processor).filter(|_| knowledge.processor_package(&install.name).is_some());
     PackageSeen {
         early,
         manager: manager_of(install.manager),
         name: install.name.clone(),
         version,
-        variant: install.variant.as_ref().map(|variant| variant.tag.clone()),
+        variant: install.variant.as_ref().map(|variant| &variant.tag).or(of_extra).cloned(),
         offered,
         upgrade: install.upgrade,
         alone: install.alone || bare,

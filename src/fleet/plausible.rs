@@ -6,14 +6,16 @@ use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
 use crate::fleet::FleetErrors;
 use crate::fleet::Pool;
+use crate::knowledge::BranchRow;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_few;
 use crate::source::SourceText;
 use crate::toml_reader::Reader;
 
-/// A number that begins more branches than this suggests none of them.
+/// A number that begins more branches than this is short for none of them.
 const FEW: usize = 4;
+/// The first number that no branch has: without a dot, it is a version that lost its dots.
+const NO_BRANCH: u32 = 1_000;
 
 /// Reports versions that cannot be what the key declares. A version newer than the compatibility database stays unknown.
 pub fn check_versions(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Result<(), FleetErrors> {
@@ -21,6 +23,10 @@ pub fn check_versions(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) ->
     for pool in &fleet.pools {
         for driver in &pool.driver {
             let versions = bounds(&driver.value);
+            if let Some((message, help)) = versions.iter().find_map(|version| without_dot(*version, knowledge)) {
+                reader.report(driver.span, message, help);
+                continue;
+            }
             let wrong = versions.into_iter().find_map(|version| not_a_driver(version, pool, knowledge));
             if let Some((message, help)) = wrong {
                 reader.report(driver.span, message, help);
@@ -65,21 +71,39 @@ fn not_a_driver(version: DriverVersion, pool: &Pool, knowledge: Knowledge) -> Op
         return Some((message, Some(format!("is this `driver_cuda`?{branch}"))));
     }
     let message = format!("`{version}` is not a driver version: the oldest driver branch is {oldest}");
-    let near: Vec<String> = near(version.branch(), knowledge).iter().map(|branch| format!("`{branch}`")).collect();
+    let near: Vec<String> = near(version, knowledge).iter().map(|branch| format!("`{branch}`")).collect();
     let help = (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")));
     Some((message, help))
 }
 
-/// The branches that a number may be short for, or a slip of.
-fn near(number: u32, knowledge: Knowledge) -> Vec<String> {
-    let number = number.to_string();
-    let branches: Vec<String> = knowledge.branches().iter().map(|row| row.branch.to_string()).collect();
-    let begun: Vec<String> = branches.iter().filter(|branch| branch.starts_with(&number)).cloned().collect();
-    if begun.is_empty() {
-        let near = nearest_few(&number, branches.iter().map(String::as_str), 1);
-        return near.into_iter().map(str::to_owned).collect();
+/// The error and the suggestion for a number without a dot that is too long for a branch.
+fn without_dot(version: DriverVersion, knowledge: Knowledge) -> Option<(String, Option<String>)> {
+    let text = version.to_string();
+    if version.branch() < NO_BRANCH || text.contains('.') {
+        return None;
     }
-    if begun.len() > FEW { Vec::new() } else { begun }
+    let begins = |row: &&BranchRow| text.starts_with(&row.branch.to_string());
+    let branch = knowledge.branches().iter().rfind(begins).map(|row| row.branch.to_string());
+    let help = branch.map(|branch| match text.strip_prefix(&branch) {
+        Some(rest) if rest.len() > 1 => format!("did you mean `{branch}.{rest}` or the branch `{branch}`?"),
+        _ => format!("did you mean `{branch}`?"),
+    });
+    Some((format!("`{text}` is not a driver version: a branch is shorter, and a version has dots"), help))
+}
+
+/// The branches that a version may be short for, one with a dot too many, or else the nearest one.
+fn near(version: DriverVersion, knowledge: Knowledge) -> Vec<String> {
+    let number = version.branch().to_string();
+    let branches = || knowledge.branches().iter().map(|row| row.branch);
+    let begun: Vec<String> =
+        branches().map(|branch| branch.to_string()).filter(|branch| branch.starts_with(&number)).collect();
+    if (1..=FEW).contains(&begun.len()) {
+        return begun;
+    }
+    let digits = version.to_string().replace('.', "");
+    let nearest = branches().min_by_key(|branch| branch.abs_diff(version.branch()));
+    let split = branches().find(|branch| branch.to_string() == digits);
+    split.or(nearest).map(|branch| branch.to_string()).into_iter().collect()
 }
 
 /// Whether the number is one of Jetson Linux, and the pool may have modules.

@@ -36,7 +36,28 @@ fn a_version_that_cannot_be_a_driver_is_an_error_with_a_suggestion() {
         ("driver = \"53\"", format!("3:10 `53` {old}; did you mean `530` or `535`?")),
         ("driver = \"57.01\"", format!("3:10 `57.01` {old}; did you mean `570` or `575`?")),
         ("driver = \"304\"", format!("3:10 `304` {old}; did you mean `340`?")),
-        ("driver = \"1\"", format!("3:10 `1` {old}; ")),
+        ("driver = \"1\"", format!("3:10 `1` {old}; did you mean `340`?")),
+        ("driver = \"339.99\"", format!("3:10 `339.99` {old}; did you mean `340`?")),
+        ("driver = \"331\"", format!("3:10 `331` {old}; did you mean `340`?")),
+        ("driver = \"100\"", format!("3:10 `100` {old}; did you mean `340`?")),
+        ("driver = \"15.0\"", format!("3:10 `15.0` {old}; did you mean `340`?")),
+        ("driver = \"5.0\"", format!("3:10 `5.0` {old}; did you mean `340`?")),
+        ("driver = \"5.35\"", format!("3:10 `5.35` {old}; did you mean `535`?")),
+        (
+            "driver = \"5350\"",
+            "3:10 `5350` is not a driver version: a branch is shorter, and a version has dots; did you mean `535`?"
+                .to_owned(),
+        ),
+        (
+            "driver = \"535161\"",
+            "3:10 `535161` is not a driver version: a branch is shorter, and a version has dots; did you mean \
+             `535.161` or the branch `535`?"
+                .to_owned(),
+        ),
+        (
+            "driver = \"9990\"",
+            "3:10 `9990` is not a driver version: a branch is shorter, and a version has dots; ".to_owned(),
+        ),
         ("driver = \">=53,<56\"", format!("3:10 `53` {old}; did you mean `530` or `535`?")),
         (
             "driver = [\"535\", \"12.4\"]",
@@ -68,7 +89,8 @@ fn versions_that_may_be_are_no_errors() {
         "driver = \"<536\"",
         // Newer than the compatibility database: unknown.
         "driver = \"999.10\"",
-        "driver = \"5350\"",
+        "driver = \"999\"",
+        "driver = \"1000.10\"",
         // Between two known branches.
         "driver = \"541.10\"",
         // Windows has numbers of its own.

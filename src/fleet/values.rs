@@ -47,6 +47,9 @@ pub(crate) fn directory(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
+/// A driver branch has so many digits at least.
+const BRANCH_DIGITS: usize = 3;
+
 /// A driver: a version, a branch or a range; the text of the error where it is none.
 pub(crate) fn driver(text: &str) -> Result<DriverSpec, String> {
     let text = text.trim();
@@ -59,8 +62,19 @@ pub(crate) fn driver(text: &str) -> Result<DriverSpec, String> {
     {
         return Ok(DriverSpec::Branch(branch.branch()));
     }
-    let meant = || numbers_in(text).map(|numbers| format!("; did you mean `{numbers}`?")).unwrap_or_default();
+    let meant = || numbers_in(text).and_then(|numbers| meant(text, numbers)).unwrap_or_default();
     text.parse().map(DriverSpec::Exact).map_err(|error| format!("{error}{}", meant()))
+}
+
+/// The suggestion for a driver with more around its numbers; none where the numbers are no driver either.
+fn meant(text: &str, numbers: &str) -> Option<String> {
+    let has_branch = numbers.split('.').next().is_some_and(|branch| branch.len() >= BRANCH_DIGITS);
+    let of_cuda = numbers.matches('.').count() == 1 || text.to_ascii_lowercase().contains("cuda");
+    match (has_branch, of_cuda) {
+        (true, _) => Some(format!("; did you mean `{numbers}`?")),
+        (false, true) => Some(format!("; did you mean `driver_cuda = \"{numbers}\"`?")),
+        (false, false) => None,
+    }
 }
 
 /// The numbers with dots in a text with more around them: `535` of `R535`, `550.54` of `550.54.x`.

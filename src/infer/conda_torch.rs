@@ -29,10 +29,19 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
         }),
     };
     let row_of = |other: &PackageSeen| knowledge.conda_variant(&other.name);
-    let beside = |cpu: bool| {
-        let mut all = seen.packages.iter().rev().filter(|other| other.manager == Manager::Conda);
-        all.find(|other| row_of(other).is_some_and(|row| row.cpu == cpu))
+    // What chooses the build of a command with a torch of its own may be in another environment.
+    let has_own = |command: u32| {
+        let of_conda = |other: &&PackageSeen| other.manager == Manager::Conda && other.command == command;
+        seen.packages.iter().filter(of_conda).any(|other| knowledge.is_built_framework(&other.name))
     };
+    let choosers = |cpu: Option<bool>| {
+        let all = seen.packages.iter().rev().filter(|other| other.manager == Manager::Conda);
+        all.filter(move |other| row_of(other).is_some_and(|row| cpu.is_none_or(|cpu| row.cpu == cpu)))
+    };
+    let in_command = |other: &&PackageSeen| other.command == package.command;
+    let is_chosen = choosers(None).any(|other| in_command(&other));
+    let counts = |other: &&PackageSeen| if is_chosen { in_command(other) } else { !has_own(other.command) };
+    let beside = |cpu: bool| choosers(Some(cpu)).find(counts);
     let local = match &package.version {
         PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local.to_owned()),
         _ => None,
@@ -56,6 +65,39 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
     };
     let (candidates, closed) = (Vec::new(), false);
     Brought { package, version, variant, newest: false, row: None, told: None, candidates, closed, maker }
+}
+
+/// A CPU build of conda in an image in which another command brings a build for CUDA: which of them runs is unknown.
+pub(super) fn or_for_gpus<'a>(brought: Brought<'a>, seen: &'a Observations, knowledge: Knowledge) -> Brought<'a> {
+    let is_cpu = |variant: &str| variant_cuda(variant).is_none();
+    let own = brought.package;
+    if own.manager != Manager::Conda || !matches!(&brought.variant, Ok(Some(variant)) if is_cpu(variant)) {
+        return brought;
+    }
+    let is_for_gpus = |other: &PackageSeen| match other.manager {
+        Manager::Conda => {
+            matches!(conda(other, seen, knowledge).variant, Ok(Some(variant)) if !is_cpu(&variant))
+        }
+        _ => {
+            let local = match &other.version {
+                PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local),
+                _ => None,
+            };
+            other.variant.as_deref().or(local).is_some_and(|variant| !is_cpu(variant))
+        }
+    };
+    let is_other = |one: &&PackageSeen| one.command != own.command && knowledge.is_built_framework(&one.name);
+    if !seen.packages.iter().filter(is_other).any(is_for_gpus) {
+        return brought;
+    }
+    let why = Why {
+        reason: format!(
+            "one command installs {0} for the CPU and another for CUDA, and the one that the program imports is unknown",
+            own.name
+        ),
+        supply: "list only the one that the program imports".to_owned(),
+    };
+    Brought { variant: Err(why.clone()), ..Brought::unknown(own, why) }
 }
 
 /// Of one of pip and one of conda in one image, that which Python imports.

@@ -62,6 +62,7 @@ pub(super) fn installed(
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
     let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
     let built = built(package, image.seen).or_else(|| chosen(package, image.knowledge));
+    let built = built.or_else(|| of_conda_for_cpu(package, image.seen));
     // What a base image ships need not be what the default index has.
     let of_index = package.manager == Manager::Pip && image.build.fact != Some(package.fact);
     // A build without CUDA that is there is the only one, unless somebody chose it.
@@ -74,12 +75,16 @@ pub(super) fn installed(
         (None, PackageVersion::Unresolved(why)) => return any_version(facts, framework, package, why, image),
         (None, PackageVersion::Exact(text)) => text,
         (None, PackageVersion::Open(range)) => {
+            let tag = of_conda_for_cpu(package, image.seen);
             let range = if range.is_empty() { "no version" } else { range };
             let of_day = || Why {
                 reason: format!("{} is installed with {range}: the build date decides its version", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
             let why = may_be_kept(image.seen, package).unwrap_or_else(of_day);
+            if tag.is_some() {
+                return component_unknown(facts, framework, package, &why, tag);
+            }
             return any_version(facts, framework, package, &why, image);
         }
     };
@@ -141,6 +146,12 @@ fn built<'a>(package: &'a PackageSeen, seen: &Observations) -> Option<&'a str> {
     package.variant.as_deref().filter(|_| seen.depth == Depth::Layers || seen.complete.packages)
 }
 
+/// The CPU build of conda that a command selects by its build string.
+fn of_conda_for_cpu<'a>(package: &'a PackageSeen, seen: &Observations) -> Option<&'a str> {
+    let of_command = package.manager == Manager::Conda && seen.depth == Depth::Text;
+    package.variant.as_deref().filter(|variant| of_command && variant_cuda(variant).is_none())
+}
+
 /// The build that the own index of a distribution has, where the default one has no such release.
 fn chosen(package: &PackageSeen, knowledge: Knowledge) -> Option<&str> {
     let PackageVersion::Exact(version) = &package.version else { return None };
@@ -164,11 +175,13 @@ fn as_built(
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
     let read = || Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
-    facts.add(FactKey::ComponentVariant, Some(name), known_text(variant), read());
+    let variant_id = facts.add(FactKey::ComponentVariant, Some(name), known_text(variant), read());
     let codes = wording(framework);
     let Some(cuda) = variant_cuda(variant) else {
         let searched = "the build variant, which does not use CUDA";
-        let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, read());
+        let from = if of_conda_for_cpu(package, image.seen).is_some() { variant_id } else { package.fact };
+        let of_cuda = Evidence::Derived { by: Derivation::Resolution, from: vec![from], row: None };
+        let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, of_cuda);
         let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, read());
         return Component::core(name, cuda, code, codes);
     };
@@ -232,7 +245,8 @@ fn any_version(
             let code = State::Known(GpuCode::from(container));
             component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
         }
-    } else if let Some(row) = knowledge.framework_build(&package.name, "*").filter(|_| !absent)
+    } else if package.manager != Manager::Conda
+        && let Some(row) = knowledge.framework_build(&package.name, "*").filter(|_| !absent)
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
@@ -324,7 +338,11 @@ pub(super) fn component_unknown(
         Some(None) => State::Absent { searched: "the build variant, which does not use CUDA" },
         None => State::Unknown(why.clone()),
     };
-    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, read);
+    // Of a build without CUDA it matters whether a command chose it.
+    let variant = tag.filter(|_| matches!(cuda, State::Absent { .. }));
+    let variant = variant.map(|tag| facts.add(FactKey::ComponentVariant, Some(name), known_text(tag), read.clone()));
+    let of_variant = |from| Evidence::Derived { by: Derivation::Resolution, from: vec![from], row: None };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, variant.map_or(read, of_variant));
     Component::core(name, cuda, code, wording(framework))
 }
 
@@ -344,6 +362,9 @@ fn from_build_row(
     // What holds for every version need not hold for one that came later, unless the name itself says it.
     let newer = knowledge.newer_framework(&package.name, version) && knowledge.named_cuda(&package.name).is_none();
     let row = knowledge.framework_build(&package.name, version).filter(|row| !newer || row.version != "*");
+    // The tables list builds of wheels; a build of conda may be for another CUDA, or for none.
+    let of_conda = package.manager == Manager::Conda;
+    let row = row.filter(|_| !of_conda);
     // Where an image brings a framework of its own, or its runtime is said, the name of a CPU build tells nothing.
     let read = image.seen.depth == Depth::Layers;
     let plain = matches!(image.build.family, Family::Plain | Family::Cuda) && image.seen.cuda_runtime.is_none();
@@ -367,6 +388,7 @@ fn from_build_row(
             database",
             package.name
         ),
+        _ if of_conda => format!("the conda build of {} {version} is not in the compatibility database", package.name),
         _ => knowledge.lacks_version(&package.name, version),
     };
     let supply = "describe its CUDA runtime and GPU code in an image description".to_owned();

@@ -19,6 +19,7 @@ use crate::infer::companion::Place;
 use crate::infer::companion::asked_of;
 use crate::infer::conda_torch::conda;
 use crate::infer::conda_torch::imported;
+use crate::infer::conda_torch::or_for_gpus;
 use crate::infer::python::python;
 use crate::infer::torch_pins::Ask;
 use crate::infer::torch_pins::pin_beside;
@@ -232,7 +233,10 @@ pub(super) fn resolve<'a>(
             open_base = false;
         }
     }
-    now
+    match now {
+        Torch::Brought(brought) => Torch::Brought(or_for_gpus(brought, seen, knowledge)),
+        now => now,
+    }
 }
 
 /// The name of what is asked for: the package itself, or what it asks for in turn.

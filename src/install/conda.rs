@@ -165,9 +165,11 @@ pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
     if !good {
         return None;
     }
-    let rest = text[end..].trim();
+    let (rest, fields) = text[end..].split_once('[').unwrap_or((&text[end..], ""));
+    let rest = rest.trim();
     let (version, build) = if rest.starts_with(['<', '>', '!', '~']) {
-        (VersionSpec::Range(rest.to_owned()), None)
+        let (range, build) = behind_range(rest);
+        (VersionSpec::Range(range.to_owned()), build.map(str::to_owned))
     } else {
         let mut parts = rest.trim_start_matches('=').split(['=', ' ']).filter(|part| !part.is_empty());
         let version = match parts.next() {
@@ -177,10 +179,38 @@ pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
         };
         (version, parts.next().map(str::to_owned))
     };
+    let version = match (version, field(fields, "version")) {
+        (VersionSpec::None, Some(range)) => VersionSpec::Range(range.to_owned()),
+        (version, _) => version,
+    };
+    let build = build.or_else(|| field(fields, "build").map(str::to_owned));
+    let channel = channel.or_else(|| field(fields, "channel").map(channel_of));
     let tag = build.as_deref().and_then(tag_of_build);
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::LocalVersion, span, source: None });
     let (manager, extras) = (Manager::Conda, Vec::new());
     Some(Install { manager, name, extras, version, variant, build, channel, ..empty("", span) })
+}
+
+/// The build string that follows a range, as in `>=2.4=*cpu*`.
+fn behind_range(range: &str) -> (&str, Option<&str>) {
+    let starts = |(at, _): &(usize, &str)| {
+        let before = range.get(..*at).and_then(|before| before.chars().next_back());
+        !before.is_none_or(|before| "<>=!~,|".contains(before)) && range.get(at + 1..at + 2) != Some("=")
+    };
+    match range.match_indices('=').find(starts) {
+        Some((at, _)) => (range.get(..at).unwrap_or(range), range.get(at + 1..)),
+        None => (range, None),
+    }
+}
+
+/// The value of a field in the brackets of a spec, as in `[version=">=2.4",build="cpu*"]`.
+fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
+    let (_, value) = fields.split_once(&format!("{name}="))?;
+    let value = value.trim_start();
+    match value.chars().next().filter(|quote| matches!(quote, '"' | '\'')) {
+        Some(quote) => value.get(1..)?.split(quote).next(),
+        None => value.split([',', ']']).next().map(str::trim),
+    }
 }
 
 /// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`, `cu120` from

@@ -20,11 +20,16 @@ pub(super) fn stated(subject: &Subject, image: &ImageFacts, knowledge: Knowledge
 }
 
 /// What the name of a Dockerfile states: `Dockerfile.cpu`, `cpu.Dockerfile`, `Dockerfile-cpu`, `Dockerfile.ubuntu-cpu`.
+///
+/// A name that names a GPU as well, or denies the processor, states nothing.
 fn by_name(path: &str, knowledge: Knowledge) -> Option<String> {
     let name = path.rsplit(['/', '\\']).next()?;
-    // Behind the last dash stands the variant: `cpu-monitor` is a monitor.
-    let mut variants = name.split('.').filter_map(|part| part.rsplit(['-', '_']).next());
-    let row = variants.find_map(|word| knowledge.other_processor_of_word(word))?;
+    let lower = name.to_ascii_lowercase();
+    let parts: Vec<Vec<String>> =
+        lower.split('.').map(|part| part.split(['-', '_']).map(str::to_owned).collect()).collect();
+    knowledge.other_processor_of_words(&parts.concat())?;
+    // At the end of a part stands the variant: `cpu-monitor` is a monitor.
+    let row = parts.iter().find_map(|part| knowledge.other_processor_of_part(part))?;
     Some(format!("the name of the file `{name}` specifies {}", row.processor))
 }
 
@@ -35,15 +40,35 @@ mod tests {
     #[test]
     fn a_file_name_states_a_processor_with_a_whole_word_at_the_end_of_a_part() {
         let knowledge = Knowledge::built_in();
-        for name in
-            ["Dockerfile.cpu", "docker/cpu.Dockerfile", "Dockerfile-cpu", "Dockerfile.CPU", "Dockerfile.cpu.arm64"]
-        {
+        for name in [
+            "Dockerfile.cpu",
+            "docker/cpu.Dockerfile",
+            "Dockerfile-cpu",
+            "Dockerfile.CPU",
+            "Dockerfile.cpu.arm64",
+            "Dockerfile.cpu_only",
+            "Dockerfile-cpu-only",
+            "cpu-inference.Dockerfile",
+        ] {
             assert!(by_name(name, knowledge).is_some_and(|why| why.ends_with("specifies the CPU")), "{name}");
         }
         assert!(by_name("Dockerfile.neuronx", knowledge).is_some_and(|why| why.ends_with("AWS Neuron")));
-        for name in
-            ["Dockerfile", "cpu/Dockerfile", "Dockerfile.cpuset", "Dockerfile.cpu-monitor", "cpu-monitor.Dockerfile"]
-        {
+        for name in [
+            "Dockerfile",
+            "cpu/Dockerfile",
+            "Dockerfile.cpuset",
+            "Dockerfile.cpu-monitor",
+            "cpu-monitor.Dockerfile",
+            "cpu-inference-monitor.Dockerfile",
+            "Dockerfile.only",
+            "Dockerfile.cpu.gpu",
+            "Dockerfile.gpu-cpu",
+            "Dockerfile.cpu-cuda",
+            "Dockerfile.cu121.cpu",
+            "Dockerfile.non-cpu",
+            "Dockerfile.no-cpu",
+            "Dockerfile.not_cpu_only",
+        ] {
             assert_eq!(by_name(name, knowledge), None, "{name}");
         }
     }

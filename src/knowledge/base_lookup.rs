@@ -25,6 +25,9 @@ fn month(tag: &str) -> Option<&str> {
     month.split_once('.').is_some_and(|(year, month)| digits(year) && digits(month)).then_some(month)
 }
 
+/// Words that deny what stands with them in a name.
+const DENIES: &[&str] = &["no", "non", "not", "without"];
+
 /// Whether a word of a tag is that of a table: `gpu`; for `cu#` one with two to four digits, `cu124`, `cu12.2`.
 fn says(word: &str, own: &str) -> bool {
     let Some(own) = own.strip_suffix('#') else { return word == own };
@@ -173,6 +176,29 @@ impl Knowledge {
     /// The processor other than an NVIDIA GPU that a word of a name states.
     pub fn other_processor_of_word(self, word: &str) -> Option<&'static OtherProcessorRow> {
         self.other_processors().iter().find(|row| row.kind == "word" && row.name.eq_ignore_ascii_case(word))
+    }
+
+    /// The processor other than an NVIDIA GPU that the words of a name state; none where one of them names a GPU or denies
+    /// the processor.
+    pub fn other_processor_of_words(self, words: &[String]) -> Option<&'static OtherProcessorRow> {
+        let of_gpus = |word: &str| {
+            let names = |row: &GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| says(word, own));
+            self.gpu_images().iter().any(names)
+        };
+        if words.iter().any(|word| DENIES.contains(&word.as_str()) || of_gpus(word)) {
+            return None;
+        }
+        words.iter().find_map(|word| self.other_processor_of_word(word))
+    }
+
+    /// The processor that the last words of a part of a file's name state.
+    pub fn other_processor_of_part(self, words: &[String]) -> Option<&'static OtherProcessorRow> {
+        let ends = |row: &&OtherProcessorRow| match row.kind {
+            "word" => words.last().is_some_and(|word| word == row.name),
+            "phrase" => words.ends_with(&row.name.split('-').map(str::to_owned).collect::<Vec<_>>()),
+            _ => false,
+        };
+        self.other_processors().iter().find(ends)
     }
 
     /// Whether the name of a repository contains that of a framework.

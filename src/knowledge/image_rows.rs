@@ -201,6 +201,8 @@ pub struct ImageInstallersRow {
     pub repository: &'static str,
     /// Their names: `pip`, `conda`, `mamba`, `uv`.
     pub lacks: &'static [&'static str],
+    /// Directories that the images have in PATH, beside those of every image.
+    pub path: &'static [&'static str],
 }
 
 /// A system package that, with all that it depends on, brings none of those installers.
@@ -241,7 +243,7 @@ pub struct GpuImageRow {
 pub struct OtherProcessorRow {
     /// Where the row stands.
     pub info: RowInfo,
-    /// `package` or `word`.
+    /// `package`, `word` or `phrase`.
     pub kind: &'static str,
     /// The name; with a star at its end, how it begins.
     pub name: &'static str,
@@ -249,6 +251,8 @@ pub struct OtherProcessorRow {
     pub processor: &'static str,
     /// Whether the word states the processor in the name of a repository as well.
     pub repository: bool,
+    /// Whether the word states the processor in a tag of any repository.
+    pub any_tag: bool,
 }
 
 /// The architectures that the images of a family are built for, whatever else is known of them.

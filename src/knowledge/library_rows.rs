@@ -74,6 +74,8 @@ pub struct ProcessorPackageRow {
     pub instead: &'static str,
     /// Whether both lie in one folder, so that the one that is installed last writes over the other.
     pub same_folder: bool,
+    /// Whether the name itself states the processor.
+    pub by_name: bool,
 }
 
 /// A word in package names that speaks for CUDA libraries inside, whichever they are.

@@ -124,12 +124,12 @@ macro_rules! every_table {
     }
     base_variables: BaseVariablesRow by [repository] { repository: Str, names: Strs }
     tool_scripts: ToolScriptRow by [address] { address: Str }
-    image_installers: ImageInstallersRow by [repository] { repository: Str, lacks: Strs }
+    image_installers: ImageInstallersRow by [repository] { repository: Str, lacks: Strs, path: Strs }
     packages_without_installer: PackageWithoutInstallerRow by [package] { package: Str, every_manager: Flag }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     other_processors: OtherProcessorRow by [kind, name] {
-        kind: Str, name: Str, processor: Str, repository: Flag,
+        kind: Str, name: Str, processor: Str, repository: Flag, any_tag: Flag,
     }
     image_arches: ImageArchesRow by [repository, word, from] {
         repository: Str, word: OptStr, from: OptStr, arches: Strs,
@@ -210,7 +210,7 @@ macro_rules! every_table {
     companion_packages: CompanionPackageRow by [distribution] { distribution: Str, from: OptCuda, brings: Strs }
     own_pages: OwnPageRow by [page] { page: Str }
     library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda, extras: Strs }
-    processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str, same_folder: Flag }
+    processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str, same_folder: Flag, by_name: Flag }
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag, by_loader: Flag,
         with: OptStr, builds: Strs, whole: Strs,
