@@ -145,7 +145,10 @@ fn cells(group: &Group) -> Vec<Cell> {
         let fails = because.filter(|_| !starts && !unknown).map(|because| because.message.clone());
         let text = match because {
             _ if starts => drivers(&way.span),
-            _ if unknown => "unknown".to_owned(),
+            // The message of an unknown outcome begins with the word.
+            Some(because) if unknown && because.message.starts_with("unknown") => because.message.clone(),
+            Some(because) if unknown => format!("unknown: {}", because.message),
+            None if unknown => "unknown".to_owned(),
             Some(because) => format!("fails: {}", outcome(&because.outcome)),
             None => "fails".to_owned(),
         };

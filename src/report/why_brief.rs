@@ -357,7 +357,8 @@ pub(super) fn basis(chain: &Chain<'_>, id: &str, source: &dyn Fn(&str) -> Option
                 let words: Vec<&str> = list.iter().filter_map(serde_json::Value::as_str).collect();
                 clean(&words.join(", ")).into_owned()
             }
-            (_, "absent") => "not set".to_owned(),
+            (_, "absent") if found.key.starts_with("env.") => "not set".to_owned(),
+            (_, "absent") => "none".to_owned(),
             _ => "unknown".to_owned(),
         };
         // The name of the library is no part of its version.
