@@ -190,6 +190,8 @@ fn errors_and_lines_of_logs_are_explained() {
     ] {
         let (code, out, _) = run(&["explain", text]);
         assert_eq!(code, 0, "{text}");
+        // The lines are wrapped.
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(out.contains(means) && out.contains("No rule covers this error"), "{out}");
     }
     for text in ["it works", "exit status 1", "--", "\u{1b}[31m"] {
@@ -335,6 +337,7 @@ fn verdicts_are_explained_and_answers_begin_with_a_sentence() {
         ("802", "CUDA error 802 (cudaErrorSystemNotReady"),
     ] {
         let (code, out, _) = run(&["explain", text]);
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(code == 0 && out.starts_with(first), "{text}: {out}");
     }
 }
