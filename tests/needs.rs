@@ -158,15 +158,34 @@ fn an_image_without_gpu_content_demands_nothing() {
 
 #[test]
 fn the_human_form_names_drivers_reasons_and_places() {
-    let root = env!("CARGO_MANIFEST_DIR");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
-    let output =
-        command.current_dir(root).args(["needs", "examples/a100-torch-1.12/Dockerfile"]).output().expect("runs");
-    let text = String::from_utf8(output.stdout).expect("text");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", "80").arg("needs").args(arguments);
+        String::from_utf8(command.output().expect("runs").stdout).expect("text")
+    };
+    let text = run(&["--why", "examples/a100-torch-1.12/Dockerfile"]);
     assert!(text.contains("torch: CUDA 10.2, built for sm_37, sm_50, sm_60, sm_70, no PTX"), "{text}");
     assert!(text.contains("no-kernel-image"), "{text}");
-    assert!(text.contains("[examples/a100-torch-1.12/Dockerfile:"), "{text}");
+    assert!(text.contains("(examples/a100-torch-1.12/Dockerfile:"), "{text}");
     assert!(text.contains("tried on every known driver up to "), "{text}");
+    // Without facts and sources, a line for each generation.
+    let text = run(&["examples/quickstart/Dockerfile"]);
+    for part in [
+        "\n    Volta      driver 525.60.13 to 580.178.04\n",
+        "\n    Hopper     driver 525.60.13 or newer\n",
+        "\n    Blackwell  fails: no native code or PTX\n",
+        "\n    launch nvidia-runtime: fails on every driver: no GPU in the container:",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    for internal in ["torch.", "image.", "minor_compat", "known driver\n", " = "] {
+        assert!(!text.contains(internal), "{internal}\n{text}");
+    }
+    for input in ["examples/quickstart/Dockerfile", "tests/mistakes/own-requirement.Dockerfile"] {
+        let text = run(&[input]);
+        assert!(text.lines().count() < 60, "{text}");
+        assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{text}");
+    }
 }
 
 /// The sentence of a CUDA 12.4 program, by the targets that it is built for.
@@ -201,7 +220,7 @@ fn gpus_without_a_supported_driver_branch_are_shown_on_request() {
     );
     let omitted = "GPUs without a supported driver branch are omitted; show them with --all-gpus";
     for (more, shown) in [(&[][..], false), (&["--all-gpus"], true), (&["--as-of", "2023-01-01"], true)] {
-        let done = place.run(&[&["needs", "old.toml"], more].concat());
+        let done = place.run(&[&["needs", "--why", "old.toml"], more].concat());
         assert_eq!(code(&done), 0, "{}", err(&done));
         assert_eq!(out(&done).contains("Tesla K80"), shown, "{more:?}: {}", out(&done));
         assert!(out(&done).contains("Tesla T4"), "{more:?}: {}", out(&done));

@@ -268,12 +268,95 @@ fn fifty_images_with_the_same_faults_are_two_findings() {
 fn why_fits_a_screen_unless_every_step_is_asked_for() {
     let mut out = Vec::new();
     let options = WhyOptions { pool: None, whole: false, color: false, width: 80 };
-    why(&sample(), &options, &|_| Some("2026-11-01, release notes".to_owned()), &mut out).expect("a vector");
+    why(&sample(), &options, &|_| Some("release notes (checked 2026-11-01)".to_owned()), &mut out).expect("a vector");
     let text = String::from_utf8(out).expect("UTF-8");
     assert!(text.contains("driver: driver 470.182.03 is older than 525.60.13\n"), "{text}");
     assert!(text.contains("driver of the pool: 470.182.03 (fleet.toml:4:10)\n"), "{text}");
-    assert!(text.contains("database entry toolkits 12.4.1: 2026-11-01, release notes\n"), "{text}");
+    assert!(text.contains("source: release notes (checked 2026-11-01)\n"), "{text}");
     assert!(!text.contains("requirement:") && !text.contains("pool.launch") && text.lines().count() < 40, "{text}");
+}
+
+/// The reasons in brief, in 80 columns.
+fn brief(report: &Report) -> String {
+    let mut out = Vec::new();
+    let options = WhyOptions { pool: None, whole: false, color: false, width: 80 };
+    why(report, &options, &|_| None, &mut out).expect("a vector");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+#[test]
+fn pools_and_images_with_the_same_deciding_step_are_one_entry_and_failures_come_first() {
+    let mut report = sample();
+    let subject = report.subjects.remove(0);
+    report.subjects.clear();
+    let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == "fails");
+    let failing = verdict.expect("a failure").clone();
+    let mut starting = failing.clone();
+    starting.fate = "starts".to_owned();
+    starting.outcome = None;
+    for scenario in &mut starting.scenarios {
+        scenario.fate = "starts".to_owned();
+        for step in &mut scenario.steps {
+            step.result = "passes".to_owned();
+        }
+    }
+    let pool = report.fleet.pools.remove(0);
+    report.fleet.pools.clear();
+    for number in 0..13 {
+        let name = format!("pool-{number}");
+        report.fleet.pools.push(imagelint::report::model::Pool { name, ..pool.clone() });
+    }
+    for number in 0..50 {
+        let mut image = subject.clone();
+        image.name = format!("image-{number}");
+        image.stage = None;
+        image.verdicts.clear();
+        for (at, pool) in report.fleet.pools.iter().enumerate() {
+            let of = if at % 4 == 3 { &failing } else { &starting };
+            image.verdicts.push(imagelint::report::model::Verdict { pool: pool.name.clone(), ..of.clone() });
+        }
+        report.subjects.push(image);
+    }
+    let text = brief(&report);
+    assert!(text.lines().count() < 45 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(
+        text.starts_with("  image-0, image-1, image-2 and 47 more on pool-3, pool-7, pool-11:\n    ✗ fails"),
+        "{text}"
+    );
+    assert_eq!(text.matches("✗ fails").count(), 1, "{text}");
+    assert_eq!(text.matches("✓ starts").count(), 1, "{text}");
+    // One image has its name above its entries.
+    report.subjects.truncate(1);
+    let text = brief(&report);
+    assert!(text.starts_with("image-0\n\n  on pool-3, pool-7, pool-11: ✗ fails"), "{text}");
+    assert!(!text.contains("built-in"), "{text}");
+    report.fleet.built_in = true;
+    assert!(brief(&report).contains("no fleet file: "), "{text}");
+}
+
+#[test]
+fn more_than_a_screen_shows_failures_only_and_names_the_rest() {
+    let mut report = sample();
+    let subject = report.subjects.remove(0);
+    report.subjects.clear();
+    let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == "fails");
+    let failing = verdict.expect("a failure").clone();
+    for number in 0..40 {
+        let mut image = subject.clone();
+        image.name = format!("image-{number}");
+        let mut fails = failing.clone();
+        // Every image has a step of its own.
+        fails.outcome = Some(format!("outcome-{number}"));
+        let mut starts = failing.clone();
+        starts.fate = "starts".to_owned();
+        image.verdicts = vec![starts, fails];
+        report.subjects.push(image);
+    }
+    let text = brief(&report);
+    assert!(text.lines().count() <= 50, "{text}");
+    assert!(text.contains("✗ fails") && !text.contains("✓ starts"), "{text}");
+    assert!(text.contains("not shown. One pool: --why POOL."), "{text}");
+    assert!(text.contains("--why=full"), "{text}");
 }
 
 #[test]

@@ -169,10 +169,17 @@ fn errors_and_lines_of_logs_are_explained() {
     let found: Vec<&str> =
         all["matches"].as_array().expect("matches").iter().filter_map(|one| one["rule"].as_str()).collect();
     assert_eq!(found, ["driver-mismatch", "compat-unusable"]);
-    for (text, near) in [("no-gpuu", "no-gpu"), ("cudaErrorNoDevise", "cudaErrorNoDevice")] {
+    for (text, near) in [
+        ("no-gpuu", "`no-gpuu` is unknown; the nearest rule is no-gpu.\n\nno-gpu ("),
+        ("cudaErrorNoDevise", "nearest: cudaErrorNoDevice"),
+        ("304", "304 is not in the database of CUDA errors"),
+        ("t", "all rules: imagelint rules list"),
+        ("", "nothing to explain; pass an error number"),
+        ("Cargo.toml", "`Cargo.toml` is a file: imagelint explain - < Cargo.toml"),
+    ] {
         let (code, out, _) = run(&["explain", text]);
         assert_eq!(code, 3, "{text}");
-        assert!(out.contains(&format!("nearest: {near}")), "{out}");
+        assert!(out.contains(near), "{out}");
     }
     for (text, means) in [
         ("RuntimeError: Error 802: system not yet initialized", "the fabric manager does not run"),
@@ -183,6 +190,8 @@ fn errors_and_lines_of_logs_are_explained() {
     ] {
         let (code, out, _) = run(&["explain", text]);
         assert_eq!(code, 0, "{text}");
+        // The lines are wrapped.
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(out.contains(means) && out.contains("No rule covers this error"), "{out}");
     }
     for text in ["it works", "exit status 1", "--", "\u{1b}[31m"] {
@@ -299,7 +308,7 @@ fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
         let (code, out) = explain(arguments, log.clone().into_bytes());
         assert_eq!(code, Some(0));
         assert!(out.starts_with(&format!("The log line that matches is `{wrong}`.\n")), "{out}");
-        assert!(out.contains("CUDA error 209 (cudaErrorNoKernelImageForDevice) means: no kernel image"), "{out}");
+        assert!(out.contains("CUDA error 209 (cudaErrorNoKernelImageForDevice): no kernel image"), "{out}");
     }
     // A endless log is read to its end, and what lies in the middle is left out.
     let mut endless = "all is well here\n".repeat(3_000_000).into_bytes();
@@ -308,12 +317,10 @@ fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
     assert!(code == Some(0) && out.contains("no-kernel-image ("), "{out}");
     let (code, out) = explain(&[], Vec::new());
     assert_eq!(code, Some(3));
-    assert_eq!(
-        out.lines().next(),
-        Some(
-            "no rule, error or log message matches an empty text; try an error number such as 209, or the full log line"
-        )
-    );
+    assert!(out.starts_with("nothing to explain; "), "{out}");
+    let (code, out) = explain(&["-"], b"epoch 1 loss 0.3\nKilled\n".to_vec());
+    assert_eq!(code, Some(3));
+    assert!(out.starts_with("no known error in these 2 lines; "), "{out}");
 }
 
 #[test]
@@ -321,13 +328,34 @@ fn verdicts_are_explained_and_answers_begin_with_a_sentence() {
     for (text, first) in [
         ("starts", "`starts` in a report means: imagelint found no reason"),
         ("minor-version", "`minor-version` in a report means: the driver is older"),
-        ("no-gpu", "`no-gpu` is a rule of imagelint."),
-        ("209", "CUDA error 209 (cudaErrorNoKernelImageForDevice) means: no kernel image is available"),
+        ("no-gpu", "no-gpu (error, regular): Detects "),
+        ("unknown", "`unknown` in a report means: imagelint lacks a fact"),
+        ("native", "`native` in a report means: the image contains native code"),
+        ("no failure found", "`no failure found` in a report means: imagelint found no reason"),
+        ("nvidia-runtime", "`nvidia-runtime` is a launch method (key `launch` of a pool): only NVIDIA_VISIBLE_DEVICES"),
+        ("209", "CUDA error 209 (cudaErrorNoKernelImageForDevice): no kernel image is"),
         ("802", "CUDA error 802 (cudaErrorSystemNotReady"),
     ] {
         let (code, out, _) = run(&["explain", text]);
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(code == 0 && out.starts_with(first), "{text}: {out}");
     }
+}
+
+#[test]
+fn pages_fit_the_width_and_end_with_their_address() {
+    for page in RuleBook::built_in().pages() {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let output = command.args(["explain", &page.name]).env("COLUMNS", "80").output().expect("runs");
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(out.trim_end().ends_with(&format!("/rules/{}.html", page.name)), "{out}");
+        assert!(!out.contains("]("), "{out}");
+        // Quoted lines and addresses stay whole.
+        let long = |line: &&str| line.chars().count() > 80 && !line.starts_with("    ") && !line.contains("://");
+        assert_eq!(out.lines().find(long), None, "{}", page.name);
+    }
+    let (code, out, _) = run(&["explain", "your system"]);
+    assert!(code == 0 && out.starts_with("`your system` is a part of several known messages:\n  "), "{out}");
 }
 
 #[test]

@@ -32,7 +32,11 @@ use crate::knowledge::Knowledge;
 use crate::needs;
 use crate::oci::Platform;
 use crate::report::escape::clean;
+use crate::report::wrap::wrap;
 use crate::source::Sources;
+
+/// Columns of the comments, which are part of a file.
+const WIDTH: usize = 100;
 
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
@@ -56,7 +60,11 @@ pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, 
     let mut out = io::BufWriter::new(streams::out());
     writeln!(out, "# Detected in {} ({platform}):", clean(input))?;
     for line in seen {
-        writeln!(out, "#   {line}")?;
+        let text = wrap(&line, 4, 6, WIDTH);
+        for (number, line) in text.lines().enumerate() {
+            let gap = if number == 0 { "   " } else { " " };
+            writeln!(out, "#{gap}{line}")?;
+        }
     }
     write!(out, "\n{}", description.to_toml())?;
     out.flush()?;

@@ -5,6 +5,7 @@ use std::io;
 use std::io::IsTerminal as _;
 use std::io::Read;
 use std::io::Write as _;
+use std::path::Path;
 
 use serde_json::Value;
 use serde_json::json;
@@ -14,6 +15,8 @@ use crate::cli::args::ExplainArgs;
 use crate::cli::args::Format;
 use crate::cli::exit::Exit;
 use crate::cli::output::read_rules;
+use crate::cli::outputs::width;
+use crate::cli::pages;
 use crate::cli::rules;
 use crate::cli::streams;
 use crate::knowledge::ErrorRow;
@@ -21,17 +24,25 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::MessageRow;
 use crate::knowledge::RowInfo;
 use crate::report::escape::clean;
+use crate::report::words::count;
+use crate::report::wrap::wrap;
+use crate::rules::By;
 use crate::rules::Match;
-use crate::rules::Page;
 use crate::rules::deciding;
 use crate::rules::errors;
 use crate::rules::explain;
+use crate::rules::launch_word;
+use crate::rules::launch_words;
 use crate::rules::lines;
+use crate::rules::misspelled;
 use crate::rules::near;
 use crate::rules::verdict_word;
+use crate::rules::verdict_words;
 
 /// So much of the beginning of the standard input is read, and as much of its end: errors of a log stand there.
 const LARGEST: u64 = 1 << 20;
+/// So many pages are listed if a text is a part of several messages.
+const LISTED: usize = 5;
 
 /// Runs it.
 pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
@@ -52,28 +63,44 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
     let found = explain(asked, &book, knowledge);
     let near = if found.is_empty() { near(asked, &book, knowledge) } else { Vec::new() };
     let (errors, lines) = (errors(asked, knowledge), lines(asked, knowledge));
-    let word = verdict_word(asked, knowledge);
-    let nothing = found.is_empty() && errors.is_empty() && lines.is_empty() && word.is_none();
+    let (verdict, launch) = (verdict_word(asked, knowledge), launch_word(asked, knowledge));
+    let no_word = verdict.is_none() && launch.is_none();
+    let nothing = found.is_empty() && errors.is_empty() && lines.is_empty() && no_word;
     let mut out = streams::out();
+    let width = width(io::stdout().is_terminal());
     match options.format {
         Format::Json => {
             let mut value = in_json(&text, &found, (&errors, &lines), &near);
             value["line"] = json!(deciding);
-            value["word"] = json!(word.map(|row| json!({ "word": row.word, "means": row.means })));
+            let word = verdict.map(|row| (row.word, row.means)).or(launch.map(|row| (row.word, row.means)));
+            value["word"] = json!(word.map(|(word, means)| json!({ "word": word, "means": means })));
             writeln!(out, "{value:#}")?;
         }
         Format::Human => {
             if let Some(line) = deciding {
                 writeln!(out, "The log line that matches is `{}`.\n", clean(line))?;
             }
-            match word {
-                _ if nothing => unknown(&mut out, asked, &near)?,
-                Some(row) if found.is_empty() => writeln!(out, "`{}` in a report means: {}.", row.word, row.means)?,
-                _ if found.is_empty() => {
-                    errors.iter().try_for_each(|row| of_error(&mut out, row))?;
-                    lines.iter().try_for_each(|row| of_line(&mut out, row))?;
+            if nothing {
+                match misspelled(asked, &book).filter(|_| !several) {
+                    Some(page) => {
+                        let line = format!("`{}` is unknown; the nearest rule is {}.", clean(asked.trim()), page.name);
+                        writeln!(out, "{}\n", wrap(&line, 0, 0, width))?;
+                        pages::print(&mut out, page, width)?;
+                    }
+                    None if several => of_log(&mut out, &text, width)?,
+                    None => unknown(&mut out, asked, &near, width)?,
                 }
-                _ => print(&mut out, &found)?,
+                return Ok(Exit::Nothing);
+            }
+            let verdict = verdict.filter(|_| found.is_empty()).map(|row| verdict_words(asked, row));
+            for sentence in verdict.into_iter().chain(launch.map(launch_words)) {
+                writeln!(out, "{}", wrap(&clean(&sentence), 0, 0, width))?;
+            }
+            if found.is_empty() {
+                errors.iter().try_for_each(|row| of_error(&mut out, row, width))?;
+                lines.iter().try_for_each(|row| of_line(&mut out, row, width))?;
+            } else {
+                print(&mut out, asked, &found, width)?;
             }
         }
     }
@@ -108,75 +135,95 @@ fn log(from: &mut impl Read) -> io::Result<String> {
 }
 
 /// That nothing is known, and what to try.
-fn unknown(out: &mut impl io::Write, text: &str, near: &[String]) -> io::Result<()> {
+fn unknown(out: &mut impl io::Write, text: &str, near: &[String], width: usize) -> io::Result<()> {
     let text = text.trim();
-    let short: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
-    let what = if short.is_empty() { "an empty text".to_owned() } else { format!("`{}`", clean(&short)) };
-    writeln!(
-        out,
-        "no rule, error or log message matches {what}; try an error number such as 209, or the full log line"
-    )?;
-    if near.is_empty() {
-        return writeln!(out, "all rules: imagelint rules list");
+    let print = |out: &mut dyn io::Write, line: &str| writeln!(out, "{}", wrap(line, 0, 2, width));
+    if text.is_empty() {
+        return print(
+            out,
+            "nothing to explain; pass an error number (imagelint explain 209), the full log line, or a log (imagelint \
+             explain - < job.log)",
+        );
     }
-    writeln!(out, "nearest: {}", clean(&near.join(", ")))
+    if Path::new(text).is_file() {
+        let quoted = if text.contains(char::is_whitespace) { format!("'{text}'") } else { text.to_owned() };
+        return print(out, &format!("`{}` is a file: imagelint explain - < {}", clean(text), clean(&quoted)));
+    }
+    let short: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
+    if text.chars().all(|sign| sign.is_ascii_digit()) {
+        return print(out, &format!("{short} is not in the database of CUDA errors; try the full log line"));
+    }
+    let nothing = format!(
+        "no rule, error or log message matches `{}`; try an error number such as 209, or the full log line",
+        clean(&short)
+    );
+    print(out, &nothing)?;
+    if near.is_empty() {
+        return print(out, "all rules: imagelint rules list");
+    }
+    print(out, &format!("nearest: {}", clean(&near.join(", "))))
 }
 
-fn print(out: &mut impl io::Write, found: &[Match<'_>]) -> io::Result<()> {
+/// That no line of a log is known.
+fn of_log(out: &mut impl io::Write, text: &str, width: usize) -> io::Result<()> {
+    let lines = count(text.trim().lines().count(), "line");
+    let line = format!("no known error in these {lines}; pass the log from its beginning, or the line with the error");
+    writeln!(out, "{}", wrap(&line, 0, 2, width))
+}
+
+fn print(out: &mut impl io::Write, asked: &str, found: &[Match<'_>], width: usize) -> io::Result<()> {
     let Some((best, others)) = found.split_first() else { return Ok(()) };
-    writeln!(out, "{}\n", clean(&best.why))?;
-    page(out, best.page)?;
+    if best.by == By::Part {
+        let line = format!("`{}` is a part of several known messages:", clean(asked.trim()));
+        writeln!(out, "{}", wrap(&line, 0, 0, width))?;
+        list(out, found.iter().take(LISTED), width)?;
+        return writeln!(out, "\n{}", wrap("Print a page: imagelint explain NAME, or pass the full line", 0, 2, width));
+    }
+    if best.by != By::Name {
+        writeln!(out, "{}\n", wrap(&clean(&best.why), 0, 0, width))?;
+    }
+    pages::print(out, best.page, width)?;
     if !others.is_empty() {
         writeln!(out, "\nOther matching pages:")?;
     }
-    for other in others {
-        writeln!(out, "  {:<22} {}", other.page.name, clean(&other.page.summary()))?;
-    }
-    Ok(())
+    list(out, others.iter(), width)
+}
+
+/// Pages with what they detect, a line each.
+fn list<'m>(out: &mut impl io::Write, pages: impl Iterator<Item = &'m Match<'m>>, width: usize) -> io::Result<()> {
+    let pages: Vec<&Match<'_>> = pages.collect();
+    let column = pages.iter().map(|one| one.page.name.chars().count()).max().unwrap_or_default();
+    pages.iter().try_for_each(|one| {
+        let text = wrap(&clean(&one.page.summary()), column + 3, column + 3, width);
+        writeln!(out, "  {:<column$} {text}", one.page.name)
+    })
 }
 
 /// An error that no page is about, as the tables have it.
-fn of_error(out: &mut impl io::Write, row: &ErrorRow) -> io::Result<()> {
+fn of_error(out: &mut impl io::Write, row: &ErrorRow, width: usize) -> io::Result<()> {
     let names: Vec<&str> = std::iter::once(row.name).chain(row.driver_name).collect();
     let text = row.text.trim_end_matches('.');
-    writeln!(out, "CUDA error {} ({}) means: {text}.", row.code, names.join(", "))?;
-    without_page(out, row.means, &row.info)
+    let line = format!("CUDA error {} ({}): {text}.", row.code, names.join(", "));
+    writeln!(out, "{}", wrap(&line, 0, 0, width))?;
+    without_page(out, row.means, &row.info, width)
 }
 
 /// A line of a log that no page is about, as the tables have it.
-fn of_line(out: &mut impl io::Write, row: &MessageRow) -> io::Result<()> {
-    writeln!(out, "This log message is known: `{}`.", row.says.join(" … "))?;
-    without_page(out, row.means, &row.info)
+fn of_line(out: &mut impl io::Write, row: &MessageRow, width: usize) -> io::Result<()> {
+    let line = format!("This log message is known: `{}`.", row.says.join(" … "));
+    writeln!(out, "{}", wrap(&line, 0, 0, width))?;
+    without_page(out, row.means, &row.info, width)
 }
 
 /// What is known without a page: the cause, and its source.
-fn without_page(out: &mut impl io::Write, means: Option<&str>, info: &RowInfo) -> io::Result<()> {
+fn without_page(out: &mut impl io::Write, means: Option<&str>, info: &RowInfo, width: usize) -> io::Result<()> {
     if let Some(means) = means {
-        writeln!(out, "The cause: {means}.")?;
+        writeln!(out, "{}", wrap(&format!("The cause: {means}."), 0, 0, width))?;
     }
-    writeln!(out, "No rule covers this error, because neither the image nor the fleet file determines it.")?;
-    writeln!(out, "source: {}, checked {}", clean(info.source), info.checked)
-}
-
-/// A page without its header and examples.
-fn page(out: &mut impl io::Write, page: &Page) -> io::Result<()> {
-    writeln!(out, "{} ({}, {})", page.name, page.severity.word(), page.persona.word())?;
-    let sections = &page.sections;
-    for (title, text) in [
-        ("What goes wrong", &sections.wrong),
-        ("Why", &sections.why),
-        ("What to do", &sections.remedy),
-        ("When to ignore it", &sections.ignore),
-        ("References", &sections.references),
-    ] {
-        if !text.is_empty() {
-            writeln!(out, "\n{title}")?;
-        }
-        for line in text.lines().filter(|line| !line.trim_start().starts_with("```")) {
-            writeln!(out, "{}", format!("  {}", clean(line)).trim_end())?;
-        }
-    }
-    writeln!(out, "\nexamples: imagelint rules show {}", page.name)
+    let none = "No rule covers this error, because neither the image nor the fleet file determines it.";
+    writeln!(out, "{}", wrap(none, 0, 0, width))?;
+    let source = format!("source: {}, checked {}", clean(info.source), info.checked);
+    writeln!(out, "{}", wrap(&source, 0, 2, width))
 }
 
 fn in_json(text: &str, found: &[Match<'_>], (errors, lines): (&[&ErrorRow], &[&MessageRow]), near: &[String]) -> Value {

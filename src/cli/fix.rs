@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::io::IsTerminal as _;
 use std::io::Write as _;
 use std::path::Component;
 use std::path::Path;
@@ -15,6 +16,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output;
 use crate::cli::output::Judge;
 use crate::cli::output::Run;
+use crate::cli::outputs::width;
 use crate::cli::parallel;
 use crate::cli::streams;
 use crate::cure;
@@ -27,6 +29,7 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::judge_on;
 use crate::report::escape::clean;
+use crate::report::wrap::wrap;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
 
@@ -172,13 +175,18 @@ pub(crate) fn print(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> 
         out.write_all(edit::patch(path, before, after).as_bytes())?;
     }
     for line in &round.told {
-        writeln!(streams::err(), "would fix {line}")?;
+        writeln!(streams::err(), "{}", wrapped(&format!("would fix {line}")))?;
     }
     if round.texts.is_empty() {
         writeln!(streams::err(), "nothing to change: {}", unchanged(options.fixing.least()))?;
         return Ok(Exit::Clean);
     }
     Ok(Exit::Found)
+}
+
+/// A line in the width of the terminal.
+fn wrapped(line: &str) -> String {
+    wrap(line, 0, 2, width(io::stderr().is_terminal()))
 }
 
 /// Why a patch is empty.
@@ -206,7 +214,7 @@ pub(crate) fn write(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> 
     let written = round.texts.keys().any(|path| !refused.contains(path.as_str()));
     if written {
         for line in &round.told {
-            writeln!(streams::err(), "fixed {line}")?;
+            writeln!(streams::err(), "{}", wrapped(&format!("fixed {line}")))?;
         }
     }
     Ok(written && refused.is_empty())

@@ -59,7 +59,7 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
         return Ok(Exit::Nothing);
     }
     let drafts = inventory::drafts(&found);
-    let text = inventory::to_toml(&drafts, &found, &told, options.with_names, knowledge);
+    let text = inventory::to_toml("fleet import", &drafts, &found, &told, options.with_names, knowledge);
     // What is printed can be read back, or nothing is printed.
     let written = SourceText::new("fleet.toml", text.as_str());
     let source = Sources::default().add(written.clone());

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
 use std::thread;
@@ -16,6 +17,7 @@ use crate::cli::fleet;
 use crate::cli::render;
 use crate::cli::streams;
 use crate::inventory;
+use crate::inventory::InventoryError;
 use crate::knowledge::Knowledge;
 use crate::source::SourceText;
 use crate::source::Sources;
@@ -23,12 +25,20 @@ use crate::source::Sources;
 /// A program that does not answer within this time is ended.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The file that other commands find by themselves.
+const NEAREST: &str = "fleet.toml";
+
 /// The file if neither a machine nor a cluster describes the pools.
 const EXAMPLE: &str = include_str!("fleet_init.toml");
 
 /// Runs it.
 pub(crate) fn run(options: &FleetInitArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let shown = options.path.display();
+    if options.path.is_dir() {
+        let inside = options.path.join("fleet.toml");
+        let help = format!("help: imagelint fleet init {}", inside.display());
+        return Err(Failure::Said(format!("error: {shown} is a directory\n{help}")));
+    }
     if !options.force && options.path.exists() {
         return Err(Failure::Said(format!("error: {shown} exists\nhelp: pass another path, or --force to replace it")));
     }
@@ -56,18 +66,28 @@ pub(crate) fn run(options: &FleetInitArgs, knowledge: Knowledge) -> Result<Exit,
         .map_err(|error| Failure::Said(format!("error: cannot write {shown}: {error}\nhelp: pass another path")))?;
     let mut out = streams::out();
     writeln!(out, "wrote {shown}: {from}")?;
-    writeln!(out, "next: imagelint check --fleet {shown} Dockerfile")?;
+    let nearest = options.path == Path::new(NEAREST);
+    let check = if nearest { "imagelint check".to_owned() } else { format!("imagelint check --fleet {shown}") };
+    // Without the launch method, most verdicts are open.
+    if text.lines().any(|line| line.starts_with("# ? launch ")) {
+        writeln!(out, "next: set launch in {shown} (docker-gpus, kubernetes, ...), then {check}")?;
+    } else {
+        writeln!(out, "next: {check}")?;
+    }
     Ok(Exit::Clean)
 }
 
 /// The pools in the output of a tool; an error is one sentence.
 fn of_tool(tool: &str, text: &str, knowledge: Knowledge) -> Result<String, String> {
-    let found = inventory::read(tool, text, knowledge).map_err(|error| format!("{tool}: {error}"))?;
+    let found = inventory::read(tool, text, knowledge).map_err(|error| match error {
+        InventoryError::Unknown => format!("{tool}: unexpected output"),
+        error => format!("{tool}: {error}"),
+    })?;
     let found = found.with_types(knowledge);
     if found.machines.is_empty() {
         return Err(format!("{tool} lists no NVIDIA GPU"));
     }
-    Ok(inventory::to_toml(&inventory::drafts(&found), &found, &[tool.to_owned()], false, knowledge))
+    Ok(inventory::to_toml("fleet init", &inventory::drafts(&found), &found, &[tool.to_owned()], false, knowledge))
 }
 
 /// What a program prints, within [`PATIENCE`] and the longest inventory.

@@ -37,6 +37,7 @@ mod needs;
 mod output;
 mod outputs;
 mod own;
+mod pages;
 mod parallel;
 mod progress;
 mod pull;

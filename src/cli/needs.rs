@@ -14,6 +14,7 @@ use crate::cli::describe;
 use crate::cli::describe::Asked;
 use crate::cli::exit::Exit;
 use crate::cli::outputs::color;
+use crate::cli::outputs::width;
 use crate::cli::streams;
 use crate::infer::infer;
 use crate::judge;
@@ -65,7 +66,13 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
                 if at > 0 {
                     writeln!(out)?;
                 }
-                needs::tell::tell(needs, options.all_gpus, color(options.color, terminal), &mut out)?;
+                let shown = needs::tell::Shown {
+                    all_gpus: options.all_gpus,
+                    why: options.why,
+                    color: color(options.color, terminal),
+                    width: width(terminal),
+                };
+                needs::tell::tell(needs, shown, knowledge, &mut out)?;
             }
             out.flush()?;
             Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })

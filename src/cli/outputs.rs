@@ -263,7 +263,7 @@ fn render(
             let source = |id: &str| {
                 let (table, row) = id.split_once('/')?;
                 let info = entries.iter().find(|info| info.table == table && info.row == row)?;
-                Some(format!("{}, {}", info.checked, info.source))
+                Some(format!("{} (checked {})", info.source, info.checked))
             };
             why::why(report, &options, &source, out)?;
         }
@@ -298,7 +298,7 @@ fn named<'a>(report: &Report, sources: &'a Sources) -> BTreeMap<&'a str, &'a str
 const WIDTH: usize = 80;
 
 /// The columns of the terminal; those that the environment names take precedence.
-fn width(terminal: bool) -> usize {
+pub(crate) fn width(terminal: bool) -> usize {
     let named = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let measured = || terminal_size::terminal_size().filter(|_| terminal).map(|(width, _)| usize::from(width.0));
     named.or_else(measured).unwrap_or(WIDTH)

@@ -14,8 +14,9 @@ use crate::knowledge::Knowledge;
 /// The widest line of a comment.
 const WIDTH: usize = 118;
 
-/// A fleet file of these pools; with the names of the machines where they are wanted.
+/// A fleet file of these pools, with the command that writes it and, if they are wanted, the names of the machines.
 pub fn to_toml(
+    command: &str,
     drafts: &[Draft],
     inventory: &Inventory,
     sources: &[String],
@@ -23,7 +24,7 @@ pub fn to_toml(
     knowledge: Knowledge,
 ) -> String {
     let mut text = String::new();
-    comment(&mut text, &format!("Written by imagelint fleet import from {}.", sources.join(", ")));
+    comment(&mut text, &format!("Written by imagelint {command} from {}.", sources.join(", ")));
     comment(
         &mut text,
         "Lines that start with `# ?` are properties that the source does not contain; they are unknown until you \

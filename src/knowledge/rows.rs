@@ -22,6 +22,7 @@ pub use crate::knowledge::slices::MigProfileRow;
 pub use crate::knowledge::stages::DriverProgramRow;
 pub use crate::knowledge::stages::StageNameRow;
 pub use crate::knowledge::torch_rows::*;
+pub use crate::knowledge::verdict_rows::LaunchWordRow;
 pub use crate::knowledge::verdict_rows::VerdictWordRow;
 pub use crate::knowledge::wheel_rows::*;
 

@@ -121,6 +121,8 @@ whole_tables! {
     messages: MessageRow = messages;
     /// Every word of a verdict or a route.
     verdict_words: VerdictWordRow = verdict_words;
+    /// Every launch method.
+    launch_methods: LaunchWordRow = launch_methods;
     /// Every word that people write for a value of imagelint.
     value_aliases: ValueAliasRow = value_aliases;
     /// Every way in which a command asks the machine that builds.

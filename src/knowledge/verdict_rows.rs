@@ -1,4 +1,4 @@
-//! Words of verdicts and routes.
+//! Words of verdicts, routes and launch methods.
 
 use crate::knowledge::rows::RowInfo;
 
@@ -12,6 +12,21 @@ pub struct VerdictWordRow {
     /// Other spellings, in lower case.
     pub other: &'static [&'static str],
     /// What it means, in one sentence without its period.
+    pub means: &'static str,
+    /// The pages about it, the likeliest first.
+    pub rules: &'static [&'static str],
+}
+
+/// A launch method of the fleet file.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchWordRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `nvidia-runtime`, as in a fleet file.
+    pub word: &'static str,
+    /// Other spellings, in lower case.
+    pub other: &'static [&'static str],
+    /// What requests the GPUs, in one sentence without its period.
     pub means: &'static str,
     /// The pages about it, the likeliest first.
     pub rules: &'static [&'static str],

@@ -4,6 +4,7 @@
 //! ranges: the smallest driver from which on all known ones start, and the older ones that start as well.
 
 mod kind;
+mod lines;
 pub mod model;
 pub mod seen;
 mod sentence;

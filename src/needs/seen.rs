@@ -1,5 +1,6 @@
 //! What was detected in an image, in words: the lines before an image description.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::fact::Compat;
@@ -8,6 +9,7 @@ use crate::fact::DriverLibrary;
 use crate::fact::Fact;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
+use crate::fact::OWN_RUNTIME;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -21,6 +23,8 @@ use crate::report::words::named;
 const LONGEST: usize = 100;
 /// So many things are named in one list.
 const MOST: usize = 6;
+/// So many reasons are shown of what is unknown.
+const REASONS: usize = 3;
 
 /// One line: what it is about, and what was found, or why it is unknown.
 type Line = (String, Result<String, Why>);
@@ -32,7 +36,14 @@ pub fn lines(images: &[ImageFacts]) -> Vec<String> {
     for image in images {
         for component in &image.components {
             if let State::Unknown(why) = &component.code.state {
-                note(&mut unknown, why.clone(), format!("native code and PTX of {}", component.called()));
+                let (why, label) = if component.name == OWN_RUNTIME {
+                    // That it was not inspected is all that is to be said of a program that the file does not show.
+                    let why = Why { reason: String::new(), supply: why.supply.clone() };
+                    (why, "native code and PTX of the program you add".to_owned())
+                } else {
+                    (why.clone(), format!("native code and PTX of {}", component.called()))
+                };
+                note(&mut unknown, why, label);
             }
         }
         for (label, found) in of_image(image) {
@@ -60,20 +71,29 @@ fn note(unknown: &mut BTreeMap<Why, Vec<String>>, why: Why, label: String) {
     }
 }
 
-/// The most frequent reason, with what it leaves unknown and how to supply it.
-fn of_unknown(unknown: BTreeMap<Why, Vec<String>>) -> Option<String> {
-    let reasons = unknown.len();
-    let (why, labels) = unknown.into_iter().max_by_key(|(_, labels)| labels.len())?;
-    let more = match reasons - 1 {
-        0 => String::new(),
-        1 => " (and 1 more reason)".to_owned(),
-        more => format!(" (and {more} more reasons)"),
+/// The most frequent reasons, each with what it leaves unknown and how to supply it.
+fn of_unknown(unknown: BTreeMap<Why, Vec<String>>) -> Vec<String> {
+    let mut reasons: Vec<(Why, Vec<String>)> = unknown.into_iter().collect();
+    reasons.sort_by_key(|(_, labels)| Reverse(labels.len()));
+    let more = reasons.len().saturating_sub(REASONS);
+    let text = |(why, labels): (Why, Vec<String>)| {
+        let reason = if why.reason.is_empty() { String::new() } else { format!(", because {}", why.reason) };
+        format!("unknown: {}{reason}; {}", list(&labels), why.supply)
     };
-    Some(format!("unknown: {}, because {}; {}{more}", list(&labels), why.reason, why.supply))
+    let mut lines: Vec<String> = reasons.into_iter().take(REASONS).map(text).collect();
+    match more {
+        0 => {}
+        1 => lines.push("1 more property is unknown".to_owned()),
+        more => lines.push(format!("{more} more properties are unknown")),
+    }
+    lines
 }
 
 fn of_image(image: &ImageFacts) -> Vec<Line> {
-    let mut lines = vec![("base image".to_owned(), base(image))];
+    let mut lines = Vec::new();
+    if image.base.is_some() {
+        lines.push(("base image".to_owned(), base(image)));
+    }
     for component in &image.components {
         lines.push((named(&component.name).to_owned(), Ok(of_component(image, component))));
     }

@@ -1,11 +1,13 @@
 //! The needs of an image in one sentence: its CUDA releases, the GPU architectures on which it starts, the driver.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::cuda::ComputeCapability;
 use crate::cuda::DriverVersion;
 use crate::fact::ImageFacts;
 use crate::fact::State;
+use crate::fleet::Launch;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::needs::model::Component;
@@ -130,7 +132,7 @@ fn join(known: &mut Row, row: &Row) {
 }
 
 /// Whether these GPUs are part of machines of another platform than the image.
-fn of_other_machines(group: &Group) -> bool {
+pub(super) fn of_other_machines(group: &Group) -> bool {
     let wrong = Outcome::WrongPlatform.name();
     group.ways.iter().all(|way| way.because.as_ref().is_some_and(|because| because.outcome == wrong))
 }
@@ -149,7 +151,7 @@ fn end(group: &Group) -> End {
 fn by_launch(group: &Group) -> BTreeMap<&'static str, Drivers> {
     let of = |way: &Way| {
         let smallest = way.span.smallest_driver.as_ref()?.parse().ok()?;
-        Some((way.title, (smallest, way.span.up_to.as_ref().and_then(|driver| driver.parse().ok()))))
+        Some((way.launch, (smallest, way.span.up_to.as_ref().and_then(|driver| driver.parse().ok()))))
     };
     containers(group).filter_map(of).collect()
 }
@@ -201,19 +203,57 @@ fn drivers(rows: &Rows) -> String {
     }
     match alike.as_slice() {
         [] => "no known driver".to_owned(),
-        [(text, _)] => text.clone(),
-        several => {
-            let each = several.iter().map(|(text, titles)| format!("{text} with {}", titles.join(" and ")));
-            each.collect::<Vec<_>>().join(", ")
+        [(text, titles)] if titles.iter().all(|title| exceptions(rows, title) <= MOST_EXCEPTIONS) => text.clone(),
+        _ => shortest(rows, &alike.iter().flat_map(|(_, titles)| titles.iter().copied()).collect::<Vec<_>>()),
+    }
+}
+
+/// So many different drivers of some GPUs are part of the sentence.
+const MOST_EXCEPTIONS: usize = 2;
+
+/// The smallest driver of a launch method on any GPU on which the image starts.
+fn smallest(rows: &Rows, title: &str) -> Option<DriverVersion> {
+    let starting = rows.values().filter(|row| row.end == End::Starts);
+    starting.filter_map(|row| row.drivers.get(title)).map(|(smallest, _)| *smallest).min()
+}
+
+/// How many different drivers other GPUs need.
+fn exceptions(rows: &Rows, title: &str) -> usize {
+    let common = smallest(rows, title).map(|smallest| (smallest, None));
+    let starting = rows.values().filter(|row| row.end == End::Starts);
+    let others: BTreeSet<Option<Drivers>> =
+        starting.map(|row| row.drivers.get(title).copied()).filter(|own| *own != common).collect();
+    others.len()
+}
+
+/// `driver 570.86.10 or newer (535.54.03 with docker-cdi); other drivers for Rubin`.
+fn shortest(rows: &Rows, titles: &[&'static str]) -> String {
+    let mut titles: Vec<&str> = titles.to_vec();
+    titles.sort_by_key(|title| (*title != Launch::DockerGpus.as_str(), *title));
+    let Some((main, driver)) = titles.iter().find_map(|title| Some((*title, smallest(rows, title)?))) else {
+        return "no known driver".to_owned();
+    };
+    let mut others: BTreeMap<DriverVersion, Vec<&str>> = BTreeMap::new();
+    for title in titles.iter().filter(|title| **title != main) {
+        if let Some(other) = smallest(rows, title).filter(|other| *other != driver) {
+            others.entry(other).or_default().push(title);
         }
     }
+    let others: Vec<String> =
+        others.iter().map(|(driver, titles)| format!("{driver} with {}", titles.join(" and "))).collect();
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    let differs = |row: &Row| {
+        let own = |title: &&str| row.drivers.get(*title).copied();
+        titles.iter().any(|title| own(title) != smallest(rows, title).map(|smallest| (smallest, None)))
+    };
+    let names = named(rows, |_, row| row.end == End::Starts && differs(row));
+    let names = if names.is_empty() { String::new() } else { format!("; other drivers for {}", names.join(", ")) };
+    format!("driver {driver} or newer{others}{names}")
 }
 
 /// The drivers of one launch method, with the architectures that need another driver in brackets.
 fn of_launch(rows: &Rows, title: &str) -> String {
-    let starting = rows.values().filter(|row| row.end == End::Starts);
-    let smallest = starting.filter_map(|row| row.drivers.get(title)).map(|(smallest, _)| *smallest).min();
-    let Some(smallest) = smallest else { return "no known driver".to_owned() };
+    let Some(smallest) = smallest(rows, title) else { return "no known driver".to_owned() };
     let common: Drivers = (smallest, None);
     let mut others: Vec<Option<Drivers>> = Vec::new();
     for row in rows.values().filter(|row| row.end == End::Starts) {

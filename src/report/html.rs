@@ -245,7 +245,7 @@ impl Tables {
         let verdict = image_verdict(subject, &pool.name)?;
         let mut lines = Vec::new();
         for gap in &verdict.missing {
-            lines.push(self.text(&format!("missing {}: {}", gap.key, gap.supply), subject));
+            lines.push(self.text(&format!("to know: {}", gap.supply), subject));
         }
         for unseen in &verdict.not_seen {
             lines.push(self.text(&format!("not inspected: {unseen}"), subject));
@@ -286,8 +286,9 @@ impl Tables {
 /// How sure it is, with the codes that a program gets.
 fn sure(verdict: &Verdict) -> String {
     let codes: Vec<String> = verdict.codes.possible.iter().map(u16::to_string).collect();
-    let certain = verdict.codes.certain.map(|code| format!("; code {code}")).unwrap_or_default();
-    let possible = if codes.is_empty() { String::new() } else { format!("; possible codes {}", codes.join(", ")) };
+    let certain = verdict.codes.certain.map(|code| format!("; CUDA error {code}")).unwrap_or_default();
+    let possible =
+        if codes.is_empty() { String::new() } else { format!("; possible CUDA errors {}", codes.join(", ")) };
     visible(&format!("{}{certain}{possible}", verdict.confidence))
 }
 

@@ -18,7 +18,9 @@ use crate::report::model::Verdict;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
 use crate::report::paint::tone_of;
+use crate::report::why_brief::basis;
 use crate::report::why_brief::brief;
+use crate::report::words::NO_FLEET;
 use crate::report::words::cell;
 use crate::report::words::fate_word;
 use crate::report::words::named;
@@ -56,28 +58,31 @@ pub fn why(
             writeln!(out, "{heading}: no GPU content{seen}, nothing to check{unread}\n")?;
             continue;
         }
-        writeln!(out, "{}\n", paint(&heading, Tone::Strong, options.color))?;
+        if options.whole {
+            writeln!(out, "{}\n", paint(&heading, Tone::Strong, options.color))?;
+        }
         if let Some(pool) = options.pool
             && !subject.verdicts.iter().any(|verdict| verdict.pool == pool)
         {
-            writeln!(out, "  not checked on {}: the fleet runs it on other pools\n", clean(pool))?;
+            let name = if options.whole { String::new() } else { format!("{heading}: ") };
+            writeln!(out, "  {name}not checked on {}: the fleet runs it on other pools\n", clean(pool))?;
+            continue;
+        }
+        if !options.whole {
             continue;
         }
         for verdict in subject.verdicts.iter().filter(|one| options.pool.is_none_or(|pool| pool == one.pool)) {
             let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
             let chain = Chain { report, subject, pool, color: options.color };
-            if options.whole && !told_already(subject, verdict) {
+            if !told_already(subject, verdict) {
                 chain.verdict(verdict, out)?;
-            } else if !options.whole && verdict.component.is_none() {
-                brief(&chain, verdict, options, source, out)?;
             }
         }
     }
-    let any = report.subjects.iter().any(|subject| subject.gpu_content);
-    if any && !options.whole {
-        writeln!(out, "Every step: --why={FULL}")?;
+    if options.whole {
+        return if report.fleet.built_in { writeln!(out, "{NO_FLEET}") } else { Ok(()) };
     }
-    Ok(())
+    brief(report, options, source, out)
 }
 
 /// Whether a component's verdict is the image's own, step by step: its chain was printed with that.
@@ -101,7 +106,7 @@ pub(super) struct Chain<'a> {
     pub(super) report: &'a Report,
     pub(super) subject: &'a Subject,
     pub(super) pool: Option<&'a Pool>,
-    color: bool,
+    pub(super) color: bool,
 }
 
 impl Chain<'_> {
@@ -207,16 +212,34 @@ impl Chain<'_> {
     }
 }
 
-/// The facts behind a step, a line each, those that others were concluded from set in below them.
+/// The facts behind a step in words, a line each, those that others were concluded from set in below them.
 pub fn facts(step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> Vec<String> {
     let chain = Chain { report, subject, pool: Some(pool), color: false };
-    let (mut told, mut text) = (Vec::new(), Vec::new());
+    let (mut told, mut lines) = (Vec::new(), Vec::new());
     for id in &step.facts {
-        // Memory takes everything.
-        let _ = chain.fact(id, 0, &mut told, &mut text);
+        in_words(&chain, id, 0, &mut told, &mut lines);
     }
-    let lines = String::from_utf8_lossy(&text).into_owned();
-    lines.lines().map(|line| line.get(INDENT..).unwrap_or(line).to_owned()).collect()
+    lines
+}
+
+/// One fact in words, then those that it was concluded from. A field that no pool declares is left out.
+fn in_words<'b>(chain: &'b Chain<'_>, id: &'b str, depth: usize, told: &mut Vec<&'b str>, lines: &mut Vec<String>) {
+    if told.contains(&id) || DEEPEST < depth {
+        return;
+    }
+    told.push(id);
+    let entry = || {
+        let (table, row) = id.split_once('/')?;
+        Some(format!("compatibility database: {} {}", clean(table), clean(row)))
+    };
+    if let Some(text) = basis(chain, id, &|_| None).or_else(entry) {
+        lines.push(format!("{:indent$}{text}", "", indent = 2 * depth));
+    }
+    if let Some(fact) = chain.subject.facts.iter().find(|fact| fact.id == id) {
+        for source in &fact.derived_from {
+            in_words(chain, source, depth + 1, told, lines);
+        }
+    }
 }
 
 /// `f3  env.X = "value"  Dockerfile:2:6`.

@@ -182,7 +182,7 @@ pub fn series(list: &[&str]) -> String {
 
 /// A component in words: the libraries of the toolkit have no name of their own.
 pub fn named(component: &str) -> &str {
-    if component == "cuda" { "CUDA libraries of the image" } else { component }
+    if component == "cuda" { "program in the image" } else { component }
 }
 
 /// The name of a fact in words.
@@ -200,6 +200,7 @@ pub fn fact(key: &str) -> String {
         "" => String::new(),
         "image" => " of the image".to_owned(),
         "image.base" => " of the base image".to_owned(),
+        "cuda" => " of the image".to_owned(),
         other => format!(" of the {}", named(other))
             .replace(" of the the ", " of the ")
             .replace(&format!("the {other}"), other),
@@ -207,6 +208,7 @@ pub fn fact(key: &str) -> String {
     let what = match what {
         "code" => "GPU architectures",
         "cuda" => "CUDA",
+        "compat" => "cuda-compat",
         "base" => return "base image".to_owned(),
         other => return format!("{}{of_words}", other.replace('_', " ")),
     };

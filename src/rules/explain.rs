@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::knowledge::ErrorRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::LaunchWordRow;
 use crate::knowledge::MessageRow;
 use crate::knowledge::VerdictWordRow;
 use crate::nearest::distance;
@@ -25,6 +26,19 @@ pub struct Match<'a> {
     pub page: &'a Page,
     /// Why it is this one, in a line: `error 804 (cudaError…): forward compatibility …`.
     pub why: String,
+    /// How the text leads to it.
+    pub by: By,
+}
+
+/// How a text leads to a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The text is its name or its address.
+    Name,
+    /// The text contains a known error, message or word.
+    Whole,
+    /// The text is a part of messages that lead to different pages.
+    Part,
 }
 
 /// A page by name, why, and how well it fits.
@@ -38,11 +52,16 @@ pub(super) struct Fit<'a> {
 pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<Match<'a>> {
     let text = first(text);
     if let Some(page) = named(text, book) {
-        return vec![Match { page, why: format!("`{}` is a rule of imagelint.", page.name) }];
+        return vec![Match { page, why: format!("`{}` is a rule of imagelint.", page.name), by: By::Name }];
     }
     let lower = text.to_lowercase();
     let mut fits = of_words(&lower, knowledge);
+    let mut by = By::Whole;
     if fits.is_empty() {
+        // A word of a report or of the fleet file is no part of a name or a message, even if no page is about it.
+        if verdict_word(&lower, knowledge).is_some() || launch_word(&lower, knowledge).is_some() {
+            return Vec::new();
+        }
         fits = whole(&Line::new(&lower), book, knowledge);
         // A message that no page is about takes precedence over the shorter ones that are parts of it.
         let bare = knowledge.messages().iter().filter(|row| row.rules.is_empty() && says(row, &lower));
@@ -54,27 +73,31 @@ pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<
         }
     }
     if fits.is_empty() {
-        fits = partial::of_parts(&lower, book, knowledge);
+        fits = partial::of_prefix(&lower, book, knowledge);
     }
     if fits.is_empty() {
-        fits = partial::of_prefix(&lower, book, knowledge);
+        let parts = partial::of_parts(&lower, book, knowledge);
+        if parts.differ {
+            by = By::Part;
+        }
+        fits = parts.fits;
     }
     fits.sort_by_key(|fit| Reverse(fit.weight));
     let mut found: Vec<Match<'a>> = Vec::new();
     for fit in fits {
         let known = found.iter().any(|one| one.page.name == fit.rule);
         if let Some(page) = book.get(fit.rule).filter(|_| !known) {
-            found.push(Match { page, why: fit.why });
+            found.push(Match { page, why: fit.why, by });
         }
     }
     found
 }
 
-/// The line of a log that decides: the one that fits a known error or message best, the first of several. None if no line
-/// does.
+/// The line of a log that decides: the one that fits a known error or message best, the first of several. Errors take
+/// precedence over other lines, and those over warnings. None if no line fits.
 pub fn deciding<'t>(log: &'t str, book: &RuleBook, knowledge: Knowledge) -> Option<&'t str> {
     let mut seen = BTreeSet::new();
-    let mut best: Option<(usize, &str)> = None;
+    let mut best: Option<((Level, usize), &str)> = None;
     for line in log.lines() {
         let line = line.trim();
         let short = line.get(..line.floor_char_boundary(LONGEST_LINE)).unwrap_or(line);
@@ -83,12 +106,39 @@ pub fn deciding<'t>(log: &'t str, book: &RuleBook, knowledge: Knowledge) -> Opti
         }
         let lower = short.to_lowercase();
         let weight = heaviest(&Line::new(&lower), book, knowledge);
-        if weight > best.map_or(0, |(weight, _)| weight) {
-            best = Some((weight, short));
+        let rank = (level(&lower), weight);
+        if weight > 0 && best.is_none_or(|(known, _)| rank > known) {
+            best = Some((rank, short));
         }
     }
     best.map(|(_, line)| line)
 }
+
+/// How serious a line of a log is by its own words.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Warning,
+    Other,
+    Error,
+}
+
+/// The level of a line in lower case: `W0101 12:00:00`, `2026-01-01 12:00:00: W tensorflow/…`, `UserWarning: …`.
+fn level(lower: &str) -> Level {
+    let mark = |word: &str| {
+        let number = word.strip_prefix(['w', 'i']);
+        number.is_some_and(|rest| rest.chars().all(|sign| sign.is_ascii_digit()) && matches!(rest.len(), 0 | 4))
+    };
+    if lower.contains("warning") || lower.split_whitespace().take(MARKS).any(mark) {
+        Level::Warning
+    } else if lower.contains("error") || lower.contains("fatal") {
+        Level::Error
+    } else {
+        Level::Other
+    }
+}
+
+/// So many words at the beginning of a line may be the mark of its level: a date, a time and a process come first.
+const MARKS: usize = 4;
 
 /// The weight of the best that a line fits, with and without a page; 0 if nothing does.
 fn heaviest(line: &Line<'_>, book: &RuleBook, knowledge: Knowledge) -> usize {
@@ -100,9 +150,31 @@ fn heaviest(line: &Line<'_>, book: &RuleBook, knowledge: Knowledge) -> usize {
 
 /// The verdict or the route of a report that a text is.
 pub fn verdict_word(text: &str, knowledge: Knowledge) -> Option<&'static VerdictWordRow> {
-    let lower = text.trim().to_lowercase();
+    let lower = plain_word(text);
     let is_it = |row: &&VerdictWordRow| row.word == lower || row.other.contains(&lower.as_str());
     knowledge.verdict_words().iter().find(is_it)
+}
+
+/// The launch method that a text is.
+pub fn launch_word(text: &str, knowledge: Knowledge) -> Option<&'static LaunchWordRow> {
+    let lower = plain_word(text);
+    let is_it = |row: &&LaunchWordRow| row.word == lower || row.other.contains(&lower.as_str());
+    knowledge.launch_methods().iter().find(is_it)
+}
+
+fn plain_word(text: &str) -> String {
+    text.trim().trim_matches(['`', '"']).to_lowercase()
+}
+
+/// A word of a report in a sentence.
+pub fn verdict_words(asked: &str, row: &VerdictWordRow) -> String {
+    format!("`{}` in a report means: {}.", asked.trim().trim_matches(['`', '"']), row.means)
+}
+
+/// A launch method in a sentence.
+pub fn launch_words(row: &LaunchWordRow) -> String {
+    let see = if row.rules.is_empty() { String::new() } else { format!(" See {}.", row.rules.join(", ")) };
+    format!("`{}` is a launch method (key `launch` of a pool): {}.{see}", row.word, row.means)
 }
 
 /// The page that a text is the name of, or the address of.
@@ -115,13 +187,10 @@ fn named<'a>(text: &str, book: &'a RuleBook) -> Option<&'a Page> {
     parts.map(|part| part.trim_end_matches(".html").trim_end_matches(".md")).find_map(|part| book.get(part))
 }
 
-/// Pages about a verdict or a route.
+/// Pages about a verdict or a route. A launch method has a sentence of its own, and no page.
 fn of_words(lower: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let Some(row) = verdict_word(lower, knowledge) else { return Vec::new() };
-    let fit = |(at, rule): (usize, &&'static str)| {
-        let why = format!("`{}` in a report means: {}.", row.word, row.means);
-        Fit { rule, why, weight: 1_000 - at }
-    };
+    let fit = |(at, rule): (usize, &&'static str)| Fit { rule, why: verdict_words(lower, row), weight: 1_000 - at };
     row.rules.iter().enumerate().map(fit).collect()
 }
 
@@ -155,13 +224,16 @@ impl<'t> Line<'t> {
 pub fn errors(text: &str, knowledge: Knowledge) -> Vec<&'static ErrorRow> {
     let lower = first(text).to_lowercase();
     let line = Line::new(&lower);
-    knowledge.errors().iter().filter(|row| weight(row, &line).is_some()).collect()
+    let fits = |row: &&'static ErrorRow| {
+        weight(row, &line).is_some() || row.rules.is_empty() && partial::is_inside(&[row.text], &lower)
+    };
+    knowledge.errors().iter().filter(fits).collect()
 }
 
 /// The known lines of logs in a text that no page is about.
 pub fn lines(text: &str, knowledge: Knowledge) -> Vec<&'static MessageRow> {
     let lower = first(text).to_lowercase();
-    let fits = |row: &&MessageRow| says(row, &lower) || partial::is_inside(row, &lower);
+    let fits = |row: &&MessageRow| says(row, &lower) || partial::is_inside(row.says, &lower);
     knowledge.messages().iter().filter(|row| row.rules.is_empty()).filter(fits).collect()
 }
 
@@ -174,6 +246,10 @@ fn first(text: &str) -> &str {
 /// Names that come near a text that nothing fits, the nearest first.
 pub fn near(text: &str, book: &RuleBook, knowledge: Knowledge) -> Vec<String> {
     let asked = text.trim().to_lowercase();
+    // Other numbers are no misspelled ones, and short words are near to everything.
+    if asked.chars().count() < SHORTEST_NEAR || asked.chars().all(|sign| sign.is_ascii_digit()) {
+        return Vec::new();
+    }
     let most = asked.chars().count().clamp(3, 60) / 3 + 1;
     let rules = book.pages().map(|page| page.name.clone());
     let errors = knowledge.errors().iter().flat_map(names).map(str::to_owned);
@@ -188,6 +264,29 @@ pub fn near(text: &str, book: &RuleBook, knowledge: Knowledge) -> Vec<String> {
     found.dedup();
     found.into_iter().take(NEAR).map(|(_, name)| name).collect()
 }
+
+/// The page whose name a text misspells: no other name is as near.
+pub fn misspelled<'a>(text: &str, book: &'a RuleBook) -> Option<&'a Page> {
+    let asked = text.trim().to_lowercase();
+    if asked.chars().count() < LONG_NAME {
+        return None;
+    }
+    let mut near: Vec<(usize, &Page)> =
+        book.pages().map(|page| (distance(&asked, &page.name), page)).filter(|(far, _)| *far <= SLIPS).collect();
+    near.sort_by_key(|(far, _)| *far);
+    match near.as_slice() {
+        [(_, page)] => Some(page),
+        [(far, page), (next, _), ..] if far < next => Some(page),
+        _ => None,
+    }
+}
+
+/// A shorter text has no near names.
+const SHORTEST_NEAR: usize = 3;
+/// A name of so many letters may have [`SLIPS`] mistakes.
+const LONG_NAME: usize = 6;
+/// So many mistakes leave a name recognizable.
+const SLIPS: usize = 2;
 
 /// Both names of an error.
 pub(super) fn names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
@@ -209,7 +308,7 @@ fn of_errors(line: &Line<'_>, knowledge: Knowledge) -> Vec<Fit<'static>> {
 /// An error in a sentence.
 pub(super) fn error_words(row: &ErrorRow) -> String {
     let text = row.text.trim_end_matches('.');
-    format!("CUDA error {} ({}) means: {text}.", row.code, row.name)
+    format!("CUDA error {} ({}): {text}.", row.code, row.name)
 }
 
 /// How well a text, in small letters, fits an error: by number or name, by its words, or by its number in a line.

@@ -67,6 +67,8 @@ fn other_texts_lead_nowhere() {
         "error 3512",
         "ModuleNotFoundError: No module named 'torch'",
         "no-gpu-at-all",
+        "version 47.5",
+        "gpu 0",
     ] {
         assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
     }
@@ -151,6 +153,48 @@ fn every_page_that_the_tables_name_is_there() {
     }
     for row in knowledge.messages() {
         assert!(row.rules.is_empty() == row.means.is_some(), "{:?}: pages, or what it means", row.says);
+    }
+}
+
+#[test]
+fn the_likeliest_error_comes_first_and_several_messages_are_listed() {
+    let of = |text: &str| {
+        let found = explain(text, RuleBook::built_in(), Knowledge::built_in());
+        found.first().map(|one| (one.page.name.clone(), one.why.clone(), one.by))
+    };
+    let (page, why, by) = of("kernel image").expect("a page");
+    assert_eq!((page.as_str(), by), ("no-kernel-image", By::Whole));
+    assert!(why.starts_with("CUDA error 209 "), "{why}");
+    assert_eq!(of("no-kernel-image").map(|one| one.2), Some(By::Name));
+    assert_eq!(of("your system").map(|one| one.2), Some(By::Part));
+}
+
+#[test]
+fn launch_methods_of_the_fleet_file_are_known() {
+    let word = |text: &str| launch_word(text, Knowledge::built_in()).map(|row| row.word);
+    for launch in crate::fleet::Launch::WORDS {
+        assert_eq!(word(launch), Some(*launch));
+    }
+    for (text, expected) in
+        [("K8s", Some("kubernetes")), ("apptainer", Some("singularity")), ("docker", None), ("", None)]
+    {
+        assert_eq!(word(text), expected, "{text}");
+    }
+    for row in Knowledge::built_in().launch_methods() {
+        assert!(row.rules.iter().all(|rule| RuleBook::built_in().get(rule).is_some()), "{}", row.word);
+    }
+}
+
+#[test]
+fn misspelled_names_have_one_nearest_page_and_numbers_have_none() {
+    let page = |text: &str| misspelled(text, RuleBook::built_in()).map(|page| page.name.clone());
+    assert_eq!(page("insuficient-driver").as_deref(), Some("insufficient-driver"));
+    for text in ["", "t", "304", "no-gp", "something else", "insufficient"] {
+        assert_eq!(page(text), None, "{text}");
+    }
+    let near = |text: &str| near(text, RuleBook::built_in(), Knowledge::built_in());
+    for text in ["", "t", "304", "8040"] {
+        assert!(near(text).is_empty(), "{text}: {:?}", near(text));
     }
 }
 
@@ -249,13 +293,26 @@ fn parts_prefixes_words_and_links_lead_to_pages() {
         ("jit", "jit-failed"),
         ("PTX JIT", "jit-failed"),
         ("depends", "depends"),
+        ("may fail", "depends"),
+        ("unknown", "undetermined"),
+        ("no kernel", "no-kernel-image"),
+        ("CUDA driver version", "insufficient-driver"),
+        ("ptx was compiled", "unsupported-ptx"),
+        ("is too old", "insufficient-driver"),
+        ("sm_120 is not compatible", "no-kernel-image"),
+        ("libcudnn.so", "no-gpu-used"),
         ("undetermined", "undetermined"),
         ("https://example.org/imagelint/rules/no-kernel-image.html", "no-kernel-image"),
         ("https://example.org/blob/main/rules/start-up/no-gpu.md#why", "no-gpu"),
     ] {
         assert_eq!(first_page(text).as_deref(), Some(expected), "{text}");
     }
-    for word in ["starts", "not-applicable", "native", "minor-version", "jit"] {
+    for text in ["native", "no failure found", "starts", "fails", "docker-gpus", "podman"] {
+        assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+    }
+    for word in
+        ["starts", "not-applicable", "native", "minor-version", "jit", "may fail", "unknown", "No failure found"]
+    {
         assert!(verdict_word(word, Knowledge::built_in()).is_some(), "{word}");
     }
     // A message that no page is about is longer than the part of it that another page is about.
@@ -273,13 +330,28 @@ fn the_line_of_a_log_that_decides_is_found() {
     assert_eq!(first_page(log).as_deref(), Some("insufficient-driver"));
     let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
     assert!(deciding(log, book, knowledge).is_some_and(|line| line.starts_with("UserWarning")));
+    // An error takes precedence over a warning before it, even if the warning matches better.
+    let warning =
+        "could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file";
+    let error = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
+    for mark in
+        ["W0101 12:00:00.1 dso_loader.cc:1] ", "2024-01-01 12:00:00.1: W tensorflow/dso_loader.cc:1] ", "WARNING: "]
+    {
+        assert_eq!(deciding(&format!("{mark}{warning}\n{error}\n"), book, knowledge), Some(error), "{mark}");
+    }
+    let only = format!("W0101 dso_loader.cc:1] {warning}");
+    assert_eq!(deciding(&format!("epoch 1\n{only}\n"), book, knowledge), Some(only.as_str()));
+    for text in [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20 MiB",
+        "CUDA error: device-side assert triggered",
+    ] {
+        assert_eq!((lines(text, knowledge).len(), pages(text).len()), (1, 0), "{text}");
+    }
 }
 
 #[test]
 fn plain_english_and_other_logs_lead_nowhere() {
     for text in [
-        "is available",
-        "on the device",
         "no such file or directory",
         "No such file or directory: 'requirements.txt'",
         "The quick brown fox jumps over the lazy dog.",

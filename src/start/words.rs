@@ -176,7 +176,12 @@ fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
             Some((oldest, version)) => {
                 format!("the CUDA {runtime} runtime of {name} needs driver {oldest} or newer, and this is {version}")
             }
-            None => format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}"),
+            None => match (runtime::floor(replay, &loaded), loaded.version) {
+                (Some((_, oldest)), Some(version)) => format!(
+                    "the CUDA {runtime} runtime of {name} needs driver {oldest} or newer; {version} supports {supported}"
+                ),
+                _ => format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}"),
+            },
         },
         StepResult::NotApplicable if libraries::goes_without(replay) => {
             format!("{name} opens its libraries before the CUDA {runtime} runtime, and does not find them all")

@@ -44,7 +44,8 @@ fn without_tools_the_file_has_three_pools_that_load() {
         assert!(begin.elapsed().as_secs() < 30, "{why}");
         assert_eq!(code(&done), 0, "{}", err(&done));
         assert!(err(&done).contains(why), "{why}: {}", err(&done));
-        assert!(out(&done).contains("next: imagelint check --fleet fleet.toml Dockerfile"), "{}", out(&done));
+        assert!(out(&done).ends_with("next: imagelint check\n"), "{}", out(&done));
+        assert!(err(&done).lines().all(|line| line.len() < 100), "{}", err(&done));
         let text = fs::read_to_string(place.path("fleet.toml")).expect("the file");
         assert_eq!(text.matches("[[pool]]").count(), 3, "{text}");
         for word in ["# gpu: ", "# driver: ", "# launch: ", "# toolkit: "] {
@@ -63,11 +64,21 @@ fn the_gpus_of_the_machine_become_pools_and_an_existing_file_stays() {
     assert_eq!(code(&done), 0, "{}", err(&done));
     let text = fs::read_to_string(place.path("pools.toml")).expect("the file");
     assert!(text.contains("A100-SXM4-40GB") && text.contains("535.161.08"), "{text}");
+    assert!(text.starts_with("# Written by imagelint fleet init from nvidia-smi.\n"), "{text}");
+    let next =
+        "next: set launch in pools.toml (docker-gpus, kubernetes, ...), then imagelint check --fleet pools.toml\n";
+    assert!(out(&done).ends_with(next), "{}", out(&done));
     assert_ne!(checked(&place, "pools.toml"), 2);
 
     let done = run(&place, &smi, &["pools.toml"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("pools.toml exists") && err(&done).contains("--force"), "{}", err(&done));
+    fs::create_dir(place.path("sub")).expect("a folder");
+    for arguments in [&["sub"][..], &["--force", "sub"]] {
+        let done = run(&place, &smi, arguments);
+        assert_eq!(code(&done), 2);
+        assert_eq!(err(&done), "error: sub is a directory\nhelp: imagelint fleet init sub/fleet.toml\n");
+    }
     fs::write(place.path("pools.toml"), "mine").expect("a file");
     assert_eq!(code(&run(&place, &smi, &["--force", "pools.toml"])), 0);
     assert_eq!(fs::read_to_string(place.path("pools.toml")).expect("the file"), text);

@@ -45,6 +45,11 @@ pub(crate) struct NeedsArgs {
     /// of the compatibility database.
     #[arg(long, help_heading = "Output")]
     pub(crate) all_gpus: bool,
+    /// Show every GPU with facts and sources
+    ///
+    /// Without it, imagelint prints one line for each GPU generation. JSON output always contains everything.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) why: bool,
     /// Set the output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,

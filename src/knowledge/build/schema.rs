@@ -159,6 +159,7 @@ macro_rules! every_table {
     }
     value_aliases: ValueAliasRow by [word] { word: Str, means: Strs }
     verdict_words: VerdictWordRow by [word] { word: Str, other: Strs, means: Str, rules: Strs }
+    launch_methods: LaunchWordRow by [word] { word: Str, other: Strs, means: Str, rules: Strs }
     messages: MessageRow by [says] { says: Strs, rules: Strs, means: OptStr }
     build_asks: BuildAskRow by [what, program, words] {
         what: Str, program: Str, words: Strs, variable: OptStr, value: OptStr, without: OptStr, unless: OptStr,
