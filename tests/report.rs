@@ -280,7 +280,7 @@ fn why_fits_a_screen_unless_every_step_is_asked_for() {
 fn the_built_in_fleet_is_named_as_such() {
     let mut report = sample();
     report.fleet.built_in = true;
-    let line = "no fleet file: checked against built-in example pools; findings are warnings at most. Describe yours:\n  imagelint fleet init\n\n";
+    let line = "no fleet file: checked against built-in example pools; findings are warnings at most. Describe\n  yours: imagelint fleet init\n\n";
     assert!(told(&report, &options(100)).starts_with(line));
     assert!(!told(&sample(), &options(100)).contains("built-in"));
 }
