@@ -90,6 +90,7 @@ const STANDARD: &[(&str, &[&str])] = &[
             "context/",
             "knowledge/build/",
             "main.rs",
+            "nearest.rs",
             "oci/archive.rs",
             "oci/credentials.rs",
             "oci/files.rs",

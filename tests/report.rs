@@ -363,7 +363,7 @@ fn more_than_a_screen_shows_failures_only_and_names_the_rest() {
 fn the_built_in_fleet_is_named_as_such() {
     let mut report = sample();
     report.fleet.built_in = true;
-    let line = "no fleet file: checked against built-in example pools; findings are warnings at most. Describe yours:\n  imagelint fleet init\n\n";
+    let line = "no fleet file: checked against built-in example pools; findings are warnings at most. Describe\n  yours: imagelint fleet init\n\n";
     assert!(told(&report, &options(100)).starts_with(line));
     assert!(!told(&sample(), &options(100)).contains("built-in"));
 }

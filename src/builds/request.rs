@@ -26,6 +26,21 @@ pub(super) enum Request {
     Refused,
 }
 
+/// The value that a service gives the variable.
+enum Devices {
+    /// This one.
+    Known(String),
+    /// One that nobody knows.
+    Unknown,
+}
+
+impl Devices {
+    /// A value; nobody knows it where a variable stands in it.
+    fn of(value: Option<String>) -> Self {
+        value.filter(|value| !value.contains('$')).map_or(Self::Unknown, Self::Known)
+    }
+}
+
 /// What a service, of a file in `folder`, says of GPUs. What follows from variables counts as a request.
 pub(super) fn request(service: &Value, folder: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Request {
     let reservations = |kind: &str| list(service.pointer(&format!("/deploy/resources/reservations/{kind}")));
@@ -46,7 +61,7 @@ pub(super) fn request(service: &Value, folder: &str, variables: &BTreeMap<String
     let visible = of_environment(service.get("environment"));
     match visible.or_else(|| of_files(service.get("env_file"), folder, variables, open)) {
         _ if runtime.is_some() => Request::Refused,
-        Some(Some(value)) if matches!(value.as_str(), "" | "none" | "void") => Request::Refused,
+        Some(Devices::Known(value)) if matches!(value.as_str(), "" | "none" | "void") => Request::Refused,
         Some(_) => Request::Made,
         None => Request::Absent,
     }
@@ -82,15 +97,15 @@ fn gpus(value: Option<&Value>) -> bool {
     }
 }
 
-/// The value of the variable that an environment sets; `Some(None)` where nobody knows it.
-fn of_environment(written: Option<&Value>) -> Option<Option<String>> {
-    let known = |value: String| Some(value).filter(|value| !value.contains('$'));
+/// The value of the variable that an environment sets.
+fn of_environment(written: Option<&Value>) -> Option<Devices> {
     match written? {
-        Value::Object(map) => map.get(DEVICES).map(|value| scalar(value).and_then(known)),
+        Value::Object(map) => map.get(DEVICES).map(|value| Devices::of(scalar(value))),
         Value::Array(items) => {
-            let one = |item: &Value| match item.as_str()?.split_once('=') {
-                Some((name, value)) => (name == DEVICES).then(|| known(value.to_owned())),
-                None => (item == DEVICES).then_some(None),
+            let one = |item: &Value| {
+                let item = item.as_str()?;
+                let (name, value) = item.split_once('=').map_or((item, None), |(name, value)| (name, Some(value)));
+                (name == DEVICES).then(|| Devices::of(value.map(str::to_owned)))
             };
             items.iter().rev().find_map(one)
         }
@@ -105,7 +120,7 @@ fn of_files(
     folder: &str,
     variables: &BTreeMap<String, String>,
     open: Opens<'_>,
-) -> Option<Option<String>> {
+) -> Option<Devices> {
     let files = match written? {
         Value::Array(files) => files.clone(),
         one => vec![one.clone()],
@@ -115,11 +130,8 @@ fn of_files(
         let needed = file.get("required").and_then(Value::as_bool).unwrap_or(true);
         let text = interpolate(path, variables).and_then(|path| open(&below(folder, &path)));
         match text {
-            Some(text) => {
-                let value = environment_file(&text).remove(DEVICES)?;
-                Some(Some(value).filter(|value| !value.contains('$')))
-            }
-            None => needed.then_some(None),
+            Some(text) => Some(Devices::of(Some(environment_file(&text).remove(DEVICES)?))),
+            None => needed.then_some(Devices::Unknown),
         }
     };
     files.iter().rev().find_map(of_file)

@@ -1,10 +1,10 @@
 //! How many pools or images fail, in one line.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 
-use std::collections::BTreeSet;
-
+use crate::report::escape::clean;
 use crate::report::groups::groups;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Report;
@@ -141,6 +141,9 @@ fn failing(report: &Report, subjects: &[&Subject], fails: usize) -> String {
         _ if !alike => format!("{who} on at least one pool"),
         many if many == report.fleet.pools.len() => format!("{who} on all pools"),
         many if many > NAMED => format!("{who} on the same {many} pools"),
-        _ => format!("{who} on {}", series(&first)),
+        _ => {
+            let names: Vec<_> = first.iter().map(|pool| clean(pool)).collect();
+            format!("{who} on {}", series(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>()))
+        }
     }
 }
