@@ -413,8 +413,7 @@ fn a_launch_that_is_not_declared_is_shown_with_its_ends() {
     let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
     let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n";
     let text = read(bare, pool, &[]);
-    for part in ["warning[depends]: may fail on p: ", "  = cause: fails (no-gpu) with launch = \"", "; starts with"]
-    {
+    for part in ["warning[depends]: may fail on p: ", "  = cause: fails (no-gpu) with launch = \"", "; starts with"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     for part in ["  = you will see: ", "  = help: set `launch` of pool p", "/rules/depends.html\n", "fleet.toml:"] {
