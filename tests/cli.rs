@@ -169,23 +169,6 @@ fn standard_input_is_a_dockerfile() {
 }
 
 #[test]
-fn a_named_file_that_builds_no_image_is_an_error() {
-    let place = Place::new();
-    for (text, code_if_named) in [
-        ("FRM python:3.11\nRUN pip install torch\n", 1),
-        ("", 1),
-        ("hello world\n", 1),
-        ("FROM python:3.11\nRUN true\n", 0),
-        ("FROM python:3.11\nRU true\n", 0),
-    ] {
-        place.file("broken/Dockerfile", text);
-        let done = place.run(&["check", "broken/Dockerfile"]);
-        assert_eq!(code(&done), code_if_named, "{text:?}: {}{}", out(&done), err(&done));
-        assert_eq!(code(&place.run(&["check", "broken"])), 0, "{text:?} in a directory");
-    }
-}
-
-#[test]
 fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
     let place = Place::new();
     for text in ["FROM\n", "FROM   \nRUN true\n", "FROM --platform=linux/amd64\n", "FROM debian AS a\nFROM \\\n\n"] {

@@ -65,7 +65,7 @@ fn a_newer_base_raises_the_minimum_and_breaks_pools() {
     let done = place.run(&["compare", "old.Dockerfile", "new.Dockerfile", "--format", "markdown"]);
     let text = out(&done);
     assert!(text.starts_with("## imagelint: ") && text.contains("| `desk` | no failure found"), "{text}");
-    assert!(text.contains("❌ fails refused |") && !text.contains("`newest` |"), "{text}");
+    assert!(text.contains("❌ fails container-refused |") && !text.contains("`newest` |"), "{text}");
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_single_file_keeps_its_name() {
 /// Whoever declares no fleet reads which one was judged against.
 #[test]
 fn the_reference_fleet_is_told() {
-    let told = "checked against the built-in reference fleet";
+    let told = "checked against built-in example pools";
     let declared = three();
     let bare = Place::bare();
     for name in ["old.Dockerfile", "new.Dockerfile"] {

@@ -304,7 +304,7 @@ fn pools_and_images_with_the_same_deciding_step_are_one_entry_and_failures_come_
     report.fleet.pools.clear();
     for number in 0..13 {
         let name = format!("pool-{number}");
-        report.fleet.pools.push(imagelint::report::model::Pool { name, ..pool.clone() });
+        report.fleet.pools.push(Pool { name, ..pool.clone() });
     }
     for number in 0..50 {
         let mut image = subject.clone();
@@ -313,7 +313,7 @@ fn pools_and_images_with_the_same_deciding_step_are_one_entry_and_failures_come_
         image.verdicts.clear();
         for (at, pool) in report.fleet.pools.iter().enumerate() {
             let of = if at % 4 == 3 { &failing } else { &starting };
-            image.verdicts.push(imagelint::report::model::Verdict { pool: pool.name.clone(), ..of.clone() });
+            image.verdicts.push(Verdict { pool: pool.name.clone(), ..of.clone() });
         }
         report.subjects.push(image);
     }

@@ -50,8 +50,6 @@ struct Read {
     inputs: Inputs,
     /// What is told beside the report.
     told: Vec<String>,
-    /// The paths on the command line.
-    named: Vec<PathBuf>,
 }
 
 /// Runs it.
@@ -118,7 +116,7 @@ impl Read {
     fn run(&self, knowledge: Knowledge) -> Run<'_> {
         let (fleet, sources) = (&self.fleet, &self.sources);
         let settings = Some(Held { loaded: &self.loaded, whole: &self.whole });
-        Run { fleet, options: &self.judging, knowledge, sources, settings, command: "check", named: &self.named }
+        Run { fleet, options: &self.judging, knowledge, sources, settings, command: "check" }
     }
 }
 
@@ -150,7 +148,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
     let mut told: Vec<String> = passed
         .map(|other| {
-            let used = if fleet.built_in { "the built-in reference fleet" } else { &fleet.name };
+            let used = if fleet.built_in { "built-in example pools" } else { &fleet.name };
             let folder = other.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let (other, folder) = (other.display(), folder.display());
             format!("{other} is not used, because this run uses {used}; check separately: imagelint check {folder}")
@@ -183,7 +181,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     // What is built otherwise than as usual, or was not read, may be what an ignore is for.
     let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
     let whole = if usual { settings::whole(&paths) } else { Vec::new() };
-    Ok(Read { sources, judging, loaded, whole, fleet, inputs, told, named: options.paths.clone() })
+    Ok(Read { sources, judging, loaded, whole, fleet, inputs, told })
 }
 
 /// Says so where there is nothing to check.

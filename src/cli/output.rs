@@ -7,7 +7,6 @@ use std::io;
 use std::io::Write as _;
 use std::iter;
 use std::path::Path;
-use std::path::PathBuf;
 
 use jiff::civil::Date;
 
@@ -58,12 +57,7 @@ pub(crate) struct Run<'a> {
     pub(crate) settings: Option<Held<'a>>,
     /// `check` or `scan`.
     pub(crate) command: &'a str,
-    /// The files on the command line.
-    pub(crate) named: &'a [PathBuf],
 }
-
-/// The rule on lines that the builder refuses.
-const SYNTAX: &str = "dockerfile-syntax";
 
 /// So many subjects are judged before the first of them is written.
 const AT_ONCE: usize = 64;
@@ -183,7 +177,6 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge(&self, subject: &Subject) -> model::Subject {
         self.with(subject, |settings, hosts| {
             let mut judged = judge::judge_on(subject, settings, hosts);
-            self.raise(subject, settings, &mut judged);
             if self.run.options.show_fixes {
                 cure::offer(&mut judged, subject, settings, hosts, &self.crew);
             } else if outputs::carry_edits(self.run.options) && matches!(subject.content, Content::Dockerfile { .. }) {
@@ -191,20 +184,6 @@ impl<'a> Judge<'a> {
             }
             judged
         })
-    }
-
-    /// A file that is named on the command line and builds no image is an error, even if no line of it concerns a GPU.
-    fn raise(&self, subject: &Subject, settings: Settings<'_>, judged: &mut model::Subject) {
-        let Content::Dockerfile { dockerfile, .. } = &subject.content else { return };
-        let named = self.run.named.iter().any(|path| *path == Path::new(&subject.name));
-        if !named || !dockerfile.stages.is_empty() {
-            return;
-        }
-        for finding in judged.findings.iter_mut().filter(|finding| finding.rule == SYNTAX) {
-            if settings.own.and_then(|own| own.level(SYNTAX, None)).is_none() && finding.severity == "warning" {
-                "error".clone_into(&mut finding.severity);
-            }
-        }
     }
 
     /// The threads that nothing else needs.

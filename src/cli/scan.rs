@@ -123,7 +123,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
     let (options, sources) = (&judging, &sources);
     let settings = Some(Held { loaded: &loaded, whole: &[] });
-    let run = Run { fleet: &fleet, options, knowledge, sources, settings, command: "scan", named: &[] };
+    let run = Run { fleet: &fleet, options, knowledge, sources, settings, command: "scan" };
     let exit = if outputs::are_lines(options) {
         let each = Each { items: &list, jobs, look: &look, progress: &progress };
         each::judge_and_print(run, errors, &each)

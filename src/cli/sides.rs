@@ -208,7 +208,7 @@ impl Side {
         let Reading { judging, fleet, knowledge, .. } = reading;
         let settings = Some(Held { loaded: &self.loaded, whole: &[] });
         let subjects = &self.subjects;
-        let run = Run { fleet, options: judging, knowledge, sources, settings, command: "check", named: &[] };
+        let run = Run { fleet, options: judging, knowledge, sources, settings, command: "check" };
         let judge = Judge::new(run, subjects, book, detail);
         parallel::map(judging.jobs(), subjects, |subject| self.told(judge.judge(subject)))
     }
@@ -227,7 +227,7 @@ impl Side {
         let of_part = |part: &Part<'_>| JudgingArgs { pools: part.pools.clone(), ..judging.clone() };
         let options: Vec<JudgingArgs> = parts.iter().map(of_part).collect();
         let runs = parts.iter().zip(&options).map(|(Part { fleet, detail, .. }, options)| {
-            (Run { fleet, options, knowledge, sources, settings, command: "check", named: &[] }, *detail)
+            (Run { fleet, options, knowledge, sources, settings, command: "check" }, *detail)
         });
         let of_parts: Vec<Judge<'_>> =
             runs.map(|(run, detail)| Judge::new(run, &self.subjects, book, detail)).collect();
@@ -250,7 +250,7 @@ impl Side {
     /// The report of all of it without its subjects.
     pub(crate) fn head(&self, reading: Reading<'_>, book: &RuleBook, sources: &Sources) -> model::Report {
         let Reading { judging, fleet, knowledge, .. } = reading;
-        let run = Run { fleet, options: judging, knowledge, sources, settings: None, command: "check", named: &[] };
+        let run = Run { fleet, options: judging, knowledge, sources, settings: None, command: "check" };
         Judge::new(run, &self.subjects, book, Detail::Fates).head(Vec::new())
     }
 }

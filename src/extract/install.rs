@@ -416,6 +416,10 @@ impl Reader<'_> {
         for file in &found.files {
             self.unread(file, tag.as_deref());
         }
+        if install::is_of_system(command) {
+            // A system package leaves a version alone that a Python installer pins.
+            self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.iter().skip(before).map(|one| one.1));
+        }
         for (address, span, source) in &found.sources {
             self.unknown_source(address, *span, source.unwrap_or(self.source));
         }

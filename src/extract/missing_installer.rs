@@ -43,7 +43,7 @@ const OF_PYTHON: &[&str] = &["PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE"];
 /// Shells that read only what they are given.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "sh", "zsh"];
 /// Kinds of mounts that bring no program.
-const OWN_MOUNTS: &[&str] = &["type=cache", "type=secret", "type=ssh", "type=tmpfs"];
+const OWN_MOUNTS: &[&str] = &["cache", "secret", "ssh", "tmpfs"];
 
 /// Notes the installer that one command of a RUN calls, if it is certainly missing.
 pub(super) fn read(reader: &mut Reader<'_>, command: &Command, run: &RunInstruction, depth: usize) {

@@ -337,11 +337,11 @@ fn judge_inferred(
         }
     }
     past.keep(&pools, shared, same_hosts);
-    if let Some(name) = looked.iter().find_map(|one| one.seen.missing_installer()) {
-        report.verdicts.iter_mut().for_each(|verdict| verdict::not_built(verdict, name));
-    }
     if !settings.detail.speaks() {
         return report;
+    }
+    if let Some(name) = looked.iter().find_map(|one| one.seen.missing_installer()) {
+        report.verdicts.iter_mut().for_each(|verdict| verdict::not_built(verdict, name));
     }
     let images = findings::Images { builds: &builds, looked: &looked };
     report.findings = findings::report(&judged, images, places, settings, &mut orders, undecided);

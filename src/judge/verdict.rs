@@ -125,14 +125,10 @@ pub(super) fn report(
     }
 }
 
-/// Withdraws the verdict that an image starts, because its build stops at an installer that is missing.
+/// An image whose build stops is not inspected, so that no failure found is all there is to report.
 pub(super) fn not_built(verdict: &mut model::Verdict, installer: &str) {
-    if verdict.route.take().is_some() {
-        fate_name(Some(Fate::Undetermined)).clone_into(&mut verdict.fate);
-        verdict.reason = Some(model::NOT_BUILT.to_owned());
-        verdict.message = format!("unknown: the build stops, because `{installer}` is missing");
-        let supply = format!("install `{installer}` in an earlier line");
-        verdict.missing = vec![model::Missing { key: "build.missing_installers".to_owned(), supply }];
+    if verdict.route.is_some() {
+        verdict.not_seen.insert(0, format!("the image, because its build stops: `{installer}` is missing"));
     }
 }
 

@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_a_text() {
         for (text, expected) in [
-            ("FROM x", "not a JSON report (expected value at line 1 column 1)"),
-            ("", "not a JSON report (EOF while parsing a value at line 1 column 0)"),
+            ("FROM x", "not a JSON report (expected value at line 1 column 1); pass a report of --format json"),
+            ("", "not a JSON report (EOF while parsing a value at line 1 column 0); pass a report of --format json"),
             ("{}", "not a report of imagelint: it has no `schema_version`"),
             ("[1]", "not a report of imagelint: it has no `schema_version`"),
             (r#"{"schema_version":2}"#, "schema version 2 is unknown; this program reads version 1"),
@@ -157,7 +157,7 @@ mod tests {
             ),
             (
                 r#"{"schema_version":1,"subjects":[]"#,
-                "not a JSON report (EOF while parsing an object at line 1 column 33)",
+                "not a JSON report (EOF while parsing an object at line 1 column 33); pass a report of --format json",
             ),
         ] {
             assert_eq!(of(text).expect_err("a mistake").to_string(), expected, "{text}");

@@ -188,7 +188,7 @@ fn data(report: &Report) -> io::Result<Data> {
         let judged: Vec<&Subject> = shown.iter().copied().filter(|subject| subject.kind != SETTINGS).collect();
         closing(report, &judged, Counted::PerImage, &mut line)?;
     }
-    let fleet = if report.fleet.built_in { "the built-in reference fleet" } else { report.fleet.source.as_str() };
+    let fleet = if report.fleet.built_in { "built-in example pools" } else { report.fleet.source.as_str() };
     let day = report.as_of.as_ref().map(|day| format!(", as of {day}")).unwrap_or_default();
     let (version, knowledge) = (&report.tool.version, &report.tool.knowledge);
     Ok(Data {

@@ -79,7 +79,7 @@ fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
     }
     closing(report, subjects, Counted::PerImage, &mut line)?;
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-    let fleet = if report.fleet.built_in { "; checked against the built-in reference fleet" } else { "" };
+    let fleet = if report.fleet.built_in { "; checked against built-in example pools" } else { "" };
     Ok(format!("{line}{fleet}"))
 }
 

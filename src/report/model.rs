@@ -136,9 +136,6 @@ pub struct ImageOf {
     pub index: Option<String>,
 }
 
-/// Why an image has no verdict: its build stops.
-pub const NOT_BUILT: &str = "not-built";
-
 /// Kind of a subject that is a settings file, with what has no effect in it.
 pub const SETTINGS: &str = "settings";
 
@@ -162,7 +159,7 @@ pub struct Verdict {
     pub fate: String,
     /// Outcome name, if it fails.
     pub outcome: Option<String>,
-    /// `requirement`, `device`, ... for `refused`; `not-built` for an image whose build stops.
+    /// `requirement`, `device`, ... for `refused`.
     pub reason: Option<String>,
     /// Error codes.
     pub codes: Codes,

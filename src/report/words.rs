@@ -4,7 +4,6 @@ use crate::outcome::Outcome;
 use crate::report::escape::clean;
 use crate::report::model::Finding;
 use crate::report::model::Location;
-use crate::report::model::NOT_BUILT;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
 
@@ -106,8 +105,7 @@ pub fn short_reason(verdict: &Verdict) -> String {
 
 fn reason_with(verdict: &Verdict, before: &str) -> String {
     if verdict.fate != "fails" {
-        let build = verdict.reason.as_deref().is_some_and(|reason| reason == NOT_BUILT).then_some("the build fails");
-        return route(verdict).or(build).map(|words| clean(words).into_owned()).unwrap_or_default();
+        return route(verdict).map(|route| clean(route).into_owned()).unwrap_or_default();
     }
     let outcome = verdict.outcome.as_deref().map(|name| clean(Outcome::rule_of(name)).into_owned()).unwrap_or_default();
     match codes(verdict).as_slice() {

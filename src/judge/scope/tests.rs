@@ -142,7 +142,7 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
         (
             "[env]\nnvidia_visible_devices = \"all\"\n",
             "image.env_misspelt",
-            "nvidia_visible_devices (NVIDIA_VISIBLE_DEVICES)",
+            "nvidia_visible_devices (did you mean NVIDIA_VISIBLE_DEVICES?)",
         ),
         (
             "[env]\nNVIDIA_REQUIRES_CUDA = \"x\"\n",
