@@ -329,10 +329,10 @@ fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
         (text(&verdict["fate"]), text(&verdict["message"]))
     };
     for (from, reason) in [
-        ("r.example/openmpi5.0-cuda13.1-ubuntu24.04:{{latest-image-tag}}", "it contains a template marker"),
-        ("r.example/stable-ubuntu2004-cu117-py38:{{tag:1\\.\\d+}}", "it contains a template marker"),
-        ("nvidia/cuda:@@CUDA@@-devel-ubuntu22.04", "it contains a template marker"),
-        ("nvidia/cuda:12.{{minor}}.1-devel-ubuntu22.04", "it contains a template marker"),
+        ("r.example/openmpi5.0-cuda13.1-ubuntu24.04:{{latest-image-tag}}", "the line contains a template marker"),
+        ("r.example/stable-ubuntu2004-cu117-py38:{{tag:1\\.\\d+}}", "the line contains a template marker"),
+        ("nvidia/cuda:@@CUDA@@-devel-ubuntu22.04", "the line contains a template marker"),
+        ("nvidia/cuda:12.{{minor}}.1-devel-ubuntu22.04", "the line contains a template marker"),
         ("nvidia/cuda:<version>-devel", "it contains a placeholder"),
         ("r.example/base-gpu:$TAG", "TAG has no default; only the command line can set it"),
     ] {
@@ -355,5 +355,8 @@ fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
     let place = Place::new();
     place.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
     let said = out(&place.run(&["check", "--show-files", "Dockerfile"]));
-    assert!(said.contains("no GPU content found: the base image is unknown (it contains a template marker"), "{said}");
+    assert!(
+        said.contains("no GPU content found: the base image is unknown (the line contains a template marker"),
+        "{said}"
+    );
 }

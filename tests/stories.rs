@@ -53,6 +53,9 @@ struct Case {
     image: Option<String>,
     /// Text of a Dockerfile.
     dockerfile: Option<String>,
+    /// What decides its verdict and is not in its image description, so that the two differ.
+    #[expect(dead_code, reason = "read by the tests of descriptions")]
+    not_described: Option<String>,
     /// Name of that file, where it is not `Dockerfile`.
     file: Option<String>,
     /// Path of a fleet file, a name in `fleets`, or text.

@@ -3,11 +3,11 @@
 use std::env;
 use std::iter::Peekable;
 
-/// Flags of the output and of fixes: a suggested command has its own.
+/// Flags of the output, of fixes and of speed: a suggested command has its own.
 const OWN: [&str; 8] =
     ["--show-fixes", "--fix", "--diff", "--unsafe-fixes", "--verbose", "-v", "--show-files", "--dry-run"];
 /// Such flags with a value.
-const OWN_WITH_VALUE: [&str; 3] = ["--format", "--color", "--why"];
+const OWN_WITH_VALUE: [&str; 5] = ["--format", "--color", "--why", "--jobs", "-j"];
 /// A longer list of arguments is cut off: nobody reads it.
 const LONGEST: usize = 400;
 
@@ -74,6 +74,7 @@ mod tests {
             ("--fleet f.toml check a", " --fleet f.toml a"),
             ("check --show-fixes --color never --format=concise a -v", " a"),
             ("check --format human check", " check"),
+            ("check --jobs 2 -j 4 --jobs=8 a", " a"),
             ("check --why=t4 --pool t4 a", " --pool t4 a"),
             ("check --fix --unsafe-fixes --target prod .", " --target prod ."),
         ] {

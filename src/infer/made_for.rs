@@ -11,6 +11,7 @@ use crate::fact::Role;
 use crate::fact::State;
 use crate::infer::choice;
 use crate::infer::component::OWN_RUNTIME;
+use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 
 /// The processor for which an image is made; `gpu_base`: its base image is for NVIDIA GPUs.
@@ -32,7 +33,8 @@ pub(super) fn made_for(
         return MadeFor::Other(why);
     }
     let expects = |one: &Component| choice::expects_gpu_build(one, knowledge);
-    if named().any(|one| expects(one) || (has_cuda(one) && !choice::by_default(facts, one.cuda.id))) {
+    let open = |one: &Component| choice::by_default(facts, one.cuda.id) || selects_none(seen, one, knowledge);
+    if named().any(|one| expects(one) || (has_cuda(one) && !open(one))) {
         return MadeFor::Gpus;
     }
     let other = by_conda(seen, components, knowledge)
@@ -44,6 +46,14 @@ pub(super) fn made_for(
         None if gpu_base => MadeFor::Gpus,
         None => MadeFor::Unstated,
     }
+}
+
+/// Whether all packages of a component have wheels that are for the CPU as well as for GPUs.
+fn selects_none(seen: &Observations, one: &Component, knowledge: Knowledge) -> bool {
+    let rows = knowledge.frameworks().iter().filter(|row| row.component == one.name);
+    let of = |row: &&FrameworkRow| seen.packages.iter().filter(|package| package.name == row.distribution);
+    let mut installed = rows.flat_map(|row| of(&row).map(move |package| (row, package))).peekable();
+    installed.peek().is_some() && installed.all(|(row, package)| row.for_both && package.variant.is_none())
 }
 
 /// A package of another maker's accelerator.

@@ -25,7 +25,7 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
                 key => format!("no {}", noun(key, of)),
             };
         }
-        State::Unknown(_) => return format!("{} unknown", noun(entry.key, of)),
+        State::Unknown(_) => return format!("leaves {} unknown", noun(entry.key, of)),
     };
     let newest = image.facts.newest(id);
     let newest = newest.map_or_else(String::new, |row| format!(" (newest release of {})", row.checked));

@@ -67,6 +67,8 @@ pub struct FrameworkRow {
     pub optional: bool,
     /// Whether its project has builds for the CPU as well.
     pub cpu_builds: bool,
+    /// Whether its wheels with GPU code run on the CPU as well, so that they select no processor.
+    pub for_both: bool,
     /// Repositories of its sources, `owner/name` in small letters, where the name is another than its own.
     pub repositories: &'static [&'static str],
     /// How archives of its libraries are called, and the folders that they unpack into.

@@ -213,12 +213,18 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
         let built = cuda.known()?;
         let reason = if code::compiler(replay, loaded) == Compiler::TooOld {
             format!(
-                "the driver compiles no PTX of CUDA {built}, and whether {component} has native code for {gpu} is unknown"
+                "it is unknown whether {component} has native code for {gpu}, and the driver compiles no PTX of CUDA {built}"
             )
         } else {
-            format!("CUDA {built} compiles no native code for {gpu}, and whether {component} has PTX is unknown")
+            format!(
+                "it is unknown whether {component} runs on {gpu}: CUDA {built} compiles no native code for it, so it needs PTX"
+            )
         };
-        (name(code.id), reason, "list [[gpu_code]] in an image description")
+        (
+            name(code.id),
+            reason,
+            "run `imagelint scan` on the built image to read its PTX, or use a CUDA release that supports the GPU",
+        )
     } else if let Some(partly) = code::partly(replay, loaded) {
         let gpu = &replay.host.gpu.as_ref()?.name;
         let Partly { library, runnable, all, without_ptx } = partly;

@@ -75,7 +75,9 @@ pub(crate) fn all(place: &Place) -> Vec<String> {
             named.push(file);
         }
         let cases = table.get("case").and_then(toml::Value::as_array);
-        for (at, case) in cases.into_iter().flatten().enumerate() {
+        // Of some cases a description cannot carry what decides; they say what that is.
+        let carried = |(_, case): &(usize, &toml::Value)| case.get("not_described").is_none();
+        for (at, case) in cases.into_iter().flatten().enumerate().filter(carried) {
             for (key, ending) in [("image", "image.toml"), ("dockerfile", "Dockerfile")] {
                 if let Some(text) = case.get(key).and_then(toml::Value::as_str).filter(|text| text.contains('\n')) {
                     let file = format!("in/stories/{stem}-{at}.{ending}");

@@ -197,7 +197,6 @@ impl Around<'_> {
             sources,
             settings: Some(Held { loaded: &loaded, whole: &[] }),
             command: "lsp",
-            named: &[],
         };
         let detail = if depth == Depth::Facts { Detail::Everything } else { Detail::Verdicts };
         let book = own.as_ref().unwrap_or(RuleBook::built_in());

@@ -186,8 +186,8 @@ macro_rules! every_table {
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
-        optional: Flag, cpu_builds: Flag, repositories: Strs, archives: Strs, compiles: Flag, per_cuda: OptStr,
-        per_cuda_unless: OptStr, off_by: OptStr, without_cuda: OptStr, ptx_doubted: OptStr, imports_code: OptStr,
+        optional: Flag, cpu_builds: Flag, for_both: Flag, repositories: Strs, archives: Strs, compiles: Flag,
+        per_cuda: OptStr, per_cuda_unless: OptStr, off_by: OptStr, without_cuda: OptStr, ptx_doubted: OptStr, imports_code: OptStr,
     }
     driver_packages: DriverPackageRow by [name] {
         name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag, through: Flag, releases: Strs,
