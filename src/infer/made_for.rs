@@ -11,7 +11,6 @@ use crate::fact::Role;
 use crate::fact::State;
 use crate::infer::choice;
 use crate::infer::component::OWN_RUNTIME;
-use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 
 /// The processor for which an image is made; `gpu_base`: its base image is for NVIDIA GPUs.
@@ -50,10 +49,11 @@ pub(super) fn made_for(
 
 /// Whether all packages of a component have wheels that are for the CPU as well as for GPUs.
 fn selects_none(seen: &Observations, one: &Component, knowledge: Knowledge) -> bool {
-    let rows = knowledge.frameworks().iter().filter(|row| row.component == one.name);
-    let of = |row: &&FrameworkRow| seen.packages.iter().filter(|package| package.name == row.distribution);
-    let mut installed = rows.flat_map(|row| of(&row).map(move |package| (row, package))).peekable();
-    installed.peek().is_some() && installed.all(|(row, package)| row.for_both && package.variant.is_none())
+    let row_of = |package: &&PackageSeen| knowledge.framework(&package.name).filter(|row| row.component == one.name);
+    let mut own = seen.packages.iter().filter(|package| row_of(package).is_some()).peekable();
+    let for_both =
+        |package: &PackageSeen| package.variant.is_none() && row_of(&package).is_some_and(|row| row.for_both);
+    own.peek().is_some() && own.all(for_both)
 }
 
 /// A package of another maker's accelerator.

@@ -213,11 +213,11 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
         let built = cuda.known()?;
         let reason = if code::compiler(replay, loaded) == Compiler::TooOld {
             format!(
-                "it is unknown whether {component} has native code for {gpu}, and the driver compiles no PTX of CUDA {built}"
+                "{component} runs on {gpu} only if it contains native code for it: the driver compiles no PTX of CUDA {built}"
             )
         } else {
             format!(
-                "it is unknown whether {component} runs on {gpu}: CUDA {built} compiles no native code for it, so it needs PTX"
+                "{component} runs on {gpu} only if it contains PTX: CUDA {built} compiles no native code for this GPU"
             )
         };
         (
@@ -371,7 +371,7 @@ mod tests {
         let image = image("base = \"nvcr.io/nvidia/pytorch:20.10-py3\"\n");
         let said = |fields: &str| step(&image, &hosts(fields)[0], Step::Code);
         let (result, text) = said("gpu = \"GB10\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"");
-        assert!(result == "unknown" && !text.contains("brand") && text.contains("whether the image has PTX"), "{text}");
+        assert!(result == "unknown" && !text.contains("brand") && text.contains("only if it contains PTX"), "{text}");
         let (result, text) = said("gpu = \"Own\"\ndriver = \"580.95.05\"\nbrand = \"tesla\"");
         assert!(result != "unknown" || text.contains("GPU"), "{result}: {text}");
     }
