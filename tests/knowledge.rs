@@ -210,7 +210,8 @@ fn what_packages_bring_and_run_on_is_known() {
         let told = |local| KNOWLEDGE.cuda_of_version(row.brings, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
         let companion = KNOWLEDGE.is_built_with_torch(row.brings) && KNOWLEDGE.torch_pins_of(row.brings).count() > 1;
-        let known = KNOWLEDGE.framework(row.brings).is_some() || library || build || companion;
+        let other = KNOWLEDGE.other_processor_of_package(row.brings).is_some();
+        let known = KNOWLEDGE.framework(row.brings).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");
         assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| by_number(from, before).is_lt())), "{row:?}");
         assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");

@@ -74,17 +74,15 @@ pub(super) fn or_for_gpus<'a>(brought: Brought<'a>, seen: &'a Observations, know
     if own.manager != Manager::Conda || !matches!(&brought.variant, Ok(Some(variant)) if is_cpu(variant)) {
         return brought;
     }
-    let is_for_gpus = |other: &PackageSeen| match other.manager {
-        Manager::Conda => {
-            matches!(conda(other, seen, knowledge).variant, Ok(Some(variant)) if !is_cpu(&variant))
+    let is_for_gpus = |other: &PackageSeen| {
+        if other.manager == Manager::Conda {
+            return matches!(conda(other, seen, knowledge).variant, Ok(Some(variant)) if !is_cpu(&variant));
         }
-        _ => {
-            let local = match &other.version {
-                PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local),
-                _ => None,
-            };
-            other.variant.as_deref().or(local).is_some_and(|variant| !is_cpu(variant))
-        }
+        let local = match &other.version {
+            PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local),
+            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        };
+        other.variant.as_deref().or(local).is_some_and(|variant| !is_cpu(variant))
     };
     let is_other = |one: &&PackageSeen| one.command != own.command && knowledge.is_built_framework(&one.name);
     if !seen.packages.iter().filter(is_other).any(is_for_gpus) {

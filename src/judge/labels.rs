@@ -53,13 +53,11 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
 
 /// What keeps a component from CUDA: a variable, or the build of the component or of the one that it runs on.
 fn without_cuda(image: &ImageFacts, id: FactId) -> String {
-    match image.facts.variable(id) {
-        Some(variable) => label(image, variable),
-        None => {
-            let decider = image.facts.get(image.facts.without_cuda(id));
-            format!("{} was built without CUDA", versioned(image, decider.of.as_deref().unwrap_or_default()))
-        }
+    if let Some(variable) = image.facts.variable(id) {
+        return label(image, variable);
     }
+    let decider = image.facts.get(image.facts.without_cuda(id));
+    format!("{} was built without CUDA", versioned(image, decider.of.as_deref().unwrap_or_default()))
 }
 
 /// The places of a fact, each with its label.

@@ -16,7 +16,7 @@ use crate::knowledge::rows::{
 };
 use crate::knowledge::set::Tables;
 use crate::knowledge::tables;
-use crate::nearest::nearest;
+use crate::nearest::nearest_few;
 
 /// What the program knows: a handle on one set of tables, the built-in one or one with rows of a user's own.
 ///
@@ -80,7 +80,7 @@ impl Knowledge {
         if meant.is_empty() {
             let near = gpu_names::suggestions(self.gpus(), name);
             let types = self.cloud_instances().iter().map(|row| row.name);
-            return if near.is_empty() { nearest(name, types).into_iter().collect() } else { near };
+            return if near.is_empty() { nearest_few(name, types, 2) } else { near };
         }
         meant.into_iter().take(3).map(|row| row.name).collect()
     }

@@ -158,7 +158,7 @@ fn code(facts: &[(&Fact, Span)], component: &str) -> String {
     let native = match of("sm_").as_slice() {
         [] => "; no native code".to_owned(),
         [one] => format!("; native code {one}"),
-        [first, .., last] => format!("; native code {first} … {last}"),
+        [first, .., newest] => format!("; native code {first} … {newest}"),
     };
     match of("compute_").as_slice() {
         [] => format!("{native}, no PTX"),

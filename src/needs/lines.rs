@@ -165,7 +165,7 @@ fn drivers(span: &Span) -> String {
         (Some(from), None) => parts.push(format!("driver {from} or newer")),
         (None, _) => {}
     }
-    let branch = |text: &str| text.parse::<DriverVersion>().ok().map(|driver| driver.branch());
+    let branch = |text: &str| text.parse::<DriverVersion>().ok().map(DriverVersion::branch);
     let mut also: Vec<String> = Vec::new();
     for range in &span.also {
         let text = match (branch(&range.from), branch(&range.to)) {

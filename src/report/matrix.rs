@@ -112,17 +112,17 @@ impl Layout {
                 *width = columns(text).max(*width);
             }
         }
-        let reason = |verdict: &Option<&Verdict>| match verdict {
+        let reason = |verdict: Option<&Verdict>| match verdict {
             None => String::new(),
             Some(verdict) if verdict.fate == "not-applicable" => clean(&verdict.message).into_owned(),
             Some(verdict) if short => short_reason(verdict),
             Some(verdict) => reason(verdict),
         };
-        let reasons: Vec<String> = verdicts.iter().map(reason).collect();
-        let judged = |(verdict, _): &(&Option<&Verdict>, &String)| {
+        let reasons: Vec<String> = verdicts.iter().copied().map(reason).collect();
+        let judged = |(verdict, _): &(Option<&Verdict>, &String)| {
             verdict.is_some_and(|verdict| verdict.fate != "not-applicable")
         };
-        let judged = verdicts.iter().zip(&reasons).filter(judged);
+        let judged = verdicts.iter().copied().zip(&reasons).filter(judged);
         let widest = judged.map(|(_, reason)| columns(reason)).max().unwrap_or(0);
         let word = verdicts.iter().flatten().map(|verdict| columns(word(verdict))).max().unwrap_or(0);
         Self { rows, widths, word, reasons, reason: widest }

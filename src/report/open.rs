@@ -35,21 +35,18 @@ pub fn causes(report: &Report) -> Vec<Group<'_>> {
             let key = (finding.rule.as_str(), texts.map(|parts| parts.between));
             let at = *known.entry(key).or_insert(causes.len());
             let fixes = offered(finding).map(|fix| clean(&fix.told()).into_owned());
-            match causes.get_mut(at) {
-                Some((group, findings)) => {
-                    group.images.push(image(subject, finding, all));
-                    findings.push(finding);
-                    for fix in fixes {
-                        if !group.fixes.contains(&fix) {
-                            group.fixes.push(fix);
-                        }
+            if let Some((group, findings)) = causes.get_mut(at) {
+                group.images.push(image(subject, finding, all));
+                findings.push(finding);
+                for fix in fixes {
+                    if !group.fixes.contains(&fix) {
+                        group.fixes.push(fix);
                     }
                 }
-                None => {
-                    let images = vec![image(subject, finding, all)];
-                    let group = Group { first: Cow::Borrowed(finding), subject, images, fixes: fixes.collect() };
-                    causes.push((group, vec![finding]));
-                }
+            } else {
+                let images = vec![image(subject, finding, all)];
+                let group = Group { first: Cow::Borrowed(finding), subject, images, fixes: fixes.collect() };
+                causes.push((group, vec![finding]));
             }
         }
     }
@@ -72,7 +69,7 @@ fn together<'a>(mut group: Group<'a>, findings: &[&Finding]) -> Group<'a> {
     let first = group.first.as_ref();
     let differs =
         |other: &&Finding| (&other.message, &other.help, &other.cause) != (&first.message, &first.help, &first.cause);
-    if !findings.iter().any(|other| differs(other)) {
+    if !findings.iter().any(differs) {
         return group;
     }
     let mut all = first.clone();

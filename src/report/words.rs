@@ -174,7 +174,7 @@ pub fn series(list: &[&str]) -> String {
     match list {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+        [others @ .., end] => format!("{} and {end}", others.join(", ")),
     }
 }
 
@@ -196,9 +196,8 @@ pub fn fact(key: &str) -> String {
     let (of, what) = key.rsplit_once('.').unwrap_or(("", key));
     let of_words = match of {
         "" => String::new(),
-        "image" => " of the image".to_owned(),
+        "image" | "cuda" => " of the image".to_owned(),
         "image.base" => " of the base image".to_owned(),
-        "cuda" => " of the image".to_owned(),
         other => format!(" of the {}", named(other))
             .replace(" of the the ", " of the ")
             .replace(&format!("the {other}"), other),

@@ -47,7 +47,7 @@ pub(super) fn of_parts<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge
             let page = book.get(rule);
             page.is_some_and(|page| quoted(&page.sections.wrong).any(|line| line.to_lowercase().contains(&text)))
         };
-        let bonus = if row.rules.first().iter().any(|rule| quotes(rule)) { QUOTED } else { 0 };
+        let bonus = if row.rules.first().iter().any(quotes) { QUOTED } else { 0 };
         for (at, rule) in row.rules.iter().enumerate() {
             fits.push(Fit { rule, why: error_words(row), weight: 2 * share + bonus + 1 - at.min(1) });
         }

@@ -83,17 +83,16 @@ impl File<'_> {
         }
         let mut found = Vec::new();
         for one in all {
-            match one.get_ref().as_table() {
-                Some(table) => found.push((span_of(one), table)),
-                None => {
-                    let example = match key {
-                        "ignore" => "rule = \"no-gpu\"\nreason = \"...\"",
-                        _ => "match = \"services/*\"",
-                    };
-                    let message = format!("`{key}` is {}, expected a table", kind(one.get_ref()));
-                    let help = format!("write a table:\n[[{key}]]\n{example}");
-                    self.reader.report(span_of(one), message, Some(help));
-                }
+            if let Some(table) = one.get_ref().as_table() {
+                found.push((span_of(one), table));
+            } else {
+                let example = match key {
+                    "ignore" => "rule = \"no-gpu\"\nreason = \"...\"",
+                    _ => "match = \"services/*\"",
+                };
+                let message = format!("`{key}` is {}, expected a table", kind(one.get_ref()));
+                let help = format!("write a table:\n[[{key}]]\n{example}");
+                self.reader.report(span_of(one), message, Some(help));
             }
         }
         found

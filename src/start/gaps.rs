@@ -86,12 +86,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let newer =
         |what: String| format!("{what} is newer than the compatibility database of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
-        _ if let Some(lacks) = uncalled(replay, step, &loaded) => {
-            let reason = format!("nothing that calls CUDA was found; a program that does would find no {lacks}");
-            (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
-        }
-        _ if runtime::of_nothing(replay, step).is_some() => {
-            let reason = "nothing that calls CUDA was found; a program that does would fail at this step".to_owned();
+        _ if let Some(reason) = without_caller(replay, step, &loaded) => {
             (name(cuda.id), reason, "name the packages or [[gpu_code]] of the image in an image description")
         }
         Step::Capabilities => {
@@ -189,6 +184,15 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
         _ => return None,
     };
     Some(MissingFact { key, reason, supply: supply.to_owned() })
+}
+
+/// What would happen to a program that calls CUDA, in an image where none was found.
+fn without_caller(replay: Replay<'_>, step: Step, loaded: &Loaded) -> Option<String> {
+    let end = match uncalled(replay, step, loaded) {
+        Some(lacks) => format!("find no {lacks}"),
+        None => runtime::of_nothing(replay, step).map(|_| "fail at this step".to_owned())?,
+    };
+    Some(format!("nothing that calls CUDA was found; a program that does would {end}"))
 }
 
 /// What a program that calls CUDA would lack, in an image where none was found.
