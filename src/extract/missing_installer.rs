@@ -156,8 +156,8 @@ fn is_brought(reader: &Reader<'_>, command: &Command, run: &RunInstruction, row:
         SHELLS.contains(&name) && (folder.is_empty() || ON_PATH.contains(&folder))
     };
     of_run(&"PATH")
-        || OF_SHELL.iter().any(|name| of_run(name))
-        || (python && OF_PYTHON.iter().any(|name| of_run(name)))
+        || OF_SHELL.iter().any(&of_run)
+        || (python && OF_PYTHON.iter().any(of_run))
         || shell.is_some_and(|shell| !is_shell(shell))
         || lines.any(leads)
         || before.any(|copy| may_bring(copy, row))

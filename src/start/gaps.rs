@@ -79,6 +79,7 @@ fn has_capability(replay: Replay<'_>) -> bool {
 }
 
 /// What no fact and no field lacks: a question that the tables do not answer.
+#[expect(clippy::too_many_lines, reason = "one step after the other")]
 fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
     let cuda = &replay.component.cuda;
