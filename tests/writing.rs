@@ -159,7 +159,9 @@ fn the_schemas_are_plain() {
     for path in ["examples/report.schema.json", "examples/report-line.schema.json"] {
         let mut found = Vec::new();
         others::descriptions(&serde_json::from_str(&text(path)).expect("JSON"), "", &mut found);
-        found.iter().for_each(|(place, text)| measure.add(&format!("{path}:{place}"), text));
+        for (place, text) in &found {
+            measure.add(&format!("{path}:{place}"), text);
+        }
     }
     measure.check("schemas");
 }
