@@ -505,7 +505,7 @@ fn a_text_that_is_not_at_hand_is_named_in_a_note() {
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(
         out.contains(
-            "\n --> Dockerfile (serve)\n --> Dockerfile:2:6  CUDA 12.4.1 comes from this tag\n \
+            "\n --> Dockerfile:2:6  CUDA 12.4.1 comes from this tag\n \
              --> Dockerfile:1:10  set here\n --> config field Env  CUDA_VERSION is 12.4.1\n \
              --> fleet.toml:4  the pool's driver is declared here\n"
         ),

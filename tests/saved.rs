@@ -238,7 +238,9 @@ fn the_person_sees_the_same_lines() {
     let report = place.json(&["check", "Dockerfile"]);
     place.file("saved.json", &report.to_string());
     fs::remove_file(place.path("Dockerfile")).expect("removed");
-    assert_eq!(out(&place.run(&["check", "saved.json"])), out(&first));
+    // The suggested commands name the input of their own run.
+    let again = out(&place.run(&["check", "saved.json"])).replace(" saved.json\n", " Dockerfile\n");
+    assert_eq!(again, out(&first));
     assert!(out(&first).contains("Dockerfile:2:"), "{}", out(&first));
 }
 
