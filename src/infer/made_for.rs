@@ -47,13 +47,14 @@ pub(super) fn made_for(
     }
 }
 
-/// Whether all packages of a component have wheels that are for the CPU as well as for GPUs.
+/// Whether all packages of a component have wheels that are for the CPU as well as for GPUs, without libraries of CUDA.
 fn selects_none(seen: &Observations, one: &Component, knowledge: Knowledge) -> bool {
     let row_of = |package: &&PackageSeen| knowledge.framework(&package.name).filter(|row| row.component == one.name);
     let mut own = seen.packages.iter().filter(|package| row_of(package).is_some()).peekable();
     let for_both =
         |package: &PackageSeen| package.variant.is_none() && row_of(&package).is_some_and(|row| row.for_both);
-    own.peek().is_some() && own.all(for_both)
+    let is_library = |package: &PackageSeen| knowledge.library_packages().iter().any(|row| row.name == package.name);
+    own.peek().is_some() && own.all(for_both) && !seen.packages.iter().any(is_library)
 }
 
 /// A package of another maker's accelerator.
