@@ -153,7 +153,7 @@ fn exit_codes_count_what_breaks() {
         (&["--add", "x: gpu=B200, driver=y"], 2, "--add x: gpu=B200, driver=y: `y` is not a driver version"),
         (&["--set", "t4"], 2, "expected POOL.KEY=VALUE"),
         (&["--set", "t4.gpu=T44"], 2, "unknown GPU `T44`"),
-        (&["--add", "t4: gpu=T4"], 2, "has a pool `t4` already"),
+        (&["--add", "t4: gpu=T4"], 2, "already has a pool `t4`"),
         (&["--add", "x: gpu=B2000"], 2, "unknown GPU `B2000`"),
         (&["--add", "x gpu=B200"], 2, "expected NAME: KEY=VALUE"),
         (&["--add", "x: a\n[[pool]]\n=1"], 2, "is not a key of a pool"),
