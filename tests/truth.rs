@@ -82,11 +82,12 @@ const CURED: f64 = 0.80;
 /// So many changes of the list as it is printed are the first ones.
 const FIRST: usize = 3;
 
-/// What the program reaches so far of all of them; below it the test fails. To be raised, up to the mark.
-const REACHED_CURED: usize = 37;
+/// What the program reaches so far of all of them; below it the test fails. To be raised, up to the mark. It was 37 when a
+/// base of an older CUDA release was offered under packages for a newer one.
+const REACHED_CURED: usize = 36;
 
 /// The same where the first three kinds count, however many changes of each there are.
-const REACHED_KINDS: usize = 37;
+const REACHED_KINDS: usize = 36;
 
 #[test]
 fn what_helped_is_among_the_first_changes_offered() {
