@@ -167,3 +167,14 @@ impl fmt::Display for Cause {
         f.write_str(self.name())
     }
 }
+
+/// How a container starts, in words; none for native code.
+pub fn route_words(route: &str) -> Option<&str> {
+    match route {
+        "native" => None,
+        "minor-version" => Some("minor version compatibility"),
+        "forward-compat" => Some("forward compatibility"),
+        "jit" => Some("PTX JIT"),
+        other => Some(other),
+    }
+}

@@ -167,7 +167,7 @@ fn a_requirements_file_that_is_not_there_is_missing_evidence() {
     let text =
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
     place.file("Dockerfile", text);
-    let said = "requirements.txt is not in the build context, so what it installs is unknown";
+    let said = "`requirements.txt` is not in the build context, so what it installs is unknown";
     let told = |place: &Place| {
         let report = place.json(&["check", "Dockerfile"]);
         let print = String::from_utf8(place.run(&["check", "Dockerfile"]).stdout).expect("text");

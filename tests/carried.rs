@@ -273,7 +273,7 @@ fn what_was_not_read_is_said_in_every_form_of_the_report() {
     for arguments in [&["-v"][..], &["--format", "junit"], &["--format", "markdown"], &["--format", "ndjson"]] {
         let done = place.run(&[&["check", "Dockerfile"][..], arguments].concat());
         let said = place::out(&done).replace('\\', "");
-        for missing in ["make.sh is not in the build context", "requirements.txt is not in the build context"] {
+        for missing in ["`./make.sh` is not in the build context", "`requirements.txt` is not in the build context"] {
             assert!(said.contains(missing), "{arguments:?}: {missing}: {said}");
         }
     }
@@ -305,7 +305,7 @@ fn a_script_that_was_not_read_leaves_the_verdict_open_where_something_speaks_of_
         let subject = &report["subjects"][0];
         assert_eq!(subject["verdicts"][0]["fate"], expected, "{variable}");
         let missing = subject["verdicts"][0]["missing"].to_string();
-        assert!(missing.contains("provide ./make.sh in the build context"), "{variable}: {missing}");
+        assert!(missing.contains("provide `./make.sh` in the build context"), "{variable}: {missing}");
     }
 }
 

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::outcome::Outcome;
+use crate::outcome::route_words;
 use crate::report::model;
 use crate::report::words::fate_word;
-use crate::report::words::route_word;
 
 /// What a change does to a fleet.
 #[derive(Clone, Debug, Serialize)]
@@ -185,7 +185,7 @@ impl End {
     /// In a few words, as in the report.
     pub fn cell(&self) -> String {
         let word = if self.is_unseen() { "no failure found" } else { fate_word(&self.fate) };
-        match (self.fate.as_str(), &self.outcome, self.route.as_deref().and_then(route_word)) {
+        match (self.fate.as_str(), &self.outcome, self.route.as_deref().and_then(route_words)) {
             ("starts", _, Some(route)) => format!("{word} ({route})"),
             ("fails", Some(outcome), _) => format!("{word} {}", Outcome::rule_of(outcome)),
             _ => word.to_owned(),

@@ -20,7 +20,7 @@ pub enum Dialect {
 /// Expands a text with its quotes; quotes and escapes are removed.
 pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> Resolved {
     if is_template(text) {
-        let reason = "the line contains a template marker; check the rendered file instead".to_owned();
+        let reason = "the line contains a template marker".to_owned();
         return Resolved::Unresolved { names: Vec::new(), reason };
     }
     let escape = match dialect {

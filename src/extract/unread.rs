@@ -1,5 +1,6 @@
 //! What commands install by files and scripts that were not read: it is missing evidence, and no silence.
 
+use crate::context::Missing;
 use crate::cuda::LIBCUDA;
 use crate::extract::closed::Beyond;
 use crate::extract::install::Reader;
@@ -28,6 +29,30 @@ fn without_user(address: &str) -> String {
     let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     format!("{scheme}://{host}{path}")
+}
+
+/// A file by its path in the folder of the command; if its path in the image is given, the file that a COPY takes there.
+fn in_context(path: &str) -> String {
+    if path.starts_with('/') { format!("the source of `{path}`") } else { format!("`{path}`") }
+}
+
+/// How to supply a file that was not read.
+fn supply(path: &str, why: &str) -> String {
+    if why == install::NOT_BROUGHT {
+        return format!("list the packages of `{path}` in an image description");
+    }
+    format!("provide {} in the build context, or list its packages in an image description", in_context(path))
+}
+
+/// That a file was not read, and why.
+fn not_read(path: &str, why: &str) -> String {
+    if why == Missing::NotThere.to_string() {
+        return format!("{} is not in the build context", in_context(path));
+    }
+    match why.strip_prefix("it ") {
+        Some(rest) => format!("`{path}` {rest}"),
+        None => format!("`{path}` was not read ({why})"),
+    }
 }
 
 impl Reader<'_> {
@@ -66,10 +91,7 @@ impl Reader<'_> {
             (false, None) => "installs".to_owned(),
             (false, Some(tag)) => format!("installs, also from the index of {tag},"),
         };
-        let why = match file.why.strip_prefix("it ") {
-            Some(rest) => format!("{path} {rest}, so what it {what} is unknown"),
-            None => format!("{path} was not read, so what it {what} is unknown: {}", file.why),
-        };
+        let why = format!("{}, so what it {what} is unknown", not_read(path, &file.why));
         let note = format!("{path} was not read: {}", file.why);
         if self.notes.contains(&note) {
             if !file.constraint {
@@ -77,7 +99,7 @@ impl Reader<'_> {
             }
             return;
         }
-        let supply = format!("provide {path} in the build context, or list its packages in an image description");
+        let supply = supply(path, &file.why);
         let name = path.rsplit('/').next().unwrap_or(path);
         if install::is_file(path) && self.knowledge.may_be_driver(name) {
             let state = State::Known(Value::Text(path.to_owned()));
@@ -102,12 +124,8 @@ impl Reader<'_> {
         {
             return;
         }
-        let reason = match why.strip_prefix("it ") {
-            Some(rest) => format!("{path} {rest}, so what it installs is unknown"),
-            None => format!("{path} was not read, so what it installs is unknown: {why}"),
-        };
-        let supply = format!("provide {path} in the build context, or list its packages in an image description");
-        self.missing_script(path, Why { reason, supply }, span);
+        let reason = format!("{}, so what it installs is unknown", not_read(path, why));
+        self.missing_script(path, Why { reason, supply: supply(path, why) }, span);
     }
 
     /// A shell that goes through what another command fetches: it may install what it likes, and on a base for CUDA that is

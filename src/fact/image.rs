@@ -243,6 +243,9 @@ pub enum Role {
 /// The name of the component for the CUDA runtime of the image itself: a key of reports, never a word for people.
 pub const OWN_RUNTIME: &str = "cuda";
 
+/// The name of the component that stands for an image in which nothing was found that calls CUDA.
+pub const UNCALLED: &str = "container";
+
 /// Something that can start or fail on its own.
 #[derive(Clone, Debug)]
 pub struct Component {
@@ -271,7 +274,7 @@ pub struct Component {
 impl Component {
     /// What people call it: the component for the CUDA runtime of the image itself has no name of its own.
     pub fn called(&self) -> &str {
-        if self.name == OWN_RUNTIME { "the image" } else { &self.name }
+        if matches!(self.name.as_str(), OWN_RUNTIME | UNCALLED) { "the image" } else { &self.name }
     }
 
     /// One that the image is there to run, known by name.

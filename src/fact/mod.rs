@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use self::arch_list::ArchListSeen;
 pub use self::image::{
     Callers, CodeFloor, CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts,
-    Library, MadeFor, Needs, OWN_RUNTIME, Presence, Role, Signature, Soname,
+    Library, MadeFor, Needs, OWN_RUNTIME, Presence, Role, Signature, Soname, UNCALLED,
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::loose::LooseSeen;

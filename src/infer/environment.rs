@@ -99,9 +99,12 @@ fn listed_names(names: &BTreeSet<&str>) -> String {
     names.iter().copied().collect::<Vec<_>>().join(", ")
 }
 
+/// What is unknown of a base whose environment is unknown.
+const OF_BASE: &str = "the environment of the base image";
+
 /// Why the environment is not known: that of a base is in its configuration, which a registry serves.
 fn unread(seen: &Observations, build: &BaseBuild) -> Why {
-    let mut why = build.unseen("the environment of the image");
+    let mut why = build.unseen(OF_BASE);
     if seen.depth == Depth::Text && build.is_unread() {
         why.supply = format!("read its configuration with `imagelint check --pull`, {}", why.supply);
     }
@@ -133,7 +136,8 @@ fn filled(
         Some(text) if unset => Some(text.clone()),
         _ => template.filled(value),
     };
-    let state = known.map_or_else(|| State::Unknown(build.unseen(&listed_names(&variables))), State::Known);
+    let unknown = || build.unseen(&if build.env_known { listed_names(&variables) } else { OF_BASE.to_owned() });
+    let state = known.map_or_else(|| State::Unknown(unknown()), State::Known);
     facts.add_typed(FactKey::Env, Some(name), state, evidence)
 }
 

@@ -63,6 +63,7 @@ use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::State;
+use crate::fact::UNCALLED;
 use crate::fact::Value;
 use crate::fact::Why;
 pub(crate) use crate::infer::base::tag_version;
@@ -76,9 +77,6 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::places::Tree;
 use crate::knowledge::Knowledge;
-
-/// The name of the component that stands for a container in which nothing was seen that calls CUDA.
-const CONTAINER: &str = "container";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
@@ -180,7 +178,7 @@ fn assemble(
         || compat.known().is_some()
         || seen.build_asks.iter().any(|ask| ask.what == BuildAskSeen::BY_DRIVER);
     let callers = callers::callers(seen, &components, knowledge);
-    let unread = if gpu_content { None } else { held::unread(&mut facts, seen, CONTAINER) };
+    let unread = if gpu_content { None } else { held::unread(&mut facts, seen, UNCALLED) };
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);
     if gpu_content && components.is_empty() {
@@ -240,10 +238,10 @@ fn container(facts: &mut Facts) -> Component {
     };
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
     Component {
-        name: CONTAINER.to_owned(),
+        name: UNCALLED.to_owned(),
         role: Role::Container,
-        cuda: unknown(facts, FactKey::ComponentCuda, Some(CONTAINER), why(), evidence()),
-        code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
+        cuda: unknown(facts, FactKey::ComponentCuda, Some(UNCALLED), why(), evidence()),
+        code: unknown(facts, FactKey::ComponentCode, Some(UNCALLED), why(), evidence()),
         codes: component::PLAIN_WORDING,
         anonymous: true,
         program: false,

@@ -67,6 +67,7 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
             component: None,
             locations: vec![places.text("settings", place.source, place.span, message)],
             cause: None,
+            also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
         })

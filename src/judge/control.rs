@@ -313,6 +313,7 @@ impl<'a> Orders<'a> {
             component: None,
             locations: vec![places.text("file", source, span, message.to_owned())],
             cause: None,
+            also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
         })

@@ -241,6 +241,7 @@ impl<'a> Met<'a> {
             component: Some(self.host.component.name.clone()),
             locations: self.locations,
             cause,
+            also_unknown: Vec::new(),
             symptom,
             fixes: Vec::new(),
         }
@@ -376,7 +377,8 @@ fn practice(
             pools: pool.map(|pool| pool.name.clone()).into_iter().collect(),
             component: None,
             locations: blame(&scope, page, places),
-            cause: None,
+            cause: page.cause.as_ref().map(|cause| cause.render(&scope)),
+            also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
         });

@@ -6,6 +6,7 @@ use crate::fact::ImageFacts;
 use crate::fact::OWN_RUNTIME;
 use crate::fact::Origin;
 use crate::fact::State;
+use crate::fact::UNCALLED;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 
@@ -25,7 +26,7 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
                 key => format!("no {}", noun(key, of)),
             };
         }
-        State::Unknown(_) => return format!("leaves {} unknown", noun(entry.key, of)),
+        State::Unknown(_) => return format!("leaves {} unknown", unknown(entry.key, of)),
     };
     let newest = image.facts.newest(id);
     let newest = newest.map_or_else(String::new, |row| format!(" (newest release of {})", row.checked));
@@ -69,7 +70,7 @@ pub(super) fn labelled(image: &ImageFacts, id: FactId) -> Vec<(Origin, String)> 
     let origins = image.facts.origins(id).into_iter();
     origins
         .map(|origin| match &of_variable {
-            Some(own) if !own.contains(&origin) => {
+            Some(own) if !own.contains(&origin) && !matches!(entry.state, State::Unknown(_)) => {
                 let of = entry.of.as_deref().unwrap_or_default();
                 (origin, versioned(image, of))
             }
@@ -97,6 +98,18 @@ pub(super) fn pool_label(pool: &Pool, what: &str) -> String {
 
 fn quoted(text: &str) -> String {
     if matches!(text, "true" | "false") { text.to_owned() } else { format!("\"{text}\"") }
+}
+
+/// What is unknown, with the article that a sentence needs.
+fn unknown(key: FactKey, of: &str) -> String {
+    match key {
+        // Whoever does not know one variable of the base image knows none of them.
+        FactKey::Env => "the environment variables".to_owned(),
+        FactKey::Package | FactKey::File => noun(key, of),
+        FactKey::Requirements => format!("the {}", noun(key, of)),
+        _ if of == UNCALLED => "what uses the GPU".to_owned(),
+        _ => format!("the {}", noun(key, of)),
+    }
 }
 
 /// What a fact is about.
@@ -136,7 +149,7 @@ fn noun(key: FactKey, of: &str) -> String {
 
 /// A component as people call it.
 fn whose(of: &str) -> &str {
-    if of == OWN_RUNTIME { "the image" } else { of }
+    if matches!(of, OWN_RUNTIME | UNCALLED) { "the image" } else { of }
 }
 
 /// A component with its version, if that is known.

@@ -13,8 +13,10 @@ use crate::judge::labels::labelled;
 use crate::judge::labels::pool_field;
 use crate::judge::missing::missing;
 use crate::judge::opened::Opened;
+use crate::judge::opened::Reason;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
+use crate::outcome::route_words;
 use crate::report::model;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -73,7 +75,7 @@ pub(super) fn report(
             continue;
         }
         let Some(opened) = Opened::of(verdict, settings.knowledge) else { continue };
-        let help = help(verdict, settings);
+        let help = if opened.may_fail() { help(verdict, settings) } else { String::new() };
         let severity = asked::severity(page, Some(pool), settings);
         let alike = |cause: &&mut Cause<'_>| {
             (cause.notice, cause.severity, &cause.help) == (notice, severity, &help) && cause.opened.is_alike(&opened)
@@ -108,26 +110,31 @@ pub(super) fn no_host(
     }
     let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
     let told = verdict.message.strip_prefix("unknown: ").unwrap_or(&verdict.message).to_owned();
-    let (notice, opened, pools) = (Notice::Undetermined, Opened::Reasons(vec![told]), vec![pool.name.value.clone()]);
+    let opened = Opened::Reasons(vec![Reason { text: told, supply: help }]);
+    let (notice, help, pools) = (Notice::Undetermined, String::new(), vec![pool.name.value.clone()]);
     let severity = asked::severity(settings.book.reader(notice)?, Some(&pool.name.value), settings);
     finding(Cause { notice, severity, opened, fails: Vec::new(), ends: Vec::new(), help, pools, locations }, settings)
 }
 
 fn finding(cause: Cause<'_>, settings: Settings<'_>) -> Option<Finding> {
     let page = settings.book.reader(cause.notice)?;
-    let (title, mut behind) = cause.opened.title_and_cause();
+    let mut texts = cause.opened.texts();
     let may_fail = cause.opened.may_fail();
     if let Some(Some(ends)) = cause.ends.first().filter(|first| cause.ends.iter().all(|other| other == *first)) {
-        behind = Some(ends.clone());
+        texts.cause = Some(ends.clone());
     }
     let failure = failure(&cause.fails, settings);
     let title = match &failure {
         Some(failure) if may_fail => format!("may fail on {}: {}", named(&cause.pools), failure.title),
-        None if may_fail => format!("may fail on {}: it {title}", named(&cause.pools)),
-        _ => title,
+        None if may_fail => format!("may fail on {}: it {}", named(&cause.pools), texts.title),
+        _ => texts.title,
     };
     let symptom = failure.and_then(|failure| failure.symptom).filter(|_| may_fail);
-    let help = cause.help.replace(" of the pool", &format!(" of {}", of_pools(&cause.pools)));
+    let help = [texts.help, cause.help].into_iter().find(|help| !help.is_empty());
+    let pools = of_pools(&cause.pools);
+    let of_pool = |help: String| help.replace(" of the pool", &format!(" of {pools} in the fleet file"));
+    let help = of_pool(help.unwrap_or_else(|| NO_HELP.to_owned()));
+    let also_unknown = texts.also_unknown.into_iter().map(of_pool).collect();
     Some(Finding {
         rule: page.name.clone(),
         severity: cause.severity.to_string(),
@@ -136,7 +143,8 @@ fn finding(cause: Cause<'_>, settings: Settings<'_>) -> Option<Finding> {
         pools: cause.pools,
         component: None,
         locations: cause.locations,
-        cause: behind,
+        cause: texts.cause,
+        also_unknown,
         symptom,
         fixes: Vec::new(),
     })
@@ -175,7 +183,10 @@ fn ends(verdict: &Verdict<'_>) -> Option<String> {
     for host in &verdict.hosts {
         let end = match host.fate {
             Fate::Fails(wall) => format!("fails ({})", wall.outcome().rule()),
-            Fate::Starts(_) => "starts".to_owned(),
+            Fate::Starts(route) => match route_words(route.name()) {
+                Some(words) => format!("starts ({words})"),
+                None => "starts".to_owned(),
+            },
             Fate::Undetermined => "unknown".to_owned(),
         };
         let value = value(*field, host)?;
@@ -187,7 +198,8 @@ fn ends(verdict: &Verdict<'_>) -> Option<String> {
     }
     ends.sort();
     let once = |value: &String| ends.iter().filter(|(_, values)| values.contains(value)).count() == 1;
-    let too_many = |(_, values): &(String, Vec<String>)| *field != PoolField::Launch && values.len() > MOST_VALUES;
+    let few = matches!(field, PoolField::Launch | PoolField::Toolkit);
+    let too_many = |(_, values): &(String, Vec<String>)| !few && values.len() > MOST_VALUES;
     if verdict.open_build
         || ends.len() < 2
         || ends.iter().any(too_many)
@@ -229,21 +241,19 @@ fn named(pools: &[String]) -> String {
     }
 }
 
-/// How to supply what is missing, each once; where fields of the pool decide, these first, for they may settle all.
+/// How to settle a verdict that depends on fields of the pool or on the build, each way once. Where fields of the pool
+/// decide, only these, because they may settle everything.
 fn help(verdict: &Verdict<'_>, settings: Settings<'_>) -> String {
-    let mut told: Vec<String> = Vec::new();
+    let mut ways: Vec<String> = Vec::new();
     let gaps = missing(verdict, settings.knowledge);
-    let asked = |gap: &&model::Missing| {
-        verdict.fate.is_some() || verdict.open_fields.is_empty() || gap.key.starts_with("pool.")
-    };
-    for gap in gaps.iter().filter(asked) {
-        if told.iter().any(|one| one.contains(&gap.supply)) {
+    for gap in gaps.iter().filter(|gap| verdict.open_fields.is_empty() || gap.key.starts_with("pool.")) {
+        if ways.iter().any(|one| one.contains(&gap.supply)) {
             continue;
         }
-        told.retain(|one| !gap.supply.contains(one.as_str()));
-        told.push(gap.supply.clone());
+        ways.retain(|one| !gap.supply.contains(one.as_str()));
+        ways.push(gap.supply.clone());
     }
-    if told.is_empty() { NO_HELP.to_owned() } else { told.join("; ") }
+    ways.join("; ")
 }
 
 /// The places of what decides on some hosts or is not known, then those of the pool.
@@ -251,7 +261,7 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
     let mut found: Vec<Location> = Vec::new();
     let mut fields: Vec<Basis> = verdict.open_fields.iter().map(|field| Basis::Pool(*field)).collect();
     for host in verdict.hosts.iter().take(MOST_HOSTS) {
-        for basis in open_basis(host) {
+        for basis in open_basis(host, one.pool) {
             match basis {
                 Basis::Image(id) if found.len() < MOST_PLACES => {
                     for (origin, label) in labelled(host.image, id) {
@@ -274,7 +284,7 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
 }
 
 /// What an open host lacks, and what decides on one that is not open.
-fn open_basis(host: &HostFate<'_>) -> Vec<Basis> {
+fn open_basis(host: &HostFate<'_>, pool: &Pool) -> Vec<Basis> {
     match host.fate {
         Fate::Fails(_) => host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default(),
         Fate::Starts(_) => Vec::new(),
@@ -288,9 +298,11 @@ fn open_basis(host: &HostFate<'_>) -> Vec<Basis> {
             unknown
                 .flat_map(|step| {
                     let lacking: Vec<Basis> = step.facts.iter().filter(lacks).collect();
-                    // Where every fact is known, they are what leaves the step open.
-                    let images = || step.facts.iter().filter(|basis| matches!(basis, Basis::Image(_))).collect();
-                    if lacking.is_empty() { images() } else { lacking }
+                    // If the pool declares its part and every fact is known, the facts leave the step open.
+                    let declared =
+                        |basis: &Basis| matches!(basis, Basis::Pool(field) if pool.span_of(*field).is_some());
+                    let images = || step.facts.iter().filter(|basis| matches!(basis, Basis::Image(_)));
+                    if lacking.iter().all(declared) { images().chain(lacking).collect() } else { lacking }
                 })
                 .collect()
         }

@@ -1,4 +1,4 @@
-//! What leaves a verdict open, in words that are so of every pool that shares them.
+//! What leaves a verdict open, in words that apply to every pool with the same cause.
 
 use crate::judge::missing::is_pinned;
 use crate::judge::verdict::all_missing;
@@ -11,12 +11,49 @@ use crate::start::Verdict;
 /// Between what is not known and why.
 const NOT_KNOWN: &str = " is unknown: ";
 
-/// What a verdict hangs on, or why it cannot be told.
+/// Why a verdict is unknown, or what it depends on.
 pub(super) enum Opened {
-    /// What would have to be known, each once.
-    Reasons(Vec<String>),
-    /// Fields of the pool or builds of the image, and the names of the ends that they lead to, in order.
-    Depends(String, Vec<String>),
+    /// What is unknown, each once.
+    Reasons(Vec<Reason>),
+    /// Fields of the pool or builds of the image, and the outcomes that they lead to, in order.
+    Depends(String, Vec<End>),
+}
+
+/// An outcome by its name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct End {
+    name: String,
+    fails: bool,
+}
+
+impl End {
+    fn of(fate: Fate) -> Self {
+        Self { name: outcome_name(fate), fails: matches!(fate, Fate::Fails(_)) }
+    }
+
+    /// `starts`, `fails (no-gpu)`.
+    fn verb(&self) -> String {
+        if self.fails { format!("fails ({})", self.name) } else { self.name.clone() }
+    }
+}
+
+/// Something that is unknown.
+#[derive(Clone, PartialEq)]
+pub(super) struct Reason {
+    /// `X is unknown: Y`, or `Y`.
+    pub(super) text: String,
+    /// How to supply it, an imperative; empty if there is no way.
+    pub(super) supply: String,
+}
+
+/// The texts of a finding about a verdict that is open.
+pub(super) struct Texts {
+    pub(super) title: String,
+    pub(super) cause: Option<String>,
+    /// How to supply what the title says is unknown; empty if there is no way.
+    pub(super) help: String,
+    /// What else is unknown, each with how to supply it.
+    pub(super) also_unknown: Vec<String>,
 }
 
 impl Opened {
@@ -24,9 +61,12 @@ impl Opened {
     pub(super) fn of(verdict: &Verdict<'_>, knowledge: Knowledge) -> Option<Self> {
         match verdict.fate {
             Some(Fate::Undetermined) => {
-                let mut reasons: Vec<String> = Vec::new();
+                let mut reasons: Vec<Reason> = Vec::new();
                 for missing in all_missing(verdict, knowledge) {
-                    add(&mut reasons, missing.reason);
+                    let reason = Reason { text: missing.reason, supply: missing.supply };
+                    if !reasons.contains(&reason) {
+                        reasons.push(reason);
+                    }
                 }
                 Some(Self::Reasons(reasons))
             }
@@ -37,7 +77,7 @@ impl Opened {
                     (true, false) => "the build that the tag names".to_owned(),
                     (false, _) => fields.join(" and "),
                 };
-                let mut ends: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
+                let mut ends: Vec<End> = verdict.hosts.iter().map(|host| End::of(host.fate)).collect();
                 ends.sort();
                 ends.dedup();
                 Some(Self::Depends(on, ends))
@@ -46,7 +86,7 @@ impl Opened {
         }
     }
 
-    /// Whether another pool says the same, in whatever order: what is told of several is so of each.
+    /// Whether another pool has the same cause, in any order.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Reasons(own), Self::Reasons(others)) => {
@@ -61,28 +101,43 @@ impl Opened {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Reasons(reasons) if reasons.is_empty() => "unknown: nothing known decides it".to_owned(),
-            Self::Reasons(reasons) => format!("unknown: {}", folded(reasons).join("; ")),
-            Self::Depends(on, ends) => format!("depends on {on}: {}", ends.join(" or ")),
+            Self::Reasons(reasons) => {
+                let parts: Vec<String> = folded(reasons).iter().map(Folded::sentence).collect();
+                format!("unknown: {}", parts.join("; "))
+            }
+            Self::Depends(on, ends) => {
+                let names: Vec<&str> = ends.iter().map(|end| end.name.as_str()).collect();
+                format!("depends on {on}: {}", names.join(" or "))
+            }
         }
     }
 
-    /// What is unknown and why, or on what it depends: the title of a finding and its cause.
-    pub(super) fn title_and_cause(&self) -> (String, Option<String>) {
-        let Self::Reasons(reasons) = self else { return (self.text(), Some(self.text())) };
-        let mut folded = folded_parts(reasons).into_iter();
-        let Some((whats, why)) = folded.next() else {
-            return ("the verdict is unknown: nothing known decides it".to_owned(), None);
+    /// What is unknown and why, or on what it depends: the texts of a finding.
+    pub(super) fn texts(&self) -> Texts {
+        let of = |title: String, cause| Texts { title, cause, help: String::new(), also_unknown: Vec::new() };
+        let reasons = match self {
+            Self::Reasons(reasons) => reasons,
+            Self::Depends(on, ends) => {
+                let ends: Vec<String> = ends.iter().map(End::verb).collect();
+                return of(self.text(), Some(format!("{}, depending on {on}", ends.join(" or "))));
+            }
         };
-        let others: Vec<String> = folded.map(sentence).collect();
-        let also = (!others.is_empty()).then(|| others.join("; "));
+        let mut folded = folded(reasons).into_iter();
+        let Some(first) = folded.next() else {
+            return of("the verdict is unknown: nothing known decides it".to_owned(), None);
+        };
         // A name with what was not done says enough; the rest of the reason says what is unknown for it.
-        if whats.iter().any(|what| what.is_empty()) || !why.starts_with('`') {
-            return (sentence((whats, why)), also);
-        }
-        let (title, rest) = why.split_once(", and ").unwrap_or((why, ""));
-        let unknown = format!("{} unknown", are(&whats));
-        let cause = if rest.is_empty() { unknown } else { format!("{rest}, so {unknown}") };
-        (title.to_owned(), Some(also.map_or(cause.clone(), |also| format!("{cause}; {also}"))))
+        let mut texts = if first.whats.iter().any(|what| what.is_empty()) || !first.why.starts_with('`') {
+            of(first.sentence(), None)
+        } else {
+            let (title, rest) = first.why.split_once(", and ").unwrap_or((first.why, ""));
+            let unknown = format!("{} unknown", are(&first.whats));
+            let cause = if rest.is_empty() { unknown } else { format!("{rest}, so {unknown}") };
+            of(title.to_owned(), Some(cause))
+        };
+        texts.help = first.help();
+        texts.also_unknown = folded.map(|other| other.with_help()).collect();
+        texts
     }
 
     /// Whether it is a verdict that may be a failure, rather than one that is unknown.
@@ -91,37 +146,57 @@ impl Opened {
     }
 }
 
-fn add(all: &mut Vec<String>, one: String) {
-    if !all.contains(&one) {
-        all.push(one);
-    }
+/// Things that are unknown for the same reason.
+struct Folded<'r> {
+    whats: Vec<&'r str>,
+    why: &'r str,
+    supplies: Vec<&'r str>,
 }
 
-/// Things that are not known for one and the same reason, told with it once.
-fn folded(reasons: &[String]) -> Vec<String> {
-    folded_parts(reasons).into_iter().map(sentence).collect()
-}
-
-fn folded_parts(reasons: &[String]) -> Vec<(Vec<&str>, &str)> {
-    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
+fn folded(reasons: &[Reason]) -> Vec<Folded<'_>> {
+    let mut all: Vec<Folded<'_>> = Vec::new();
     for reason in reasons {
-        let (what, why) = reason.split_once(NOT_KNOWN).unwrap_or(("", reason));
-        match told
-            .iter_mut()
-            .find(|(whats, other)| *other == why && !what.is_empty() && whats.iter().all(|one| !one.is_empty()))
-        {
-            Some((whats, _)) => whats.push(what),
-            None => told.push((vec![what], why)),
+        let (what, why) = reason.text.split_once(NOT_KNOWN).unwrap_or(("", &reason.text));
+        let supply = reason.supply.as_str();
+        let alike = |one: &&mut Folded<'_>| {
+            one.why == why && (one.whats == [what] || (!what.is_empty() && !one.whats.contains(&"")))
+        };
+        if let Some(one) = all.iter_mut().find(alike) {
+            if !one.whats.contains(&what) {
+                one.whats.push(what);
+            }
+            one.supplies.push(supply);
+        } else {
+            all.push(Folded { whats: vec![what], why, supplies: vec![supply] });
         }
     }
-    told
+    all
 }
 
-fn sentence((whats, why): (Vec<&str>, &str)) -> String {
-    match whats.as_slice() {
-        [""] => why.to_owned(),
-        [what] => format!("{what}{NOT_KNOWN}{why}"),
-        several => format!("{} unknown: {why}", are(several)),
+impl Folded<'_> {
+    fn sentence(&self) -> String {
+        match self.whats.as_slice() {
+            [""] => self.why.to_owned(),
+            [what] => format!("{what}{NOT_KNOWN}{}", self.why),
+            several => format!("{} unknown: {}", are(several), self.why),
+        }
+    }
+
+    /// How to supply them, each way once; the longer text where one contains another.
+    fn help(&self) -> String {
+        let mut ways: Vec<&str> = Vec::new();
+        for supply in self.supplies.iter().filter(|supply| !supply.is_empty()) {
+            if !ways.iter().any(|way| way.contains(supply)) {
+                ways.retain(|way| !supply.contains(way));
+                ways.push(supply);
+            }
+        }
+        ways.join("; ")
+    }
+
+    fn with_help(&self) -> String {
+        let (sentence, help) = (self.sentence(), self.help());
+        if help.is_empty() { sentence } else { format!("{sentence} (help: {help})") }
     }
 }
 
@@ -135,15 +210,17 @@ mod tests {
     use super::*;
 
     fn reasons(all: &[&str]) -> Opened {
-        Opened::Reasons(all.iter().map(|one| (*one).to_owned()).collect())
+        let reason = |text: &&str| Reason { text: (*text).to_owned(), supply: String::new() };
+        Opened::Reasons(all.iter().map(reason).collect())
     }
 
     fn depends(on: &str, ends: &[&str]) -> Opened {
-        Opened::Depends(on.to_owned(), ends.iter().map(|one| (*one).to_owned()).collect())
+        let end = |name: &&str| End { name: (*name).to_owned(), fails: *name != "starts" };
+        Opened::Depends(on.to_owned(), ends.iter().map(end).collect())
     }
 
     #[test]
-    fn one_reason_for_two_things_is_told_once() {
+    fn one_reason_for_two_things_is_printed_once() {
         for (all, expected) in [
             (&["a is unknown: x", "b is unknown: x"][..], "a and b are unknown: x"),
             (&["a is unknown: x", "b is unknown: y"], "a is unknown: x; b is unknown: y"),
@@ -159,28 +236,47 @@ mod tests {
     #[test]
     fn a_title_names_what_was_not_read() {
         let unread = "`nvidia/cuda:13` was not read, and the compatibility database lacks this tag";
-        for (all, title, cause) in [
+        let (a, b) = (format!("a is unknown: {unread}"), format!("b is unknown: {unread}"));
+        for (all, title, cause, also) in [
             (
-                vec![format!("a is unknown: {unread}"), format!("b is unknown: {unread}")],
+                &[a.as_str(), b.as_str()][..],
                 "`nvidia/cuda:13` was not read",
                 Some("the compatibility database lacks this tag, so a and b are unknown"),
+                None,
             ),
-            (vec!["a is unknown: `x` has no tag".to_owned()], "`x` has no tag", Some("a is unknown")),
-            (vec!["A is unknown: no default".to_owned()], "A is unknown: no default", None),
-            (vec!["uv decides".to_owned(), "b is unknown: x".to_owned()], "uv decides", Some("b is unknown: x")),
-            (vec!["uv decides".to_owned()], "uv decides", None),
-            (vec![], "the verdict is unknown: nothing known decides it", None),
+            (&["a is unknown: `x` has no tag"], "`x` has no tag", Some("a is unknown"), None),
+            (&["A is unknown: no default"], "A is unknown: no default", None, None),
+            (&["uv decides", "b is unknown: x"], "uv decides", None, Some("b is unknown: x")),
+            (&["uv decides"], "uv decides", None, None),
+            (&[], "the verdict is unknown: nothing known decides it", None, None),
         ] {
-            let found = Opened::Reasons(all).title_and_cause();
-            assert_eq!((found.0.as_str(), found.1.as_deref()), (title, cause));
+            let texts = reasons(all).texts();
+            assert_eq!((texts.title.as_str(), texts.cause.as_deref()), (title, cause));
+            assert_eq!(texts.also_unknown.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(also));
         }
     }
 
     #[test]
-    fn pools_share_what_is_so_of_each_and_nothing_else() {
+    fn each_unknown_has_its_own_help() {
+        let reason = |text: &str, supply: &str| Reason { text: text.to_owned(), supply: supply.to_owned() };
+        let all = vec![
+            reason("a is unknown: `x` was not read", "describe `x`"),
+            reason("i.sh was not read", "add i.sh"),
+            reason("b is unknown: `x` was not read", "describe `x` or pull it"),
+        ];
+        let texts = Opened::Reasons(all).texts();
+        assert_eq!(texts.title, "`x` was not read");
+        assert_eq!(texts.cause.as_deref(), Some("a and b are unknown"));
+        assert_eq!(texts.help, "describe `x` or pull it");
+        assert_eq!(texts.also_unknown, ["i.sh was not read (help: add i.sh)"]);
+    }
+
+    #[test]
+    fn pools_with_the_same_reasons_are_alike() {
         let own = depends("pool.driver", &["refused", "starts"]);
         assert!(own.is_alike(&depends("pool.driver", &["refused", "starts"])));
         assert_eq!(own.text(), "depends on pool.driver: refused or starts");
+        assert_eq!(own.texts().cause.as_deref(), Some("fails (refused) or starts, depending on pool.driver"));
         assert!(!own.is_alike(&depends("pool.driver", &["no-gpu", "starts"])));
         assert!(!own.is_alike(&depends("pool.driver", &["refused"])));
         assert!(!own.is_alike(&depends("pool.launch", &["refused", "starts"])));

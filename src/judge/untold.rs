@@ -122,6 +122,7 @@ impl Untold {
                 component: None,
                 locations: gap.locations,
                 cause: None,
+                also_unknown: Vec::new(),
                 symptom: None,
                 fixes: Vec::new(),
             });

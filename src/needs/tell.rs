@@ -15,13 +15,13 @@ use crate::needs::model::Span;
 use crate::needs::model::Way;
 use crate::needs::way::NO_CONTAINER;
 use crate::outcome::Outcome;
+use crate::outcome::route_words;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
 use crate::report::words::fact;
 use crate::report::words::named;
-use crate::report::words::route_word;
 use crate::report::wrap::columns;
 use crate::report::wrap::wrap;
 
@@ -180,7 +180,7 @@ pub(super) fn of_span(span: &Span) -> String {
 
 pub(super) fn of_range(range: &Range) -> String {
     let drivers = if range.from == range.to { range.from.clone() } else { format!("{} to {}", range.from, range.to) };
-    match range.route.and_then(route_word) {
+    match range.route.and_then(route_words) {
         Some(route) => format!("{drivers} ({route})"),
         None => drivers,
     }

@@ -242,6 +242,7 @@ mod tests {
             component: None,
             locations: vec![place("fleet", "fleet.toml", Some(region)), place("file", "Dockerfile", Some(region))],
             cause: None,
+            also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
         }

@@ -159,8 +159,11 @@ fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, op
     for fix in &group.fixes {
         telling.line("fix", clean(fix).into_owned());
     }
-    if group.fixes.is_empty() {
-        telling.help = finding.help.as_deref().map(|help| clean(help).into_owned());
+    if let Some(help) = finding.help.as_ref().filter(|_| group.fixes.is_empty()) {
+        telling.line("help", clean(help).into_owned());
+    }
+    for other in &finding.also_unknown {
+        telling.line("also unknown", clean(other).into_owned());
     }
     telling.url = page(&finding.rule);
     telling
@@ -203,7 +206,7 @@ fn of_fleet(finding: &Finding) -> Vec<String> {
 /// A frame for the first place whose text is at hand, and a line for each other place outside the fleet file.
 fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
     let mut telling = Telling::default();
-    let mut more = Vec::new();
+    let (mut more, mut last) = (Vec::new(), String::new());
     for location in finding.locations.iter().filter(|place| place.kind != "fleet" || finding.pools.is_empty()) {
         let label = clean(&location.label).into_owned();
         let shown = (telling.source.is_none() && more.is_empty())
@@ -214,8 +217,13 @@ fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptio
                 telling.label = if shown.is_marked(&label) { String::new() } else { label };
                 telling.source = Some(shown);
             }
+            // A label is printed once; other places with it show their text.
+            None if location.label == last => {
+                more.push(format!("{}  {}", place(location), marked(location, texts)).trim_end().to_owned());
+            }
             None => more.push(format!("{}  {label}", place(location)).trim_end().to_owned()),
         }
+        last.clone_from(&location.label);
     }
     let left = more.len().saturating_sub(PLACES);
     more.truncate(PLACES);
@@ -224,6 +232,19 @@ fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptio
     }
     telling.related = more.into_iter().map(|text| Line { key: None, text }).collect();
     telling
+}
+
+/// The longest text of a place that is printed in the place of its label.
+const MARKED: usize = 60;
+
+/// The text at a place, in one line; empty if it is not at hand.
+fn marked(location: &Location, texts: &BTreeMap<&str, &str>) -> String {
+    let region = location.region.as_ref();
+    let text = region.zip(texts.get(location.path.as_str())).and_then(|(region, text)| {
+        let line = text.get(region.start_byte..region.end_byte)?.lines().next()?.trim();
+        Some(line.chars().take(MARKED).collect::<String>())
+    });
+    text.map_or_else(String::new, |text| format!("`{}`", clean(&text)))
 }
 
 /// Columns that a frame takes for the number of a line.
@@ -256,7 +277,6 @@ struct Telling {
     source: Option<Shown>,
     label: String,
     related: Vec<Line>,
-    help: Option<String>,
     url: Option<String>,
 }
 
@@ -282,7 +302,6 @@ impl Default for Telling {
             source: None,
             label: String::new(),
             related: Vec::new(),
-            help: None,
             url: None,
         }
     }
@@ -303,10 +322,6 @@ impl Diagnostic for Telling {
 
     fn severity(&self) -> Option<Severity> {
         Some(self.severity)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {

@@ -161,6 +161,9 @@ fn item(finding: &Finding, places: &[String]) -> String {
             let _ = write!(item, "\n  - {key}: {}", prose(text));
         }
     }
+    for other in &finding.also_unknown {
+        let _ = write!(item, "\n  - also unknown: {}", prose(other));
+    }
     if let Some(help) = finding.help.as_ref().filter(|_| finding.fixes.is_empty()) {
         let _ = write!(item, "\n  - help: {}", prose(help));
     }

@@ -261,6 +261,9 @@ pub struct Finding {
     /// The rule of CUDA, Docker or pip that causes it: one sentence with the threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// What else is unknown, each with how to supply it; empty if the finding is about a failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_unknown: Vec<String>,
     /// The literal error of the program or the container runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symptom: Option<String>,

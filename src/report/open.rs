@@ -24,35 +24,50 @@ pub fn is_open(finding: &Finding) -> bool {
     Notice::OPEN.iter().any(|notice| notice.word() == finding.rule)
 }
 
+/// The findings with one cause, and the images that have it, each with its pools.
+struct Shared<'a> {
+    findings: Vec<&'a Finding>,
+    images: Vec<(&'a Subject, &'a Finding, Vec<&'a str>)>,
+    fixes: Vec<String>,
+}
+
 /// Every cause, that of most images first within a severity.
 pub fn causes(report: &Report) -> Vec<Group<'_>> {
-    let mut causes: Vec<(Group<'_>, Vec<&Finding>)> = Vec::new();
+    let mut causes: Vec<Shared<'_>> = Vec::new();
     let mut known = BTreeMap::new();
-    let all = report.fleet.pools.len();
     for subject in report.subjects.iter().filter(|subject| subject.gpu_content) {
         for finding in subject.findings.iter().filter(|finding| is_open(finding)) {
-            let texts = [&finding.message, finding.help.as_ref().unwrap_or(&finding.rule)].map(|text| Parts::of(text));
-            let key = (finding.rule.as_str(), texts.map(|parts| parts.between));
-            let at = *known.entry(key).or_insert(causes.len());
-            let fixes = offered(finding).map(|fix| clean(&fix.told()).into_owned());
-            if let Some((group, findings)) = causes.get_mut(at) {
-                group.images.push(image(subject, finding, all));
-                findings.push(finding);
-                for fix in fixes {
-                    if !group.fixes.contains(&fix) {
-                        group.fixes.push(fix);
-                    }
+            let texts = [Some(&finding.message), finding.help.as_ref()];
+            let between = texts.map(|text| text.map(|text| Parts::of(text).between));
+            let at = *known.entry((&finding.severity, &finding.rule, between)).or_insert(causes.len());
+            if at == causes.len() {
+                causes.push(Shared { findings: Vec::new(), images: Vec::new(), fixes: Vec::new() });
+            }
+            let Some(cause) = causes.get_mut(at) else { continue };
+            cause.findings.push(finding);
+            let pools = finding.pools.iter().map(String::as_str);
+            match cause.images.iter_mut().find(|(own, ..)| std::ptr::eq(*own, subject)) {
+                Some((.., own)) => own.extend(pools),
+                None => cause.images.push((subject, finding, pools.collect())),
+            }
+            for fix in offered(finding).map(|fix| clean(&fix.told()).into_owned()) {
+                if !cause.fixes.contains(&fix) {
+                    cause.fixes.push(fix);
                 }
-            } else {
-                let images = vec![image(subject, finding, all)];
-                let group = Group { first: Cow::Borrowed(finding), subject, images, fixes: fixes.collect() };
-                causes.push((group, vec![finding]));
             }
         }
     }
-    let mut groups: Vec<Group<'_>> = causes.into_iter().map(|(group, findings)| together(group, &findings)).collect();
+    let all: Vec<&str> = report.fleet.pools.iter().map(|pool| pool.name.as_str()).collect();
+    let mut groups: Vec<Group<'_>> = causes.into_iter().filter_map(|cause| group(cause, &all)).collect();
     groups.sort_by_key(|group| (severity(&group.first.severity), usize::MAX - group.images.len()));
     groups
+}
+
+fn group<'a>(cause: Shared<'a>, all: &[&str]) -> Option<Group<'a>> {
+    let (subject, ..) = *cause.images.first()?;
+    let first = together(&cause.findings, cause.images.len() == 1, all)?;
+    let images = cause.images.iter().map(|(subject, finding, pools)| image(subject, finding, pools, all)).collect();
+    Some(Group { first, subject, images, fixes: cause.fixes })
 }
 
 /// The command that settles most of them.
@@ -64,15 +79,13 @@ pub fn settles_most(causes: &[Group<'_>]) -> Option<String> {
         .map(|line| line.replace("base image or configurations", "base images or configurations"))
 }
 
-/// A cause with the names of all images in its texts.
-fn together<'a>(mut group: Group<'a>, findings: &[&Finding]) -> Group<'a> {
-    let first = group.first.as_ref();
-    let differs =
-        |other: &&Finding| (&other.message, &other.help, &other.cause) != (&first.message, &first.help, &first.cause);
-    if !findings.iter().any(differs) {
-        return group;
+/// One finding for all, with the names of all images in its texts and the pools of all.
+fn together<'a>(findings: &[&'a Finding], one_image: bool, all_pools: &[&str]) -> Option<Cow<'a, Finding>> {
+    let (first, others) = findings.split_first()?;
+    if others.is_empty() {
+        return Some(Cow::Borrowed(*first));
     }
-    let mut all = first.clone();
+    let mut all = (*first).clone();
     all.message = plural(named(findings.iter().map(|finding| finding.message.as_str())));
     let texts = |part: fn(&Finding) -> &Option<String>| {
         let texts: Option<Vec<&str>> = findings.iter().map(|finding| part(finding).as_deref()).collect();
@@ -82,8 +95,49 @@ fn together<'a>(mut group: Group<'a>, findings: &[&Finding]) -> Group<'a> {
     };
     all.help = texts(|finding| &finding.help);
     all.cause = texts(|finding| &finding.cause);
-    group.first = Cow::Owned(all);
-    group
+    all.also_unknown = also_unknown(findings, one_image);
+    let has = |pool: &&&str| findings.iter().any(|finding| finding.pools.iter().any(|own| own == **pool));
+    all.pools = all_pools.iter().filter(has).map(|pool| (*pool).to_owned()).collect();
+    for location in others.iter().filter(|_| one_image).flat_map(|finding| &finding.locations) {
+        if !all.locations.contains(location) {
+            all.locations.push(location.clone());
+        }
+    }
+    Some(Cow::Owned(all))
+}
+
+/// What else is unknown, each once; what applies to a part only, with its pools, or the number of images.
+fn also_unknown(findings: &[&Finding], one_image: bool) -> Vec<String> {
+    let mut all: Vec<(Vec<&str>, Vec<&str>, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        for text in &finding.also_unknown {
+            let between = Parts::of(text).between;
+            match all.iter_mut().find(|(own, ..)| *own == between) {
+                Some((_, texts, of)) => {
+                    texts.push(text);
+                    of.push(finding);
+                }
+                None => all.push((between, vec![text], vec![finding])),
+            }
+        }
+    }
+    let with_extent = |(_, texts, of): (Vec<&str>, Vec<&str>, Vec<&Finding>)| {
+        let text = named(texts.into_iter());
+        if of.len() == findings.len() {
+            return text;
+        }
+        if !one_image {
+            return format!("for some of these images: {text}");
+        }
+        let mut pools: Vec<String> = Vec::new();
+        for pool in of.iter().flat_map(|finding| &finding.pools) {
+            if !pools.contains(pool) {
+                pools.push(pool.clone());
+            }
+        }
+        format!("on {}: {text}", listed(&pools, NAMED, ", "))
+    };
+    all.into_iter().map(with_extent).collect()
 }
 
 /// The verb that follows several names.
@@ -145,16 +199,17 @@ impl<'t> Parts<'t> {
     }
 }
 
-fn image(subject: &Subject, finding: &Finding, all: usize) -> String {
+fn image(subject: &Subject, finding: &Finding, pools: &[&str], all: &[&str]) -> String {
     let own = finding.locations.iter().find(|place| place.kind != "fleet" && place.region.is_some());
     let image = match own.filter(|own| own.path == subject.name && subject.stage.is_none()) {
         Some(own) => place(own),
         None => title(subject),
     };
-    let pools: Vec<String> = finding.pools.iter().map(|pool| clean(pool).into_owned()).collect();
+    let pools: Vec<String> =
+        all.iter().filter(|pool| pools.contains(pool)).map(|pool| clean(pool).into_owned()).collect();
     match pools.len() {
         0 => image,
-        number if number == all && all > 1 => format!("{image} on all {all} pools"),
+        number if number == all.len() && number > 1 => format!("{image} on all {number} pools"),
         _ => format!("{image} on {}", listed(&pools, NAMED, ", ")),
     }
 }

@@ -121,6 +121,9 @@ pub fn advice(finding: &Finding) -> String {
             let _ = write!(told, "\n{key}: {text}");
         }
     }
+    for other in &finding.also_unknown {
+        let _ = write!(told, "\nalso unknown: {other}");
+    }
     told
 }
 

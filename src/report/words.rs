@@ -1,6 +1,7 @@
 //! The words of a report: titles of subjects, cells of verdicts, places, counts.
 
 use crate::outcome::Outcome;
+use crate::outcome::route_words;
 use crate::report::escape::clean;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -79,18 +80,7 @@ pub fn sign(verdict: &Verdict, ascii: bool) -> &'static str {
 
 /// The route of a verdict in words.
 pub fn route(verdict: &Verdict) -> Option<&str> {
-    route_word(verdict.route.as_deref()?)
-}
-
-/// A route in words; none for native code.
-pub fn route_word(route: &str) -> Option<&str> {
-    match route {
-        "native" => None,
-        "minor-version" => Some("minor version compatibility"),
-        "forward-compat" => Some("forward compatibility"),
-        "jit" => Some("PTX JIT"),
-        other => Some(other),
-    }
+    route_words(verdict.route.as_deref()?)
 }
 
 /// What follows the word: the outcome of a failure with its error, or the route of a start.

@@ -88,6 +88,9 @@ fn chapter(page: &Page) -> String {
     ] {
         row(&mut text, &[key, value]);
     }
+    if let Some(cause) = &page.cause {
+        row(&mut text, &["cause", &code(&cause.text())]);
+    }
     for (cause, help) in &page.help_for {
         row(&mut text, &[&format!("help for {}", code(cause.name())), &code(&help.text())]);
     }

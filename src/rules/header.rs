@@ -156,12 +156,13 @@ pub(super) struct Header {
     pub(super) blame: String,
     pub(super) message: Template,
     pub(super) help: Template,
+    pub(super) cause: Option<Template>,
     pub(super) help_for: Vec<(Cause, Template)>,
 }
 
 const KEYS: &[&str] = &[
     "aliases", "severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message",
-    "help", "help_for",
+    "cause", "help", "help_for",
 ];
 
 #[derive(Deserialize)]
@@ -179,6 +180,7 @@ struct Written {
     notice: Option<Spanned<String>>,
     blame: Spanned<String>,
     message: Spanned<String>,
+    cause: Option<Spanned<String>>,
     help: Spanned<String>,
     #[serde(default)]
     help_for: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -250,6 +252,13 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
         Template::parse(written.get_ref(), vocabulary).map_err(|fault| inside(fault, text, written))
     };
     let (message, help) = (template(&written.message)?, template(&written.help)?);
+    let why = written.cause.as_ref().map(|cause| match kind {
+        Kind::Practice(_) => template(cause),
+        Kind::Startup(_) | Kind::Reader(_) => {
+            Err(Fault::new(place(cause), "only a page with a condition has a `cause`; other findings have their own"))
+        }
+    });
+    let why = why.transpose()?;
     let mut help_for = Vec::new();
     for (name, text) in &written.help_for {
         help_for.push((cause(name, &kind)?, template(text)?));
@@ -259,7 +268,7 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
     }
     let aliases = written.aliases.iter().map(|alias| alias.get_ref().clone()).collect();
     let (since, blame) = (since.clone(), blame.clone());
-    Ok(Header { kind, severity, persona, status, fix, since, aliases, blame, message, help, help_for })
+    Ok(Header { kind, severity, persona, status, fix, since, aliases, blame, message, cause: why, help, help_for })
 }
 
 /// A cause of the outcome that the page narrates.

@@ -46,6 +46,8 @@ pub struct Page {
     pub blame: String,
     /// What is wrong, in one line.
     pub message: Template,
+    /// The rule of CUDA, Docker or pip that causes it, in one line; only of pages with a condition.
+    pub cause: Option<Template>,
     /// What to do, in one line.
     pub help: Template,
     /// The same for causes that have a cure of their own.
@@ -242,6 +244,7 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
         since: header.since,
         blame: header.blame,
         message: header.message,
+        cause: header.cause,
         help: header.help,
         help_for: header.help_for,
         detects,

@@ -1,5 +1,6 @@
 //! Gaps: what a step that cannot be told lacks, why, and how to supply it.
 
+use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::DriverLibrary;
 use crate::fact::FactId;
@@ -212,10 +213,10 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
     let (code, cuda, component) = (&replay.component.code, &replay.component.cuda, replay.component.called());
     let (key, reason, supply) = if let Some((id, reason, supply)) = floor::open(replay).filter(|_| code.is_unknown()) {
-        (name(id), reason, supply)
+        (name(id), reason, supply.to_owned())
     } else if code.is_unknown() {
         let gpu = &replay.host.gpu.as_ref()?.name;
-        let built = cuda.known()?;
+        let built = release(*cuda.known()?);
         let reason = if code::compiler(replay, loaded) == Compiler::TooOld {
             format!(
                 "{component} runs on {gpu} only if it contains native code for it: the driver compiles no PTX of CUDA {built}"
@@ -228,7 +229,7 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
         (
             name(code.id),
             reason,
-            "run `imagelint scan` on the built image to read its PTX, or use a CUDA release that supports the GPU",
+            format!("run `imagelint scan` on the built image to read its PTX, or {}", newer_toolkit(replay)),
         )
     } else if let Some(partly) = code::partly(replay, loaded) {
         let gpu = &replay.host.gpu.as_ref()?.name;
@@ -241,44 +242,68 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
             (runnable * 100 / all.max(1)).max(1),
             code::switch(replay)
         );
-        (name(code.id), reason, "run the image once on that GPU, or use a build for it")
+        (name(code.id), reason, "run the image once on that GPU, or use a build for it".to_owned())
     } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
         let gpu = &replay.host.gpu.as_ref()?.name;
-        let reason = format!("{gpu} is newer than CUDA {}; drivers may reject the PTX of {component}", cuda.known()?);
-        (name(cuda.id), reason, "use a build with a CUDA release that supports the GPU, or test it there")
+        let built = release(*cuda.known()?);
+        let reason = format!(
+            "{component} has only PTX for {gpu}, and drivers may reject it, because the GPU is newer than CUDA {built}"
+        );
+        (name(cuda.id), reason, format!("test it on that GPU, or {}", newer_toolkit(replay)))
     } else if code::unsaid(replay) {
         let reason = format!(
             "the listed code of {component} does not support this GPU, and its native code or its PTX is not listed"
         );
         let supply = "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
-        (name(code.id), reason, supply)
+        (name(code.id), reason, supply.to_owned())
     } else if code::to_link(replay) {
         let reason = format!(
             "{component} supports this GPU only in parts with PTX, and whether the driver links them is untested"
         );
-        (name(code.id), reason, "build it for the GPU, or test it there")
+        (name(code.id), reason, "build it for the GPU, or test it there".to_owned())
     } else if code.known().is_some_and(|code| code::mixed(replay, code)) {
         let reason = format!(
             "some libraries of {component} in the image do not support this GPU, and which ones it uses is unknown"
         );
-        (name(code.id), reason, "list the libraries that it needs under [[gpu_code]] in an image description")
+        (
+            name(code.id),
+            reason,
+            "list the libraries that it needs under [[gpu_code]] in an image description".to_owned(),
+        )
     } else {
         match code::compiler(replay, loaded) {
             Compiler::NotSeen => {
                 let reason = "whether cuda-compat in the image includes the PTX compiler is unknown".to_owned();
                 let supply = "list libnvidia-ptxjitcompiler.so under [files] of an image description";
-                (name(replay.image.compat.id), reason, supply)
+                (name(replay.image.compat.id), reason, supply.to_owned())
             }
             Compiler::Unknown if cuda.known().is_some() && loaded.cuda.is_some() => {
                 let date = replay.knowledge.newest_date();
                 let reason =
                     format!("PTX of CUDA {} is newer than the compatibility database of {date}", cuda.known()?);
-                (name(cuda.id), reason, NEWER)
+                (name(cuda.id), reason, NEWER.to_owned())
             }
             _ => return None,
         }
     };
-    Some(MissingFact { key, reason, supply: supply.to_owned() })
+    Some(MissingFact { key, reason, supply })
+}
+
+/// Major and minor, which decide compatibility, of a version that may name a patch.
+fn release(version: CudaVersion) -> String {
+    if version.is_major() { version.to_string() } else { format!("{}.{}", version.major(), version.minor()) }
+}
+
+/// The advice to build with a toolkit that compiles native code for the GPU of the node.
+fn newer_toolkit(replay: Replay<'_>) -> String {
+    let gpu = replay.host.gpu.as_ref();
+    let row = gpu.and_then(|gpu| replay.knowledge.architecture(gpu.capability?));
+    match (row, gpu) {
+        (Some(row), Some(gpu)) => {
+            format!("use a build for CUDA {} or newer, which supports {}", release(row.first_toolkit), gpu.name)
+        }
+        _ => "use a build for a CUDA release that supports the GPU".to_owned(),
+    }
 }
 
 /// Why it cannot be told whether a driver knows a GPU.

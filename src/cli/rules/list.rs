@@ -13,6 +13,7 @@ use crate::rules::Kind;
 use crate::rules::Page;
 use crate::rules::RuleBook;
 use crate::rules::Status;
+use crate::rules::Template;
 use crate::rules::Vocabulary;
 
 /// Every rule.
@@ -49,6 +50,7 @@ pub(in crate::cli) fn of_page(page: &Page) -> Value {
         "rule": page.name, "kind": kind, "when": occasion, "severity": page.severity.word(),
         "persona": page.persona.word(), "status": page.status.word(), "fix": page.fix.word(), "since": page.since,
         "blame": page.blame, "message": page.message.text(), "help": page.help.text(),
+        "cause": page.cause.as_ref().map(Template::text),
         "help_for": help_for, "summary": page.summary(),
         "examples": page.examples.len(), "path": page.path,
     })
