@@ -68,6 +68,10 @@ impl Reader<'_> {
             None => "list the packages in an image description".to_owned(),
         };
         let from = tag.map(|tag| format!(", also from the index of {tag}")).unwrap_or_default();
+        let reason = match (names.first(), reason.strip_prefix("its value ")) {
+            (Some(name), Some(rest)) => format!("the value of {name} {rest}"),
+            _ => reason.to_owned(),
+        };
         let why = Why { reason: format!("a command installs unknown packages{from}: {reason}"), supply };
         self.missing(&what, why, span);
     }

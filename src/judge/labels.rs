@@ -10,8 +10,9 @@ use crate::fact::UNCALLED;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 
-/// The longest value in a label.
+/// The longest value in a label, and the longest list of paths.
 const LONGEST: usize = 60;
+const LONGEST_LIST: usize = 200;
 
 /// A fact in a label: what it is, with its value.
 pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
@@ -176,7 +177,8 @@ fn ends(words: &str) -> String {
 }
 
 fn short(value: &str) -> String {
-    let short: String = value.chars().take(LONGEST).collect();
+    let longest = if value.starts_with('/') && value.contains(':') { LONGEST_LIST } else { LONGEST };
+    let short: String = value.chars().take(longest).collect();
     if short.len() == value.len() {
         return short;
     }

@@ -106,7 +106,7 @@ fn together<'a>(findings: &[&'a Finding], one_image: bool, all_pools: &[&str]) -
     Some(Cow::Owned(all))
 }
 
-/// What else is unknown, each once; what applies to a part only, with its pools, or the number of images.
+/// What else is unknown, each once; what applies on some pools only, with these.
 fn also_unknown(findings: &[&Finding], one_image: bool) -> Vec<String> {
     let mut all: Vec<(Vec<&str>, Vec<&str>, Vec<&Finding>)> = Vec::new();
     for finding in findings {
@@ -121,13 +121,15 @@ fn also_unknown(findings: &[&Finding], one_image: bool) -> Vec<String> {
             }
         }
     }
+    // What applies to one of several images belongs to the report of that image.
+    let partly = |(.., of): &(Vec<&str>, Vec<&str>, Vec<&Finding>)| !one_image && of.len() < findings.len();
+    let before = all.len();
+    all.retain(|one| !partly(one));
+    let more = (all.len() < before).then(|| "more about some of these images: check one of them to see it".to_owned());
     let with_extent = |(_, texts, of): (Vec<&str>, Vec<&str>, Vec<&Finding>)| {
         let text = named(texts.into_iter());
         if of.len() == findings.len() {
             return text;
-        }
-        if !one_image {
-            return format!("for some of these images: {text}");
         }
         let mut pools: Vec<String> = Vec::new();
         for pool in of.iter().flat_map(|finding| &finding.pools) {
@@ -137,7 +139,7 @@ fn also_unknown(findings: &[&Finding], one_image: bool) -> Vec<String> {
         }
         format!("on {}: {text}", listed(&pools, NAMED, ", "))
     };
-    all.into_iter().map(with_extent).collect()
+    all.into_iter().map(with_extent).chain(more).collect()
 }
 
 /// The verb that follows several names.

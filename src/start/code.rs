@@ -116,7 +116,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     if !from_ptx {
         return record(found);
     }
-    if found == StepResult::Passes(Route::Jit) && is_doubted(replay) {
+    if found == StepResult::Passes(Route::Jit) && doubts(replay).is_some() {
         found = StepResult::Unknown;
     }
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];
@@ -178,11 +178,12 @@ fn makes_for(replay: Replay<'_>, target: CodeTarget, capability: ComputeCapabili
     cubin_runs(target, capability, is_jetson(replay), replay.knowledge)
 }
 
-/// Whether its PTX is all that it has for a GPU that its CUDA does not know, and was refused on such.
-pub(super) fn is_doubted(replay: Replay<'_>) -> bool {
+/// Where it is reported that drivers refused PTX of the component on GPUs that its CUDA does not support, if PTX is all
+/// that it has for the GPU.
+pub(super) fn doubts(replay: Replay<'_>) -> Option<&'static str> {
     let of_component = |row: &&FrameworkRow| row.component == replay.component.name;
-    replay.knowledge.frameworks().iter().find(of_component).is_some_and(|row| row.ptx_doubted.is_some())
-        && outruns_its_libraries(replay)
+    let reports = replay.knowledge.frameworks().iter().find(of_component)?.ptx_doubted?;
+    outruns_its_libraries(replay).then_some(reports)
 }
 
 /// Whether it is a build of its own, named as such, of a framework whose builds the tables list: of one that they do not

@@ -243,11 +243,10 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
             code::switch(replay)
         );
         (name(code.id), reason, "run the image once on that GPU, or use a build for it".to_owned())
-    } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
+    } else if let Some(reports) = code::doubts(replay).filter(|_| code::compiler(replay, loaded) == Compiler::Works) {
         let gpu = &replay.host.gpu.as_ref()?.name;
-        let built = release(*cuda.known()?);
         let reason = format!(
-            "{component} has only PTX for {gpu}, and drivers may reject it, because the GPU is newer than CUDA {built}"
+            "{component} has no native code for {gpu}, only PTX; the driver should compile it, but failures are reported ({reports})"
         );
         (name(cuda.id), reason, format!("test it on that GPU, or {}", newer_toolkit(replay)))
     } else if code::unsaid(replay) {
