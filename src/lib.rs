@@ -4,7 +4,7 @@
 //!
 //! Data flows one way: inputs become observations, observations become facts, facts and hosts are
 //! replayed, fates become verdicts and findings, and those are printed. A module imports modules listed
-//! before it, never one after it (`tests/architecture.rs`).
+//! before it, never one after it (`tests/project/architecture`).
 //!
 //! | floor | module | what it does | what it never does |
 //! |---|---|---|---|

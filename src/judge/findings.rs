@@ -399,6 +399,12 @@ fn blame(scope: &Subject<'_>, page: &Page, places: Places<'_>) -> Vec<Location> 
             push(&mut found, places.origin(&origin, label(scope.image, id)));
         }
     }
+    // Then the other facts that the message names, each at its first place.
+    for id in page.message.names().filter(|name| *name != page.blame).filter_map(|name| scope.blamed(name)) {
+        if let Some(origin) = scope.image.facts.origins(id).into_iter().next() {
+            push(&mut found, places.origin(&origin, label(scope.image, id)));
+        }
+    }
     places.named(&mut found, scope.image);
     found
 }

@@ -30,7 +30,7 @@ pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
         State::Unknown(_) => return format!("leaves {} unknown", unknown(entry.key, of)),
     };
     let newest = image.facts.newest(id);
-    let newest = newest.map_or_else(String::new, |row| format!(" (newest release of {})", row.checked));
+    let newest = newest.map_or_else(String::new, |row| format!(" (newest for this image on {})", row.checked));
     let text = match entry.key {
         FactKey::Base | FactKey::TagNow | FactKey::Package | FactKey::BuildAsk | FactKey::ArchList => short(&value),
         FactKey::BaseCuda => format!("includes CUDA {value}"),
@@ -106,7 +106,7 @@ fn unknown(key: FactKey, of: &str) -> String {
     match key {
         // Whoever does not know one variable of the base image knows none of them.
         FactKey::Env => "the environment variables".to_owned(),
-        FactKey::Package | FactKey::File => noun(key, of),
+        FactKey::Package | FactKey::File | FactKey::Compat => noun(key, of),
         FactKey::Requirements => format!("the {}", noun(key, of)),
         _ if of == UNCALLED => "what uses the GPU".to_owned(),
         _ => format!("the {}", noun(key, of)),

@@ -1,5 +1,10 @@
 //! Verdicts that are left open, told as warnings: one for each cause, with the pools that share it.
 
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::ImageFacts;
+use crate::fact::State;
+use crate::fact::Value;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Settings;
@@ -207,12 +212,16 @@ fn ends(verdict: &Verdict<'_>) -> Option<String> {
     {
         return None;
     }
-    let key = field.name().trim_start_matches("pool.");
+    let key = if *field == PoolField::Toolkit {
+        "NVIDIA Container Toolkit ".to_owned()
+    } else {
+        format!("{} = ", field.name().trim_start_matches("pool."))
+    };
     let each = ends.iter().enumerate().map(|(at, (end, values))| {
         let named: Vec<String> = values.iter().take(MOST_VALUES).map(|value| format!("\"{value}\"")).collect();
         let more = values.len().saturating_sub(MOST_VALUES);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let key = if at == 0 { format!("{key} = ") } else { String::new() };
+        let key = if at == 0 { key.as_str() } else { "" };
         format!("{end} with {key}{}{more}", named.join(", "))
     });
     Some(each.collect::<Vec<_>>().join("; "))
@@ -264,7 +273,8 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
         for basis in open_basis(host, one.pool) {
             match basis {
                 Basis::Image(id) if found.len() < MOST_PLACES => {
-                    for (origin, label) in labelled(host.image, id) {
+                    let places_of = |id| labelled(host.image, id);
+                    for (origin, label) in unread_file(host.image, id).into_iter().chain([id]).flat_map(places_of) {
                         push(&mut found, places.origin(&origin, label));
                     }
                 }
@@ -281,6 +291,13 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
         }
     }
     found
+}
+
+/// The file that was not read, if a fact is unknown for that reason.
+fn unread_file(image: &ImageFacts, id: FactId) -> Option<FactId> {
+    let why = image.why(id)?;
+    let same = |state: &State<Value>| matches!(state, State::Unknown(other) if other == why);
+    image.facts.iter().find(|(_, entry)| entry.key == FactKey::Requirements && same(&entry.state)).map(|(id, _)| id)
 }
 
 /// What an open host lacks, and what decides on one that is not open.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::layer::seen::LayerSeen;
 
 /// What is kept of one image, laid over each other: with this the process stays under 60 MB
-/// (`tests/large_images.rs`).
+/// (`tests/images/large_images.rs`).
 const IMAGE: usize = 16 << 20;
 /// What laying layers over each other takes for each entry: its path, its place and its number.
 const LAID: usize = 250;

@@ -57,15 +57,15 @@ pub fn causes(report: &Report) -> Vec<Group<'_>> {
             }
         }
     }
-    let all: Vec<&str> = report.fleet.pools.iter().map(|pool| pool.name.as_str()).collect();
-    let mut groups: Vec<Group<'_>> = causes.into_iter().filter_map(|cause| group(cause, &all)).collect();
+    let all = report.fleet.pools.len();
+    let mut groups: Vec<Group<'_>> = causes.into_iter().filter_map(|cause| group(cause, all)).collect();
     groups.sort_by_key(|group| (severity(&group.first.severity), usize::MAX - group.images.len()));
     groups
 }
 
-fn group<'a>(cause: Shared<'a>, all: &[&str]) -> Option<Group<'a>> {
+fn group(cause: Shared<'_>, all: usize) -> Option<Group<'_>> {
     let (subject, ..) = *cause.images.first()?;
-    let first = together(&cause.findings, cause.images.len() == 1, all)?;
+    let first = together(&cause.findings, cause.images.len() == 1)?;
     let images = cause.images.iter().map(|(subject, finding, pools)| image(subject, finding, pools, all)).collect();
     Some(Group { first, subject, images, fixes: cause.fixes })
 }
@@ -80,7 +80,7 @@ pub fn settles_most(causes: &[Group<'_>]) -> Option<String> {
 }
 
 /// One finding for all, with the names of all images in its texts and the pools of all.
-fn together<'a>(findings: &[&'a Finding], one_image: bool, all_pools: &[&str]) -> Option<Cow<'a, Finding>> {
+fn together<'a>(findings: &[&'a Finding], one_image: bool) -> Option<Cow<'a, Finding>> {
     let (first, others) = findings.split_first()?;
     if others.is_empty() {
         return Some(Cow::Borrowed(*first));
@@ -93,17 +93,27 @@ fn together<'a>(findings: &[&'a Finding], one_image: bool, all_pools: &[&str]) -
         let first = Parts::of(texts.first()?);
         texts.iter().all(|text| Parts::of(text).between == first.between).then(|| named(texts.into_iter()))
     };
-    all.help = texts(|finding| &finding.help);
+    all.help = texts(|finding| &finding.help).map(plural);
     all.cause = texts(|finding| &finding.cause);
     all.also_unknown = also_unknown(findings, one_image);
-    let has = |pool: &&&str| findings.iter().any(|finding| finding.pools.iter().any(|own| own == **pool));
-    all.pools = all_pools.iter().filter(has).map(|pool| (*pool).to_owned()).collect();
+    all.pools = pools(findings);
     for location in others.iter().filter(|_| one_image).flat_map(|finding| &finding.locations) {
         if !all.locations.contains(location) {
             all.locations.push(location.clone());
         }
     }
     Some(Cow::Owned(all))
+}
+
+/// The pools of all findings, each once.
+fn pools(findings: &[&Finding]) -> Vec<String> {
+    let mut pools: Vec<String> = Vec::new();
+    for pool in findings.iter().flat_map(|finding| &finding.pools) {
+        if !pools.contains(pool) {
+            pools.push(pool.clone());
+        }
+    }
+    pools
 }
 
 /// What else is unknown, each once; what applies on some pools only, with these.
@@ -125,19 +135,14 @@ fn also_unknown(findings: &[&Finding], one_image: bool) -> Vec<String> {
     let partly = |(.., of): &(Vec<&str>, Vec<&str>, Vec<&Finding>)| !one_image && of.len() < findings.len();
     let before = all.len();
     all.retain(|one| !partly(one));
-    let more = (all.len() < before).then(|| "more about some of these images: check one of them to see it".to_owned());
+    let more =
+        (all.len() < before).then(|| "more, for some of these images; check a single image to see it".to_owned());
     let with_extent = |(_, texts, of): (Vec<&str>, Vec<&str>, Vec<&Finding>)| {
         let text = named(texts.into_iter());
         if of.len() == findings.len() {
             return text;
         }
-        let mut pools: Vec<String> = Vec::new();
-        for pool in of.iter().flat_map(|finding| &finding.pools) {
-            if !pools.contains(pool) {
-                pools.push(pool.clone());
-            }
-        }
-        format!("on {}: {text}", listed(&pools, NAMED, ", "))
+        format!("on {}: {text}", listed(&pools(&of), NAMED, ", "))
     };
     all.into_iter().map(with_extent).chain(more).collect()
 }
@@ -147,7 +152,14 @@ fn plural(text: String) -> String {
     if !text.contains("`, `") {
         return text;
     }
-    let verbs = [(" was not read", " were not read"), (" is not in", " are not in"), (" includes no ", " include no ")];
+    let verbs = [
+        (" was not read", " were not read"),
+        (" is not in", " are not in"),
+        (" includes no ", " include no "),
+        ("the source of ", "the sources of "),
+        ("what it installs is", "what they install is"),
+        ("list its packages", "list their packages"),
+    ];
     verbs.into_iter().fold(text, |text, (one, many)| text.replace(one, many))
 }
 
@@ -201,17 +213,16 @@ impl<'t> Parts<'t> {
     }
 }
 
-fn image(subject: &Subject, finding: &Finding, pools: &[&str], all: &[&str]) -> String {
+fn image(subject: &Subject, finding: &Finding, pools: &[&str], all: usize) -> String {
     let own = finding.locations.iter().find(|place| place.kind != "fleet" && place.region.is_some());
     let image = match own.filter(|own| own.path == subject.name && subject.stage.is_none()) {
         Some(own) => place(own),
         None => title(subject),
     };
-    let pools: Vec<String> =
-        all.iter().filter(|pool| pools.contains(pool)).map(|pool| clean(pool).into_owned()).collect();
+    let pools: Vec<String> = pools.iter().map(|pool| clean(pool).into_owned()).collect();
     match pools.len() {
         0 => image,
-        number if number == all.len() && number > 1 => format!("{image} on all {number} pools"),
+        number if number == all && number > 1 => format!("{image} on all {number} pools"),
         _ => format!("{image} on {}", listed(&pools, NAMED, ", ")),
     }
 }

@@ -73,6 +73,14 @@ impl Template {
         })
     }
 
+    /// The facts that it names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Fact(name) | Part::Major(name) => Some(name.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
     /// The text with every fact in its place; absent and unknown facts print as those words.
     pub fn render(&self, scope: &dyn Scope) -> String {
         let mut text = String::new();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::support::place::Place;
 
 /// A new driver, and an older one under a GPU without forward compatibility.
 pub(crate) const NEW_AND_OLD: &str = "[[pool]]\nname = \"new\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nplatform = \"linux/amd64\"\n\

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use imagelint::rules::ExampleInput;
 use imagelint::rules::RuleBook;
 
-use crate::place::Place;
+use crate::support::place::Place;
 
 /// Pools of one platform with an old driver, and with launches that are not said; others may follow.
 const FLEET: &str = r#"[[pool]]

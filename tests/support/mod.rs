@@ -1,5 +1,14 @@
-//! Parts of the registry tests: an image writer, a real registry and a server for faults.
+//! What tests share: folders to run the program in, images, registries and reports.
 
+pub(crate) mod elf;
+pub(crate) mod ends;
 pub(crate) mod fake;
+pub(crate) mod image;
+pub(crate) mod inputs;
+pub(crate) mod layer_build;
 pub(crate) mod layout;
+pub(crate) mod place;
+pub(crate) mod population;
 pub(crate) mod registry;
+pub(crate) mod sample;
+pub(crate) mod schema;

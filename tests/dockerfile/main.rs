@@ -1,0 +1,17 @@
+//! What a Dockerfile, its build context and the files of a build are read as.
+
+mod bake_and_compose;
+mod base_images;
+mod components;
+mod copied_packages;
+mod directives;
+mod discovery;
+mod fetched_files;
+mod installs;
+mod parser;
+mod stages;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the other test binaries use the rest")]
+mod support;
+mod torch;
+mod version_ranges;

@@ -1,0 +1,359 @@
+//! Stages: what ships, what travels with COPY, and what the options of a build change.
+
+use crate::support::place;
+use place::Place;
+use place::code;
+use place::out;
+use serde_json::Value;
+
+/// Base, packages of pip and of apt, and whether the environment of the base is gone, as one line.
+fn seen(text: &str) -> String {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let report = place.json(&["check", "Dockerfile"]);
+    let told = &report["subjects"][0]["description"];
+    let names = |manager: &str| {
+        let names = told["packages"][manager].as_object().map(|all| all.keys().cloned().collect::<Vec<_>>());
+        names.unwrap_or_default().join(",")
+    };
+    let scratch = if told["from_scratch"] == true { " flat" } else { "" };
+    format!("{} pip[{}] apt[{}]{scratch}", told["base"].as_str().unwrap_or("-"), names("pip"), names("apt"))
+}
+
+#[test]
+fn packages_travel_with_their_directory() {
+    for (builder, copy) in [
+        ("RUN pip install torch==2.4.0", "/usr/local /usr/local"),
+        (
+            "RUN pip install torch==2.4.0",
+            "/usr/local/lib/python3.11/site-packages /usr/local/lib/python3.11/site-packages",
+        ),
+        ("RUN pip install torch==2.4.0", "--chown=1 /usr/local/lib /usr/local/lib"),
+        ("RUN python -m venv /opt/venv && /opt/venv/bin/pip install torch==2.4.0", "/opt/venv /opt/venv"),
+        ("ENV PATH=/opt/venv/bin:$PATH\nRUN pip install torch==2.4.0", "/opt/venv /venv"),
+        ("ENV VIRTUAL_ENV=/v\nRUN pip install torch==2.4.0", "/v /v"),
+        ("RUN . /v/bin/activate && pip install torch==2.4.0", "/v /v"),
+        ("RUN pip install --user torch==2.4.0", "/root/.local /root/.local"),
+        ("RUN pip install --prefix=/install torch==2.4.0", "/install /usr/local"),
+        ("RUN pip install -t /deps torch==2.4.0", "/deps /app"),
+        ("WORKDIR /app\nRUN pip install --target deps torch==2.4.0", "/app /app"),
+        ("ENV W=/deps\nRUN pip install --target $W torch==2.4.0", "${W} /app"),
+    ] {
+        let copy = copy.replace("${W}", "/deps");
+        let text = format!("FROM python:3.11 AS b\n{builder}\nFROM ubuntu:22.04\nCOPY --from=b {copy}\n");
+        assert_eq!(seen(&text), "ubuntu:22.04 pip[torch] apt[]", "{text}");
+    }
+}
+
+#[test]
+fn packages_stay_where_their_directory_stays() {
+    for (builder, copy) in [
+        ("RUN pip install torch==2.4.0", "/app /app"),
+        ("RUN pip install torch==2.4.0", "/usr/local/bin /usr/local/bin"),
+        ("RUN pip install torch==2.4.0", "/usr/local/lib/python3.11/site-packages/numpy /x"),
+        ("RUN /opt/venv/bin/pip install torch==2.4.0", "/usr/local /usr/local"),
+        ("RUN pip install torch==2.4.0", "/opt/venv /opt/venv"),
+        ("RUN pip install torch==2.4.0 && pip uninstall -y torch", "/usr/local /usr/local"),
+        ("RUN pip install --user torch==2.4.0", "/usr/local /usr/local"),
+        ("RUN apt-get install -y libnvidia-compute-535", "/usr/local /usr/local"),
+        ("RUN pip install torch==2.4.0", "$UNKNOWN /usr/local"),
+    ] {
+        let text = format!("FROM python:3.11 AS b\n{builder}\nFROM ubuntu:22.04\nCOPY --from=b {copy}\n");
+        assert_eq!(seen(&text), "ubuntu:22.04 pip[] apt[]", "{text}");
+    }
+}
+
+#[test]
+fn the_framework_of_an_image_travels_with_its_directory_and_cannot_be_told() {
+    let image = "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime";
+    for (text, travels) in [
+        (format!("FROM ubuntu:22.04\nCOPY --from={image} /opt/conda /opt/conda\n"), true),
+        (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b /opt/conda /opt/conda\n"), true),
+        (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b /workspace /workspace\n"), false),
+        ("FROM ubuntu:22.04\nCOPY --from=python:3.12 /usr/local /usr/local\n".to_owned(), false),
+        (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b $X /opt/conda\n"), false),
+    ] {
+        let place = Place::new();
+        place.file("Dockerfile", &text);
+        let report = place.json(&["check", "Dockerfile"]);
+        let subject = &report["subjects"][0];
+        assert_eq!(subject["gpu_content"], travels, "{text}");
+        let fate = if travels { "undetermined" } else { "not-applicable" };
+        assert_eq!(subject["verdicts"][0]["fate"], fate, "{text}");
+    }
+}
+
+#[test]
+fn what_is_installed_later_wins_over_what_was_copied() {
+    let text = "FROM python:3.11 AS b\nRUN pip install torch==2.4.0\nFROM python:3.11\nRUN pip install torch==1.0.0\n\
+                COPY --from=b /usr/local /usr/local\nRUN pip install numpy\n";
+    let place = Place::new();
+    let version = |text: &str| {
+        place.file("Dockerfile", text);
+        let report = place.json(&["check", "Dockerfile"]);
+        let facts = report["subjects"][0]["facts"].as_array().expect("facts").clone();
+        let of = |fact: &Value| fact["key"] == "torch.version";
+        facts.iter().filter(|fact| of(fact)).map(|fact| fact["value"].to_string()).next_back().expect("torch")
+    };
+    assert_eq!(version(text), "\"2.4.0\"");
+    assert_eq!(version(&format!("{text}RUN pip install torch==1.13.1\n")), "\"1.13.1\"");
+}
+
+#[test]
+fn packages_travel_through_several_stages() {
+    let text = "FROM python:3.11 AS a\nRUN pip install torch==2.4.0\nFROM ubuntu:22.04 AS b\nCOPY --from=a /usr/local /opt/py\n\
+                FROM b AS c\nRUN x\nFROM debian:12\nCOPY --from=c /opt/py /usr/local\n";
+    assert_eq!(seen(text), "debian:12 pip[torch] apt[]");
+    let stage = |at: usize| format!("FROM debian:12 AS s{at}\nCOPY --from=s{0} / /\nCOPY --from=s{0} / /\n", at - 1);
+    let deep = (1..40).map(stage).collect::<Vec<_>>().concat();
+    let text = format!("FROM python:3.11 AS s0\nRUN pip install torch==2.4.0\n{deep}");
+    assert!(seen(&text).starts_with("debian:12"), "it ends");
+}
+
+#[test]
+fn an_image_from_nothing_is_what_is_copied_into_it_without_its_environment() {
+    let base = "nvidia/cuda:12.4.1-base-ubuntu22.04";
+    let inner = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS x\nRUN pip install torch==2.4.0\n";
+    for whole in ["COPY --from=x / /", "COPY --from=x /. /", "ADD y /y\nCOPY --from=0 / /"] {
+        assert_eq!(
+            seen(&format!("{inner}FROM scratch\n{whole}\n")),
+            format!("{base} pip[torch] apt[] flat"),
+            "{whole}"
+        );
+    }
+    assert_eq!(
+        seen("FROM scratch\nCOPY --from=nvidia/cuda:12.4.1-base-ubuntu22.04 / /\n"),
+        format!("{base} pip[] apt[] flat")
+    );
+    assert_eq!(seen(&format!("{inner}FROM scratch\nCOPY --from=x /app /app\n")), "scratch pip[] apt[]");
+    assert_eq!(seen(&format!("{inner}FROM x\nCOPY --from=x / /\n")), format!("{base} pip[torch] apt[]"));
+    let place = Place::new();
+    let outcome = |text: &str| {
+        place.file("Dockerfile", text);
+        let report = place.json(&["check", "--pool", "new", "Dockerfile"]);
+        std::fs::write(place.path("saved.json"), report.to_string()).expect("a report");
+        let again = place.json(&["check", "--pool", "new", "saved.json"]);
+        let of = |report: &Value| report["subjects"][0]["verdicts"][0]["outcome"].to_string();
+        assert_eq!(of(&report), of(&again), "judged again");
+        of(&report)
+    };
+    assert_eq!(outcome(inner), "null");
+    let flat = format!("{inner}FROM scratch\nCOPY --from=x / /\n");
+    assert_eq!(outcome(&format!("{flat}ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=all\n")), "null");
+}
+
+#[test]
+fn the_stage_that_ships_is_the_last_or_the_one_that_is_named() {
+    let place = Place::new();
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS run\nENV A=1\nFROM run AS serve\nFROM scratch AS export\nCOPY --from=run /w /\n",
+    );
+    let report = place.json(&["check", "Dockerfile"]);
+    assert_eq!(
+        (&report["subjects"][0]["stage"], &report["subjects"][0]["gpu_content"]),
+        (&"export".into(), &false.into())
+    );
+    assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("stage `serve` is not checked"));
+    let report = place.json(&["check", "--target", "serve", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["stage"], "serve");
+    assert_eq!(report["subjects"][0]["gpu_content"], true);
+    let report = place.json(&["check", "--all-targets", "Dockerfile"]);
+    let stages: Vec<&str> = report["subjects"]
+        .as_array()
+        .expect("subjects")
+        .iter()
+        .map(|one| one["stage"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(stages, ["serve", "export"]);
+    assert_eq!(code(&place.run(&["check", "--target", "serv", "Dockerfile"])), 2);
+}
+
+#[test]
+fn an_image_for_one_platform_does_not_start_on_another() {
+    let place = Place::new();
+    place.file(
+        "Dockerfile",
+        "ARG TARGETARCH\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG TARGETARCH\nENV ARCH=$TARGETARCH\n",
+    );
+    let run = |platform: &str| {
+        let report = place.json(&["check", "--platform", platform, "--pool", "new", "Dockerfile"]);
+        let subject = &report["subjects"][0];
+        format!("{} {}", subject["description"]["env"]["ARCH"], subject["verdicts"][0]["outcome"])
+    };
+    assert_eq!(run("linux/arm64"), "\"arm64\" \"wrong-platform\"");
+    assert_eq!(run("linux/arm64,linux/amd64"), "\"amd64\" null");
+    assert_eq!(run("linux/amd64"), "\"amd64\" null");
+    let done = place.run(&["check", "--platform", "arm", "Dockerfile"]);
+    assert_eq!((code(&done), out(&done)), (2, String::new()));
+}
+
+/// What the GPU code of the image's own programs is for, of each that was seen.
+fn own_code(text: &str) -> Vec<String> {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let report = place.json(&["check", "Dockerfile"]);
+    let told = report["subjects"][0]["description"]["gpu_code"].as_array().cloned().unwrap_or_default();
+    told.iter().map(|code| code["sass"].to_string()).collect()
+}
+
+#[test]
+fn gpu_code_travels_with_the_folder_that_it_was_compiled_in() {
+    let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS b\n";
+    let run_time = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+    let installed = "RUN git clone https://example.com/a/colmap && cd colmap && mkdir build && cd build && \
+                     cmake .. -DCMAKE_CUDA_ARCHITECTURES=86-real -DCMAKE_INSTALL_PREFIX=/out && ninja install\n";
+    let in_tree = "WORKDIR /src\nRUN cmake -B build -DCMAKE_CUDA_ARCHITECTURES=86-real && cmake --build build\n";
+    let alone = "RUN nvcc -gencode arch=compute_86,code=sm_86 -o /app/x x.cu\n";
+    let usual = "WORKDIR /src\nRUN cmake -DCMAKE_CUDA_ARCHITECTURES=86-real . && make install\n";
+    for (builder, copy, expected) in [
+        (installed, "COPY --from=b /out/ /usr/local/", 1),
+        (installed, "COPY --from=b /colmap/build/src/colmap /usr/bin/", 1),
+        (in_tree, "COPY --from=b /src/build/bin /app", 1),
+        (in_tree, "COPY --from=b /src /src", 1),
+        (in_tree, "COPY --from=0 / /", 1),
+        (alone, "COPY --from=b /app/x /x", 1),
+        (usual, "COPY --from=b /usr/local/bin/x /x", 1),
+        (
+            in_tree,
+            "FROM b AS c\nCOPY --from=b /src/build /c\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=c /c /d",
+            1,
+        ),
+        // What lies elsewhere stays there.
+        (installed, "COPY --from=b /opt /opt", 0),
+        (installed, "COPY --from=b /outer /opt", 0),
+        (in_tree, "COPY --from=b /etc/x /etc/x", 0),
+        (in_tree, "COPY --from=b /usr/local/lib/python3.10/site-packages /x", 0),
+        (in_tree, "COPY src/build /app", 0),
+        (in_tree, "COPY --from=other/image /src/build /app", 0),
+        (alone, "COPY --from=b /app/y /y", 0),
+        (usual, "COPY --from=b /usr/local/cuda/lib64 /lib", 0),
+        (in_tree, "RUN true", 0),
+    ] {
+        let found = own_code(&format!("{base}{builder}{run_time}{copy}\n"));
+        assert_eq!(found, vec!["[\"sm_86\"]"; expected], "{builder}{copy}");
+    }
+    // A package takes its code along.
+    let package = "ENV TORCH_CUDA_ARCH_LIST=8.6\nRUN python3 -m venv /v && /v/bin/pip install torch==2.4.0 && \
+                   /v/bin/pip install git+https://github.com/NVIDIA/apex.git\n";
+    assert_eq!(own_code(&format!("{base}{package}{run_time}COPY --from=b /v /v\n")), ["[\"sm_86\"]"]);
+    assert_eq!(own_code(&format!("{base}{package}{run_time}COPY --from=b /w /v\n")), Vec::<String>::new());
+}
+
+#[test]
+fn an_environment_travels_from_where_its_tool_makes_it() {
+    let poetry = "RUN pip install poetry && poetry config virtualenvs.create false\nRUN poetry add torch@2.4.0";
+    let setting = "ENV POETRY_VIRTUALENVS_CREATE=0\nRUN poetry add torch@2.4.0";
+    let conda = "RUN conda create -n gpu python=3.11 && conda install -n gpu pytorch=2.4.0 pytorch-cuda=12.1";
+    let venv = "RUN python -m venv /opt/venv && /opt/venv/bin/pip install torch==2.4.0";
+    for (builder, copy, travels) in [
+        (poetry, "/usr/local /usr/local", true),
+        (poetry, "/usr/local/lib/python3.11/site-packages /x", true),
+        (poetry, "/usr/local/bin /usr/local/bin", false),
+        (poetry, "/app/.venv /app/.venv", false),
+        (setting, "/usr/local /usr/local", true),
+        ("RUN poetry add torch@2.4.0", "/app /app", true),
+        ("RUN poetry add torch@2.4.0", "/root/.cache/pypoetry/virtualenvs /venvs", true),
+        ("RUN poetry add torch@2.4.0", "/usr/local /usr/local", false),
+        ("RUN poetry config virtualenvs.create true\nRUN poetry add torch@2.4.0", "/usr/local /usr/local", false),
+        (conda, "/opt/conda/envs/gpu /opt/env", true),
+        (conda, "/opt/conda/envs /opt/conda/envs", true),
+        (conda, "/opt/conda /opt/conda", true),
+        (conda, "/opt/conda/envs/web /opt/env", false),
+        (conda, "/opt/conda/bin /opt/conda/bin", false),
+        ("RUN pdm add torch==2.4.0", "/app/.venv /app/.venv", true),
+        ("RUN pipenv install torch==2.4.0", "/root/.local/share/virtualenvs /venvs", true),
+        ("RUN pipenv install --system torch==2.4.0", "/usr/local /usr/local", true),
+        ("RUN pipenv install torch==2.4.0", "/usr/local /usr/local", false),
+        ("RUN pixi add pytorch-gpu", "/app/.pixi/envs/default /env", true),
+        ("RUN pixi add pytorch-gpu", "/app /app", true),
+        ("RUN pixi add pytorch-gpu", "/usr/local /usr/local", false),
+        ("RUN pip install --root /stage torch==2.4.0", "/stage/usr/local /usr/local", true),
+        ("RUN pip install --root /stage torch==2.4.0", "/usr/local /usr/local", false),
+        (venv, "/opt/venv /opt/venv", true),
+        (venv, "/usr/local /usr/local", false),
+    ] {
+        let text = format!("FROM python:3.11 AS b\nWORKDIR /app\n{builder}\nFROM python:3.11\nCOPY --from=b {copy}\n");
+        let place = Place::new();
+        place.file("Dockerfile", &text);
+        let report = place.json(&["check", "Dockerfile"]);
+        assert_eq!(report["subjects"][0]["gpu_content"], travels, "{text}");
+    }
+}
+
+#[test]
+fn a_script_that_nobody_read_is_told_of_beside_a_verdict_on_a_base_for_cuda() {
+    let unseen = |text: &str| {
+        let place = Place::new();
+        place.file("Dockerfile", text);
+        place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
+        let report = place.json(&["check", "Dockerfile"]);
+        let list = report["subjects"][0]["verdicts"][0]["not_seen"].as_array().cloned().unwrap_or_default();
+        let list = list.iter().filter_map(Value::as_str).filter_map(|one| one.strip_prefix("what "));
+        list.map(str::to_owned).collect::<Vec<_>>().join(", ")
+    };
+    let cuda = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+    for (run, expected) in [
+        ("RUN curl -fsSL https://mirror.example/install.sh | bash", "https://mirror.example/install.sh installs"),
+        ("RUN wget -qO- https://mirror.example/x | sh -s -- -y", "https://mirror.example/x installs"),
+        ("COPY --from=a /src /src\nRUN /src/install.sh", "/src/install.sh installs"),
+        ("RUN wget https://mirror.example/setup.sh && bash setup.sh", "setup.sh installs"),
+        // A tool alone, a text that no shell goes through, and a command that is no script.
+        ("RUN curl -LsSf https://astral.sh/uv/install.sh | sh", ""),
+        ("RUN curl https://sh.rustup.rs -sSf | sh -s -- -y", ""),
+        ("RUN curl -fsSL https://mirror.example/key.gpg | gpg --dearmor -o /k.gpg", ""),
+        ("RUN curl -fsSL https://mirror.example/a.tgz | tar xz", ""),
+        ("RUN apt-get update && apt-get install -y git", ""),
+        ("RUN bash -c 'echo a'", ""),
+    ] {
+        assert_eq!(unseen(&format!("{cuda}{run}\n")), expected, "{run}");
+    }
+    assert_eq!(
+        unseen("FROM python:3.11\nRUN curl https://mirror.example/i.sh | bash && pip install torch==2.4.1\n"),
+        ""
+    );
+}
+
+#[test]
+fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
+    let judged = |from: &str| {
+        let place = Place::new();
+        place.file("Dockerfile", &format!("FROM {from}\nRUN pip install numpy\n"));
+        place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&verdict["fate"]), text(&verdict["message"]))
+    };
+    for (from, reason) in [
+        ("r.example/openmpi5.0-cuda13.1-ubuntu24.04:{{latest-image-tag}}", "the line contains a template marker"),
+        ("r.example/stable-ubuntu2004-cu117-py38:{{tag:1\\.\\d+}}", "the line contains a template marker"),
+        ("nvidia/cuda:@@CUDA@@-devel-ubuntu22.04", "the line contains a template marker"),
+        ("nvidia/cuda:12.{{minor}}.1-devel-ubuntu22.04", "the line contains a template marker"),
+        ("nvidia/cuda:<version>-devel", "it contains a placeholder"),
+        ("r.example/base-gpu:$TAG", "TAG has no default; only the command line can set it"),
+    ] {
+        let (fate, message) = judged(from);
+        assert_eq!(fate, "undetermined", "{from}: {message}");
+        assert!(message.contains(reason), "{from}: {message}");
+    }
+    for from in [
+        "r.example/openmpi4.1.0-ubuntu20.04:{{latest-image-tag}}",
+        "python:@@VERSION@@-slim",
+        "python:<version>",
+        "r.example/barracuda:{{tag}}",
+        "r.example/app-no-cuda1:$TAG",
+        "{{base}}",
+        "$BASE",
+    ] {
+        assert!(matches!(judged(from).0.as_str(), "" | "not-applicable"), "{from}");
+    }
+    // Of a base that nobody knows it is not said that there is none.
+    let place = Place::new();
+    place.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
+    let said = out(&place.run(&["check", "--show-files", "Dockerfile"]));
+    assert!(
+        said.contains("no GPU content found: the base image is unknown (the line contains a template marker"),
+        "{said}"
+    );
+}

@@ -1,0 +1,311 @@
+//! `check --built`: what an image holds, told at the lines of the Dockerfile that it was built from.
+
+use crate::support::elf;
+use crate::support::image;
+use crate::support::layout;
+use crate::support::place;
+use elf::Elf;
+use elf::container;
+use elf::sass;
+use image::Image;
+use image::Layer;
+use place::DOCKERFILE as OTHER;
+use place::FLEET;
+use place::Place;
+use place::code;
+use place::err;
+use place::fates;
+use place::out;
+use serde_json::Value;
+
+const SITE: &str = "/usr/lib/python3.10/site-packages";
+const CUDA: &str = "CUDA_VERSION=12.4.1";
+const REQUIRE: &str = "NVIDIA_REQUIRE_CUDA=cuda>=12.4";
+const GPUS: &str = "NVIDIA_VISIBLE_DEVICES=all";
+const DOCKERFILE: &str = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04
+ENV MODEL=small
+COPY app /app
+RUN pip install \\
+    numpy torch
+CMD [\"python\", \"app.py\"]
+";
+
+/// torch with machine code for an H100 alone.
+fn torch() -> Layer {
+    let library = Elf::default().registered(&[container(&[sass(90, 'a')])]).bytes();
+    Layer::new()
+        .text(&format!("{SITE}/torch-2.6.0.dist-info/METADATA"), "Metadata-Version: 2.1\nName: torch\nVersion: 2.6.0\n")
+        .text(&format!("{SITE}/torch/version.py"), "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\n")
+        .file(&format!("{SITE}/torch/lib/libtorch_cuda.so"), &library)
+}
+
+fn base(env: &[&str]) -> Image {
+    let base = Layer::new()
+        .text("/etc/os-release", "ID=ubuntu\nVERSION_ID=\"22.04\"\n")
+        .text("/var/lib/dpkg/status", "Package: libc6\nStatus: install ok installed\nVersion: 2.35-0\n\n");
+    Image::new(env).layer("/bin/sh -c #(nop) ADD file:11 in / ", base)
+}
+
+/// What `BuildKit` makes of the Dockerfile.
+fn built() -> Image {
+    base(&[CUDA, REQUIRE, GPUS, "MODEL=small"])
+        .layer("COPY app /app # buildkit", Layer::new().text("/app/app.py", "pass\n"))
+        .layer("RUN /bin/sh -c pip install     numpy torch # buildkit", torch())
+}
+
+fn place(dockerfile: &str, image: &Image) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", &FLEET.replace("470.182.03", "570.211.01"));
+    place.file("Dockerfile", dockerfile);
+    let folder = place.path("images");
+    layout::finish(&folder, &[("one", image.write(&folder))]);
+    place
+}
+
+fn check(dockerfile: &str, image: &Image) -> Value {
+    place(dockerfile, image).json(&["check", "Dockerfile", "--built", "oci:images:one"])
+}
+
+/// Path and first line of each place of the first finding, and the step where a layer is one.
+fn places(report: &Value) -> Vec<String> {
+    let list = report["subjects"][0]["findings"][0]["locations"].as_array().expect("a finding with places");
+    let shown = |place: &Value| {
+        let line = place["region"]["start_line"].as_u64().map_or_else(String::new, |line| format!(":{line}"));
+        let path = place["path"].as_str().expect("a path");
+        format!("{}{line}", path.rsplit_once('/').map_or(path, |(_, name)| name))
+    };
+    list.iter().map(shown).collect()
+}
+
+fn notes(report: &Value) -> String {
+    report["subjects"][0]["inspected"]["notes"].to_string()
+}
+
+/// The origins of a fact.
+fn origins(report: &Value, key: &str) -> String {
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let fact = facts.iter().find(|fact| fact["key"] == key).unwrap_or_else(|| panic!("{key}: {report:#}"));
+    let list = fact["origins"].as_array().expect("origins").iter();
+    let shown = list.map(|place| format!("{} {}", place["kind"], place["region"]["start_line"]).replace('"', ""));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn what_is_measured_decides_and_the_line_that_made_it_is_told() {
+    let image = built();
+    let place = place(DOCKERFILE, &image);
+    let report = place.json(&["check", "Dockerfile", "--built", "oci:images:one"]);
+    let subject = &report["subjects"][0];
+    assert_eq!(subject["kind"], "dockerfile");
+    assert_eq!(subject["inspected"]["depth"], "layers");
+    assert!(subject["digest"].as_str().expect("a digest").starts_with("sha256:"));
+    // As a scan of the image alone, and not as the Dockerfile alone.
+    let scanned = place.json(&["scan", "oci:images:one"]);
+    assert_eq!(fates(&report), fates(&scanned), "{report:#}");
+    assert_ne!(fates(&report), fates(&place.json(&["check", "Dockerfile"])));
+    let confidence = |report: &Value| report["subjects"][0]["verdicts"][0]["confidence"].clone();
+    assert_eq!(confidence(&report), confidence(&scanned));
+    let told = places(&report);
+    assert!(told.contains(&"Dockerfile:4".to_owned()) || told.contains(&"Dockerfile:5".to_owned()), "{told:?}");
+    assert!(told.iter().any(|place| place == "libtorch_cuda.so"), "{told:?}");
+    assert!(
+        told.iter().position(|one| one.starts_with("Dockerfile"))
+            < told.iter().position(|one| one == "libtorch_cuda.so")
+    );
+    assert!(!notes(&report).contains("not built from"), "{}", notes(&report));
+    assert!(notes(&report).contains("inspected in oci:images:one"), "{}", notes(&report));
+    assert_eq!(origins(&report, "env.MODEL"), "file 2, config null");
+    assert_eq!(origins(&report, "env.CUDA_VERSION"), "file 1, config null");
+    assert_eq!(origins(&report, "image.entrypoint"), "file 6, config null");
+    let human = place.run(&["check", "Dockerfile", "--built", "oci:images:one"]);
+    assert_eq!(code(&human), 1, "{}", err(&human));
+    assert!(out(&human).contains("torch"), "{}", out(&human));
+    // A saved report says the same again.
+    let saved = place.run(&["check", "Dockerfile", "--built", "oci:images:one", "--format", "json"]);
+    std::fs::write(place.path("saved.json"), &saved.stdout).expect("a file");
+    let again = place.json(&["check", "saved.json"]);
+    assert_eq!(fates(&again), fates(&report));
+    assert_eq!(places(&again), told);
+}
+
+#[test]
+fn a_comment_above_the_line_counts() {
+    let dockerfile = DOCKERFILE.replace("RUN pip", "# imagelint: ignore[no-kernel-image] known\nRUN pip");
+    let report = check(&dockerfile, &built());
+    assert!(report["subjects"][0]["findings"].as_array().expect("findings").is_empty(), "{report:#}");
+    assert!(notes(&report).contains("is ignored: known"), "{}", notes(&report));
+}
+
+#[test]
+fn without_steps_the_name_leads_to_the_line_and_nothing_else_does() {
+    let squashed = base(&[CUDA, REQUIRE, GPUS, "MODEL=small"]).layer("", torch());
+    let report = check(DOCKERFILE, &squashed);
+    let told = places(&report);
+    assert!(told.iter().any(|one| one == "Dockerfile:5"), "{told:?}");
+    assert!(notes(&report).contains("no step in the history of the image"), "{}", notes(&report));
+    // A requirement that nothing names stays where it was found.
+    let report = check("FROM scratch\nCOPY --from=x / /\nRUN make\n", &squashed);
+    let told = places(&report);
+    assert!(!told.iter().any(|one| one.starts_with("Dockerfile")), "{told:?}");
+    // What the base brings is the base's, by the digests of its layers or where the history ends.
+    let report = check("FROM registry.local/team/torch:1\n", &built());
+    assert!(places(&report).contains(&"Dockerfile:1".to_owned()), "{report:#}");
+}
+
+#[test]
+fn an_image_of_another_dockerfile_is_told() {
+    for (dockerfile, expected) in [
+        (
+            DOCKERFILE.replace("MODEL=small", "MODEL=large"),
+            "MODEL is `small` in the image and `large` in the Dockerfile",
+        ),
+        (
+            DOCKERFILE.replace("ENV MODEL", "ENV SECOND=2 MODEL"),
+            "SECOND is not set in the image and `2` in the Dockerfile",
+        ),
+        (DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), "1 of 1 RUN lines have no step in its history"),
+        (OTHER.to_owned(), "no step in the history of the image"),
+    ] {
+        let report = check(&dockerfile, &built());
+        assert!(notes(&report).contains(expected), "{expected}: {}", notes(&report));
+        assert_eq!(fates(&report), fates(&check(DOCKERFILE, &built())), "{expected}");
+    }
+    let same = DOCKERFILE.replace("MODEL=small", "MODEL=$WHICH");
+    assert!(!notes(&check(&same.replace("ENV", "ARG WHICH\nENV"), &built())).contains("MODEL"));
+}
+
+#[test]
+fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
+    let lines = |report: &Value| -> Vec<String> {
+        places(report).into_iter().filter(|place| place.starts_with("Dockerfile")).collect()
+    };
+    // A package that another RUN brought, and one that the line asks for in another version.
+    let without = DOCKERFILE.replace("RUN pip install \\\n    numpy torch", "RUN true");
+    let with = |step: &str| {
+        base(&[CUDA, REQUIRE, GPUS, "MODEL=small"])
+            .layer("COPY app /app # buildkit", Layer::new().text("/app/app.py", "pass\n"))
+            .layer("RUN /bin/sh -c true # buildkit", Layer::new())
+            .layer(step, torch())
+    };
+    for step in [
+        "RUN /bin/sh -c pip install numpy torch # buildkit",
+        "|1 V=1 /bin/sh -c pip install numpy torch",
+        "COPY /venv /opt/venv # buildkit",
+        "/bin/sh -c #(nop) COPY dir:22 in /opt/venv ",
+    ] {
+        let report = check(&without, &with(step));
+        assert!(notes(&report).contains("the image has a step that is not in the Dockerfile: `"), "{}", notes(&report));
+        assert!(lines(&report).is_empty(), "{step}: {:?}", places(&report));
+        assert!(places(&report).contains(&"libtorch_cuda.so".to_owned()), "{step}");
+    }
+    let report = check(&DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), &built());
+    assert!(lines(&report).is_empty(), "{:?}", places(&report));
+    let report = check(DOCKERFILE, &built());
+    assert!(!notes(&report).contains("the image has a step"), "{}", notes(&report));
+    assert!(!lines(&report).is_empty());
+    // What builders keep to themselves is no step of another's.
+    let report = check(&without, &with(""));
+    assert!(!notes(&report).contains("the image has a step"), "{}", notes(&report));
+    // A variable is the base's where no other step sets it, and the line's where the line sets this value.
+    let own = "NVIDIA_REQUIRE_CUDA=cuda>=12.8";
+    let image = |step: &str| {
+        base(&[CUDA, own, GPUS, "MODEL=big"])
+            .layer("COPY app /app # buildkit", Layer::new().text("/app/app.py", "pass\n"))
+            .layer("RUN /bin/sh -c pip install     numpy torch # buildkit", torch())
+            .layer(step, Layer::new())
+    };
+    let report = check(DOCKERFILE, &image(&format!("ENV {own}")));
+    assert_eq!(origins(&report, "env.NVIDIA_REQUIRE_CUDA"), "config null, config null");
+    assert!(report.to_string().contains("history[4]: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.8"), "{report:#}");
+    assert_eq!(origins(&report, "env.MODEL"), "config null");
+    assert_eq!(origins(&report, "env.CUDA_VERSION"), "file 1, config null");
+    assert!(
+        notes(&report).contains("has a step that is not in the Dockerfile: `ENV NVIDIA_REQUIRE_CUDA"),
+        "{}",
+        notes(&report)
+    );
+    let report = check(DOCKERFILE, &image(""));
+    assert_eq!(origins(&report, "env.NVIDIA_REQUIRE_CUDA"), "file 1, config null");
+}
+
+#[test]
+fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
+    let place = place(DOCKERFILE, &built());
+    place.file("other/Dockerfile", "FROM ubuntu:22.04\n");
+    let done = place.run(&["check", "--built", "oci:images:one"]);
+    assert_eq!(code(&done), 2);
+    assert!(err(&done).contains("1 image(s) for 2 Dockerfile(s)"), "{}", err(&done));
+    let done = place.run(&["check", "Dockerfile", "--built", "oci:images:two"]);
+    assert_eq!(code(&done), 2, "{}", out(&done));
+    let report = place.json(&[
+        "check",
+        "other/Dockerfile",
+        "Dockerfile",
+        "--built",
+        "oci:images:two",
+        "--built",
+        "oci:images:one",
+    ]);
+    assert_eq!(report["errors"].as_array().expect("errors").len(), 1, "{report:#}");
+    assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1);
+    assert_eq!(report["subjects"][0]["name"], "Dockerfile");
+    for wrong in [&["check", "--depth", "config"][..], &["check", "--built", "oci:images:one", "--show-files"]] {
+        assert_eq!(code(&place.run(wrong)), 2, "{wrong:?}");
+    }
+    let config = place.json(&["check", "Dockerfile", "--built", "oci:images:one", "--depth", "config"]);
+    assert_eq!(config["subjects"][0]["inspected"]["depth"], "config");
+}
+
+#[test]
+fn pages_speak_of_the_base_that_from_names_and_the_verdict_does_not() {
+    let rules = |report: &Value| -> Vec<String> {
+        let list = report["subjects"][0]["findings"].as_array().expect("findings");
+        let line = |one: &Value| one["locations"][0]["region"]["start_line"].as_u64().unwrap_or_default();
+        list.iter().map(|one| format!("{}:{}", one["rule"].as_str().expect("a rule"), line(one))).collect()
+    };
+    let with = |from: &str| {
+        let place = place(&DOCKERFILE.replace("nvidia/cuda:12.4.1-base-ubuntu22.04", from), &built());
+        let built = ["check", "Dockerfile", "--built", "oci:images:one", "--persona", "pedantic"];
+        let report = place.json(&built);
+        assert_eq!(fates(&report), fates(&place.json(&["scan", "oci:images:one"])), "{from}");
+        report
+    };
+    let withdrawn = "withdrawn-base-tag:1".to_owned();
+    let floating = "floating-base-tag:1".to_owned();
+    for (from, page) in [
+        ("nvidia/cuda:11.7.0-runtime-ubuntu22.04", Some(&withdrawn)),
+        ("registry.local/team/base:latest", Some(&floating)),
+        ("scratch", None),
+    ] {
+        let report = with(from);
+        let found = rules(&report);
+        for known in [&withdrawn, &floating] {
+            assert_eq!(found.contains(known), Some(known) == page, "{from}: {found:?}");
+        }
+        if page.is_some() {
+            assert_eq!(origins(&report, "image.base"), "file 1", "{from}");
+        }
+    }
+    // What the base's tables tell of its toolkit is not what is measured.
+    let report = with("nvidia/cuda:11.8.0-base-ubuntu22.04");
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let cuda = facts.iter().find(|fact| fact["key"] == "image.base.cuda").expect("the base's CUDA");
+    assert_eq!(cuda["value"], "12.4.1", "{cuda:#}");
+}
+
+#[test]
+fn layers_that_are_too_large_are_left_out_and_progress_is_told_where_asked_for() {
+    let place = place(DOCKERFILE, &built());
+    let asked = |more: &[&'static str]| [&["check", "Dockerfile", "--built", "oci:images:one"], more].concat();
+    let report = place.json(&asked(&["--max-layer-bytes", "1"]));
+    assert!(notes(&report).contains("more than the limit of 1 bytes; raise --max-layer-bytes"), "{}", notes(&report));
+    assert_ne!(fates(&report), fates(&place.json(&asked(&["--max-layer-bytes", "1GB"]))));
+    let quiet = place.run(&asked(&[]));
+    assert_eq!(err(&quiet), "");
+    let plain = place.run(&asked(&["--progress", "plain"]));
+    assert!(err(&plain).starts_with("progress: 1 of 1 image, "), "{}", err(&plain));
+    for alone in [&["check", "--max-layer-bytes", "1"][..], &["check", "--progress", "plain"]] {
+        assert_eq!(code(&place.run(alone)), 2, "{alone:?}");
+    }
+    assert_eq!(code(&place.run(&asked(&["--max-layer-bytes", "much"]))), 2);
+}

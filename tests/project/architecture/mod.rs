@@ -1,0 +1,414 @@
+//! The floors of the house and its fences: which module may import which, and which files alone may name
+//! a crate, the environment, or the end of a start-up.
+
+mod scan;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use scan::Kind;
+use scan::pattern;
+
+/// A crate, and what alone may name it: a folder with its `/`, or a file, below `src/`; `*` for every module.
+const CRATES: &[(&str, &[&str])] = &[
+    ("base64", &["oci/"]),
+    ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/man.rs"]),
+    ("flate2", &["layer/", "oci/archive.rs"]),
+    ("globset", &["cli/names.rs", "fleet/", "infer/of_base_gone.rs", "settings/"]),
+    ("hcl", &["builds/"]),
+    ("indicatif", &["cli/progress.rs"]),
+    ("ignore", &["cli/", "fleet/"]),
+    ("jiff", &["*"]),
+    ("memchr", &["elf/", "report/thin.rs"]),
+    ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "toml_reader.rs"]),
+    ("mimalloc", &["main.rs"]),
+    ("pep440_rs", &["install/"]),
+    ("quick_xml", &["inventory/"]),
+    ("regex", &["builds/standard.rs", "rules/"]),
+    ("reqwest", &["oci/"]),
+    ("rustix", &["oci/helper.rs"]),
+    ("rustls", &["oci/pinned.rs"]),
+    ("rustls_platform_verifier", &["oci/pinned.rs"]),
+    ("schemars", &["report/"]),
+    ("serde", &["*"]),
+    (
+        "serde_json",
+        &[
+            "builds/",
+            "cli/",
+            "cluster/",
+            "cuda/compat_note.rs",
+            "describe/",
+            "dockerfile/json.rs",
+            "install/pipenv.rs",
+            "installed/",
+            "inventory/",
+            "judge/",
+            "layer/kept.rs",
+            "lsp/",
+            "oci/",
+            "report/",
+        ],
+    ),
+    ("serde_saphyr", &["builds/", "cluster/", "inventory/"]),
+    ("sha2", &["layer/digest.rs", "oci/digest.rs", "report/facts_sum.rs", "report/fingerprint.rs"]),
+    ("tar", &["layer/"]),
+    ("terminal_size", &["cli/outputs.rs"]),
+    ("thiserror", &["*"]),
+    ("tokio", &["cli/", "oci/"]),
+    ("unicode_width", &["report/wrap.rs"]),
+    (
+        "toml",
+        &[
+            "describe/",
+            "fleet/",
+            "install/",
+            "inventory/",
+            "knowledge/build/",
+            "lock/",
+            "oci/registries.rs",
+            "overlay/",
+            "rules/header.rs",
+            "settings/",
+            "toml_reader.rs",
+        ],
+    ),
+    ("zstd", &["layer/", "oci/archive.rs"]),
+];
+
+/// A module of the standard library, and what alone may name it.
+const STANDARD: &[(&str, &[&str])] = &[
+    ("env", &["cli/", "knowledge/build/", "main.rs", "oci/helper.rs"]),
+    (
+        "fs",
+        &[
+            "cli/",
+            "context/",
+            "knowledge/build/",
+            "main.rs",
+            "nearest.rs",
+            "oci/archive.rs",
+            "oci/credentials.rs",
+            "oci/files.rs",
+            "oci/registries.rs",
+        ],
+    ),
+    ("net", &["oci/"]),
+    ("process", &["cli/", "main.rs", "oci/helper.rs"]),
+    (
+        "thread",
+        &[
+            "cli/fleet_init.rs",
+            "cli/interrupt.rs",
+            "cli/lsp/",
+            "cli/parallel.rs",
+            "cure/crew.rs",
+            "layer/digest.rs",
+            "oci/helper.rs",
+            "parallel.rs",
+        ],
+    ),
+    ("time", &["cli/", "oci/"]),
+];
+
+/// A pattern in code, and what alone may hold it.
+const CODE: &[(&str, &[&str])] = &[
+    (r"\bWall\s*::\s*(new|refused)\b", &["start/"]),
+    (r"\b(SystemTime|UNIX_EPOCH)\b", &["cli/", "main.rs"]),
+    (r"\b(Timestamp|Zoned)\s*::\s*now\b", &["cli/", "main.rs"]),
+    (r"\bInstant\s*::\s*now\b", &["cli/", "oci/helper.rs", "oci/stream.rs"]),
+];
+
+/// What alone reads the built-in tables by itself, and why: all others are handed those of the user.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("cli/", "loads the tables of the user"),
+    ("extract/config.rs", "the history of an image"),
+    ("extract/described.rs", "image descriptions"),
+    ("extract/description.rs", "image descriptions"),
+    ("extract/layers/", "what lies in layers"),
+    ("toml_reader.rs", "words that people write for others, of the program's own keys"),
+    ("installed/kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
+];
+
+/// The names of crates where they are not those of their packages.
+const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
+
+/// Rooms that never say what belongs in a table.
+const TABLED_ROOMS: &[&str] =
+    &["builds/", "cure/", "extract/", "infer/", "install/", "installed/", "judge/", "needs/", "start/"];
+
+/// What they say all the same, and why.
+const SPOKEN: &[(&str, &str, &str)] = &[
+    ("cure/host.rs", "999.9", "a driver that is newer than every release of its branch"),
+    ("infer/base/cuda_image.rs", "12.4", "the form of a tag, told to somebody who named none"),
+];
+
+/// What these never say, in code or in a string: a version, a product, an image.
+const TABLED: &str = r"(?x) (?:^|[^\w.])v?\d+\.\d+ | \b\d{3}\.(?:[^.]|$) | \b[sS][mM]_\d | \bcompute_\d
+    | \b(?i-u:GeForce|Quadro|Tesla|RTX|Blackwell|Hopper|Ampere|Volta|Orin|Xavier)\b
+    | \b[ABHLPTV](?:2|4|10|16|30|40|100|200|300)\b | nvidia/cuda";
+
+/// The modules, cellar first, as the table in `src/lib.rs` lists them.
+fn floors(lib: &str) -> Vec<String> {
+    let name = pattern(r"\[`(\w+)`\]");
+    let rows = lib.lines().filter(|line| line.starts_with("//! |"));
+    rows.flat_map(|row| name.captures_iter(row).map(|found| found[1].to_owned())).collect()
+}
+
+/// The faults of one file; `path` is below `src/`.
+fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
+    let code = scan::only(text, &[Kind::Code]);
+    let mut found = Vec::new();
+    let mut fault = |at: usize, what: String| found.push((scan::line(text, at), what));
+    if !path.starts_with("knowledge/build/") && path != "lib.rs" {
+        imports(floors, path, &code, &mut fault);
+    }
+    fences(path, &code, &mut fault);
+    // Files of tests, and modules of tests inside a file, may say what they like.
+    if !BUILT_IN.iter().any(|(own, _)| path.starts_with(own)) && !path.ends_with("tests.rs") {
+        let tests = scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{");
+        let shipped = scan::without(&code, &tests);
+        for hit in pattern(r"\bKnowledge\s*::\s*built_in\b").find_iter(&shipped) {
+            fault(hit.start(), "only cli/ reads the built-in tables by itself, and what BUILT_IN names".to_owned());
+        }
+    }
+    let tabled = TABLED_ROOMS.iter().any(|room| path.starts_with(room));
+    if tabled && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
+        let mut told = scan::bodies(&code, r"\bCite\s*\(");
+        told.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
+        let said = scan::without(&scan::only(text, &[Kind::Code, Kind::Literal]), &told);
+        let spoken = |hit: &str| SPOKEN.iter().any(|(file, word, _)| *file == path && hit.contains(word));
+        for hit in pattern(TABLED).find_iter(&said).filter(|hit| !spoken(hit.as_str())) {
+            fault(hit.end() - 1, format!("`{}` belongs in a table, not in code", hit.as_str().trim()));
+        }
+    }
+    found.sort();
+    found.into_iter().map(|(line, what)| format!("src/{path}:{line}: {what}")).collect()
+}
+
+/// Imports that go up, and ways to name the root that the order cannot read.
+fn imports(floors: &[String], path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
+    let own = path.split('/').next().unwrap_or(path).trim_end_matches(".rs");
+    let floor = |name: &str| floors.iter().position(|module| module == name);
+    let here = floor(own);
+    if here.is_none() && path != "main.rs" {
+        fault(0, format!("`{own}` is not on the map in src/lib.rs"));
+    }
+    for (at, name) in scan::children(code, "crate") {
+        match floor(&name) {
+            None => fault(at, format!("`crate::{name}` is no module of the map in src/lib.rs")),
+            Some(there) if here.is_some_and(|here| there > here) => {
+                fault(at, format!("`{own}` may not import `{name}`, which comes after it"));
+            }
+            Some(_) => {}
+        }
+    }
+    for hit in pattern(r"\buse\s+crate\s+as\b|\bextern\s+crate\b").find_iter(code) {
+        fault(hit.start(), "the crate has one name, `crate`".to_owned());
+    }
+    let depth = path.trim_end_matches("/mod.rs").split('/').count();
+    let inner = scan::bodies(code, r"\bmod\s+\w+\s*\{");
+    for hit in pattern(r"\bsuper\b(\s*::\s*super\b)*").find_iter(code) {
+        let depth = depth + inner.iter().filter(|body| body.contains(&hit.start())).count();
+        if hit.as_str().matches("super").count() >= depth {
+            fault(hit.start(), "the root is named `crate`, not `super`".to_owned());
+        }
+    }
+}
+
+/// Names that stand outside their fence.
+fn fences(path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
+    let fenced_out = |fence: &[&str]| {
+        !fence.iter().any(|part| *part == "*" || path == *part || (part.ends_with('/') && path.starts_with(part)))
+    };
+    let mut named = |at: usize, what: &str, fence: &[&str]| {
+        fault(at, format!("only {} may name `{what}`", fence.join(", ")));
+    };
+    for (name, fence) in CRATES.iter().filter(|(_, fence)| fenced_out(fence)) {
+        let called = pattern(&format!(r"(?:^|[^\w:.]|[^\w:>]\s*::)({name})\s*::"));
+        let imported = pattern(&format!(r"\b(?:use|crate)\s+(?:::)?({name})\s*(?:;|\bas\b)"));
+        for hit in called.captures_iter(code).chain(imported.captures_iter(code)) {
+            named(hit.get(1).expect("the name").start(), name, fence);
+        }
+    }
+    for (at, child) in scan::children(code, "std") {
+        match STANDARD.iter().find(|(name, _)| *name == child) {
+            Some((name, fence)) if fenced_out(fence) => named(at, &format!("std::{name}"), fence),
+            _ => {}
+        }
+    }
+    for (text, fence) in CODE.iter().filter(|(_, fence)| fenced_out(fence)) {
+        for hit in pattern(text).find_iter(code) {
+            named(hit.start(), hit.as_str(), fence);
+        }
+    }
+}
+
+/// Every Rust file below `src/`: its path there and its text, sorted.
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![root.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of src") {
+            let path = entry.expect("an entry of src").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let below = path.strip_prefix(&root).expect("below src");
+                let name = below.to_str().expect("a name in UTF-8").replace('\\', "/");
+                found.push((name, fs::read_to_string(&path).expect("a source file")));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn lib() -> String {
+    sources().into_iter().find(|(path, _)| path == "lib.rs").expect("src/lib.rs").1
+}
+
+#[test]
+fn the_map_lists_every_module() {
+    let lib = lib();
+    let floors = floors(&lib);
+    let listed: BTreeSet<&str> = floors.iter().map(String::as_str).collect();
+    let module = pattern(r"(?m)^\s*(?:pub(?:\(\w+\))? )?mod (\w+)");
+    let code = scan::only(&lib, &[Kind::Code]);
+    let declared: BTreeSet<&str> =
+        module.captures_iter(&code).map(|found| found.get(1).expect("the name").as_str()).collect();
+    assert_eq!(listed, declared, "the table in src/lib.rs and its `mod` lines");
+    assert_eq!(listed.len(), floors.len(), "a module stands on the map twice");
+}
+
+#[test]
+fn floors_and_fences_hold() {
+    let floors = floors(&lib());
+    let found: Vec<String> = sources().iter().flat_map(|(path, text)| faults(&floors, path, text)).collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+/// The packages under `[dependencies]` of a manifest, by the names of their crates.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let own = manifest.lines().skip_while(|line| line.trim() != "[dependencies]").skip(1);
+    let own = own.take_while(|line| !line.starts_with('['));
+    let names = own.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim().replace('-', "_"));
+    let crates = names.filter(|name| !name.is_empty() && !name.starts_with('#'));
+    crates
+        .map(|name| RENAMED.iter().find(|(own, _)| *own == name).map_or(name, |(_, other)| (*other).to_owned()))
+        .collect()
+}
+
+/// Crates without a row, and rows without a crate.
+fn unfenced(manifest: &str) -> Vec<String> {
+    let dependencies = dependencies(manifest);
+    let fenced = |name: &str| CRATES.iter().any(|(own, _)| *own == name);
+    let lacking = dependencies.iter().filter(|name| !fenced(name)).map(|name| format!("`{name}` has no row in CRATES"));
+    let left = CRATES.iter().filter(|(name, _)| !dependencies.iter().any(|own| own == name));
+    lacking.chain(left.map(|(name, _)| format!("`{name}` of CRATES is no dependency"))).collect()
+}
+
+#[test]
+fn every_dependency_has_its_fence() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let manifest = fs::read_to_string(path).expect("the manifest");
+    assert_eq!(unfenced(&manifest), Vec::<String>::new());
+    let planted = manifest.replacen("[dependencies]\n", "[dependencies]\nleft-pad = \"1\"\n", 1);
+    assert_eq!(unfenced(&planted), ["`left_pad` has no row in CRATES"]);
+    let without = manifest.replacen("\nbase64 = ", "\n# base64 = ", 1);
+    assert_eq!(unfenced(&without), ["`base64` of CRATES is no dependency"]);
+}
+
+#[test]
+fn what_is_spoken_all_the_same_is_still_said() {
+    let sources = sources();
+    for (file, word, why) in SPOKEN {
+        let text = sources.iter().find(|(path, _)| path == file).map(|(_, text)| text.as_str()).unwrap_or_default();
+        assert!(text.contains(word) && !why.is_empty(), "{file} no longer says `{word}`");
+    }
+}
+
+#[test]
+fn files_are_short() {
+    let long: Vec<String> = sources()
+        .iter()
+        .filter(|(_, text)| text.lines().count() > 500)
+        .map(|(path, text)| format!("src/{path}: {} lines, 500 at most", text.lines().count()))
+        .collect();
+    assert!(long.is_empty(), "\n{}\n", long.join("\n"));
+}
+
+#[test]
+fn each_kind_of_fault_is_found() {
+    let floors = floors(&lib());
+    let planted = [
+        ("cuda/mod.rs", "//! x\n\nuse crate::fleet::Pool;", "3: `cuda` may not import `fleet`, which comes after it"),
+        ("cuda/mod.rs", "use crate::{\n    nearest::{a, b},\n    oci::{c},\n};", "3: `cuda` may not import `oci`"),
+        ("knowledge/rows.rs", "fn x() {\n    crate::fact::y()\n}", "2: `knowledge` may not import `fact`"),
+        ("nearest.rs", "const A: char = '\"'; use crate::start::x; // \"", "1: `nearest` may not import `start`"),
+        ("fact/key.rs", "use crate::*;", "1: `crate::*` is no module"),
+        ("fact/mod.rs", "use super::cli;", "1: the root is named `crate`"),
+        ("fact/key.rs", "mod tests {\n    use super::super::super::cli;\n}", "2: the root is named `crate`"),
+        ("fact/key.rs", "use crate as house;", "1: the crate has one name"),
+        ("attic/mod.rs", "\n", "1: `attic` is not on the map"),
+        ("fleet/mod.rs", "\nuse reqwest::Client;", "2: only oci/ may name `reqwest`"),
+        ("extract/mod.rs", "fn x() -> ::tokio::Y {}", "1: only cli/, oci/ may name `tokio`"),
+        ("report/mod.rs", "use {clap::Parser};", "1: only cli/ may name `clap`"),
+        ("infer/mod.rs", "use regex as r;", "1: only builds/standard.rs, rules/ may name `regex`"),
+        (
+            "oci/http.rs",
+            "use sha2::Digest;",
+            "1: only layer/digest.rs, oci/digest.rs, report/facts_sum.rs, report/fingerprint.rs may name `sha2`",
+        ),
+        ("judge/mod.rs", "\n\nlet end = Wall::new(a, b);", "3: only start/ may name `Wall::new`"),
+        ("rules/eval.rs", "Wall::refused(a)", "1: only start/ may name `Wall::refused`"),
+        ("fleet/file.rs", "use std::{\n    fmt,\n    fs::File,\n};", "3: only cli/, context/, knowledge/build/"),
+        ("rules/book.rs", "std::env::var(x)", "1: only cli/, knowledge/build/"),
+        ("start/fate.rs", "let now = SystemTime::now();", "1: only cli/, main.rs may name `SystemTime`"),
+        ("start/code.rs", "\nlet x = \"535.54.03\";", "2: `\"535.54` belongs in a table"),
+        ("start/code.rs", "name.starts_with(\"535.\")", "1: `535.\"` belongs in a table"),
+        ("start/code.rs", "name == \"NVIDIA GeForce\"", "1: `GeForce` belongs in a table"),
+        ("start/code.rs", "\n\nname == r#\"an A100\"#", "3: `A100` belongs in a table"),
+        ("start/code.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
+        ("infer/torch.rs", "if version == \"2.6.0\" {", "1: `\"2.6` belongs in a table"),
+        ("judge/verdict.rs", "\nname == \"GeForce\"", "2: `GeForce` belongs in a table"),
+        ("extract/config.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
+        ("cure/base.rs", "gpu == \"H100\"", "1: `H100` belongs in a table"),
+        ("install/archive.rs", "\nKnowledge::built_in().gpus()", "2: only cli/ reads the built-in tables by itself"),
+        ("extract/along.rs", "Knowledge ::built_in()", "1: only cli/ reads the built-in tables by itself"),
+        ("cure/base.rs", "tag == \"12.4\"", "1: `\"12.4` belongs in a table"),
+    ];
+    for (path, text, expected) in planted {
+        let found = faults(&floors, path, text);
+        assert_eq!(found.len(), 1, "{path}\n{text}\n{found:#?}");
+        assert!(found[0].starts_with(&format!("src/{path}:{expected}")), "{expected}\n{found:#?}");
+    }
+}
+
+#[test]
+fn what_is_allowed_is_not_found() {
+    let floors = floors(&lib());
+    let sound = [
+        ("fact/mod.rs", "use crate::{cuda::{fleet}, knowledge};\nuse crate::fact::key;"),
+        ("nearest.rs", "// crate::cli\n/* crate::cli /* x */ reqwest::x */\nconst A: &str = r#\"crate::cli \" \"#;"),
+        ("fact/key.rs", "fn x<'a>(y: &'a str) -> &'a str { \"\\\"crate::cli\" }\nuse super::value;"),
+        ("fact/mod.rs", "mod tests {\n    use super::*;\n}"),
+        ("shell/walk.rs", "crate::source::regex::x(); self.toml::<u8>(); ignore(); for x in 100..200 {}"),
+        ("start/code.rs", "const A: Cite = Cite(\n    \"guide 13.4, GeForce\",\n); // 535.54\nx.0.1; 100..200;"),
+        ("start/code.rs", "#[cfg(test)]\nmod tests {\n    const A: &str = \"535.54 } A100\";\n}"),
+        ("cli/mod.rs", "let knowledge = Knowledge::built_in();"),
+        ("start/code_tests.rs", "let knowledge = Knowledge::built_in();"),
+        ("start/code.rs", "#[cfg(test)]\nmod tests {\n    const A: Knowledge = Knowledge::built_in();\n}"),
+        ("fact/key.rs", "// Knowledge::built_in()\nlet words = Vocabulary::built_in();"),
+        ("knowledge/build/main.rs", "use crate::schema::Row;\nuse std::{env, fs};"),
+        ("report/words.rs", "name == \"GeForce RTX 4090\" && driver == \"535.54\""),
+        ("main.rs", "use imagelint::cli;\nstd::process::exit(1);"),
+    ];
+    for (path, text) in sound {
+        assert_eq!(faults(&floors, path, text), Vec::<String>::new(), "{text}");
+    }
+}

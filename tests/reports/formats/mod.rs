@@ -1,0 +1,450 @@
+//! Reports for other programs: each as its reader takes it, with friendly texts and hostile ones.
+
+use crate::support::sample;
+use std::collections::BTreeSet;
+
+use imagelint::report::checkstyle::Checkstyle;
+use imagelint::report::concise::Concise;
+use imagelint::report::github::Github;
+use imagelint::report::gitlab::Gitlab;
+use imagelint::report::html::html;
+use imagelint::report::junit::Junit;
+use imagelint::report::markdown::Room;
+use imagelint::report::markdown::markdown;
+use imagelint::report::model::Edit;
+use imagelint::report::model::Fix;
+use imagelint::report::model::Region;
+use imagelint::report::model::Report;
+use imagelint::report::ndjson::Ndjson;
+use imagelint::report::rdjson::Rdjson;
+use imagelint::report::sarif::Sarif;
+use imagelint::report::sink::Setting;
+use imagelint::report::sink::Sink;
+use imagelint::rules::RuleBook;
+use imagelint::source::SourceText;
+use imagelint::source::Sources;
+use imagelint::source::Span;
+use serde_json::Value;
+
+use crate::formats::sample::DOCKERFILE;
+use crate::formats::sample::FLEET;
+use crate::formats::sample::sample;
+
+mod hostile;
+mod xml;
+
+/// A report in a format.
+fn told(format: &str, report: &Report) -> String {
+    let mut sources = Sources::default();
+    sources.add(SourceText::new("Dockerfile", DOCKERFILE));
+    sources.add(SourceText::new("fleet.toml", FLEET));
+    let from_root = |path: &str| format!("deep/{path}");
+    let fleet = report.fleet.clone();
+    let book = RuleBook::built_in();
+    let setting = Setting { category: "check", fleet: &fleet, sources: &sources, book, from_root: &from_root };
+    let mut out = Vec::new();
+    let mut sink: Box<dyn Sink> = match format {
+        "concise" => Box::new(Concise::new(setting)),
+        "ndjson" => Box::new(Ndjson::default()),
+        "sarif" => Box::new(Sarif::new(setting)),
+        "github" => Box::new(Github::new(setting)),
+        "gitlab" => Box::new(Gitlab::new(setting)),
+        "rdjsonl" => Box::new(Rdjson::new(setting)),
+        "checkstyle" => Box::new(Checkstyle::new(setting)),
+        "junit" => Box::new(Junit::new(setting)),
+        other => {
+            match other {
+                "markdown" => markdown(report, Room::Comment, &mut out).expect("memory"),
+                "summary" => markdown(report, Room::Summary, &mut out).expect("memory"),
+                _ => html(report, &mut out).expect("memory"),
+            }
+            return String::from_utf8(out).expect("UTF-8");
+        }
+    };
+    sink.begin(report, &mut out).expect("memory");
+    for subject in &report.subjects {
+        sink.subject(subject, &mut out).expect("memory");
+    }
+    sink.end(report, &mut out).expect("memory");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// What the sample's finding is about.
+const BASE: &str = "nvidia/cuda:${CUDA}-runtime-ubuntu22.04";
+
+/// The sample with a fix, and a warning on an image that has no line of its own.
+fn full() -> Report {
+    let mut report = sample();
+    let finding = report.subjects[0].findings[0].clone();
+    let region = finding.locations[0].region.expect("a region");
+    let mut fix = Fix {
+        title: "take an older tag".to_owned(),
+        kind: "base-tag".to_owned(),
+        safety: "unsafe".to_owned(),
+        edits: vec![Edit { path: "Dockerfile".to_owned(), region, replacement: "nvidia/cuda:11.4.3".to_owned() }],
+        cures: vec!["desk-3090".to_owned()],
+        settles: Vec::new(),
+        lifts: Vec::new(),
+        narrows: Vec::new(),
+        supposes: None,
+        breaks: Vec::new(),
+        drivers: Vec::new(),
+    };
+    report.subjects[0].findings[0].fixes.push(fix.clone());
+    fix.edits.clear();
+    "move the pool to a newer driver".clone_into(&mut fix.title);
+    report.subjects[0].findings[0].fixes.push(fix);
+    let mut other = finding;
+    "warning".clone_into(&mut other.severity);
+    other.pools = vec!["train-a100".to_owned()];
+    other.locations.retain(|place| place.kind == "config");
+    report.subjects[1].findings.push(other);
+    report
+}
+
+#[test]
+fn concise_is_a_line_for_each() {
+    let text = told("concise", &full());
+    let message = "CUDA 12.4 will not start on pool `desk-3090`: driver 470.182.03 is older than 525.60.13";
+    assert_eq!(
+        text,
+        format!(
+            "Dockerfile:2:6: error driver-older-than-runtime: {message} [desk-3090]\n\
+             fleet.toml:1:1: warning driver-older-than-runtime: nvcr.io/app:1: {message} [train-a100]\n\
+             other.Dockerfile: error cannot-read: no such file\n"
+        )
+    );
+}
+
+#[test]
+fn a_finding_on_the_fleet_alone_names_its_image() {
+    let mut report = sample();
+    report.subjects[0].findings[0].locations.retain(|place| place.kind == "fleet");
+    let formats = ["concise", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown"];
+    let named = |format: &str, report: &Report| {
+        let text = told(format, report);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("CUDA 12.4 will not start")).collect();
+        assert!(!lines.is_empty(), "{format}: {text}");
+        lines.iter().any(|line| line.contains("Dockerfile (serve)"))
+    };
+    for format in formats {
+        assert!(named(format, &report), "{format}: {}", told(format, &report));
+    }
+    assert!(told("concise", &report).starts_with(
+        "fleet.toml:4:10: error driver-older-than-runtime: Dockerfile (serve): CUDA 12.4 will not start on pool"
+    ));
+    // One with a line of the image says enough by it.
+    for format in formats.into_iter().filter(|format| *format != "sarif") {
+        assert!(!named(format, &sample()), "{format}: {}", told(format, &sample()));
+    }
+}
+
+#[test]
+fn sarif_has_what_code_scanning_asks_for() {
+    let log = json(&told("sarif", &full()));
+    assert_eq!(log["version"], "2.1.0");
+    assert!(log["$schema"].as_str().expect("a schema").ends_with("/sarif-schema-2.1.0.json"));
+    let run = &log["runs"][0];
+    assert_eq!(run["automationDetails"]["id"], "imagelint/check/");
+    let driver = &run["tool"]["driver"];
+    assert_eq!((&driver["name"], &driver["semanticVersion"]), (&"imagelint".into(), &"0.1.0".into()));
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), 2);
+    for result in results {
+        let rule = &driver["rules"][usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("small")];
+        assert_eq!(rule["id"], result["ruleId"]);
+        for text in [&rule["shortDescription"]["text"], &rule["fullDescription"]["text"], &rule["help"]["text"]] {
+            assert!(!text.as_str().expect("a text").is_empty());
+        }
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uriBaseId"], "SRCROOT");
+        let hash = result["partialFingerprints"]["primaryLocationLineHash"].as_str().expect("a hash");
+        assert!(hash.len() == 34 && hash.ends_with(":1"), "{hash}");
+    }
+    assert!(run["originalUriBaseIds"]["SRCROOT"].is_object());
+    let first = &results[0];
+    assert_eq!(first["level"], "error");
+    let place = &first["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "deep/Dockerfile");
+    let region = serde_json::json!({"startLine": 2, "startColumn": 6, "endLine": 2, "endColumn": 6 + BASE.len()});
+    assert_eq!(place["region"], region);
+    let related = first["relatedLocations"].as_array().expect("related places");
+    let uris: Vec<_> = related.iter().map(|one| &one["physicalLocation"]["artifactLocation"]["uri"]).collect();
+    assert_eq!(uris, ["deep/Dockerfile", "deep/fleet.toml"]);
+    let fixes = first["fixes"].as_array().expect("fixes");
+    assert_eq!(fixes.len(), 1, "what no file holds is no change of a file");
+    let change = &fixes[0]["artifactChanges"][0]["replacements"][0];
+    assert_eq!((&change["deletedRegion"], &change["insertedContent"]["text"]), (&region, &"nvidia/cuda:11.4.3".into()));
+    assert_eq!(results[1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "deep/fleet.toml");
+    assert_ne!(first["partialFingerprints"], results[1]["partialFingerprints"]);
+    let told = &run["invocations"][0];
+    assert_eq!(told["executionSuccessful"], false);
+    assert_eq!(told["toolExecutionNotifications"][0]["message"]["text"], "cannot read other.Dockerfile: no such file");
+    assert!(!log.to_string().contains("security-severity"));
+}
+
+#[test]
+fn sarif_stops_where_readers_would_refuse_it() {
+    let mut report = sample();
+    let mut finding = report.subjects[0].findings[0].clone();
+    finding.locations.clear();
+    report.subjects[0].findings = vec![finding; 25_003];
+    let run = json(&told("sarif", &report))["runs"][0].clone();
+    assert_eq!(run["results"].as_array().map(Vec::len), Some(25_000));
+    let notes = run["invocations"][0]["toolExecutionNotifications"].as_array().expect("notes").clone();
+    assert_eq!(notes[1]["message"]["text"], "omitted here: 3 more findings");
+}
+
+#[test]
+fn rules_of_sarif_come_from_their_pages() {
+    let mut report = sample();
+    report.subjects[0].findings[0].rule = "refused".to_owned();
+    let rule = json(&told("sarif", &report))["runs"][0]["tool"]["driver"]["rules"][0].clone();
+    let help = rule["help"]["markdown"].as_str().expect("help");
+    assert!(help.starts_with("## What goes wrong\n\nThe container toolkit reads the variables of the image, finds that the node does not satisfy them, and stops."), "{help}");
+    assert!(help.contains("NVIDIA_DISABLE_REQUIRE") && !help.contains("toml fleet"), "{help}");
+    assert_eq!((&rule["defaultConfiguration"]["level"], &rule["id"]), (&"error".into(), &"refused".into()));
+}
+
+#[test]
+fn github_shows_ten_and_counts_the_rest() {
+    let lines = |report: &Report| told("github", report).lines().map(str::to_owned).collect::<Vec<_>>();
+    let few = lines(&full());
+    assert_eq!(few.len(), 3);
+    let end = 5 + BASE.len();
+    assert!(
+        few[0].starts_with(&format!(
+            "::error file=deep/Dockerfile,line=2,endLine=2,col=6,endColumn={end},title=driver-older-than-runtime::CUDA"
+        )),
+        "{}",
+        few[0]
+    );
+    assert!(few[0].ends_with("%0Ahelp: move the pool to driver 525.60.13 or newer"), "{}", few[0]);
+    assert_eq!(few[1], "::error file=deep/other.Dockerfile,title=cannot-read::other.Dockerfile: no such file");
+    assert!(few[2].starts_with("::warning file=deep/fleet.toml,line=1,"), "{}", few[2]);
+    let mut report = full();
+    let finding = report.subjects[0].findings[0].clone();
+    report.subjects[0].findings = vec![finding; 7];
+    let warning = report.subjects[1].findings[0].clone();
+    report.subjects[1].findings = vec![warning; 20];
+    let many = lines(&report);
+    let counted = |word: &str| many.iter().filter(|line| line.starts_with(word)).count();
+    assert_eq!((counted("::error "), counted("::warning "), many.len()), (8, 2, 11));
+    assert_eq!(many[10], "not shown next to their lines: 18 warnings; another format lists them");
+}
+
+#[test]
+fn gitlab_gets_an_array_with_fingerprints() {
+    let list = json(&told("gitlab", &full()));
+    let list = list.as_array().expect("an array");
+    let severities: Vec<_> = list.iter().map(|issue| issue["severity"].as_str().expect("a word")).collect();
+    assert_eq!(severities, ["major", "minor", "critical"]);
+    assert_eq!(list[0]["location"], serde_json::json!({"path": "deep/Dockerfile", "lines": {"begin": 2}}));
+    let prints: BTreeSet<&str> = list.iter().map(|issue| issue["fingerprint"].as_str().expect("a print")).collect();
+    assert_eq!(prints.len(), 3);
+    let mut report = full();
+    report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
+    report.errors.clear();
+    assert_eq!(told("gitlab", &report), "[]\n");
+}
+
+#[test]
+fn reviewdog_gets_ranges_related_places_and_suggestions() {
+    let text = told("rdjsonl", &full());
+    let lines: Vec<Value> = text.lines().map(json).collect();
+    assert_eq!(lines.len(), 3);
+    let range = serde_json::json!({"start": {"line": 2, "column": 6}, "end": {"line": 2, "column": 6 + BASE.len()}});
+    assert_eq!(lines[0]["location"], serde_json::json!({"path": "Dockerfile", "range": range}));
+    assert_eq!((&lines[0]["severity"], &lines[1]["severity"]), (&"ERROR".into(), &"WARNING".into()));
+    assert_eq!(lines[0]["suggestions"], serde_json::json!([{"range": range, "text": "nvidia/cuda:11.4.3"}]));
+    assert_eq!(lines[0]["related_locations"].as_array().map(Vec::len), Some(2));
+    assert_eq!(lines[2]["location"], serde_json::json!({"path": "other.Dockerfile"}));
+}
+
+#[test]
+fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
+    let with = |change: fn(&mut Fix)| {
+        let mut report = full();
+        change(&mut report.subjects[0].findings[0].fixes[0]);
+        let line = told("rdjsonl", &report).lines().next().map(json).expect("a line");
+        let log = json(&told("sarif", &report));
+        [line["suggestions"].is_array(), log["runs"][0]["results"][0]["fixes"].is_array()]
+    };
+    for (change, expected) in [
+        ((|_| {}) as fn(&mut Fix), [true, true]),
+        (|fix| fix.breaks.push("edge".to_owned()), [false, false]),
+        (|fix| fix.edits.clear(), [false, false]),
+        (|fix| fix.settles = std::mem::take(&mut fix.cures), [false, false]),
+        // A description says that it is made by hand, and a suggestion has none.
+        (|fix| "manual".clone_into(&mut fix.safety), [false, true]),
+    ] {
+        assert_eq!(with(change), expected);
+    }
+    let text = told("sarif", &full());
+    assert!(text.contains("take an older tag (unsafe; starts on desk-3090)"), "{text}");
+}
+
+#[test]
+fn reviewdog_gets_several_changes_of_a_file_as_one() {
+    let change = |start: usize, end: usize, new: &str, path: &str| Edit {
+        path: path.to_owned(),
+        region: Region::of(&SourceText::new(path, DOCKERFILE), Span::new(start, end)),
+        replacement: new.to_owned(),
+    };
+    let suggestions = |edits: Vec<Edit>| {
+        let mut report = full();
+        report.subjects[0].findings[0].fixes[0].edits = edits;
+        json(told("rdjsonl", &report).lines().next().expect("a line"))["suggestions"].clone()
+    };
+    let (from, next) = (DOCKERFILE.find(BASE).expect("the base"), DOCKERFILE.find(BASE).expect("it") + BASE.len());
+    let between = &DOCKERFILE[next..next + 2];
+    let several = vec![change(next + 2, next + 3, "Z", "Dockerfile"), change(from, next, "x:1", "Dockerfile")];
+    let one = suggestions(several);
+    assert_eq!((one[0]["text"].as_str(), one.as_array().map(Vec::len)), (Some(&*format!("x:1{between}Z")), Some(1)));
+    assert_eq!(one[0]["range"]["start"], serde_json::json!({"line": 2, "column": 6}));
+    assert_eq!(
+        suggestions(vec![change(from, next, "x", "Dockerfile"), change(next, next, ":1", "Dockerfile")])[0]["text"],
+        "x:1"
+    );
+    // Not what overlaps, and not what another file needs as well.
+    for edits in [
+        vec![change(from, next, "x", "Dockerfile"), change(from + 1, next, "y", "Dockerfile")],
+        vec![change(from, next, "x", "Dockerfile"), change(next, next, "y", "requirements.txt")],
+        Vec::new(),
+    ] {
+        assert!(suggestions(edits).is_null());
+    }
+}
+
+#[test]
+fn checkstyle_lists_errors_by_file() {
+    let all = xml::elements(&told("checkstyle", &full()));
+    let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["checkstyle", "file", "error", "file", "error", "file", "error"]);
+    assert_eq!((all[1].get("name"), all[2].get("line"), all[2].get("column")), ("Dockerfile", "2", "6"));
+    assert_eq!((all[2].get("severity"), all[4].get("severity")), ("error", "warning"));
+    assert_eq!(all[2].get("source"), "imagelint.driver-older-than-runtime");
+    assert!(all[2].get("message").contains("\nhelp: move the pool"));
+}
+
+#[test]
+fn junit_has_a_case_for_each_pool_and_fails_for_errors_alone() {
+    let all = xml::elements(&told("junit", &full()));
+    let suites: Vec<String> = all
+        .iter()
+        .filter(|one| one.name == "testsuite")
+        .map(|one| ["name", "tests", "failures", "errors", "skipped"].map(|key| one.get(key)).join(" "))
+        .collect();
+    assert_eq!(suites, ["Dockerfile (serve) 3 1 0 1", "nvcr.io/app:1 3 0 0 1", "inputs 1 0 1 0"]);
+    let cases = all.iter().filter(|one| one.name == "testcase").map(|one| one.get("name")).collect::<Vec<_>>();
+    assert_eq!(cases[..3], ["desk-3090", "train-a100", "edge"]);
+    let failures: Vec<_> = all.iter().filter(|one| one.name == "failure").collect();
+    assert_eq!((failures.len(), failures[0].get("type")), (1, "driver-older-than-runtime"));
+    // As it is called from the root of the repository.
+    assert!(failures[0].text.starts_with("deep/Dockerfile:2: CUDA 12.4"), "{}", failures[0].text);
+    let files = all.iter().filter(|one| one.name == "testcase").map(|one| one.get("file")).collect::<Vec<_>>();
+    assert_eq!((files[0], files[files.len() - 1]), ("deep/Dockerfile", "deep/other.Dockerfile"));
+    let said = all.iter().filter(|one| one.name == "system-out").map(|one| one.text.as_str()).collect::<Vec<_>>();
+    assert!(
+        said.iter().any(|text| text.contains("warning driver-older-than-runtime: deep/fleet.toml:1: ")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_verdict_that_nobody_can_give_is_no_pass_in_junit() {
+    let mut report = sample();
+    report.subjects[0].findings.clear();
+    let text = told("junit", &report);
+    let skipped: Vec<_> = xml::elements(&text).into_iter().filter(|one| one.name == "skipped").collect();
+    assert_eq!(skipped[0].get("message"), "unknown");
+    report.subjects[0].gpu_content = false;
+    let text = told("junit", &report);
+    assert!(text.contains("no GPU content, nothing to check"), "{text}");
+}
+
+#[test]
+fn markdown_has_the_matrix_then_the_findings() {
+    let text = told("markdown", &full());
+    for part in [
+        "checked 2 images on 3 pools: 1 of 2 fails on desk-3090; 1 error, 1 warning; 1 input cannot be read\n",
+        "| image | `desk-3090` | `train-a100` | `edge` |\n|---|---|---|---|\n",
+        "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (PTX JIT) | ❓ unknown |\n",
+        "### Not read\n\n- `other.Dockerfile`: no such file\n",
+        "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
+        "\n  - fix (unsafe; starts on desk-3090): take an older tag\n",
+        "config only: layers were not read",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
+    let mut report = sample();
+    let subject = report.subjects[0].clone();
+    report.subjects = (0..2_000)
+        .map(|number| {
+            let mut one = subject.clone();
+            one.name = format!("services/{number}/Dockerfile");
+            one.findings[0].message = format!("number {number}");
+            one
+        })
+        .collect();
+    let text = told("markdown", &report);
+    // Beside it a comparison has 24,000 bytes of the 65,536 characters of a comment.
+    assert!((38_000..40_001).contains(&text.len()), "{}", text.len());
+    assert!(Room::Comment.comparison() + 40_000 < 65_000);
+    let rows = text.lines().filter(|line| line.starts_with("| `services/")).count();
+    assert!(
+        text.contains(&format!("{} images are omitted from the table because of the size limit.", 2_000 - rows)),
+        "{rows}"
+    );
+    let items = text.lines().filter(|line| line.starts_with("- **error**")).count();
+    assert!(
+        text.contains(&format!("{} more under \"findings\" omitted because of the size limit", 2_000 - items)),
+        "{items}"
+    );
+    assert!(rows > 100 && items > 50);
+    let text = told("summary", &report);
+    let all = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((all("| `services/"), all("- **error**"), text.contains("omitted")), (2_000, 2_000, false));
+    assert!(text.len() < 1 << 20, "{}", text.len());
+}
+
+#[test]
+fn a_page_for_many_images_stays_small() {
+    let mut report = sample();
+    let (subject, pool) = (report.subjects[0].clone(), report.fleet.pools[0].clone());
+    let verdict = subject.verdicts[0].clone();
+    report.fleet.pools = (0..30)
+        .map(|number| {
+            let mut one = pool.clone();
+            one.name = format!("p{number}");
+            one
+        })
+        .collect();
+    report.subjects = (0..500)
+        .map(|number| {
+            let mut one = subject.clone();
+            one.name = format!("services/{number}/Dockerfile");
+            one.verdicts = report
+                .fleet
+                .pools
+                .iter()
+                .map(|pool| {
+                    let mut verdict = verdict.clone();
+                    verdict.pool.clone_from(&pool.name);
+                    verdict
+                })
+                .collect();
+            one
+        })
+        .collect();
+    let page = told("html", &report);
+    assert!(page.len() < 500_000, "{} bytes", page.len());
+}

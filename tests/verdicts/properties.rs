@@ -1,0 +1,364 @@
+//! Laws that hold for every image and host, over drawn populations with fixed seeds.
+
+use crate::support::population;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use imagelint::cuda::CodeTarget;
+use imagelint::cuda::ComputeCapability;
+use imagelint::cuda::CudaVersion;
+use imagelint::cuda::DottedVersion;
+use imagelint::cuda::DriverVersion;
+use imagelint::cuda::HostValue;
+use imagelint::cuda::RequirementHost;
+use imagelint::cuda::SUPPORTED_CAPABILITIES;
+use imagelint::cuda::Suffix;
+use imagelint::cuda::ToolkitVersion;
+use imagelint::cuda::Verdict;
+use imagelint::cuda::driver_capabilities;
+use imagelint::cuda::evaluate_all_go;
+use imagelint::cuda::evaluate_c;
+use imagelint::cuda::image_requirements;
+use imagelint::cuda::visible_devices;
+use imagelint::describe::Description;
+use imagelint::dockerfile::Dockerfile;
+use imagelint::fact::Confidence;
+use imagelint::fact::ImageFacts;
+use imagelint::fleet;
+use imagelint::fleet::GpuName;
+use imagelint::fleet::Host;
+use imagelint::knowledge::Knowledge;
+use imagelint::outcome::Outcome;
+use imagelint::reference::ImageReference;
+use imagelint::source::SourceText;
+use imagelint::source::Sources;
+use imagelint::start::Fate;
+use imagelint::start::NoRecord;
+use imagelint::start::Replay;
+use imagelint::start::Route;
+use imagelint::start::Steps;
+use imagelint::start::replay;
+use population::Draw;
+use population::HostSpec;
+use population::ImageSpec;
+
+fn fates(image: &ImageFacts, host: &Host) -> Vec<Fate> {
+    let knowledge = Knowledge::built_in();
+    let fate = |component| replay(Replay::of(image, component, host, knowledge), &mut NoRecord);
+    image.components.iter().map(fate).collect()
+}
+
+fn starts(fate: Fate) -> bool {
+    matches!(fate, Fate::Starts(_))
+}
+
+#[test]
+fn every_outcome_is_met_by_one_case_of_a_hundred() {
+    let images: Vec<ImageFacts> = population::images(11, 220).iter().map(ImageSpec::read).collect();
+    let hosts: Vec<Host> = population::hosts(12, 110).iter().map(HostSpec::read).collect();
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut cases = 0;
+    for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
+        cases += 1;
+        let name = match fate {
+            Fate::Starts(route) => route.name(),
+            Fate::Undetermined => "undetermined",
+            Fate::Fails(wall) => wall.outcome().name(),
+        };
+        *met.entry(name).or_default() += 1;
+    }
+    assert!(cases >= 20_000, "{cases} cases");
+    let routes = [Route::Native, Route::MinorVersion, Route::ForwardCompat, Route::Jit].map(Route::name);
+    for name in Outcome::ALL.iter().map(|outcome| outcome.name()).chain(routes) {
+        let number = met.get(name).copied().unwrap_or_default();
+        assert!(number * 100 >= cases, "{name}: {number} of {cases}\n{met:#?}");
+    }
+}
+
+#[test]
+fn a_recorder_changes_no_fate_and_gets_every_step() {
+    let hosts: Vec<Host> = population::hosts(15, 50).iter().map(HostSpec::read).collect();
+    let knowledge = Knowledge::built_in();
+    let mut lengths = BTreeSet::new();
+    for image in population::images(16, 60).iter().map(ImageSpec::read) {
+        for host in &hosts {
+            let recorded = image.components.iter().map(|component| {
+                let mut steps = Steps::default();
+                let fate = replay(Replay::of(&image, component, host, knowledge), &mut steps);
+                lengths.insert(steps.0.len());
+                fate
+            });
+            assert_eq!(recorded.collect::<Vec<_>>(), fates(&image, host));
+        }
+    }
+    assert_eq!(lengths.len(), 1, "every start-up has the same steps: {lengths:?}");
+}
+
+/// Whether code of the image is for one capability alone.
+fn is_specific(image: &ImageFacts) -> bool {
+    let codes = image.components.iter().filter_map(|component| component.code.known());
+    let mut containers = codes.flat_map(|code| code.libraries.iter().flat_map(|library| &library.containers));
+    containers.any(|(signature, _)| {
+        signature.sass.iter().chain(&signature.ptx).any(|target| target.suffix == Suffix::ArchitectureSpecific)
+    })
+}
+
+#[test]
+fn a_higher_minor_capability_loses_no_support() {
+    let specs = population::images(21, 120);
+    let images: Vec<ImageFacts> = specs.iter().map(ImageSpec::read).collect();
+    let plain: Vec<(&ImageSpec, &ImageFacts)> =
+        specs.iter().zip(&images).filter(|(_, image)| !is_specific(image)).collect();
+    let (mut compared, mut started) = (0, 0);
+    for spec in population::hosts(22, 40).into_iter().filter(|spec| spec.driver.is_some()) {
+        for minors in [&["7.0", "7.5"][..], &["8.0", "8.6", "8.9"], &["10.0", "10.3"], &["12.0", "12.1"]] {
+            let with = |minor: &&str| HostSpec { capability: Some((*minor).to_owned()), ..spec.clone() }.read();
+            let hosts: Vec<Host> = minors.iter().map(with).collect();
+            for (pair, (text, image)) in hosts.windows(2).flat_map(|pair| plain.iter().map(move |image| (pair, image)))
+            {
+                for (lower, higher) in fates(image, &pair[0]).into_iter().zip(fates(image, &pair[1])) {
+                    compared += 1;
+                    started += usize::from(starts(lower));
+                    // A driver may be too old for the newer GPU; its code is not.
+                    let unknown = matches!(higher, Fate::Fails(wall) if wall.outcome() == Outcome::GpuUnsupported);
+                    assert!(
+                        !starts(lower) || starts(higher) || unknown,
+                        "{lower:?}, then {higher:?} on {minors:?}\n{}\n{}",
+                        spec.to_toml(),
+                        text.to_toml()
+                    );
+                }
+            }
+        }
+    }
+    assert!(compared >= 10_000 && started * 50 >= compared, "{started} of {compared} start");
+}
+
+/// Whether the image puts a compat library of the branch before everything else.
+///
+/// With toolkits from 1.20 on the hook takes such a library where it is newer than the driver and leaves it where it is
+/// older, so that it breaks nothing and needs no exception. `LD_LIBRARY_PATH` keeps it in front of a driver that has
+/// become newer than it (ld.so(8): the variable's directories are searched before the cache), and a user-mode driver older
+/// than the kernel-mode driver is 803 (NVIDIA CUDA Compatibility guide, edition 615; vllm-project/vllm#33992).
+fn forced_compat(spec: &ImageSpec, branch: u32) -> bool {
+    let of_branch = |version: &str| version.parse().is_ok_and(|own: DriverVersion| own.branch() == branch);
+    let named = |(name, value): &(&str, String)| *name == "LD_LIBRARY_PATH" && value.contains("/usr/local/cuda/compat");
+    spec.compat.as_ref().is_some_and(|compat| of_branch(compat.version)) && spec.env.iter().any(named)
+}
+
+#[test]
+fn a_newer_driver_of_the_branch_breaks_nothing() {
+    let specs = population::images(31, 150);
+    let images: Vec<ImageFacts> = specs.iter().map(ImageSpec::read).collect();
+    let (mut compared, mut started) = (0, 0);
+    for host in population::hosts(32, 150) {
+        let driver: DriverVersion = host.driver.as_deref().unwrap_or("535.54.03").parse().expect("a driver");
+        let releases = Knowledge::built_in().branch(driver.branch()).expect("a branch").releases;
+        let newer = releases.iter().find(|release| **release > driver).or(releases.last()).expect("a release");
+        let read = |version: DriverVersion| HostSpec { driver: Some(version.to_string()), ..host.clone() }.read();
+        let (older, newer) = (read(driver), read(*newer));
+        for (spec, image) in specs.iter().zip(&images) {
+            if forced_compat(spec, driver.branch()) {
+                continue;
+            }
+            for (before, after) in fates(image, &older).into_iter().zip(fates(image, &newer)) {
+                compared += 1;
+                started += usize::from(starts(before));
+                assert!(
+                    !starts(before) || !matches!(after, Fate::Fails(_)),
+                    "{before:?}, then {after:?}\n{}\n{}",
+                    host.to_toml(),
+                    spec.to_toml()
+                );
+            }
+        }
+    }
+    assert!(compared >= 20_000 && started * 20 >= compared, "{started} of {compared} start");
+}
+
+#[test]
+fn more_ptx_takes_no_support_away() {
+    let hosts: Vec<Host> = population::hosts(42, 120).iter().map(HostSpec::read).collect();
+    let mut draw = Draw::new(41);
+    let (mut compared, mut started) = (0, 0);
+    for spec in population::images(43, 120).into_iter().filter(|spec| spec.torch.is_none() && spec.code_seen) {
+        let mut more = spec.clone();
+        more.ptx.push(*draw.one(&["50", "60", "70", "80", "90", "90a", "100f", "120"]));
+        more.ptx.dedup();
+        let (with, without) = (more.read(), spec.read());
+        for host in &hosts {
+            for (before, after) in fates(&without, host).into_iter().zip(fates(&with, host)) {
+                compared += 1;
+                started += usize::from(starts(before));
+                assert!(!starts(before) || starts(after), "{before:?}, then {after:?}\n{}", more.to_toml());
+            }
+        }
+    }
+    assert!(compared >= 5_000 && started * 20 >= compared, "{started} of {compared} start");
+}
+
+/// Any three of a list: the order is antisymmetric, transitive, and agrees with equality.
+fn is_total<T: Ord + Copy + std::fmt::Debug>(list: &[T]) {
+    for (a, b) in list.iter().flat_map(|a| list.iter().map(move |b| (a, b))) {
+        assert_eq!(a.cmp(b), b.cmp(a).reverse(), "{a:?} {b:?}");
+        assert_eq!(a.cmp(b) == Ordering::Equal, a == b, "{a:?} {b:?}");
+        assert_eq!(a.partial_cmp(b), Some(a.cmp(b)), "{a:?} {b:?}");
+        for c in list {
+            assert!(a > b || b > c || a <= c, "{a:?} {b:?} {c:?}");
+        }
+    }
+}
+
+#[test]
+fn orders_are_total() {
+    let mut draw = Draw::new(51);
+    let versions: Vec<DottedVersion> = (0..60)
+        .map(|_| {
+            let parts: Vec<String> =
+                (0..=draw.below(4)).map(|_| (*draw.one(&["0", "1", "02", "2", "10"])).to_owned()).collect();
+            parts.join(".")
+        })
+        .map(|text| text.parse::<CudaVersion>().unwrap_or_default().0)
+        .collect();
+    is_total(&versions);
+    is_total(&[Confidence::Assumed, Confidence::Inferred, Confidence::Declared, Confidence::Measured]);
+    let images: Vec<ImageFacts> = population::images(52, 60).iter().map(ImageSpec::read).collect();
+    let hosts: Vec<Host> = population::hosts(53, 40).iter().map(HostSpec::read).collect();
+    let mut met: Vec<Fate> = Vec::new();
+    for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
+        if !met.contains(&fate) {
+            met.push(fate);
+        }
+    }
+    assert!(met.len() > 10, "{met:?}");
+    is_total(&met);
+    let worst = met.iter().max().expect("a fate");
+    assert!(matches!(worst, Fate::Fails(_)), "{worst:?}");
+}
+
+/// A text of signs that parsers stumble over, or a good one with some of them put in.
+fn text(draw: &mut Draw) -> String {
+    const SIGNS: &[&str] = &[
+        "0",
+        "1",
+        "9",
+        ".",
+        ",",
+        " ",
+        "=",
+        "<",
+        ">",
+        "!",
+        "cuda",
+        "brand",
+        "driver",
+        "arch",
+        "sm_",
+        "a",
+        "f",
+        "-",
+        "+",
+        "/",
+        ":",
+        "@",
+        "sha256:",
+        "\"",
+        "'",
+        "\\",
+        "\n",
+        "\t",
+        "[",
+        "]",
+        "{",
+        "}",
+        "#",
+        "$",
+        "${",
+        "FROM ",
+        "RUN ",
+        "ARG ",
+        "<<E",
+        "é",
+        "\u{0}",
+        "\u{feff}",
+        "𝔘",
+        "99999999999999999999",
+        "gpu = ",
+        "[[pool]]",
+        "name",
+        "%",
+        "|",
+        "&&",
+        "(",
+        ")",
+    ];
+    const GOOD: &[&str] = &[
+        "cuda>=12.4 brand=tesla,driver>=470,driver<471",
+        "535.161.08",
+        "nvcr.io/nvidia/pytorch:24.04-py3@sha256:0123",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.1+cu124",
+        "[[pool]]\nname = \"a\"\ngpu = [\"A100\", { name = \"T4\" }]\ndriver = \">=535,<536\"\n",
+        "cuda_runtime = \"12.4\"\n[files]\n\"/x\" = { link = \"y\" }\n[[gpu_code]]\nsass = [\"sm_90a\"]\n",
+        "compute,utility",
+        "8.6",
+    ];
+    let mut found = if draw.percent(50) { (*draw.one(GOOD)).to_owned() } else { String::new() };
+    for _ in 0..=draw.below(8) {
+        let places: Vec<usize> = found.char_indices().map(|(at, _)| at).chain([found.len()]).collect();
+        let at = *draw.one(&places);
+        if draw.percent(25) {
+            found.truncate(at);
+        } else {
+            found.insert_str(at, draw.one::<&str>(SIGNS));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_text_stops_a_parser() {
+    let mut draw = Draw::new(61);
+    let known = |text: &str| HostValue::Known(text.to_owned());
+    let host =
+        RequirementHost { cuda: known("12.4"), driver: known("550.54.15"), arch: known("8.0"), brand: known("tesla") };
+    let mut understood: BTreeMap<&str, usize> = BTreeMap::new();
+    let cases = 20_000;
+    for _ in 0..cases {
+        let text = text(&mut draw);
+        let mut sources = Sources::default();
+        let source = SourceText::new("drawn", text.clone());
+        let id = sources.add(source.clone());
+        let env = BTreeMap::from([
+            ("CUDA_VERSION".to_owned(), text.clone()),
+            ("NVIDIA_DISABLE_REQUIRE".to_owned(), text.clone()),
+        ]);
+        let _ = visible_devices(Some(&text), true);
+        let _ = Dockerfile::parse(&text);
+        for (parser, read) in [
+            ("requirement", !matches!(evaluate_c(&text, &host), Verdict::Malformed { .. })),
+            (
+                "requirement, csv",
+                !matches!(
+                    evaluate_all_go([text.as_str()], &host, ToolkitVersion::default()),
+                    Verdict::Malformed { .. }
+                ),
+            ),
+            ("driver", text.parse::<DriverVersion>().is_ok()),
+            ("cuda", text.parse::<CudaVersion>().is_ok()),
+            ("capability", text.parse::<ComputeCapability>().is_ok()),
+            ("target", text.parse::<CodeTarget>().is_ok()),
+            ("reference", ImageReference::parse(&text).is_ok()),
+            ("description", Description::read(&source).is_ok()),
+            ("fleet", fleet::read(id, &source, &|_| GpuName::Known).is_ok()),
+            ("environment", image_requirements(&env, ToolkitVersion::default()).is_ok()),
+            ("capabilities", driver_capabilities(Some(&text), false, SUPPORTED_CAPABILITIES).is_ok()),
+        ] {
+            *understood.entry(parser).or_default() += usize::from(read);
+        }
+    }
+    // Each parser met texts of both kinds: neither it nor the draw is blind.
+    for (parser, number) in &understood {
+        assert!(*number > 20 && *number < cases - 20, "{parser} reads {number} of {cases}\n{understood:#?}");
+    }
+}
