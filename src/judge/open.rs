@@ -21,7 +21,6 @@ use crate::judge::opened::Opened;
 use crate::judge::opened::Reason;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
-use crate::outcome::route_words;
 use crate::report::model;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -30,6 +29,7 @@ use crate::rules::Severity;
 use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
+use crate::start::Route;
 use crate::start::StepResult;
 use crate::start::Verdict;
 use crate::start::Wall;
@@ -134,11 +134,16 @@ fn finding(cause: Cause<'_>, settings: Settings<'_>) -> Option<Finding> {
         None if may_fail => format!("may fail on {}: it {}", named(&cause.pools), texts.title),
         _ => texts.title,
     };
-    let symptom = failure.and_then(|failure| failure.symptom).filter(|_| may_fail);
+    let failure = failure.filter(|_| may_fail);
+    let (symptom, repair) = failure.map_or((None, None), |failure| (failure.symptom, failure.help));
     let help = [texts.help, cause.help].into_iter().find(|help| !help.is_empty());
     let pools = of_pools(&cause.pools);
     let of_pool = |help: String| help.replace(" of the pool", &format!(" of {pools} in the fleet file"));
     let help = of_pool(help.unwrap_or_else(|| NO_HELP.to_owned()));
+    let help = match repair {
+        Some(repair) => format!("{help}; if it fails, {repair}"),
+        None => help,
+    };
     let also_unknown = texts.also_unknown.into_iter().map(of_pool).collect();
     Some(Finding {
         rule: page.name.clone(),
@@ -188,10 +193,8 @@ fn ends(verdict: &Verdict<'_>) -> Option<String> {
     for host in &verdict.hosts {
         let end = match host.fate {
             Fate::Fails(wall) => format!("fails ({})", wall.outcome().rule()),
-            Fate::Starts(route) => match route_words(route.name()) {
-                Some(words) => format!("starts ({words})"),
-                None => "starts".to_owned(),
-            },
+            Fate::Starts(Route::ForwardCompat) => "starts on cuda-compat of the image".to_owned(),
+            Fate::Starts(_) => "starts".to_owned(),
             Fate::Undetermined => "unknown".to_owned(),
         };
         let value = value(*field, host)?;

@@ -299,7 +299,7 @@ fn newer_toolkit(replay: Replay<'_>) -> String {
     let row = gpu.and_then(|gpu| replay.knowledge.architecture(gpu.capability?));
     match (row, gpu) {
         (Some(row), Some(gpu)) => {
-            format!("use a build for CUDA {} or newer, which supports {}", release(row.first_toolkit), gpu.name)
+            format!("use a build with native code for {} (CUDA {} or newer)", gpu.name, release(row.first_toolkit))
         }
         _ => "use a build for a CUDA release that supports the GPU".to_owned(),
     }
