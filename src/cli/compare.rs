@@ -45,6 +45,7 @@ use crate::least;
 use crate::least::Images;
 use crate::least::least;
 use crate::report::json::SCHEMA_VERSION;
+use crate::report::kinds::VerdictKind;
 use crate::report::markdown::Room;
 use crate::report::model;
 use crate::rules::RuleBook;
@@ -439,7 +440,8 @@ fn pair(
         let (before, after) = (before?, after?);
         let (one, other) = (was.subjects.get(before.with)?, is.subjects.get(after.with)?);
         let asked = |pool: &str| {
-            let on = |judged| compare::on(judged, pool).is_some_and(|verdict| verdict.fate != "not-applicable");
+            let on =
+                |judged| compare::on(judged, pool).is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable);
             on(&before.judged) && on(&after.judged)
         };
         Some((drivers(one, &asked, reading_was), drivers(other, &asked, reading_is)))

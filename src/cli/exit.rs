@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::cli::args::FailOn;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Finding;
 use crate::report::model::InputError;
 use crate::report::model::Subject;
@@ -61,12 +62,12 @@ impl Tally {
 
 fn counts(finding: &Finding, fail_on: FailOn) -> bool {
     let open = Notice::OPEN.iter().any(|notice| notice.word() == finding.rule);
-    let severities: &[&str] = match fail_on {
+    let least = match fail_on {
         FailOn::Undetermined if open => return true,
-        FailOn::Error | FailOn::Undetermined => &["error"],
-        FailOn::Warning => &["error", "warning"],
-        FailOn::Note => &["error", "warning", "note"],
-        FailOn::Never => &[],
+        FailOn::Error | FailOn::Undetermined => FindingSeverity::Error,
+        FailOn::Warning => FindingSeverity::Warning,
+        FailOn::Note => FindingSeverity::Note,
+        FailOn::Never => return false,
     };
-    severities.contains(&finding.severity.as_str())
+    finding.severity <= least
 }

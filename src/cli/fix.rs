@@ -21,7 +21,6 @@ use crate::cli::parallel;
 use crate::cli::streams;
 use crate::cure;
 use crate::cure::Repair;
-use crate::cure::Safety;
 use crate::edit;
 use crate::judge::Content;
 use crate::judge::Detail;
@@ -29,6 +28,8 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::judge_on;
 use crate::report::escape::clean;
+use crate::report::kinds::FixSafety;
+use crate::report::kinds::VerdictKind;
 use crate::report::wrap::wrap;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
@@ -129,7 +130,8 @@ fn broken(
         let judged = judge.with(&subject, |settings, hosts| {
             judge_on(&subject, Settings { sources: &sources, detail: Detail::Fates, ..settings }, hosts)
         });
-        let whole = judged.verdicts.into_iter().filter(|one| one.component.is_none() && one.fate == "starts");
+        let whole =
+            judged.verdicts.into_iter().filter(|one| one.component.is_none() && one.fate == VerdictKind::Starts);
         Some(whole.map(|one| one.pool).collect())
     };
     let (was, is) = (starts(&before)?, starts(&after)?);
@@ -190,10 +192,10 @@ fn wrapped(line: &str) -> String {
 }
 
 /// Why a patch is empty.
-const fn unchanged(least: Safety) -> &'static str {
+const fn unchanged(least: FixSafety) -> &'static str {
     match least {
-        Safety::Safe => "no safe fix available; --unsafe-fixes also tries version changes",
-        Safety::Unsafe | Safety::Manual => "no automatic fix available; --show-fixes lists the manual fixes",
+        FixSafety::Safe => "no safe fix available; --unsafe-fixes also tries version changes",
+        FixSafety::Unsafe | FixSafety::Manual => "no automatic fix available; --show-fixes lists the manual fixes",
     }
 }
 

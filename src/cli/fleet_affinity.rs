@@ -30,6 +30,7 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::report::escape::clean;
+use crate::report::kinds::VerdictKind;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
@@ -74,7 +75,7 @@ pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<E
     };
     let judged = judge::judge(&subject, settings);
     let verdicts = judged.verdicts.iter().filter(|verdict| verdict.component.is_none());
-    let fates: BTreeMap<&str, &str> = verdicts.map(|verdict| (verdict.pool.as_str(), verdict.fate.as_str())).collect();
+    let fates: BTreeMap<&str, VerdictKind> = verdicts.map(|verdict| (verdict.pool.as_str(), verdict.fate)).collect();
     if !judged.gpu_content {
         writeln!(streams::err(), "nothing to select: {} has no GPU content and starts on every node", subject.name)?;
         return Ok(Exit::Nothing);
@@ -83,18 +84,18 @@ pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<E
 }
 
 /// Prints the selector with what it selects and what it leaves out.
-fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit, Failure> {
+fn print(name: &str, field: &Field, fates: &BTreeMap<&str, VerdictKind>) -> Result<Exit, Failure> {
     let (mut wanted, mut others, mut told) = (Vec::new(), Vec::new(), Vec::new());
     let mut pools = field.fleet.pools.iter();
     for group in &field.groups {
         let own = group.told.iter().zip(&mut pools).map(|(told, pool)| {
-            let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not applicable");
+            let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or(VerdictKind::NotApplicable);
             (told.as_str(), fate)
         });
-        let own: Vec<(&str, &str)> = own.collect();
+        let own: Vec<(&str, VerdictKind)> = own.collect();
         let nodes = group.nodes.iter().map(|(name, labels)| (labels, name.as_str()));
         // Of whichever of the pools a node is, it has to start there.
-        if own.iter().all(|(_, fate)| *fate == "starts") {
+        if own.iter().all(|(_, fate)| *fate == VerdictKind::Starts) {
             wanted.extend(nodes);
         } else {
             others.extend(nodes);

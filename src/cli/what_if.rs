@@ -34,6 +34,7 @@ use crate::least;
 use crate::least::Images;
 use crate::least::OfAll;
 use crate::report::json::SCHEMA_VERSION;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::report::words::count;
 use crate::report::words::title;
@@ -241,7 +242,7 @@ fn drivers(images: &[Images], judged: &[model::Subject], changed: &Changed, read
         likeness.iter().enumerate().map(|(at, likeness)| *first.entry(likeness).or_insert(at)).collect();
     let runs = |pool: &Pool| -> Vec<usize> {
         let on = |subject: &model::Subject| {
-            compare::on(subject, &pool.name.value).is_some_and(|verdict| verdict.fate != "not-applicable")
+            compare::on(subject, &pool.name.value).is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable)
         };
         judged.iter().enumerate().filter(|(_, subject)| on(subject)).map(|(at, _)| at).collect()
     };
@@ -286,5 +287,5 @@ fn is_enough(pool: &Pool, own: &[usize], judged: &[model::Subject], smallest: &O
     let exact = pool.driver.iter().all(|driver| matches!(driver.value, DriverSpec::Exact(_)));
     let able = own.iter().enumerate().filter(|(at, _)| !smallest.never.contains(at) && !smallest.open.contains(at));
     let mut starts = able.filter_map(|(_, at)| compare::on(judged.get(*at)?, &pool.name.value));
-    !pool.driver.is_empty() && exact && starts.all(|verdict| verdict.fate == "starts")
+    !pool.driver.is_empty() && exact && starts.all(|verdict| verdict.fate == VerdictKind::Starts)
 }

@@ -27,6 +27,8 @@ use crate::compare::model::End;
 use crate::compare::model::Older;
 use crate::compare::model::OnPool;
 use crate::compare::model::Pair;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Finding;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
@@ -137,12 +139,13 @@ pub fn new_findings(before: Option<&Subject>, after: &Subject) -> Vec<Finding> {
                 && pool.map_or(old.pools.is_empty(), |pool| old.pools.contains(pool))
         })
     };
-    let class = |subject: &Subject, pool: &str| match on(subject, pool).map(|verdict| verdict.fate.as_str()) {
-        Some("fails") => 1,
-        Some("depends" | "undetermined") => 2,
+    let class = |subject: &Subject, pool: &str| match on(subject, pool).map(|verdict| verdict.fate) {
+        Some(VerdictKind::Fails) => 1,
+        Some(fate) if fate.is_unknown() => 2,
         _ => 0,
     };
-    let of_verdict = |finding: &Finding| finding.severity == "error" || crate::report::open::is_open(finding);
+    let of_verdict =
+        |finding: &Finding| finding.severity == FindingSeverity::Error || crate::report::open::is_open(finding);
     let fresh = |finding: &Finding, pool: &String| {
         let (was, is) = (class(before, pool), class(after, pool));
         let goes_on = of_verdict(finding) && is != 0 && was == is;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::outcome::Outcome;
 use crate::outcome::route_words;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::report::words::fate_word;
 
@@ -85,7 +86,7 @@ pub struct OnPool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct End {
     /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
-    pub fate: String,
+    pub fate: VerdictKind,
     /// Outcome name where it fails.
     pub outcome: Option<String>,
     /// `native`, `minor-version`, `forward-compat`, `jit` where it starts.
@@ -146,21 +147,23 @@ impl Change {
     /// From one end to another.
     pub fn of(before: Option<&End>, after: Option<&End>) -> Self {
         let Some(after) = after else { return if before.is_some() { Self::Gone } else { Self::Same } };
-        let was = before.map_or("not-applicable", |end| end.fate.as_str());
-        let open = |fate: &str| !matches!(fate, "starts" | "fails" | "not-applicable");
-        match (was, after.fate.as_str()) {
-            ("fails", "fails") if before.is_some_and(|end| end.outcome == after.outcome) => Self::Same,
-            ("starts", "starts") if before.is_some_and(|end| end.route == after.route) => Self::Same,
-            ("fails", "fails") | ("starts", "starts" | "not-applicable") | ("not-applicable", "starts") => {
-                Self::Otherwise
-            }
-            ("fails", "not-applicable") => Self::Otherwise,
-            (_, "fails") => Self::Breaks,
-            (_, "starts") => Self::Works,
-            ("fails", now) if open(now) => Self::Lifted,
-            ("starts" | "not-applicable", now) if open(now) => Self::Unsure,
-            (was, "not-applicable") if open(was) => Self::Otherwise,
-            _ => Self::Same,
+        use VerdictKind::Depends;
+        use VerdictKind::Fails;
+        use VerdictKind::NotApplicable;
+        use VerdictKind::Starts;
+        use VerdictKind::Undetermined;
+        match (before.map_or(NotApplicable, |end| end.fate), after.fate) {
+            (Fails, Fails) if before.is_some_and(|end| end.outcome == after.outcome) => Self::Same,
+            (Starts, Starts) if before.is_some_and(|end| end.route == after.route) => Self::Same,
+            (Fails, Fails)
+            | (Starts, Starts)
+            | (Fails | Starts | Depends | Undetermined, NotApplicable)
+            | (NotApplicable, Starts) => Self::Otherwise,
+            (_, Fails) => Self::Breaks,
+            (_, Starts) => Self::Works,
+            (Fails, Depends | Undetermined) => Self::Lifted,
+            (Starts | NotApplicable, Depends | Undetermined) => Self::Unsure,
+            (Depends | Undetermined, Depends | Undetermined) | (NotApplicable, NotApplicable) => Self::Same,
         }
     }
 }
@@ -169,7 +172,7 @@ impl End {
     /// Of a verdict.
     pub fn of(verdict: &model::Verdict) -> Self {
         Self {
-            fate: verdict.fate.clone(),
+            fate: verdict.fate,
             outcome: verdict.outcome.clone(),
             route: verdict.route.clone(),
             message: verdict.message.clone(),
@@ -179,15 +182,15 @@ impl End {
 
     /// Whether no failure was found, though some GPU code is unknown.
     pub fn is_unseen(&self) -> bool {
-        self.fate == "starts" && !self.not_seen.is_empty()
+        self.fate == VerdictKind::Starts && !self.not_seen.is_empty()
     }
 
     /// In a few words, as in the report.
     pub fn cell(&self) -> String {
-        let word = if self.is_unseen() { "no failure found" } else { fate_word(&self.fate) };
-        match (self.fate.as_str(), &self.outcome, self.route.as_deref().and_then(route_words)) {
-            ("starts", _, Some(route)) => format!("{word} ({route})"),
-            ("fails", Some(outcome), _) => format!("{word} {}", Outcome::rule_of(outcome)),
+        let word = if self.is_unseen() { "no failure found" } else { fate_word(self.fate) };
+        match (self.fate, &self.outcome, self.route.as_deref().and_then(route_words)) {
+            (VerdictKind::Starts, _, Some(route)) => format!("{word} ({route})"),
+            (VerdictKind::Fails, Some(outcome), _) => format!("{word} {}", Outcome::rule_of(outcome)),
             _ => word.to_owned(),
         }
     }

@@ -42,13 +42,7 @@ pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Res
         }
         table(pair, color, out)?;
         for finding in &pair.new_findings {
-            writeln!(
-                out,
-                "  new {}: {}: {}",
-                clean(&finding.severity),
-                clean(&finding.rule),
-                clean(&on_pools(finding))
-            )?;
+            writeln!(out, "  new {}: {}: {}", finding.severity, clean(&finding.rule), clean(&on_pools(finding)))?;
         }
         writeln!(out)?;
     }
@@ -166,7 +160,7 @@ fn section(pair: &Pair) -> String {
         text.push_str("\nNew findings:\n\n");
     }
     for finding in &pair.new_findings {
-        let (severity, rule, message) = (prose(&finding.severity), code(&finding.rule), prose(&on_pools(finding)));
+        let (severity, rule, message) = (finding.severity, code(&finding.rule), prose(&on_pools(finding)));
         let _ = writeln!(text, "- **{severity}** {rule}: {message}");
         if let Some(help) = &finding.help {
             let _ = writeln!(text, "  - help: {}", prose(help));

@@ -5,6 +5,7 @@ use crate::compare::model::Drivers;
 use crate::compare::model::End;
 use crate::compare::model::OnPool;
 use crate::compare::model::Pair;
+use crate::report::kinds::VerdictKind;
 use crate::report::words::count;
 
 /// Names in a row: `a`, `b` and `c`.
@@ -60,11 +61,11 @@ pub(super) fn arrival(pools: &[OnPool]) -> Vec<String> {
         (!names.is_empty()).then(|| format!("{verb} on {}", list(&names)))
     };
     let all = [
-        told(&|end| end.fate == "starts" && !end.is_unseen(), "starts"),
+        told(&|end| end.fate == VerdictKind::Starts && !end.is_unseen(), "starts"),
         told(&End::is_unseen, "no failure found"),
-        told(&|end| end.fate == "fails", "fails"),
-        told(&|end| end.fate == "depends", "may fail"),
-        told(&|end| end.fate == "undetermined", "unknown"),
+        told(&|end| end.fate == VerdictKind::Fails, "fails"),
+        told(&|end| end.fate == VerdictKind::Depends, "may fail"),
+        told(&|end| end.fate == VerdictKind::Undetermined, "unknown"),
     ];
     all.into_iter().flatten().collect()
 }
@@ -156,7 +157,7 @@ fn named(word: &str, mut images: Vec<String>) -> Option<String> {
 
 /// The images that were not there before and start, with the pools on which they do.
 fn arrived(pairs: &[Pair]) -> Option<String> {
-    let starts = |pool: &&OnPool| pool.after.as_ref().is_some_and(|end| end.fate == "starts");
+    let starts = |pool: &&OnPool| pool.after.as_ref().is_some_and(|end| end.fate == VerdictKind::Starts);
     let told = |pair: &Pair| {
         let names: Vec<&str> = pair.pools.iter().filter(starts).map(|pool| pool.pool.as_str()).collect();
         (pair.before.is_none() && !names.is_empty()).then(|| format!("`{}` on {}", pair.name, list(&names)))
@@ -175,7 +176,7 @@ mod tests {
     use crate::compare::model::Older;
 
     fn end(fate: &str, outcome: Option<&str>) -> End {
-        let (fate, outcome) = (fate.to_owned(), outcome.map(str::to_owned));
+        let (fate, outcome) = (fate.parse().expect("a verdict"), outcome.map(str::to_owned));
         End { fate, outcome, route: None, message: String::new(), not_seen: Vec::new() }
     }
 
@@ -222,7 +223,10 @@ mod tests {
             assert_eq!(verdicts(&pools).join("; "), expected);
             assert_eq!(arrival(&pools).join("; "), new);
             for end in pools.iter().filter_map(|pool| pool.after.as_ref()) {
-                assert_eq!(end.cell() == "no failure found", end.fate == "starts" && !end.not_seen.is_empty());
+                assert_eq!(
+                    end.cell() == "no failure found",
+                    end.fate == VerdictKind::Starts && !end.not_seen.is_empty()
+                );
             }
         }
     }

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use crate::cuda::CudaVersion;
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::floating::is_alike;
@@ -24,6 +23,7 @@ use crate::infer::tag_version;
 use crate::knowledge::Knowledge;
 use crate::knowledge::by_number;
 use crate::reference::ImageReference;
+use crate::report::kinds::FixSafety;
 
 /// So many other tags of one image are tried.
 const MOST: usize = 64;
@@ -50,7 +50,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     } else {
         framework(case, &repository, tag)
     };
-    let of_tag = |(at, (to, far, safety)): (usize, (String, bool, Safety))| {
+    let of_tag = |(at, (to, far, safety)): (usize, (String, bool, FixSafety))| {
         let step = if far { FAR + at } else { at };
         let without = written.strip_suffix(&digest)?;
         let without = match without.strip_suffix(&format!(":{tag}")) {
@@ -59,21 +59,21 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
         };
         let to_written = format!("{without}:{to}");
         ImageReference::parse(&to_written).ok()?;
-        let (instead, safety) = if digest.is_empty() { ("", safety) } else { (", and its digest", Safety::Manual) };
+        let (instead, safety) = if digest.is_empty() { ("", safety) } else { (", and its digest", FixSafety::Manual) };
         if supposed {
             let cuda = cuda_of_tag(&to_written).map_or_else(String::new, |cuda| format!(" for CUDA {cuda}"));
             let title = format!("use a tag of {name}{cuda} instead of the digest, such as {to}");
             let wish = Wish::Base { from: written.clone(), to: to_written };
-            return Some(Candidate { kind: Kind::BaseTag, step, title, safety: Safety::Manual, wish });
+            return Some(Candidate { kind: Kind::BaseTag, step, title, safety: FixSafety::Manual, wish });
         }
         // Of most months nobody says which tags they have.
         let (title, safety) = match supposed_month(case.knowledge(), &repository, &to) {
             Some(month) => {
                 let like = tag.split_once('-').map_or(tag, |(_, rest)| rest);
-                (format!("use release {month} of {name}, if it has a tag like {like}{instead}"), Safety::Manual)
+                (format!("use release {month} of {name}, if it has a tag like {like}{instead}"), FixSafety::Manual)
             }
             None => match back(tag, &to) {
-                Some(back) => (format!("use the tag {to} of {name}{instead}, {back}"), Safety::Manual),
+                Some(back) => (format!("use the tag {to} of {name}{instead}, {back}"), FixSafety::Manual),
                 None => (format!("use the tag {to} of {name}{instead}"), safety),
             },
         };
@@ -110,7 +110,7 @@ pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
         kind: Kind::BaseImage,
         step,
         title: format!("use {to} as the base image, and install on it what {written} contains"),
-        safety: Safety::Manual,
+        safety: FixSafety::Manual,
         wish: Wish::Base { from: written.to_string(), to },
     };
     libraries::bases(case).into_iter().enumerate().map(of_image).collect()
@@ -181,7 +181,7 @@ impl<'a> CudaTag<'a> {
 /// Tags of CUDA base images: the same operating system first, then the nearest CUDA, the newest patch of each minor but
 /// its own. Within a CUDA minor nothing changes for the program; another operating system has other packages, and what
 /// is installed on top is for one CUDA major.
-fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safety)> {
+fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, FixSafety)> {
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
@@ -211,7 +211,7 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safe
         all
     };
     let place = |version: CudaVersion| releases.iter().position(|one| *one == version.release()).unwrap_or(0);
-    let mut found: Vec<(Far, String, Safety)> = Vec::new();
+    let mut found: Vec<(Far, String, FixSafety)> = Vec::new();
     for (version, text, systems) in kept {
         let words = knowledge.cudnn_tags().iter().find(|row| row.version == text).map_or(&[][..], |row| row.words);
         let cudnn = match asked.cudnn {
@@ -227,9 +227,9 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safe
             let new = parts.join("-");
             let key = (number(os).abs_diff(number(asked.os)), cudnn != asked.cudnn, far, Reverse(version), new.clone());
             let safety = match (*os == asked.os && version.major() == own.major(), version.release() == own.release()) {
-                (false, _) => Safety::Manual,
-                (true, true) if cudnn == asked.cudnn => Safety::Safe,
-                (true, _) => Safety::Unsafe,
+                (false, _) => FixSafety::Manual,
+                (true, true) if cudnn == asked.cudnn => FixSafety::Safe,
+                (true, _) => FixSafety::Unsafe,
             };
             found.push((key, new, safety));
         }
@@ -252,7 +252,7 @@ fn same_system(one: &str, other: &str) -> bool {
 }
 
 /// Tags of other images of which the tables know what is inside: those with the same words first, then the nearest.
-fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safety)> {
+fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, FixSafety)> {
     let knowledge = case.knowledge();
     let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
     let mut tags: Vec<String> = rows.map(|row| row.tag.to_owned()).collect();
@@ -295,9 +295,9 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool,
     let bound = case.seen.packages.iter().any(is_bound);
     let of_tag = |to: String| match (release(meant), release(&to)) {
         (Some(from), Some(now)) if near(&from, &now) => {
-            (to, false, if bound || meant != tag { Safety::Manual } else { Safety::Unsafe })
+            (to, false, if bound || meant != tag { FixSafety::Manual } else { FixSafety::Unsafe })
         }
-        (from, now) => (to, from.is_some() && now.is_some(), Safety::Manual),
+        (from, now) => (to, from.is_some() && now.is_some(), FixSafety::Manual),
     };
     ranked.into_iter().map(|(.., tag)| of_tag(tag)).collect()
 }

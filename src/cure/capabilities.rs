@@ -1,10 +1,10 @@
 //! Lists of driver capabilities that may do in the place of one.
 
 use crate::cuda::Capabilities;
-use crate::cure::Safety;
 use crate::cure::case::Case;
 use crate::fact::Presence;
 use crate::nearest::nearest;
+use crate::report::kinds::FixSafety;
 
 /// What every program that calls CUDA asks for.
 const USUAL: [&str; 2] = ["compute", "utility"];
@@ -12,7 +12,7 @@ const ALL: &str = "all";
 
 /// What there is, its misspelt words as they are meant; that with what libraries need; with the usual; less than there
 /// is, where the node refuses something; then everything.
-pub(super) fn capabilities(case: &Case<'_>, now: Option<&str>) -> Vec<(String, Safety)> {
+pub(super) fn capabilities(case: &Case<'_>, now: Option<&str>) -> Vec<(String, FixSafety)> {
     let mut needed: Vec<&str> = Vec::new();
     let lists = case.image.needs.iter().flat_map(|needs| [&needs.at_start, &needs.later]);
     for library in lists.filter_map(|list| list.known()).flatten() {
@@ -23,7 +23,7 @@ pub(super) fn capabilities(case: &Case<'_>, now: Option<&str>) -> Vec<(String, S
     lists_of(now, &needed, case.ends("refused"))
 }
 
-fn lists_of(now: Option<&str>, needed: &[&str], refused: bool) -> Vec<(String, Safety)> {
+fn lists_of(now: Option<&str>, needed: &[&str], refused: bool) -> Vec<(String, FixSafety)> {
     let written: Vec<&str> = match now {
         Some(now) => now.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
         None => USUAL.to_vec(),
@@ -33,27 +33,27 @@ fn lists_of(now: Option<&str>, needed: &[&str], refused: bool) -> Vec<(String, S
     let meant: Option<Vec<&str>> = written.iter().copied().map(meant).collect();
     let right = meant.map_or_else(|| written.clone(), |words| once(words.into_iter()));
     let with = |words: &[&str], more: &[&str]| once(words.iter().chain(more).copied()).join(",");
-    let mut found: Vec<(String, Safety)> = Vec::new();
-    let mut add = |list: String, safety: Safety| {
+    let mut found: Vec<(String, FixSafety)> = Vec::new();
+    let mut add = |list: String, safety: FixSafety| {
         let new = Some(list.as_str()) != now && !list.is_empty() && !found.iter().any(|(other, _)| *other == list);
         found.extend(new.then_some((list, safety)));
     };
     if misspelt {
-        add(right.join(","), Safety::Safe);
+        add(right.join(","), FixSafety::Safe);
     }
     if !right.contains(&ALL) {
-        add(with(&right, needed), Safety::Safe);
-        add(with(&right, &[needed, &USUAL].concat()), Safety::Safe);
-        add(with(&right, &[needed, &["video"]].concat()), Safety::Safe);
+        add(with(&right, needed), FixSafety::Safe);
+        add(with(&right, &[needed, &USUAL].concat()), FixSafety::Safe);
+        add(with(&right, &[needed, &["video"]].concat()), FixSafety::Safe);
     }
     if refused {
         let spare = |word: &&str| !USUAL.contains(word) && !needed.contains(word);
         for word in right.iter().copied().filter(spare).filter(|word| *word != ALL) {
-            add(right.iter().copied().filter(|one| *one != word).collect::<Vec<_>>().join(","), Safety::Unsafe);
+            add(right.iter().copied().filter(|one| *one != word).collect::<Vec<_>>().join(","), FixSafety::Unsafe);
         }
-        add(with(&USUAL, needed), Safety::Unsafe);
+        add(with(&USUAL, needed), FixSafety::Unsafe);
     }
-    add(ALL.to_owned(), Safety::Safe);
+    add(ALL.to_owned(), FixSafety::Safe);
     found
 }
 
@@ -109,7 +109,7 @@ mod tests {
             let less = |list: &str| {
                 now.is_some_and(|now| now.contains("all") || now.contains("display")) && list == "compute,utility"
             };
-            assert!(found.iter().all(|(list, safety)| !less(list) || *safety == Safety::Unsafe), "{now:?}");
+            assert!(found.iter().all(|(list, safety)| !less(list) || *safety == FixSafety::Unsafe), "{now:?}");
         }
     }
 }

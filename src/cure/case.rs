@@ -27,6 +27,7 @@ use crate::judge::Inferred;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::start::Doubts;
 use crate::start::Sought;
@@ -43,10 +44,10 @@ pub(super) enum Aim {
 
 impl Aim {
     /// Whether a fate is one that changes are sought for.
-    pub(super) fn takes(self, fate: &str) -> bool {
+    pub(super) fn takes(self, fate: VerdictKind) -> bool {
         match self {
-            Self::Failing => fate == "fails",
-            Self::Open => matches!(fate, "depends" | "undetermined"),
+            Self::Failing => fate == VerdictKind::Fails,
+            Self::Open => fate.is_unknown(),
         }
     }
 }
@@ -117,7 +118,7 @@ impl<'a> Case<'a> {
         let image = infer(&seen, &platform, settings.as_of, knowledge).into_iter().find(|image| image.gpu_content)?;
         let names: Vec<String> = aimed.iter().map(|pool| pool.name.value.clone()).collect();
         let told = judge::judge_on(subject, Settings { detail: Detail::Steps, pools: &names, ..settings }, hosts);
-        let verdicts = || whole(&told).filter(|one| aim.takes(&one.fate));
+        let verdicts = || whole(&told).filter(|one| aim.takes(one.fate));
         let steps: BTreeMap<String, Ends> = verdicts().map(|one| (one.pool.clone(), ends(one))).collect();
         let mut doubts = Doubts::default();
         for (pool, was) in &steps {
@@ -272,7 +273,7 @@ pub(super) fn platforms_of(judged: &model::Subject, settings: Settings<'_>) -> V
 }
 
 fn aimed<'a>(aim: Aim, before: &'a model::Subject, fleet: &'a Fleet) -> impl Iterator<Item = &'a Pool> {
-    let takes = move |pool: &&Pool| whole(before).any(|one| one.pool == pool.name.value && aim.takes(&one.fate));
+    let takes = move |pool: &&Pool| whole(before).any(|one| one.pool == pool.name.value && aim.takes(one.fate));
     fleet.pools.iter().filter(takes)
 }
 
@@ -284,7 +285,8 @@ fn unknown<'a>(step: &'a model::Step, told: &'a model::Subject) -> impl Iterator
 
 /// Whether it starts on some of the hosts that the pool may be, and not on all.
 fn starts_somewhere(verdict: &model::Verdict) -> bool {
-    verdict.fate == "depends" && verdict.scenarios.iter().any(|scenario| scenario.fate == "starts")
+    verdict.fate == VerdictKind::Depends
+        && verdict.scenarios.iter().any(|scenario| scenario.fate == VerdictKind::Starts)
 }
 
 fn worst(step: &model::Step) -> Worst {

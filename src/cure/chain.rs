@@ -26,6 +26,7 @@ use crate::judge::Detail;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::outcome::Outcome;
+use crate::report::kinds::VerdictKind;
 
 /// So many changes are made together.
 const LONGEST: usize = 3;
@@ -114,9 +115,9 @@ pub(super) fn gets_further(before: &[PoolFate], after: &[PoolFate]) -> bool {
     };
     let later =
         |(was, now): (&PoolFate, PoolFate)| wall(was).is_some_and(|was| wall(&now).is_some_and(|now| was < now));
-    let worse = |(was, now): (&PoolFate, PoolFate)| match (was.fate.as_str(), now.fate.as_str()) {
-        ("fails", "fails") => wall(&now) < wall(was),
-        ("starts", fate) => fate != "starts",
+    let worse = |(was, now): (&PoolFate, PoolFate)| match (was.fate, now.fate) {
+        (VerdictKind::Fails, VerdictKind::Fails) => wall(&now) < wall(was),
+        (VerdictKind::Starts, fate) => fate != VerdictKind::Starts,
         _ => false,
     };
     pairs().any(later) && !pairs().any(worse)
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     fn fate(pool: &str, outcome: Option<&str>) -> PoolFate {
-        let fate = if outcome.is_some() { "fails" } else { "starts" }.to_owned();
+        let fate = if outcome.is_some() { VerdictKind::Fails } else { VerdictKind::Starts };
         PoolFate {
             pool: pool.to_owned(),
             fate,

@@ -5,23 +5,23 @@ use crate::cuda::in_compat_directory;
 use crate::cuda::split_path;
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::fact::BaseSeen;
 use crate::fact::Manager;
 use crate::knowledge::CudaImageRow;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::FixSafety;
 
 /// Without the compat library, or with the one of each core component's CUDA.
 pub(super) fn compat(case: &Case<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
-    let mut add = |title: String, safety: Safety, wish: Wish| {
+    let mut add = |title: String, safety: FixSafety, wish: Wish| {
         found.push(Candidate { kind: Kind::Compat, step: found.len(), title, safety, wish });
     };
     if case.image.compat.known().is_some() {
         let title = "leave out the compat library, so that the libcuda of the host is used".to_owned();
-        add(title, Safety::Safe, Wish::DropCompat);
+        add(title, FixSafety::Safe, Wish::DropCompat);
         return found;
     }
     let cuda_base = matches!(&case.seen.base, BaseSeen::Image(image, _)
@@ -35,7 +35,7 @@ pub(super) fn compat(case: &Case<'_>) -> Vec<Candidate> {
             && let Some(name) = package(case.knowledge(), row.cuda)
         {
             let title = format!("install {name}, the compat library of CUDA {}", row.cuda);
-            add(title, Safety::Unsafe, Wish::AddCompat(name.to_owned()));
+            add(title, FixSafety::Unsafe, Wish::AddCompat(name.to_owned()));
         }
     }
     found
@@ -83,7 +83,7 @@ pub(super) fn driver_libraries(case: &Case<'_>) -> Vec<Candidate> {
         kind: Kind::DriverLibraries,
         step,
         title,
-        safety: Safety::Unsafe,
+        safety: FixSafety::Unsafe,
         wish,
     };
     wishes.into_iter().enumerate().map(candidate).collect()

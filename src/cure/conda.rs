@@ -2,7 +2,6 @@
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::framework::cuda_of;
@@ -15,6 +14,7 @@ use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::knowledge::CondaBuildRow;
 use crate::knowledge::by_number;
+use crate::report::kinds::FixSafety;
 
 /// The architecture that the tables list builds of conda for.
 const LISTED: &str = "amd64";
@@ -59,7 +59,7 @@ fn found(case: &Case<'_>) -> Option<Vec<Candidate>> {
 }
 
 /// What has the version of the CUDA that goes, or is built on the framework, may not fit any more.
-fn safety(case: &Case<'_>, choosing: &PackageSeen, now: &str) -> Safety {
+fn safety(case: &Case<'_>, choosing: &PackageSeen, now: &str) -> FixSafety {
     let knowledge = case.knowledge();
     let of_release = |text: &str| text == now || text.strip_prefix(now).is_some_and(|rest| rest.starts_with('.'));
     let bound = |one: &PackageSeen| {
@@ -74,8 +74,8 @@ fn safety(case: &Case<'_>, choosing: &PackageSeen, now: &str) -> Safety {
     let other = |name: &str| !knowledge.is_built_framework(name) && frameworks.iter().any(|row| row.component == name);
     let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
     match (case.seen.packages.iter().any(bound), alone) {
-        (true, _) => Safety::Manual,
-        (false, true) => Safety::Safe,
-        (false, false) => Safety::Unsafe,
+        (true, _) => FixSafety::Manual,
+        (false, true) => FixSafety::Safe,
+        (false, false) => FixSafety::Unsafe,
     }
 }

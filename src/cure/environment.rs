@@ -6,12 +6,12 @@ use crate::cuda::debian_directory;
 use crate::cuda::library_path;
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::capabilities::capabilities;
 use crate::cure::case::Case;
 use crate::fact::Origin;
 use crate::judge::Content;
+use crate::report::kinds::FixSafety;
 use crate::start::DRIVER_DIRECTORY;
 
 const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
@@ -29,8 +29,8 @@ const PRIVILEGED: [&str; 2] = ["NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_
 
 /// Variables that may be what is wrong.
 pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
-    let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
-    let mut set = |list: &[(&str, &str)], safety: Safety| {
+    let mut wishes: Vec<(String, FixSafety, Wish)> = Vec::new();
+    let mut set = |list: &[(&str, &str)], safety: FixSafety| {
         let text = |value: &'_ str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
         let told: Vec<String> = list.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
         let wish = Wish::Env(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
@@ -41,7 +41,7 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     let wanted = capabilities(case, value(CAPABILITIES).as_deref());
     let hidden = value(DEVICES).as_deref() != Some("all");
     if hidden {
-        set(&[devices], Safety::Safe);
+        set(&[devices], FixSafety::Safe);
     }
     for (wanted, safety) in &wanted {
         set(&[(CAPABILITIES, wanted)], *safety);
@@ -51,12 +51,12 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     }
     // Whoever hides all GPUs from CUDA may mean it.
     if value(CUDA_DEVICES).is_some_and(|list| hides_all(&list)) {
-        set(&[(CUDA_DEVICES, "0")], Safety::Unsafe);
+        set(&[(CUDA_DEVICES, "0")], FixSafety::Unsafe);
     }
     if case.ends("refused") && own(case, REQUIREMENT) {
         // Of several conditions somebody meant each.
         let several = value(REQUIREMENT).is_none_or(|value| value.split_whitespace().count() > 1);
-        let safety = if several { Safety::Manual } else { Safety::Unsafe };
+        let safety = if several { FixSafety::Manual } else { FixSafety::Unsafe };
         for cuda in case.core().filter_map(|component| component.cuda.known()) {
             for minor in [cuda.minor(), 0] {
                 set(&[(REQUIREMENT, &format!("cuda>={}.{minor}", cuda.major()))], safety);
@@ -65,7 +65,7 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     }
     // Without a requirement of its own, an image asks for this CUDA; what else reads the variable is not known.
     if case.ends("refused") && own(case, VERSION) && value(REQUIREMENT).is_none_or(|value| value.is_empty()) {
-        let safety = if named_later(case, VERSION) { Safety::Manual } else { Safety::Unsafe };
+        let safety = if named_later(case, VERSION) { FixSafety::Manual } else { FixSafety::Unsafe };
         if let Some(cuda) = value(VERSION).and_then(|value| value.parse::<CudaVersion>().ok()) {
             set(&[(VERSION, &format!("{}.0", cuda.major()))], safety);
         } else {
@@ -87,14 +87,14 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
         let mixed = !conditions.is_empty() && !privileged.is_empty();
         for list in [conditions, privileged] {
             for name in &list {
-                set(&[(name, "")], Safety::Unsafe);
+                set(&[(name, "")], FixSafety::Unsafe);
             }
             if list.len() > 1 {
-                set(&list.iter().map(|name| (*name, "")).collect::<Vec<_>>(), Safety::Unsafe);
+                set(&list.iter().map(|name| (*name, "")).collect::<Vec<_>>(), FixSafety::Unsafe);
             }
         }
         if mixed {
-            set(&both.iter().map(|name| (*name, "")).collect::<Vec<_>>(), Safety::Unsafe);
+            set(&both.iter().map(|name| (*name, "")).collect::<Vec<_>>(), FixSafety::Unsafe);
         }
     }
     if own(case, SEARCH_PATH) {
@@ -102,19 +102,19 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
             if value(SEARCH_PATH).is_none_or(|path| path.contains(holds)) {
                 let title = format!("remove the directories with `{holds}` from {SEARCH_PATH}");
                 let wish = Wish::EnvWithout { name: SEARCH_PATH.to_owned(), holds: vec![holds] };
-                wishes.push((title, Safety::Safe, wish));
+                wishes.push((title, FixSafety::Safe, wish));
             }
         }
     }
     if let Some(path) = with_driver(case, value(SEARCH_PATH).as_deref()) {
         let title = format!("add {DRIVER_DIRECTORY} to {SEARCH_PATH}");
-        wishes.push((title, Safety::Safe, Wish::Env(vec![(SEARCH_PATH.to_owned(), path)])));
+        wishes.push((title, FixSafety::Safe, Wish::Env(vec![(SEARCH_PATH.to_owned(), path)])));
     }
     for path in host_first(case, value(SEARCH_PATH).as_deref()) {
         let title = format!(
             "set {SEARCH_PATH}={path}, so that the libcuda of the host is found before that of the compat directory"
         );
-        wishes.push((title, Safety::Unsafe, Wish::Env(vec![(SEARCH_PATH.to_owned(), path)])));
+        wishes.push((title, FixSafety::Unsafe, Wish::Env(vec![(SEARCH_PATH.to_owned(), path)])));
     }
     let candidate = |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
     wishes.into_iter().enumerate().map(candidate).collect()

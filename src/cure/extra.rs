@@ -2,7 +2,6 @@
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::versions::has_wheel;
@@ -17,6 +16,7 @@ use crate::knowledge::BroughtRow;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::LibraryNeedsRow;
 use crate::knowledge::by_number;
+use crate::report::kinds::FixSafety;
 
 /// What becomes of an image without the libraries.
 const MISSING: &str = "library-missing";
@@ -60,7 +60,7 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
                 kind: Kind::FrameworkVariant,
                 step: found.len(),
                 title,
-                safety: if pinned || now == Some(then.version) { Safety::Safe } else { Safety::Unsafe },
+                safety: if pinned || now == Some(then.version) { FixSafety::Safe } else { FixSafety::Unsafe },
                 wish: Wish::Extra {
                     package: name.to_owned(),
                     from: row.extra.to_owned(),
@@ -83,7 +83,7 @@ pub(super) fn whole(case: &Case<'_>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut add = |title: String, wish: Wish| {
         let known = found.iter().any(|one: &Candidate| one.title == title);
-        let candidate = Candidate { kind: Kind::FrameworkVariant, step: 0, title, safety: Safety::Unsafe, wish };
+        let candidate = Candidate { kind: Kind::FrameworkVariant, step: 0, title, safety: FixSafety::Unsafe, wish };
         found.extend((!known).then_some(candidate));
     };
     for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip) {

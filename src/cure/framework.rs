@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::bundled;
 use crate::cure::case::Case;
@@ -30,6 +29,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::TorchBuildRow;
 use crate::knowledge::TorchRow;
 use crate::knowledge::by_number;
+use crate::report::kinds::FixSafety;
 
 /// So many releases of one framework are tried.
 const MOST: usize = 10;
@@ -97,11 +97,11 @@ impl<'a> Torch<'a> {
     }
 
     /// What another build of the same release changes: others that are built on it want the one that they were made for.
-    pub(super) fn safety(&self, case: &Case<'_>) -> Safety {
+    pub(super) fn safety(&self, case: &Case<'_>) -> FixSafety {
         let frameworks = case.knowledge().frameworks();
         let other = |name: &str| name != self.name && frameworks.iter().any(|row| row.component == name);
         let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
-        if alone { Safety::Safe } else { Safety::Unsafe }
+        if alone { FixSafety::Safe } else { FixSafety::Unsafe }
     }
 
     /// The command that asks for it, where nothing pins it.
@@ -173,7 +173,7 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let Some(torch) = Torch::of(case) else { return Vec::new() };
     let safety = torch.safety(case);
     let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
-    let safety = if now == torch.row.version { safety } else { Safety::Unsafe };
+    let safety = if now == torch.row.version { safety } else { FixSafety::Unsafe };
     // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
     let version = torch.row.version;
     let Some(python) = for_python(case, torch.package, version, version) else { return Vec::new() };
@@ -187,7 +187,7 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
         let title = format!("install {name}=={version}{said}, {same} for CUDA {}{python}", cuda_of(tag));
         let safety = safety.max(bound(case, &torch, Some(tag)));
         let (title, safety) = match without_release(case, version, torch.open(), Some(tag)) {
-            Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
+            Some(other) => (format!("{title}, and a release of {other} for it"), FixSafety::Manual),
             None => (title, safety),
         };
         Some((title, safety, torch.wish(case, torch.row, Some(tag))?))
@@ -203,12 +203,12 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
 }
 
 /// Whether something else was built for the CUDA that goes: `flash-attn==2.7.4+cu12torch2.6`, a wheel of its own.
-pub(super) fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> Safety {
+pub(super) fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> FixSafety {
     let major = |local: &str| {
         let digits: String = local.strip_prefix("cu")?.chars().take_while(char::is_ascii_digit).collect();
         digits.get(..2).map(str::to_owned)
     };
-    let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return Safety::Safe };
+    let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return FixSafety::Safe };
     let of_others = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != torch.name);
     let local = |one: &PackageSeen| match &one.version {
         PackageVersion::Exact(text) => text.split_once('+').map(|(_, local)| local.to_owned()),
@@ -216,7 +216,7 @@ pub(super) fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> 
     };
     // What has the same build is changed with it.
     let stays = |local: &String| Some(local) != torch.said.as_ref() && major(local).is_some_and(|own| own != now);
-    if of_others.filter_map(local).any(|local| stays(&local)) { Safety::Manual } else { Safety::Safe }
+    if of_others.filter_map(local).any(|local| stays(&local)) { FixSafety::Manual } else { FixSafety::Safe }
 }
 
 /// A wheel that was built for another release than the one that is to come: `flash-attn==2.7.4+cu12torch2.6`.
@@ -264,7 +264,7 @@ pub(super) fn cuda_of(tag: &str) -> String {
 }
 
 /// Another release: whether it is far away, how it is told, what else it changes, and the wish.
-type Release = (bool, String, Safety, Wish);
+type Release = (bool, String, FixSafety, Wish);
 
 /// Neighbouring releases of torch, and of what brings it or is there to run.
 pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
@@ -297,8 +297,8 @@ fn of_places(case: &Case<'_>, places: Range<usize>, builds: usize) -> Vec<Candid
 }
 
 /// A neighbouring release may be written; of one further away more than a number has to change.
-fn step(from: &str, to: &str) -> Safety {
-    if near(from, to) { Safety::Unsafe } else { Safety::Manual }
+fn step(from: &str, to: &str) -> FixSafety {
+    if near(from, to) { FixSafety::Unsafe } else { FixSafety::Manual }
 }
 
 fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usize) -> Vec<Release> {
@@ -320,8 +320,8 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
             let lacks = without_release(case, version, torch.open(), tag);
             let (title, safety) = match (built_for_another(case, torch, version), lacks) {
-                (Some(other), _) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
-                (None, Some(other)) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
+                (Some(other), _) => (format!("{title}, and a build of {other} for it"), FixSafety::Manual),
+                (None, Some(other)) => (format!("{title}, and a release of {other} for it"), FixSafety::Manual),
                 (None, None) => (title, safety),
             };
             let list = if lacks.is_some() { &mut lacking } else { &mut found };
@@ -330,7 +330,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
         }
     }
     // What stands in an index is nearer than what is written by hand.
-    let by_hand = |one: &Release| one.2 == Safety::Manual;
+    let by_hand = |one: &Release| one.2 == FixSafety::Manual;
     let (written, manual): (Vec<Release>, Vec<Release>) = found.into_iter().partition(|one| !by_hand(one));
     let served = if places.start == 0 { of_indexes(case, torch) } else { Vec::new() };
     let served =

@@ -6,7 +6,6 @@ use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::PoolChange;
 use crate::cure::PoolFate;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
@@ -16,6 +15,8 @@ use crate::fleet::Mode;
 use crate::fleet::Pool;
 use crate::least::releases;
 use crate::least::with_driver;
+use crate::report::kinds::FixSafety;
+use crate::report::kinds::VerdictKind;
 
 /// Without a check of the requirement.
 const UNCHECKED: (&str, &str) = ("NVIDIA_DISABLE_REQUIRE", "1");
@@ -105,7 +106,7 @@ enum Help {
 
 fn help(fates: &[PoolFate], pool: &str) -> Help {
     match fates.iter().find(|one| one.pool == pool) {
-        Some(one) if one.fate == "starts" => Help::Starts,
+        Some(one) if one.fate == VerdictKind::Starts => Help::Starts,
         Some(one) if one.lifted => Help::Lifts,
         _ => Help::None,
     }
@@ -182,5 +183,5 @@ fn one(kind: Kind, changes: Vec<(String, PoolChange)>, word: impl Fn(&PoolChange
         return Vec::new();
     }
     let told: Vec<String> = told.into_iter().map(|(what, pools)| format!("{what} on {}", pools.join(", "))).collect();
-    vec![Candidate { kind, step: 0, title: told.join("; "), safety: Safety::Manual, wish: Wish::Pools(changes) }]
+    vec![Candidate { kind, step: 0, title: told.join("; "), safety: FixSafety::Manual, wish: Wish::Pools(changes) }]
 }

@@ -95,28 +95,6 @@ impl Kind {
     }
 }
 
-/// What else a change may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Safety {
-    /// Nothing for the program.
-    Safe,
-    /// A version that the program meets, or a check.
-    Unsafe,
-    /// No file of the image holds it, or more than its edit hangs on it: it is told and never written.
-    Manual,
-}
-
-impl Safety {
-    /// The word in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Unsafe => "unsafe",
-            Self::Manual => "manual",
-        }
-    }
-}
-
 /// Which of two changes is smaller: of the first line in which they differ, the lower one. The order of the fields is the
 /// order of the list that is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

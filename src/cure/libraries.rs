@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
-use crate::cure::Safety;
 use crate::cure::base::CudaTag;
 use crate::cure::case::Case;
 use crate::fact::BaseSeen;
@@ -14,6 +13,7 @@ use crate::fact::Presence;
 use crate::fact::Soname;
 use crate::infer::tag_version;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::FixSafety;
 
 /// What becomes of an image without them.
 const MISSING: &str = "library-missing";
@@ -28,14 +28,14 @@ struct Words {
 }
 
 /// The tags with the operating system of the one that is there, the nearest CUDA first.
-pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safety)> {
+pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, FixSafety)> {
     if !case.ends(MISSING) {
         return Vec::new();
     }
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
-    let mut found: Vec<((u64, Reverse<CudaVersion>), String, Safety)> = Vec::new();
+    let mut found: Vec<((u64, Reverse<CudaVersion>), String, FixSafety)> = Vec::new();
     for words in all_words(case) {
         for row in knowledge.cuda_images() {
             let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
@@ -49,7 +49,7 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
             let Some(new) = named(&asked, row.version, row.flavours, &words, knowledge) else { continue };
             let of_minor = |version: CudaVersion| u64::from(version.major()) * 100 + u64::from(version.minor());
             let far = of_minor(version).abs_diff(of_minor(own));
-            let safety = if version.major() == own.major() { Safety::Unsafe } else { Safety::Manual };
+            let safety = if version.major() == own.major() { FixSafety::Unsafe } else { FixSafety::Manual };
             if new != tag {
                 found.push(((far, Reverse(version)), new, safety));
             }

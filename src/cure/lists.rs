@@ -3,10 +3,10 @@
 use crate::cuda::CudaVersion;
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::base;
 use crate::cure::case::Case;
+use crate::report::kinds::FixSafety;
 
 /// What stands behind a GPU in a list of which PTX is wanted as well, as torch writes it; alone, PTX of the newest one.
 pub(super) const WITH_PTX: &str = "+PTX";
@@ -28,7 +28,7 @@ pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
                 kind: Kind::ArchList,
                 step: found.len(),
                 title: title(variable, &add),
-                safety: Safety::Safe,
+                safety: FixSafety::Safe,
                 wish: Wish::ArchList { variable: variable.to_owned(), add },
             });
         }

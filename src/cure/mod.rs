@@ -74,7 +74,6 @@ mod write;
 
 pub use self::crew::Crew;
 pub use self::kind::Kind;
-pub use self::kind::Safety;
 pub use self::kind::cost_order;
 pub use self::offer::offer;
 pub use self::offer::offer_for_failures;
@@ -87,6 +86,7 @@ pub use self::search::Tried;
 pub use self::wish::Companion;
 pub use self::wish::PoolChange;
 pub use self::wish::Wish;
+use crate::report::kinds::FixSafety;
 
 /// A change that may cure; nothing is said of what it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub struct Candidate {
     /// One line.
     pub title: String,
     /// What else it may change.
-    pub safety: Safety,
+    pub safety: FixSafety,
     /// The change.
     pub wish: Wish,
 }

@@ -4,7 +4,6 @@
 use crate::cuda::DriverVersion;
 use crate::cure::Kind;
 use crate::cure::PoolChange;
-use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::Wish;
 use crate::cure::case::Case;
@@ -24,6 +23,7 @@ use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::least::Images;
 use crate::least::with_driver;
+use crate::report::kinds::FixSafety;
 
 /// So many pools are looked at.
 const POOLS: usize = 4;
@@ -101,7 +101,7 @@ fn joined(case: &Case<'_>, moved: &[(&Pool, DriverVersion)], one: Tried) -> Opti
     Some(Tried {
         kind: Kind::Driver,
         title: format!("{}, and {}", drivers.title, one.title),
-        safety: Safety::Manual,
+        safety: FixSafety::Manual,
         wish: Wish::All(vec![drivers.wish, one.wish]),
         edits: Vec::new(),
         ..one

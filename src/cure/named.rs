@@ -2,7 +2,6 @@
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::versions::has_wheel;
@@ -15,6 +14,7 @@ use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::by_number;
+use crate::report::kinds::FixSafety;
 
 /// The same release for another CUDA, where the name says which.
 pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
@@ -36,10 +36,10 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
             let name = other.distribution;
             let (title, safety) = match version {
                 Some(version) => {
-                    let safety = if alone { Safety::Safe } else { Safety::Unsafe };
+                    let safety = if alone { FixSafety::Safe } else { FixSafety::Unsafe };
                     (format!("install {name}=={version}, the same release for CUDA {cuda}"), safety)
                 }
-                None => (format!("install {name}, the newest release for CUDA {cuda}"), Safety::Unsafe),
+                None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),
             };
             let wish = Wish::Name { from: package.name.clone(), to: name.to_owned() };
             found.push(Candidate { kind: Kind::FrameworkVariant, step: found.len(), title, safety, wish });

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::cure::Crew;
 use crate::cure::Found;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::Wish;
 use crate::cure::case::Aim;
@@ -17,6 +16,8 @@ use crate::cure::trial::keeping;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::FixSafety;
 use crate::report::model;
 use crate::report::open::is_open;
 use crate::source::Sources;
@@ -91,7 +92,7 @@ pub fn offer_for_failures(
 }
 
 fn is_error(finding: &model::Finding) -> bool {
-    finding.severity == "error" && !is_open(finding)
+    finding.severity == FindingSeverity::Error && !is_open(finding)
 }
 
 fn has_errors(judged: &model::Subject) -> bool {
@@ -173,10 +174,10 @@ fn give(
         // Who can have one change written need not make several by hand.
         let is_beaten = |one: &&Tried| {
             let single = |other: &&&Tried| {
-                let written = other.safety < Safety::Manual && other.breaks.is_empty();
+                let written = other.safety < FixSafety::Manual && other.breaks.is_empty();
                 written && !matches!(other.wish, Wish::All(_)) && on(one).is_subset(&on(other))
             };
-            let by_hand = matches!(one.wish, Wish::All(_)) && one.safety == Safety::Manual;
+            let by_hand = matches!(one.wish, Wish::All(_)) && one.safety == FixSafety::Manual;
             by_hand && helping.iter().any(|other| single(&other))
         };
         let (beaten, first): (Vec<&Tried>, Vec<&Tried>) = helping.iter().copied().partition(is_beaten);
@@ -196,7 +197,7 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
     model::Fix {
         title: tried.title.clone(),
         kind: tried.kind.name().to_owned(),
-        safety: if tried.breaks.is_empty() { tried.safety } else { tried.safety.max(Safety::Unsafe) }.name().to_owned(),
+        safety: if tried.breaks.is_empty() { tried.safety } else { tried.safety.max(FixSafety::Unsafe) },
         edits: edits.collect(),
         cures: tried.cures.clone(),
         settles: tried.settles.clone(),

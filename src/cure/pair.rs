@@ -13,6 +13,7 @@ use crate::cure::framework;
 use crate::cure::search::attempt;
 use crate::cure::trial::fates;
 use crate::cure::trials::Trials;
+use crate::report::kinds::VerdictKind;
 
 /// So many bases are tried with builds.
 const BASES: usize = 4;
@@ -96,7 +97,7 @@ fn tries(
 
 /// Whether a failure ends otherwise.
 fn differs(before: &[PoolFate], after: &[PoolFate]) -> bool {
-    before.iter().filter(|one| one.fate == "fails").any(|one| {
+    before.iter().filter(|one| one.fate == VerdictKind::Fails).any(|one| {
         after.iter().any(|now| now.pool == one.pool && (&now.fate, &now.outcome) != (&one.fate, &one.outcome))
     })
 }

@@ -2,13 +2,13 @@
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::write::names_platform;
 use crate::fact::Observations;
 use crate::fact::State;
 use crate::infer::infer;
+use crate::report::kinds::FixSafety;
 
 /// The image for the platforms of the pools that it is not there for.
 pub(super) fn platforms(case: &Case<'_>) -> Vec<Candidate> {
@@ -24,7 +24,7 @@ pub(super) fn platforms(case: &Case<'_>) -> Vec<Candidate> {
     let pinned = if names_platform(case) { ", without --platform in its FROM" } else { "" };
     let title = format!("build it for {} as well{pinned}", missing.join(" and "));
     let wish = Wish::Platforms(missing);
-    vec![Candidate { kind: Kind::Platform, step: 0, title, safety: Safety::Manual, wish }]
+    vec![Candidate { kind: Kind::Platform, step: 0, title, safety: FixSafety::Manual, wish }]
 }
 
 /// Whether the base is there for a platform, or may be.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::cure::Crew;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::means::Means;
@@ -21,6 +20,8 @@ use crate::judge::Content;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::FixSafety;
 use crate::report::model;
 use crate::source::SourceId;
 use crate::source::SourceText;
@@ -39,7 +40,7 @@ pub struct Repair {
 }
 
 /// Repairs a subject with changes that break nothing and are no less safe than `least`.
-pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, crew: &Crew, least: Safety) -> Repair {
+pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, crew: &Crew, least: FixSafety) -> Repair {
     let (mut repair, means) = (Repair::default(), Means::new(hosts, crew));
     let kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.of_image()).collect();
     let mut sources = settings.sources.clone();
@@ -47,13 +48,13 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, crew: &C
     for _ in 0..ROUNDS {
         let settings = Settings { sources: &sources, ..settings };
         let judged = judge::judge_on(&now, settings, hosts);
-        if !judged.findings.iter().any(|finding| finding.severity == "error") {
+        if !judged.findings.iter().any(|finding| finding.severity == FindingSeverity::Error) {
             break;
         }
         let found = search(Aim::Failing, &kinds, &now, &judged, settings, &means);
         let may = |one: &Tried| one.safety <= least && !one.edits.is_empty() && one.breaks.is_empty();
         let wanted = |one: &Tried| {
-            let mut errors = judged.findings.iter().filter(|finding| finding.severity == "error");
+            let mut errors = judged.findings.iter().filter(|finding| finding.severity == FindingSeverity::Error);
             errors.any(|finding| one.cures.iter().any(|pool| finding.pools.contains(pool)))
         };
         let Some(best) = safest(found.tried.into_iter().filter(|one| may(one) && wanted(one)).collect()) else { break };

@@ -2,7 +2,6 @@
 
 use crate::cure::Candidate;
 use crate::cure::Kind;
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::base;
 use crate::cure::case::Aim;
@@ -30,6 +29,8 @@ use crate::cure::versions::FAR;
 use crate::edit::TextEdit;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::report::kinds::FixSafety;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 
 /// What becomes of an image on a pool.
@@ -38,7 +39,7 @@ pub struct PoolFate {
     /// Name of the pool.
     pub pool: String,
     /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
-    pub fate: String,
+    pub fate: VerdictKind,
     /// How it fails.
     pub outcome: Option<String>,
     /// Whether a step that stopped it before, or may have, passes now, and what else there is cannot be told.
@@ -63,7 +64,7 @@ pub struct Tried {
     /// One line.
     pub title: String,
     /// What else it may change.
-    pub safety: Safety,
+    pub safety: FixSafety,
     /// The change.
     pub wish: Wish,
     /// What to write.
@@ -199,7 +200,7 @@ fn until_enough(candidates: &[Candidate], case: &Case<'_>, trials: &mut Trials<'
     trials.each(candidates, one, |one| {
         let Some(one) = one else { return true };
         // What still hangs on a field of the pool may be cured by the next.
-        let hangs = |now: &PoolFate| now.fate == "depends" && one.lifts.contains(&now.pool);
+        let hangs = |now: &PoolFate| now.fate == VerdictKind::Depends && one.lifts.contains(&now.pool);
         let enough = one.breaks.is_empty() && one.helps(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
         tried.push(one);
         !enough
@@ -273,13 +274,14 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         return None;
     }
     let before = trial::fates(case.before);
-    let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");
+    let starts =
+        |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == VerdictKind::Starts);
     let (mut cures, mut settles, mut lifts, mut narrows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut breaks = Vec::new();
     for one in &before {
-        let failed = Aim::Failing.takes(&one.fate);
+        let failed = Aim::Failing.takes(one.fate);
         let eased = outcome.fates.iter().any(|now| now.pool == one.pool && now.lifted);
-        let list = match (one.fate == "starts", starts(&outcome.fates, &one.pool)) {
+        let list = match (one.fate == VerdictKind::Starts, starts(&outcome.fates, &one.pool)) {
             (false, true) if failed => &mut cures,
             (false, true) => &mut settles,
             (true, false) => &mut breaks,
@@ -299,7 +301,7 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         }
     };
     // PTX carries a program to a newer GPU, and not the libraries of CUDA that it calls.
-    let safety = if compiled { safety.max(Safety::Unsafe) } else { safety };
+    let safety = if compiled { safety.max(FixSafety::Unsafe) } else { safety };
     if compiled {
         also(&mut title, "with PTX compiled at start-up");
     }
@@ -310,13 +312,13 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         also(&mut title, why);
     }
     // What takes its wheels from a mirror may have no way to another index.
-    let safety = if outcome.elsewhere { safety.max(Safety::Unsafe) } else { safety };
+    let safety = if outcome.elsewhere { safety.max(FixSafety::Unsafe) } else { safety };
     if outcome.elsewhere {
         also(&mut title, "if the build can reach its index");
     }
     // What no file holds, nobody can write.
-    let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
-    let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };
+    let safety = if outcome.edits.is_empty() { FixSafety::Manual } else { safety };
+    let edits = if safety == FixSafety::Manual { Vec::new() } else { outcome.edits };
     let tried = Tried {
         kind,
         step,

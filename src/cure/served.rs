@@ -1,7 +1,6 @@
 //! Builds of a framework that nothing pins, from the index of one CUDA: what a command then gets is the newest release
 //! that the index has.
 
-use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::framework::Torch;
@@ -17,12 +16,13 @@ use crate::fact::PackageVersion;
 use crate::install::admits;
 use crate::knowledge::TorchRow;
 use crate::knowledge::by_number;
+use crate::report::kinds::FixSafety;
 
 /// So many indexes are tried.
 const MOST: usize = 6;
 
 /// A build from its index: whether it is of the same release, how it is told, what else it changes, and the wish.
-pub(super) type Served = (bool, String, Safety, Wish);
+pub(super) type Served = (bool, String, FixSafety, Wish);
 
 /// The indexes of other builds, the newest CUDA first, whose newest release is that of the default index or a neighbour.
 pub(super) fn of_indexes(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Served> {
@@ -60,9 +60,9 @@ pub(super) fn of_indexes(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Served> {
         let same = version == torch.row.version;
         let newest = if same { "which has the same release," } else { "whose newest release is" };
         let title = format!("install {name} from the index of {tag}, {newest} {version}, for CUDA {cuda}{python}");
-        let safety = if same { torch.safety(case) } else { Safety::Unsafe };
+        let safety = if same { torch.safety(case) } else { FixSafety::Unsafe };
         let safety = match built_for_another(case, torch, version) {
-            Some(_) => Safety::Manual,
+            Some(_) => FixSafety::Manual,
             None => safety.max(bound(case, torch, Some(tag))),
         };
         let wish = Wish::Index {

@@ -7,23 +7,24 @@ use crate::cure::Kind;
 use crate::cure::Tried;
 use crate::cure::case::Case;
 use crate::cure::trial::fates;
+use crate::report::kinds::VerdictKind;
 
 /// What is told; none where one change does it, or nothing does.
 pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
     let before = fates(case.before);
     let wanted: BTreeSet<&str> = before
         .iter()
-        .filter(|one| matches!(one.fate.as_str(), "starts" | "fails"))
+        .filter(|one| matches!(one.fate, VerdictKind::Starts | VerdictKind::Fails))
         .map(|one| one.pool.as_str())
         .collect();
     let starts = |list: &'_ [crate::cure::PoolFate]| -> BTreeSet<String> {
-        list.iter().filter(|one| one.fate == "starts").map(|one| one.pool.clone()).collect()
+        list.iter().filter(|one| one.fate == VerdictKind::Starts).map(|one| one.pool.clone()).collect()
     };
     let whole = |set: &BTreeSet<String>| wanted.iter().all(|pool| set.contains(*pool));
     let of_image = |one: &&Tried| one.kind.of_image();
     let mut images: Vec<(String, BTreeSet<String>)> = vec![("the image as it is".to_owned(), starts(&before))];
     images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.fates))));
-    if wanted.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == "fails") {
+    if wanted.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == VerdictKind::Fails) {
         return Some(format!("no known change makes it start on {}", names(&owned(&wanted))));
     }
     if wanted.len() < 2 || images.iter().any(|(_, set)| whole(set)) {

@@ -44,7 +44,7 @@ pub(super) fn supposed(
     // What starts without a container has the files of its host.
     let contained = settings.fleet.pools.iter().any(|pool| {
         let native = pool.launch.as_ref().is_some_and(|launch| launch.value == Launch::Native);
-        !native && whole(judged).any(|one| one.pool == pool.name.value && Aim::Open.takes(&one.fate))
+        !native && whole(judged).any(|one| one.pool == pool.name.value && Aim::Open.takes(one.fate))
     });
     let usual = platforms.first().filter(|_| contained).and_then(|platform| {
         let seen = judge::observations(&subject.content, platform)?;

@@ -36,6 +36,7 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::saved::Saved;
 use crate::least::Images;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::report::observed::OnPlatform;
 use crate::source::SourceText;
@@ -138,7 +139,7 @@ impl Trials<'_> {
             case.asked(|doubts| judge::judge_sharing(subject, settings, self.means.hosts, &inferred, doubts))
         };
         let runs = whole(case.before);
-        let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));
+        let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(one.fate));
         let [aimed, others] =
             [aimed, others].map(|list| list.into_iter().map(|one| one.pool.clone()).collect::<Vec<String>>());
         let settings = Settings { pools: &aimed, detail: Detail::Steps, ..case.settings };
@@ -152,7 +153,7 @@ impl Trials<'_> {
                 lifted(case, &case.asked(ask))
             }
         };
-        if !others.is_empty() && found.iter().any(|one| one.fate == "starts" || one.lifted) {
+        if !others.is_empty() && found.iter().any(|one| one.fate == VerdictKind::Starts || one.lifted) {
             found.extend(fates(&judged(&others, Detail::Fates)));
             let place = |pool: &str| whole(case.before).position(|one| one.pool == pool);
             found.sort_by_cached_key(|one| place(&one.pool));
@@ -294,8 +295,8 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
 /// of it.
 fn lifted(case: &Case<'_>, told: &model::Subject) -> Vec<PoolFate> {
     let mut found = fates(told);
-    let was = |pool: &str| whole(case.before).any(|one| one.pool == pool && case.aim.takes(&one.fate));
-    let open = |one: &PoolFate| Aim::Open.takes(&one.fate) && was(&one.pool);
+    let was = |pool: &str| whole(case.before).any(|one| one.pool == pool && case.aim.takes(one.fate));
+    let open = |one: &PoolFate| Aim::Open.takes(one.fate) && was(&one.pool);
     for one in &mut found {
         let verdict = whole(told).find(|told| told.pool == one.pool);
         one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_gone(verdict, told));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::examples::input::judged;
 use crate::judge::Detail;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::rules::Example;
 use crate::rules::Kind;
@@ -107,11 +108,11 @@ fn said(page: &Page, example: &Example, report: &model::Subject, undecided: &[St
     for finding in report.findings.iter().filter(|finding| named(&finding.rule)) {
         // Against the built-in fleet no finding is an error; the example speaks of the rule.
         let own = example.fleet.is_none() && finding.rule == page.name;
-        let level = if own { page.severity.word() } else { &finding.severity };
+        let level = if own { page.severity.word() } else { finding.severity.word() };
         said.insert(format!("{level}: {}", finding.rule));
     }
     let open = |verdict: &model::Verdict| {
-        verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined")
+        verdict.component.is_none() && matches!(verdict.fate, VerdictKind::Depends | VerdictKind::Undetermined)
     };
     let spoken = report.findings.iter().any(|finding| finding.rule == page.name);
     let undetermined = match page.kind {

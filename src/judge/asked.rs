@@ -60,7 +60,7 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
     let tell = |(place, message, help): (Place, String, String)| {
         left_out(&page.name, None, settings).is_none().then(|| model::Finding {
             rule: page.name.clone(),
-            severity: severity(page, None, settings).to_string(),
+            severity: severity(page, None, settings).into(),
             message: page.message.render(&NoticeWords(message.clone())),
             help: Some(help),
             pools: Vec::new(),

@@ -22,6 +22,7 @@ use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::report::observed::OnPlatform;
@@ -29,7 +30,6 @@ use crate::rules::Kind;
 use crate::rules::Notice;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
-use crate::rules::Severity;
 use crate::source::SourceId;
 use crate::source::Span;
 
@@ -194,8 +194,8 @@ impl<'a> Orders<'a> {
                 && !self.ignores(&finding.rule, None, &finding.locations)
             {
                 let said = self.settings.own.and_then(|own| own.level(&finding.rule, None));
-                if !concerns && said.is_none() && finding.severity == Severity::Error.to_string() {
-                    finding.severity = Severity::Warning.to_string();
+                if !concerns && said.is_none() && finding.severity == FindingSeverity::Error {
+                    finding.severity = FindingSeverity::Warning;
                 }
                 found.push(finding);
             }
@@ -306,7 +306,7 @@ impl<'a> Orders<'a> {
         let words = NoticeWords(message.to_owned());
         Some(Finding {
             rule: page.name.clone(),
-            severity: asked::severity(page, None, self.settings).to_string(),
+            severity: asked::severity(page, None, self.settings).into(),
             message: page.message.render(&words),
             help: Some(page.help.render(&words)),
             pools: Vec::new(),

@@ -234,7 +234,7 @@ impl<'a> Met<'a> {
         };
         Finding {
             rule: page.name.clone(),
-            severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.to_string(),
+            severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.into(),
             message: page.message.render(&scope),
             help: Some(if recalled { format!("{}. {FROM_MEMORY}", help.trim_end_matches('.')) } else { help }),
             pools,
@@ -371,7 +371,7 @@ fn practice(
         };
         found.push(Finding {
             rule: page.name.clone(),
-            severity: severity(page, pool.map(|pool| pool.name.as_str()), settings).to_string(),
+            severity: severity(page, pool.map(|pool| pool.name.as_str()), settings).into(),
             message,
             help: Some(page.help.render(&scope)),
             pools: pool.map(|pool| pool.name.clone()).into_iter().collect(),

@@ -147,7 +147,7 @@ fn finding(cause: Cause<'_>, settings: Settings<'_>) -> Option<Finding> {
     let also_unknown = texts.also_unknown.into_iter().map(of_pool).collect();
     Some(Finding {
         rule: page.name.clone(),
-        severity: cause.severity.to_string(),
+        severity: cause.severity.into(),
         message: page.message.render(&NoticeWords(title)),
         help: Some(page.help.render(&NoticeWords(help))),
         pools: cause.pools,

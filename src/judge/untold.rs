@@ -115,7 +115,7 @@ impl Untold {
             let message = format!("{were} {rules} {was} not checked: {}", gap.reason);
             found.push(Finding {
                 rule: page.name.clone(),
-                severity: asked::severity(page, None, settings).to_string(),
+                severity: asked::severity(page, None, settings).into(),
                 message: page.message.render(&NoticeWords(message)),
                 help: Some(page.help.render(&NoticeWords(gap.supply))),
                 pools: gap.pools,

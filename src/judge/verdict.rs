@@ -15,6 +15,7 @@ use crate::judge::missing::unread_names;
 use crate::judge::missing::unread_notes;
 use crate::judge::opened::Opened;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::start::Basis;
 use crate::start::Fate;
@@ -31,7 +32,7 @@ use crate::start::words;
 /// A subject without GPU content, one for another processor, or one of which nothing could be read: nothing to judge.
 pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
     if let Some(why) = builds.iter().filter(|build| build.image.gpu_content).find_map(|build| build.other.as_ref()) {
-        return plain(pool, "not-applicable", format!("no GPU is used: {why}"), Vec::new());
+        return plain(pool, VerdictKind::NotApplicable, format!("no GPU is used: {why}"), Vec::new());
     }
     let unread = builds.iter().any(|build| build.image.base_cuda.is_unknown());
     let files = unread_files(builds);
@@ -42,7 +43,7 @@ pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
         _ if unread => "nothing in it uses a GPU; its base image is unknown and was not read".to_owned(),
         _ => "nothing in it uses a GPU".to_owned(),
     };
-    plain(pool, "not-applicable", message, files)
+    plain(pool, VerdictKind::NotApplicable, message, files)
 }
 
 /// A pool that nothing in the tables answers to.
@@ -51,14 +52,14 @@ pub(super) fn no_host(pool: &str, day: Option<Date>) -> model::Verdict {
     let message = format!("unknown: no version of the container toolkit{until} has the `mode` of the pool");
     let supply = "set `toolkit` of the pool to the version of its nodes, or leave `mode` out".to_owned();
     let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply };
-    plain(pool, fate_name(Some(Fate::Undetermined)), message, vec![missing])
+    plain(pool, kind_of(Some(Fate::Undetermined)), message, vec![missing])
 }
 
-fn plain(pool: &str, fate: &str, message: String, missing: Vec<model::Missing>) -> model::Verdict {
+fn plain(pool: &str, fate: VerdictKind, message: String, missing: Vec<model::Missing>) -> model::Verdict {
     model::Verdict {
         pool: pool.to_owned(),
         component: None,
-        fate: fate.to_owned(),
+        fate,
         outcome: None,
         reason: None,
         codes: model::Codes::default(),
@@ -90,7 +91,7 @@ pub(super) fn report(
     model::Verdict {
         pool: pool.name.value.clone(),
         component: verdict.component.map(str::to_owned),
-        fate: fate_name(verdict.fate).to_owned(),
+        fate: kind_of(verdict.fate),
         outcome: wall.map(|wall| wall.outcome().name().to_owned()),
         reason: wall.and_then(Wall::reason).map(|reason| reason.name().to_owned()),
         codes: model::Codes { certain, possible },
@@ -132,12 +133,12 @@ pub(super) fn not_built(verdict: &mut model::Verdict, installer: &str) {
     }
 }
 
-fn fate_name(fate: Option<Fate>) -> &'static str {
+fn kind_of(fate: Option<Fate>) -> VerdictKind {
     match fate {
-        Some(Fate::Starts(_)) => "starts",
-        Some(Fate::Fails(_)) => "fails",
-        Some(Fate::Undetermined) => "undetermined",
-        None => "depends",
+        Some(Fate::Starts(_)) => VerdictKind::Starts,
+        Some(Fate::Fails(_)) => VerdictKind::Fails,
+        Some(Fate::Undetermined) => VerdictKind::Undetermined,
+        None => VerdictKind::Depends,
     }
 }
 
@@ -390,7 +391,7 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], settings: Settings<'_>) -> mo
                 }))
                 .reduce(|one, other| one + ", " + &other),
         },
-        fate: fate_name(Some(host.fate)).to_owned(),
+        fate: kind_of(Some(host.fate)),
         outcome: match host.fate {
             Fate::Fails(wall) => Some(wall.outcome().name().to_owned()),
             _ => None,

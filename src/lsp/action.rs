@@ -13,6 +13,7 @@ use crate::lsp::place::Lines;
 use crate::lsp::place::Range;
 use crate::lsp::wire::Diagnostic;
 use crate::lsp::wire::TextEdit;
+use crate::report::kinds::FixSafety;
 use crate::report::model::Finding;
 use crate::report::model::Fix;
 use crate::report::model::Report;
@@ -50,7 +51,7 @@ pub(super) fn of(report: &Report, places: &Places<'_, '_>, asked: &Asked<'_>) ->
             }
             let mut preferred = false;
             for fix in &finding.fixes {
-                let safe = fix.safety == "safe" && fix.breaks.is_empty() && fix.is_for_failure() && !preferred;
+                let safe = fix.safety == FixSafety::Safe && fix.breaks.is_empty() && fix.is_for_failure() && !preferred;
                 if let Some(offer) = cure(fix, safe, &shown, places, asked) {
                     preferred |= safe;
                     offered(&mut cures, offer);

@@ -11,6 +11,7 @@ use crate::lsp::wire::Related;
 use crate::lsp::wire::Site;
 use crate::lsp::world::Judged;
 use crate::lsp::world::World;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Finding;
 use crate::report::model::InputError;
 use crate::report::model::Region;
@@ -108,10 +109,10 @@ pub(super) fn diagnostic(places: &Places<'_, '_>, finding: &Finding, spot: Spot<
     });
     Diagnostic {
         range: places.range(spot.path, spot.region),
-        severity: match finding.severity.as_str() {
-            "error" => ERROR,
-            "warning" => 2,
-            _ => 3,
+        severity: match finding.severity {
+            FindingSeverity::Error => ERROR,
+            FindingSeverity::Warning => 2,
+            FindingSeverity::Note => 3,
         },
         code: Some(finding.rule.clone()),
         source: SOURCE,

@@ -4,6 +4,7 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Kind;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Fact;
 use crate::report::model::Report;
 use crate::report::model::Subject;
@@ -93,7 +94,7 @@ fn of_subject(subject: &Subject, facts: &[(&Fact, Span)], form: Form) -> String 
     } else if main.is_empty() {
         lines.push(format!("{title}: assigned to no pool of the fleet"));
     } else {
-        let starts = main.iter().filter(|verdict| verdict.fate == "starts").count();
+        let starts = main.iter().filter(|verdict| verdict.fate == VerdictKind::Starts).count();
         lines.push(format!("{title} starts on {starts} of {}", words::count(main.len(), "pool")));
         lines.push(String::new());
         for verdict in main.iter().take(MOST) {

@@ -62,6 +62,7 @@ use crate::recommend::trial::Bench;
 use crate::recommend::trial::End;
 use crate::recommend::trial::Place;
 use crate::recommend::wish::Wish;
+use crate::report::kinds::VerdictKind;
 use crate::source::SourceText;
 use crate::source::Sources;
 
@@ -231,7 +232,7 @@ fn because(one: &Tried<'_>, settings: Settings<'_>) -> Option<String> {
         Settings { sources: &sources, fleet: &fleet, detail: judge::Detail::Verdicts, own: None, ..settings };
     let told = judge::judge(&trial::subject(&one.text, source, settings.knowledge), settings);
     let mut verdicts = told.verdicts.iter().filter(|verdict| verdict.component.is_none());
-    let open = verdicts.find(|verdict| verdict.fate != "starts").map(|verdict| verdict.message.clone());
+    let open = verdicts.find(|verdict| verdict.fate != VerdictKind::Starts).map(|verdict| verdict.message.clone());
     let idle = told.verdicts.iter().flat_map(|verdict| &verdict.notes).next().cloned();
     let packages = one.candidate.told();
     let what = if packages.is_empty() { one.candidate.base.reference.clone() } else { packages };

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::report::concise::of_error;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::sink::Setting;
@@ -33,9 +34,9 @@ impl Sink for Checkstyle<'_> {
         let mut files: Vec<(&str, Vec<String>)> = Vec::new();
         for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            let severity = match finding.severity.as_str() {
-                "note" => "info",
-                other => other,
+            let severity = match finding.severity {
+                FindingSeverity::Note => "info",
+                other => other.word(),
             };
             let line = error(&spot, severity, &finding.rule, &named_advice(finding, subject, &spot));
             match files.iter_mut().find(|(path, _)| *path == spot.path) {

@@ -6,6 +6,8 @@ use std::io;
 
 use crate::report::escape::clean;
 use crate::report::groups::groups;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::VerdictKind;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Report;
 use crate::report::model::SETTINGS;
@@ -53,18 +55,19 @@ pub fn closing(report: &Report, subjects: &[&Subject], counted: Counted, out: &m
 
 /// The number of findings of each severity.
 fn findings(report: &Report, counted: Counted) -> String {
-    let all: Vec<String> = match counted {
+    let all: Vec<FindingSeverity> = match counted {
         Counted::PerFault => {
             let faults = groups(report).into_iter().chain(causes(report));
-            faults.map(|group| group.first.severity.clone()).collect()
+            faults.map(|group| group.first.severity).collect()
         }
         Counted::PerImage => {
             let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
-            findings.map(|finding| finding.severity.clone()).collect()
+            findings.map(|finding| finding.severity).collect()
         }
     };
-    let number = |severity: &str| all.iter().filter(|one| **one == severity).count();
-    let known = ["error", "warning", "note"].map(|severity| (number(severity), severity));
+    let number = |severity: FindingSeverity| all.iter().filter(|one| **one == severity).count();
+    let known = [FindingSeverity::Error, FindingSeverity::Warning, FindingSeverity::Note];
+    let known = known.map(|severity| (number(severity), severity.word()));
     let known = known.into_iter().filter(|(number, _)| 0 < *number);
     known.map(|(number, severity)| count(number, severity)).collect::<Vec<_>>().join(", ")
 }
@@ -75,36 +78,38 @@ const BUILD: &[&str] = &["installer-missing", "dockerfile-syntax"];
 /// Whether an error is about a build, so that no image exists to start.
 fn unbuildable(report: &Report) -> bool {
     let mut findings = report.subjects.iter().flat_map(|subject| &subject.findings);
-    findings.any(|finding| finding.severity == "error" && BUILD.contains(&finding.rule.as_str()))
+    findings.any(|finding| finding.severity == FindingSeverity::Error && BUILD.contains(&finding.rule.as_str()))
 }
+
+/// What is worse than a start.
+const WORST_FIRST: [VerdictKind; 3] = [VerdictKind::Fails, VerdictKind::Depends, VerdictKind::Undetermined];
 
 fn answer(report: &Report, subjects: &[&Subject]) -> String {
     let pools = &report.fleet.pools;
-    let fates = |subject: &Subject| -> Vec<String> {
+    let fates = |subject: &Subject| -> Vec<VerdictKind> {
         let verdicts = pools.iter().filter_map(|pool| image_verdict(subject, &pool.name));
-        verdicts.map(|verdict| verdict.fate.clone()).collect()
+        verdicts.map(|verdict| verdict.fate).collect()
     };
-    let of_each: Vec<Vec<String>> = subjects.iter().map(|subject| fates(subject)).collect();
+    let of_each: Vec<Vec<VerdictKind>> = subjects.iter().map(|subject| fates(subject)).collect();
     let on = count(pools.len(), "pool");
     let checked = format!("checked {} on {on}", count(subjects.len(), "image"));
-    let has = |fate: &str| of_each.iter().flatten().any(|one| one == fate);
-    if !["fails", "depends", "undetermined"].into_iter().any(has) {
-        return match has("starts") {
+    let has = |fate: VerdictKind| of_each.iter().flatten().any(|one| *one == fate);
+    if !WORST_FIRST.into_iter().any(has) {
+        return match has(VerdictKind::Starts) {
             _ if unbuildable(report) => format!("{checked}: the build fails"),
             true => format!("{checked}, no failure found"),
             false => format!("{checked}, no verdict"),
         };
     }
     // Of one image, each pool counts; of several, each image by the worst of its pools.
-    let worst = |fates: &Vec<String>| {
-        ["fails", "depends", "undetermined"].into_iter().find(|fate| fates.iter().any(|one| one == fate))
-    };
-    let each: Vec<&str> = match of_each.as_slice() {
-        [one] => one.iter().map(String::as_str).collect(),
+    let worst = |fates: &Vec<VerdictKind>| WORST_FIRST.into_iter().find(|fate| fates.contains(fate));
+    let each: Vec<VerdictKind> = match of_each.as_slice() {
+        [one] => one.clone(),
         several => several.iter().filter_map(worst).collect(),
     };
-    let number = |fate: &str| each.iter().filter(|one| **one == fate).count();
-    let (fails, may, unknown) = (number("fails"), number("depends"), number("undetermined"));
+    let number = |fate: VerdictKind| each.iter().filter(|one| **one == fate).count();
+    let (fails, may, unknown) =
+        (number(VerdictKind::Fails), number(VerdictKind::Depends), number(VerdictKind::Undetermined));
     let mut parts = Vec::new();
     let verb = if fails == 1 { "fails" } else { "fail" };
     match subjects {
@@ -128,7 +133,8 @@ fn answer(report: &Report, subjects: &[&Subject]) -> String {
 /// Of several images, so many that fail: with the pools, if all fail on the same ones.
 fn failing(report: &Report, subjects: &[&Subject], fails: usize) -> String {
     let all = report.fleet.pools.iter().map(|pool| pool.name.as_str());
-    let fails_on = |subject: &&Subject, pool: &str| image_verdict(subject, pool).is_some_and(|one| one.fate == "fails");
+    let fails_on =
+        |subject: &&Subject, pool: &str| image_verdict(subject, pool).is_some_and(|one| one.fate == VerdictKind::Fails);
     let on = |subject: &&Subject| all.clone().filter(|pool| fails_on(subject, pool)).collect::<Vec<_>>();
     let mut lists = subjects.iter().map(on).filter(|list| !list.is_empty());
     let first = lists.next().unwrap_or_default();

@@ -27,7 +27,7 @@ impl Sink for Concise<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            let (severity, rule, message) = (clean(&finding.severity), clean(&finding.rule), clean(&finding.message));
+            let (severity, rule, message) = (finding.severity, clean(&finding.rule), clean(&finding.message));
             let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
             write!(out, "{}: {severity} {rule}: {image}{message}", place(&spot))?;
             if !finding.pools.is_empty() {

@@ -190,6 +190,7 @@ fn hash(parts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::kinds::FindingSeverity;
     use crate::report::model::Inspected;
     use crate::report::model::Region;
     use crate::report::observed::Observed;
@@ -235,7 +236,7 @@ mod tests {
         };
         Finding {
             rule: rule.to_owned(),
-            severity: "error".to_owned(),
+            severity: FindingSeverity::Error,
             message: "a message".to_owned(),
             help: None,
             pools: pools.iter().map(|pool| (*pool).to_owned()).collect(),
@@ -319,7 +320,7 @@ mod tests {
     #[test]
     fn a_message_and_a_severity_are_no_part_of_it() {
         let one = finding("r", TEXT, "torch", &["a"]);
-        let other = Finding { severity: "note".to_owned(), message: "other words".to_owned(), ..one.clone() };
+        let other = Finding { severity: FindingSeverity::Note, message: "other words".to_owned(), ..one.clone() };
         assert_eq!(hashes(TEXT, &[one]), hashes(TEXT, &[other]));
     }
 

@@ -7,6 +7,7 @@ use crate::report::concise::of_error;
 use crate::report::escape::clean;
 use crate::report::escape::is_unsafe;
 use crate::report::escape::push;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::sink::Setting;
@@ -20,7 +21,8 @@ use crate::report::words::count;
 /// So many are shown of one step; what comes after is dropped without a word.
 const MOST: usize = 10;
 /// Commands by how bad they are, with the word for what they tell.
-const LEVELS: [(&str, &str); 3] = [("error", "error"), ("warning", "warning"), ("notice", "note")];
+const LEVELS: [(&str, FindingSeverity); 3] =
+    [("error", FindingSeverity::Error), ("warning", FindingSeverity::Warning), ("notice", FindingSeverity::Note)];
 
 /// Writes the worst findings at the end.
 pub struct Github<'a> {
@@ -35,7 +37,7 @@ impl<'a> Github<'a> {
         Self { setting, found: Default::default() }
     }
 
-    fn add(&mut self, severity: &str, title: &str, message: &str, spot: &Spot<'_>) {
+    fn add(&mut self, severity: FindingSeverity, title: &str, message: &str, spot: &Spot<'_>) {
         let level = LEVELS.iter().position(|(_, word)| *word == severity).unwrap_or(LEVELS.len() - 1);
         let (Some((command, _)), Some((lines, number))) = (LEVELS.get(level), self.found.get_mut(level)) else {
             return;
@@ -51,14 +53,19 @@ impl Sink for Github<'_> {
     fn subject(&mut self, subject: &Subject, _: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            self.add(&finding.severity, &finding.rule, &named_advice(finding, subject, &spot), &spot);
+            self.add(finding.severity, &finding.rule, &named_advice(finding, subject, &spot), &spot);
         }
         Ok(())
     }
 
     fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for error in &head.errors {
-            self.add("error", "cannot-read", &format!("{}: {}", error.input, error.message), &of_error(error));
+            self.add(
+                FindingSeverity::Error,
+                "cannot-read",
+                &format!("{}: {}", error.input, error.message),
+                &of_error(error),
+            );
         }
         let mut room = MOST;
         let mut rest = Vec::new();
@@ -69,7 +76,7 @@ impl Sink for Github<'_> {
                 writeln!(out, "{line}")?;
             }
             if shown < *number {
-                rest.push(count(number - shown, word));
+                rest.push(count(number - shown, word.word()));
             }
         }
         if !rest.is_empty() {

@@ -9,6 +9,7 @@ use crate::report::concise::of_error;
 use crate::report::escape::clean;
 use crate::report::fingerprint::Fingerprints;
 use crate::report::json::Escaping;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::sink::Setting;
@@ -45,10 +46,10 @@ impl Sink for Gitlab<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            let severity = match finding.severity.as_str() {
-                "error" => "major",
-                "warning" => "minor",
-                _ => "info",
+            let severity = match finding.severity {
+                FindingSeverity::Error => "major",
+                FindingSeverity::Warning => "minor",
+                FindingSeverity::Note => "info",
             };
             let issue = json!({
                 "description": clean(&named_advice(finding, subject, &spot).replace('\n', "; ")),

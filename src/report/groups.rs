@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::report::escape::clean;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::FixSafety;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Finding;
 use crate::report::model::Fix;
 use crate::report::model::Location;
@@ -55,24 +58,19 @@ pub fn groups(report: &Report) -> Vec<Group<'_>> {
             }
         }
     }
-    groups.sort_by_key(|group| severity(&group.first.severity));
+    groups.sort_by_key(|group| group.first.severity);
     groups
-}
-
-/// The place of a severity in the order of a report.
-pub fn severity(word: &str) -> usize {
-    ["error", "warning"].iter().position(|one| *one == word).unwrap_or(2)
 }
 
 /// The changes to show for a finding: none that changes more than a safe one and achieves no more.
 pub fn offered(finding: &Finding) -> impl Iterator<Item = &Fix> {
-    let safe = || finding.fixes.iter().filter(|fix| fix.safety == "safe" && fix.supposes.is_none());
+    let safe = || finding.fixes.iter().filter(|fix| fix.safety == FixSafety::Safe && fix.supposes.is_none());
     let no_better = |one: &Fix, safe: &Fix| {
         let achieved = |fix: &Fix| fix.cures.iter().chain(&fix.settles).cloned().collect::<Vec<_>>();
         let by_safe = achieved(safe);
         one.lifts.iter().chain(&one.narrows).chain(&achieved(one)).all(|pool| by_safe.contains(pool))
     };
-    finding.fixes.iter().filter(move |fix| fix.safety != "unsafe" || !safe().any(|safe| no_better(fix, safe)))
+    finding.fixes.iter().filter(move |fix| fix.safety != FixSafety::Unsafe || !safe().any(|safe| no_better(fix, safe)))
 }
 
 /// A change in words: on how many pools the image starts with it, if that is on all.
@@ -80,7 +78,7 @@ fn effect(fix: &Fix, subject: &Subject) -> String {
     let certain = fix.supposes.is_none()
         && [&fix.settles, &fix.lifts, &fix.narrows, &fix.breaks].iter().all(|list| list.is_empty());
     let verdicts = || subject.verdicts.iter().filter(|verdict| verdict.component.is_none());
-    let starts = |verdict: &Verdict| verdict.fate == "starts" || fix.cures.contains(&verdict.pool);
+    let starts = |verdict: &Verdict| verdict.fate == VerdictKind::Starts || fix.cures.contains(&verdict.pool);
     match verdicts().count() {
         many if many > 1 && certain && fix.drivers.is_empty() && verdicts().all(starts) => {
             format!("{} ({}; then starts on all {many} pools)", fix.title, fix.safety)
@@ -90,7 +88,7 @@ fn effect(fix: &Fix, subject: &Subject) -> String {
 }
 
 /// Texts that images with the same fault have in common.
-type Texts<'a> = (&'a str, &'a str, &'a str, [Option<&'a String>; 3], &'a [String], Vec<&'a str>);
+type Texts<'a> = (FindingSeverity, &'a str, &'a str, [Option<&'a String>; 3], &'a [String], Vec<&'a str>);
 
 fn texts<'a>(finding: &'a Finding, subject: &Subject) -> Texts<'a> {
     let texts = [finding.cause.as_ref(), finding.symptom.as_ref(), finding.help.as_ref()];
@@ -98,7 +96,7 @@ fn texts<'a>(finding: &'a Finding, subject: &Subject) -> Texts<'a> {
     let listed = |place: &Location| subject.kind == "image" && matches!(place.kind.as_str(), "file" | "layer");
     let labels = finding.locations.iter().filter(|place| place.kind != "fleet" && !listed(place));
     let labels = labels.map(|place| place.label.as_str()).collect();
-    (&finding.severity, &finding.rule, &finding.message, texts, &finding.pools, labels)
+    (finding.severity, &finding.rule, &finding.message, texts, &finding.pools, labels)
 }
 
 /// The image, with the line of the fault if that is in its own file.

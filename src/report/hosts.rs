@@ -137,7 +137,7 @@ mod tests {
             library_directory: None,
             build: None,
         };
-        Scenario { when, fate: fate.to_owned(), outcome: None, steps: Vec::new() }
+        Scenario { when, fate: fate.parse().expect("a verdict"), outcome: None, steps: Vec::new() }
     }
 
     #[test]

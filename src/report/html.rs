@@ -14,6 +14,8 @@ use crate::report::escape::visible;
 use crate::report::hosts::common;
 use crate::report::hosts::groups;
 use crate::report::json::Escaping;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::VerdictKind;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Finding;
 use crate::report::model::Pool;
@@ -107,19 +109,19 @@ struct Unread {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Cell {
-    fate: String,
+    fate: VerdictKind,
     outcome: Option<String>,
     word: String,
     sure: String,
     message: String,
     lines: Vec<usize>,
-    chains: Vec<(Vec<usize>, String, usize)>,
+    chains: Vec<(Vec<usize>, VerdictKind, usize)>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Card {
     rule: String,
-    severity: String,
+    severity: FindingSeverity,
     message: String,
     cause: Option<String>,
     also_unknown: Vec<String>,
@@ -263,10 +265,10 @@ impl Tables {
             let hosts = group.hosts.iter().map(|host| self.text(host, subject)).collect();
             let steps: Vec<usize> =
                 group.first.steps.iter().map(|step| self.step(step, subject, pool, report)).collect();
-            chains.push((hosts, group.first.fate.clone(), self.chains.number(steps)));
+            chains.push((hosts, group.first.fate, self.chains.number(steps)));
         }
         Some(self.cells.number(Cell {
-            fate: verdict.fate.clone(),
+            fate: verdict.fate,
             outcome: verdict.outcome.as_deref().map(|name| Outcome::rule_of(name).to_owned()),
             word: cell(verdict),
             sure: sure(verdict),
@@ -303,7 +305,7 @@ fn card(finding: &Finding, subject: &Subject) -> Card {
     let visible = |text: &str| shared(text, subject);
     Card {
         rule: visible(&finding.rule),
-        severity: finding.severity.clone(),
+        severity: finding.severity,
         message: visible(&finding.message),
         cause: finding.cause.as_deref().map(&visible),
         also_unknown: finding.also_unknown.iter().map(|text| visible(text)).collect(),

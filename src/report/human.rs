@@ -21,6 +21,7 @@ use crate::report::escape::clean;
 use crate::report::frame::Frame;
 use crate::report::groups::Group;
 use crate::report::groups::groups;
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Finding;
 use crate::report::model::InputError;
 use crate::report::model::Location;
@@ -122,10 +123,10 @@ fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, op
     let (finding, subject) = (group.first.as_ref(), group.subject);
     let mut telling = located(finding, texts, options);
     telling.code = Some(clean(&finding.rule).into_owned());
-    telling.severity = match finding.severity.as_str() {
-        "error" => Severity::Error,
-        "warning" => Severity::Warning,
-        _ => Severity::Advice,
+    telling.severity = match finding.severity {
+        FindingSeverity::Error => Severity::Error,
+        FindingSeverity::Warning => Severity::Warning,
+        FindingSeverity::Note => Severity::Advice,
     };
     telling.message = clean(&finding.message).into_owned();
     // An image that shares a cause on other pools names them itself.

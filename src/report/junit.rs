@@ -4,6 +4,8 @@ use std::io;
 
 use crate::report::concise::of_error;
 use crate::report::files::unread_in;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Finding;
 use crate::report::model::Report;
 use crate::report::model::SETTINGS;
@@ -91,11 +93,12 @@ impl Junit<'_> {
 
     fn of_pool(&self, verdict: &Verdict, subject: &Subject) -> Case {
         let mut case = Case::named(&verdict.pool, self.file(&subject.name));
-        let alone = verdict.fate == "not-applicable";
+        let alone = verdict.fate == VerdictKind::NotApplicable;
         case.said.push(if alone { cell(verdict) } else { sentence(verdict) });
         case.said.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
         // Neither passed nor failed: nobody knows yet, or there is nothing to know.
-        case.skipped = (!matches!(verdict.fate.as_str(), "starts" | "fails")).then(|| case.said.join("; "));
+        case.skipped =
+            (!matches!(verdict.fate, VerdictKind::Starts | VerdictKind::Fails)).then(|| case.said.join("; "));
         let about: Vec<&Finding> =
             subject.findings.iter().filter(|finding| finding.pools.contains(&verdict.pool)).collect();
         self.telling(case, &about, subject)
@@ -106,7 +109,7 @@ impl Junit<'_> {
         for finding in findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let told = format!("{}:{}: {}", self.file(spot.path), spot.line(), named_advice(finding, subject, &spot));
-            if finding.severity == "error" {
+            if finding.severity == FindingSeverity::Error {
                 let (rule, message) = (xml(&finding.rule), xml(&finding.message));
                 case.errors.push(format!("<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&told)));
             } else {

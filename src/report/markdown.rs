@@ -12,6 +12,7 @@ use crate::report::escape::clean;
 use crate::report::escape::is_unsafe;
 use crate::report::escape::push;
 use crate::report::files::unread_in;
+use crate::report::kinds::VerdictKind;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Finding;
 use crate::report::model::Report;
@@ -113,12 +114,12 @@ fn are(number: usize, noun: &str) -> String {
 
 fn fate(subject: &Subject, pool: &str) -> String {
     let Some(verdict) = image_verdict(subject, pool) else { return "-".to_owned() };
-    let sign = match verdict.fate.as_str() {
-        "starts" if !verdict.not_seen.is_empty() => "☑️ ",
-        "starts" => "✅ ",
-        "fails" => "❌ ",
-        "not-applicable" => "",
-        _ => "❓ ",
+    let sign = match verdict.fate {
+        VerdictKind::Starts if !verdict.not_seen.is_empty() => "☑️ ",
+        VerdictKind::Starts => "✅ ",
+        VerdictKind::Fails => "❌ ",
+        VerdictKind::NotApplicable => "",
+        VerdictKind::Depends | VerdictKind::Undetermined => "❓ ",
     };
     format!("{sign}{}", prose(&cell(verdict)))
 }
@@ -139,9 +140,7 @@ fn findings(report: &Report) -> Vec<String> {
             }
         }
     }
-    causes.sort_by_key(|(finding, _)| {
-        ["error", "warning"].iter().position(|word| *word == finding.severity).unwrap_or(2)
-    });
+    causes.sort_by_key(|(finding, _)| finding.severity);
     causes.iter().map(|(finding, places)| item(finding, places)).collect()
 }
 
@@ -150,7 +149,7 @@ fn item(finding: &Finding, places: &[String]) -> String {
     if NAMED < places.len() {
         named.push(format!("{} more", places.len() - NAMED));
     }
-    let (severity, rule, message) = (prose(&finding.severity), code(&finding.rule), prose(&finding.message));
+    let (severity, rule, message) = (finding.severity, code(&finding.rule), prose(&finding.message));
     let mut item = format!("- **{severity}** {rule} at {}: {message}", named.join(", "));
     if !finding.pools.is_empty() {
         let pools: Vec<String> = finding.pools.iter().map(|pool| code(pool)).collect();

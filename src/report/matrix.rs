@@ -8,6 +8,7 @@ use std::io;
 use crate::outcome::Outcome;
 use crate::report::escape::clean;
 use crate::report::human::HumanOptions;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Pool;
 use crate::report::model::Report;
 use crate::report::model::Subject;
@@ -114,13 +115,13 @@ impl Layout {
         }
         let reason = |verdict: Option<&Verdict>| match verdict {
             None => String::new(),
-            Some(verdict) if verdict.fate == "not-applicable" => clean(&verdict.message).into_owned(),
+            Some(verdict) if verdict.fate == VerdictKind::NotApplicable => clean(&verdict.message).into_owned(),
             Some(verdict) if short => short_reason(verdict),
             Some(verdict) => reason(verdict),
         };
         let reasons: Vec<String> = verdicts.iter().copied().map(reason).collect();
         let judged = |(verdict, _): &(Option<&Verdict>, &String)| {
-            verdict.is_some_and(|verdict| verdict.fate != "not-applicable")
+            verdict.is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable)
         };
         let judged = verdicts.iter().copied().zip(&reasons).filter(judged);
         let widest = judged.map(|(_, reason)| columns(reason)).max().unwrap_or(0);
@@ -190,7 +191,7 @@ fn pad(text: &str, width: usize) -> String {
 }
 
 fn tone(verdict: &Verdict) -> Tone {
-    if verdict.not_seen.is_empty() { tone_of(&verdict.fate) } else { Tone::Open }
+    if verdict.not_seen.is_empty() { tone_of(verdict.fate) } else { Tone::Open }
 }
 
 struct Row {
@@ -353,16 +354,16 @@ impl Grid {
 
 fn cells(subject: &Subject, pool: &str, options: &HumanOptions<'_>) -> [(String, Tone); 2] {
     let Some(verdict) = image_verdict(subject, pool) else { return [(); 2].map(|()| ("-".to_owned(), Tone::Faint)) };
-    if verdict.fate == "not-applicable" {
+    if verdict.fate == VerdictKind::NotApplicable {
         return [(); 2].map(|()| ("-".to_owned(), Tone::Faint));
     }
     let sign = sign(verdict, options.ascii);
     let full = match &verdict.outcome {
-        Some(outcome) if verdict.fate == "fails" => clean(Outcome::rule_of(outcome)).into_owned(),
+        Some(outcome) if verdict.fate == VerdictKind::Fails => clean(Outcome::rule_of(outcome)).into_owned(),
         _ => cell(verdict),
     };
     let short = match codes(verdict).as_slice() {
-        [one] if verdict.fate == "fails" => one.clone(),
+        [one] if verdict.fate == VerdictKind::Fails => one.clone(),
         _ => clean(word(verdict)).into_owned(),
     };
     [full, short].map(|text| (format!("{sign} {text}"), tone(verdict)))

@@ -19,6 +19,7 @@ pub mod html;
 pub mod human;
 pub mod json;
 pub mod junit;
+pub mod kinds;
 mod lines;
 pub mod markdown;
 pub mod matrix;

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::FixSafety;
+use crate::report::kinds::VerdictKind;
 use crate::report::observed::Observed;
 use crate::report::observed::Text;
 use crate::source::SourceText;
@@ -155,8 +158,8 @@ pub struct Verdict {
     pub pool: String,
     /// Component name; none = the image.
     pub component: Option<String>,
-    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
-    pub fate: String,
+    /// The prediction.
+    pub fate: VerdictKind,
     /// Outcome name, if it fails.
     pub outcome: Option<String>,
     /// `requirement`, `device`, ... for `refused`.
@@ -203,8 +206,8 @@ pub struct Codes {
 pub struct Scenario {
     /// The host.
     pub when: When,
-    /// `starts`, `fails`, `undetermined`.
-    pub fate: String,
+    /// The prediction: never `depends`.
+    pub fate: VerdictKind,
     /// Outcome, if it fails.
     pub outcome: Option<String>,
     /// Every step of the simulated start, in order.
@@ -254,8 +257,8 @@ pub struct Step {
 pub struct Finding {
     /// Rule name.
     pub rule: String,
-    /// `error`, `warning`, `note`.
-    pub severity: String,
+    /// How bad it is.
+    pub severity: FindingSeverity,
     /// One line: what is wrong, with the values of the input and of the pool.
     pub message: String,
     /// The rule of CUDA, Docker or pip that causes it: one sentence with the threshold.
@@ -289,7 +292,7 @@ pub struct Fix {
     pub kind: String,
     /// `safe` if nothing else changes for the program, `unsafe` if a version changes or a pool breaks, `manual` if no file
     /// contains it.
-    pub safety: String,
+    pub safety: FixSafety,
     /// Texts to replace, in the order of their places; empty if no file contains them.
     pub edits: Vec<Edit>,
     /// Pools on which the image certainly failed before and starts after the change.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::json::Escaping;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Fleet;
 use crate::report::model::InputError;
 use crate::report::model::Report;
@@ -42,14 +43,14 @@ pub struct Summary<'a> {
     /// Number of inputs that could not be read.
     pub errors: usize,
     /// Number of verdicts on whole images, by verdict.
-    pub fates: BTreeMap<String, usize>,
+    pub fates: BTreeMap<VerdictKind, usize>,
 }
 
 /// What is counted on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     subjects: usize,
-    fates: BTreeMap<String, usize>,
+    fates: BTreeMap<VerdictKind, usize>,
 }
 
 impl Counts {
@@ -57,7 +58,7 @@ impl Counts {
     pub fn add(&mut self, subject: &Subject) {
         self.subjects += 1;
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
-            *self.fates.entry(verdict.fate.clone()).or_default() += 1;
+            *self.fates.entry(verdict.fate).or_default() += 1;
         }
     }
 

@@ -5,6 +5,8 @@ use std::io;
 use crate::report::escape::clean;
 use crate::report::groups::offered;
 use crate::report::human::HumanOptions;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::FixSafety;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Report;
 use crate::report::model::Subject;
@@ -21,7 +23,7 @@ pub fn next(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     let findings = || report.subjects.iter().flat_map(|subject| &subject.findings);
-    let errors = || findings().filter(|finding| finding.severity == "error" && !is_open(finding));
+    let errors = || findings().filter(|finding| finding.severity == FindingSeverity::Error && !is_open(finding));
     let Some(first) = errors().next().or_else(|| findings().find(|finding| !is_open(finding))) else { return Ok(()) };
     let command = |flags: &str| format!("imagelint {} {flags}{}", options.command, clean(options.arguments));
     let explain = format!("Explain: imagelint explain {}", clean(&first.rule));
@@ -43,17 +45,17 @@ pub fn next(
     if !options.searched {
         return writeln!(out, "{}", wrap(&format!("Fixes: {}", command("--show-fixes")), 0, 2, options.width));
     }
-    let mut fixes: Vec<(&str, &str)> = report
+    let mut fixes: Vec<(FixSafety, &str)> = report
         .subjects
         .iter()
         .flat_map(|subject| subject.findings.iter().flat_map(offered))
-        .map(|fix| (fix.safety.as_str(), fix.title.as_str()))
+        .map(|fix| (fix.safety, fix.title.as_str()))
         .collect();
     fixes.sort_unstable();
     fixes.dedup();
-    let number = |safety: &str| fixes.iter().filter(|(one, _)| *one == safety).count();
+    let number = |safety: FixSafety| fixes.iter().filter(|(one, _)| *one == safety).count();
     let number_of = |number: usize, kind: &str| count(number, &format!("{kind} fix")).replace("fixs", "fixes");
-    let line = match (number("safe"), number("unsafe"), number("manual")) {
+    let line = match (number(FixSafety::Safe), number(FixSafety::Unsafe), number(FixSafety::Manual)) {
         (0, 0, 0) => "No fix found.".to_owned(),
         (0, 0, manual) => format!("No fix in a file; {}.", number_of(manual, "manual")),
         (0, others, _) => format!("{}: {}", number_of(others, "unsafe"), command("--diff --unsafe-fixes")),

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use crate::report::escape::clean;
 use crate::report::groups::Group;
 use crate::report::groups::offered;
-use crate::report::groups::severity;
 use crate::report::model::Finding;
 use crate::report::model::Report;
 use crate::report::model::Subject;
@@ -39,7 +38,7 @@ pub fn causes(report: &Report) -> Vec<Group<'_>> {
         for finding in subject.findings.iter().filter(|finding| is_open(finding)) {
             let texts = [Some(&finding.message), finding.help.as_ref()];
             let between = texts.map(|text| text.map(|text| Parts::of(text).between));
-            let at = *known.entry((&finding.severity, &finding.rule, between)).or_insert(causes.len());
+            let at = *known.entry((finding.severity, &finding.rule, between)).or_insert(causes.len());
             if at == causes.len() {
                 causes.push(Shared { findings: Vec::new(), images: Vec::new(), fixes: Vec::new() });
             }
@@ -59,7 +58,7 @@ pub fn causes(report: &Report) -> Vec<Group<'_>> {
     }
     let all = report.fleet.pools.len();
     let mut groups: Vec<Group<'_>> = causes.into_iter().filter_map(|cause| group(cause, all)).collect();
-    groups.sort_by_key(|group| (severity(&group.first.severity), usize::MAX - group.images.len()));
+    groups.sort_by_key(|group| (group.first.severity, usize::MAX - group.images.len()));
     groups
 }
 

@@ -1,5 +1,6 @@
 //! Colours of the terminal for our own words, where they are wanted.
 
+use crate::report::kinds::VerdictKind;
 use std::borrow::Cow;
 
 /// What a word means to the reader.
@@ -33,12 +34,12 @@ pub fn paint(text: &str, tone: Tone, color: bool) -> Cow<'_, str> {
 }
 
 /// The tone of a fate.
-pub fn tone_of(fate: &str) -> Tone {
+pub fn tone_of(fate: VerdictKind) -> Tone {
     match fate {
-        "starts" => Tone::Good,
-        "fails" => Tone::Bad,
-        "not-applicable" => Tone::Faint,
-        _ => Tone::Open,
+        VerdictKind::Starts => Tone::Good,
+        VerdictKind::Fails => Tone::Bad,
+        VerdictKind::NotApplicable => Tone::Faint,
+        VerdictKind::Depends | VerdictKind::Undetermined => Tone::Open,
     }
 }
 
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn colours_only_where_asked() {
-        assert_eq!(paint("x", tone_of("fails"), false), "x");
-        assert_eq!(paint("x", tone_of("fails"), true), "\u{1b}[31mx\u{1b}[0m");
+        assert_eq!(paint("x", tone_of(VerdictKind::Fails), false), "x");
+        assert_eq!(paint("x", tone_of(VerdictKind::Fails), true), "\u{1b}[31mx\u{1b}[0m");
     }
 }

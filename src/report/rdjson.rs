@@ -9,6 +9,8 @@ use crate::report::concise::of_error;
 use crate::report::escape::clean;
 use crate::report::escape::visible;
 use crate::report::json::Escaping;
+use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::FixSafety;
 use crate::report::model::Edit;
 use crate::report::model::Fix;
 use crate::report::model::Region;
@@ -37,10 +39,10 @@ impl Sink for Rdjson<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            let severity = match finding.severity.as_str() {
-                "error" => "ERROR",
-                "warning" => "WARNING",
-                _ => "INFO",
+            let severity = match finding.severity {
+                FindingSeverity::Error => "ERROR",
+                FindingSeverity::Warning => "WARNING",
+                FindingSeverity::Note => "INFO",
             };
             let mut diagnostic = diagnostic(&named_advice(finding, subject, &spot), severity, &finding.rule, &spot);
             let related: Vec<Value> = spot
@@ -52,7 +54,7 @@ impl Sink for Rdjson<'_> {
             }
             // What an image does not need for certain, or what breaks a pool, is written by nobody unasked. A suggestion
             // is an edit without a word, so what is only ever done by hand is none.
-            let fixes = finding.fixes.iter().filter(|fix| fix.may_be_taken() && fix.safety != "manual");
+            let fixes = finding.fixes.iter().filter(|fix| fix.may_be_taken() && fix.safety != FixSafety::Manual);
             let suggestions: Vec<Value> =
                 fixes.filter_map(|fix| suggestion(fix, spot.path, self.setting.text(spot.path))).collect();
             if !suggestions.is_empty() {

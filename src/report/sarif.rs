@@ -58,7 +58,7 @@ impl<'a> Sarif<'a> {
         let mut result = json!({
             "ruleId": finding.rule,
             "ruleIndex": rule,
-            "level": level(&finding.severity),
+            "level": finding.severity,
             "message": message(&named_advice(finding, subject, &spot)),
             "locations": [location],
             "partialFingerprints": {"primaryLocationLineHash": format!("{print}:1")},
@@ -198,12 +198,4 @@ fn put(value: &Value, out: &mut dyn io::Write) -> io::Result<()> {
 /// Plain words: what a viewer would take for a link is none.
 fn message(text: &str) -> Value {
     json!({"text": visible(text).replace("](", "] (")})
-}
-
-fn level(severity: &str) -> &'static str {
-    match severity {
-        "error" => "error",
-        "warning" => "warning",
-        _ => "note",
-    }
 }

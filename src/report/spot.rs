@@ -1,5 +1,6 @@
 //! Where a finding is shown in a report that knows one place for each, and in which words.
 
+use crate::report::kinds::FindingSeverity;
 use crate::report::model::Finding;
 use crate::report::model::Fleet;
 use crate::report::model::Location;
@@ -107,7 +108,7 @@ pub fn utf16(region: Region, text: Option<&SourceText>) -> (usize, usize) {
 /// change does, what does instead.
 pub fn named_advice(finding: &Finding, subject: &Subject, spot: &Spot<'_>) -> String {
     let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
-    let split = subject.split.as_ref().filter(|_| finding.severity == "error" && !is_open(finding));
+    let split = subject.split.as_ref().filter(|_| finding.severity == FindingSeverity::Error && !is_open(finding));
     let split = split.map_or_else(String::new, |split| format!("\nnote: {split}"));
     format!("{image}{}{split}", advice(finding))
 }

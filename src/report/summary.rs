@@ -11,6 +11,7 @@ use crate::report::closing::unread;
 use crate::report::escape::clean;
 use crate::report::files::unread_in;
 use crate::report::human::HumanOptions;
+use crate::report::kinds::VerdictKind;
 use crate::report::matrix::matrix;
 use crate::report::model::Report;
 use crate::report::model::Subject;
@@ -124,7 +125,7 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let all = all.collect::<BTreeSet<_>>().len();
     for subject in subjects {
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
-            let unseen = (verdict.fate == "starts" && !verdict.not_seen.is_empty())
+            let unseen = (verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty())
                 .then(|| format!("not inspected: {}{}", verdict.not_seen.join(", "), inspects(subject)));
             for note in verdict.notes.iter().chain(&unseen) {
                 let pools = told.entry((title(subject), clean(note).into_owned())).or_default();

@@ -116,7 +116,7 @@ impl Chain<'_> {
             write!(out, ", component {}", clean(named(component)))?;
         }
         let word = cell(verdict);
-        let word = paint(&word, tone_of(&verdict.fate), self.color);
+        let word = paint(&word, tone_of(verdict.fate), self.color);
         write!(out, ": {word} ({}", clean(&verdict.confidence))?;
         if let Some(code) = verdict.codes.certain {
             write!(out, "; code {code}")?;
@@ -151,8 +151,8 @@ impl Chain<'_> {
                     writeln!(out, "    with {host}, or")?;
                     continue;
                 }
-                let fate = clean(fate_word(&group.first.fate));
-                writeln!(out, "    with {host}: {}", paint(&fate, tone_of(&group.first.fate), self.color))?;
+                let fate = clean(fate_word(group.first.fate));
+                writeln!(out, "    with {host}: {}", paint(&fate, tone_of(group.first.fate), self.color))?;
             }
             for step in &group.first.steps {
                 self.step(step, out)?;

@@ -6,6 +6,7 @@ use std::io;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
 use crate::report::hosts::groups;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Report;
 use crate::report::model::Scenario;
 use crate::report::model::Step;
@@ -48,7 +49,7 @@ struct Reason<'r> {
     /// The image.
     image: usize,
     pool: &'r str,
-    fate: &'r str,
+    fate: VerdictKind,
     /// `✗ fails`, then why.
     head: (String, String),
     /// The names of the deciding steps: with the head, what makes an entry.
@@ -145,12 +146,12 @@ pub(super) fn brief(
 }
 
 /// Failures first, what starts last.
-fn rank(fate: &str) -> usize {
+fn rank(fate: VerdictKind) -> usize {
     match fate {
-        "fails" => 0,
-        "depends" => 1,
-        "undetermined" => 2,
-        _ => rank_of_starts(),
+        VerdictKind::Fails => 0,
+        VerdictKind::Depends => 1,
+        VerdictKind::Undetermined => 2,
+        VerdictKind::Starts | VerdictKind::NotApplicable => rank_of_starts(),
     }
 }
 
@@ -186,7 +187,7 @@ fn of_verdict<'r>(
     for group in hosts.iter().take(HOSTS) {
         let Some(step) = deciding(group.first, verdict) else { continue };
         let host = group.hosts.first().filter(|_| several);
-        let host = host.map_or_else(String::new, |host| format!("with {host}, {}; ", fate_word(&group.first.fate)));
+        let host = host.map_or_else(String::new, |host| format!("with {host}, {}; ", fate_word(group.first.fate)));
         steps.push(step.step.as_str());
         texts.push(format!("{host}{}: {}", clean(&step.step), clean(&step.text)));
         for line in step.facts.iter().filter_map(|id| basis(chain, id, source)).take(FACTS) {
@@ -205,7 +206,7 @@ fn of_verdict<'r>(
     Reason {
         image,
         pool: &verdict.pool,
-        fate: &verdict.fate,
+        fate: verdict.fate,
         head: (told, reason(verdict)),
         steps,
         texts,
@@ -343,7 +344,7 @@ fn deciding<'a>(scenario: &'a Scenario, verdict: &Verdict) -> Option<&'a Step> {
     };
     let last = || scenario.steps.iter().rev().find(|step| step.result == "passes");
     with(&["stops"])
-        .or_else(|| with(&["unknown"]).filter(|_| scenario.fate != "starts"))
+        .or_else(|| with(&["unknown"]).filter(|_| scenario.fate != VerdictKind::Starts))
         .or_else(of_route)
         .or_else(last)
 }

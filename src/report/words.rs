@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use crate::outcome::route_words;
 use crate::report::escape::clean;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::report::model::Subject;
@@ -38,42 +39,42 @@ pub fn on_pools(finding: &Finding) -> String {
 }
 
 /// A verdict in a word for people.
-pub fn word(verdict: &Verdict) -> &str {
-    match verdict.fate.as_str() {
-        "starts" if !verdict.not_seen.is_empty() => "no failure found",
+pub fn word(verdict: &Verdict) -> &'static str {
+    match verdict.fate {
+        VerdictKind::Starts if !verdict.not_seen.is_empty() => "no failure found",
         fate => fate_word(fate),
     }
 }
 
 /// The word for the fate of one host.
-pub fn fate_word(fate: &str) -> &str {
+pub fn fate_word(fate: VerdictKind) -> &'static str {
     match fate {
-        "depends" => "may fail",
-        "undetermined" => "unknown",
-        "not-applicable" => "not applicable",
-        other => other,
+        VerdictKind::Depends => "may fail",
+        VerdictKind::Undetermined => "unknown",
+        VerdictKind::NotApplicable => "not applicable",
+        other => other.word(),
     }
 }
 
 /// The sign before a verdict.
 pub fn sign(verdict: &Verdict, ascii: bool) -> &'static str {
-    match verdict.fate.as_str() {
-        "starts" if !verdict.not_seen.is_empty() => "~",
-        "starts" => {
+    match verdict.fate {
+        VerdictKind::Starts if !verdict.not_seen.is_empty() => "~",
+        VerdictKind::Starts => {
             if ascii {
                 "+"
             } else {
                 "✓"
             }
         }
-        "fails" => {
+        VerdictKind::Fails => {
             if ascii {
                 "x"
             } else {
                 "✗"
             }
         }
-        "not-applicable" => "-",
+        VerdictKind::NotApplicable => "-",
         _ => "?",
     }
 }
@@ -94,7 +95,7 @@ pub fn short_reason(verdict: &Verdict) -> String {
 }
 
 fn reason_with(verdict: &Verdict, before: &str) -> String {
-    if verdict.fate != "fails" {
+    if verdict.fate != VerdictKind::Fails {
         return route(verdict).map(|route| clean(route).into_owned()).unwrap_or_default();
     }
     let outcome = verdict.outcome.as_deref().map(|name| clean(Outcome::rule_of(name)).into_owned()).unwrap_or_default();
@@ -114,28 +115,29 @@ pub fn codes(verdict: &Verdict) -> Vec<String> {
 
 /// A verdict in a few words: `fails insufficient-driver`, `starts (PTX JIT)`.
 pub fn cell(verdict: &Verdict) -> String {
-    let word = clean(word(verdict));
-    match (verdict.fate.as_str(), &verdict.outcome, route(verdict)) {
-        ("fails", Some(outcome), _) => format!("{word} {}", clean(Outcome::rule_of(outcome))),
-        ("starts", _, Some(route)) => format!("{word} ({})", clean(route)),
-        _ => word.into_owned(),
+    let word = word(verdict);
+    match (verdict.fate, &verdict.outcome, route(verdict)) {
+        (VerdictKind::Fails, Some(outcome), _) => format!("{word} {}", clean(Outcome::rule_of(outcome))),
+        (VerdictKind::Starts, _, Some(route)) => format!("{word} ({})", clean(route)),
+        _ => word.to_owned(),
     }
 }
 
 /// What a verdict reports after its word: what is wrong with the error in parentheses, or why it is unknown.
 pub fn explained(verdict: &Verdict) -> String {
     let message = verdict.message.as_str();
-    match verdict.fate.as_str() {
-        "starts" => message.split_once("), ").map_or_else(String::new, |(_, more)| more.to_owned()),
-        "fails" => match (verdict.codes.certain, message.strip_prefix("error ").and_then(|rest| rest.split_once(": ")))
-        {
-            // The text of the error comes before what is wrong.
-            (Some(code), Some((_, rest))) => {
-                format!("{} (CUDA error {code})", rest.split_once(": ").map_or(rest, |(_, title)| title))
+    match verdict.fate {
+        VerdictKind::Starts => message.split_once("), ").map_or_else(String::new, |(_, more)| more.to_owned()),
+        VerdictKind::Fails => {
+            match (verdict.codes.certain, message.strip_prefix("error ").and_then(|rest| rest.split_once(": "))) {
+                // The text of the error comes before what is wrong.
+                (Some(code), Some((_, rest))) => {
+                    format!("{} (CUDA error {code})", rest.split_once(": ").map_or(rest, |(_, title)| title))
+                }
+                (None, Some((codes, title))) => format!("{title} (CUDA error {codes})"),
+                (_, None) => message.to_owned(),
             }
-            (None, Some((codes, title))) => format!("{title} (CUDA error {codes})"),
-            (_, None) => message.to_owned(),
-        },
+        }
         _ => message.strip_prefix("unknown: ").unwrap_or(message).to_owned(),
     }
 }
@@ -143,9 +145,9 @@ pub fn explained(verdict: &Verdict) -> String {
 /// A verdict in one sentence: `fails: driver 470 is too old for CUDA 12.4 (CUDA error 35)`, `starts (PTX JIT)`.
 pub fn sentence(verdict: &Verdict) -> String {
     let more = explained(verdict);
-    match verdict.fate.as_str() {
+    match verdict.fate {
         _ if more.is_empty() => cell(verdict),
-        "starts" => format!("{}, {more}", cell(verdict)),
+        VerdictKind::Starts => format!("{}, {more}", cell(verdict)),
         _ => format!("{}: {more}", word(verdict)),
     }
 }

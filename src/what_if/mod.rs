@@ -12,6 +12,7 @@ pub use self::print::markdown;
 
 use crate::compare;
 use crate::compare::model::Change;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::Missing;
 use crate::report::model::Subject;
 use crate::what_if::model::Image;
@@ -31,14 +32,14 @@ pub fn ready(pool: &str, images: &[Subject]) -> Ready {
     for image in images {
         let Some(verdict) = compare::on(image, pool) else { continue };
         let name = crate::report::words::title(image);
-        if verdict.fate == "starts" && !verdict.not_seen.is_empty() {
+        if verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty() {
             told.unseen.push(name.clone());
         }
-        let list = match (verdict.fate.as_str(), verdict.route.as_deref()) {
-            ("starts", Some("jit")) => &mut told.jit,
-            ("starts", _) => &mut told.ready,
-            ("fails", _) => &mut told.fail,
-            ("not-applicable", _) => continue,
+        let list = match (verdict.fate, verdict.route.as_deref()) {
+            (VerdictKind::Starts, Some("jit")) => &mut told.jit,
+            (VerdictKind::Starts, _) => &mut told.ready,
+            (VerdictKind::Fails, _) => &mut told.fail,
+            (VerdictKind::NotApplicable, _) => continue,
             _ => {
                 let known = |gap: &&Missing| !told.missing.contains(gap);
                 let news: Vec<Missing> = verdict.missing.iter().filter(known).cloned().collect();

@@ -7,6 +7,7 @@ use crate::compare::list;
 use crate::compare::model::Change;
 use crate::compare::model::End;
 use crate::report::escape::clean;
+use crate::report::kinds::VerdictKind;
 use crate::report::markdown::code;
 use crate::report::markdown::in_cell;
 use crate::report::markdown::prose;
@@ -140,10 +141,10 @@ fn driver(of: &Driver) -> String {
 
 /// What stands in front of an end.
 fn sign(end: Option<&End>) -> &'static str {
-    match end.map(|end| end.fate.as_str()) {
-        Some("starts") => "✅ ",
-        Some("fails") => "❌ ",
-        Some("not-applicable") => "",
+    match end.map(|end| end.fate) {
+        Some(VerdictKind::Starts) => "✅ ",
+        Some(VerdictKind::Fails) => "❌ ",
+        Some(VerdictKind::NotApplicable) => "",
         _ => "❓ ",
     }
 }

@@ -1,6 +1,6 @@
 //! What `check` may change.
 
-use crate::cure::Safety;
+use crate::report::kinds::FixSafety;
 
 /// What `check` may change.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ impl FixArgs {
     }
 
     /// What a change may be at worst.
-    pub(crate) fn least(&self) -> Safety {
-        if self.unsafe_fixes { Safety::Unsafe } else { Safety::Safe }
+    pub(crate) fn least(&self) -> FixSafety {
+        if self.unsafe_fixes { FixSafety::Unsafe } else { FixSafety::Safe }
     }
 }

@@ -9,6 +9,8 @@ use imagelint::report::github::Github;
 use imagelint::report::gitlab::Gitlab;
 use imagelint::report::html::html;
 use imagelint::report::junit::Junit;
+use imagelint::report::kinds::FindingSeverity;
+use imagelint::report::kinds::FixSafety;
 use imagelint::report::markdown::Room;
 use imagelint::report::markdown::markdown;
 use imagelint::report::model::Edit;
@@ -84,7 +86,7 @@ fn full() -> Report {
     let mut fix = Fix {
         title: "take an older tag".to_owned(),
         kind: "base-tag".to_owned(),
-        safety: "unsafe".to_owned(),
+        safety: FixSafety::Unsafe,
         edits: vec![Edit { path: "Dockerfile".to_owned(), region, replacement: "nvidia/cuda:11.4.3".to_owned() }],
         cures: vec!["desk-3090".to_owned()],
         settles: Vec::new(),
@@ -99,7 +101,7 @@ fn full() -> Report {
     "move the pool to a newer driver".clone_into(&mut fix.title);
     report.subjects[0].findings[0].fixes.push(fix);
     let mut other = finding;
-    "warning".clone_into(&mut other.severity);
+    other.severity = FindingSeverity::Warning;
     other.pools = vec!["train-a100".to_owned()];
     other.locations.retain(|place| place.kind == "config");
     report.subjects[1].findings.push(other);
@@ -280,7 +282,7 @@ fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
         (|fix| fix.edits.clear(), [false, false]),
         (|fix| fix.settles = std::mem::take(&mut fix.cures), [false, false]),
         // A description says that it is made by hand, and a suggestion has none.
-        (|fix| "manual".clone_into(&mut fix.safety), [false, true]),
+        (|fix| fix.safety = FixSafety::Manual, [false, true]),
     ] {
         assert_eq!(with(change), expected);
     }

@@ -8,6 +8,8 @@ use imagelint::report::human::human;
 use imagelint::report::human::needed;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
+use imagelint::report::kinds::FindingSeverity;
+use imagelint::report::kinds::VerdictKind;
 use imagelint::report::model::Finding;
 use imagelint::report::model::Pool;
 use imagelint::report::model::Report;
@@ -144,9 +146,18 @@ fn many_pools() -> Report {
     for name in &names {
         report.fleet.pools.push(Pool { name: name.clone(), ..pool.clone() });
     }
-    let fails = report.subjects[0].verdicts.iter().find(|verdict| verdict.fate == "fails").expect("one fails").clone();
-    let starts =
-        report.subjects[1].verdicts.iter().find(|verdict| verdict.fate == "starts").expect("one starts").clone();
+    let fails = report.subjects[0]
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.fate == VerdictKind::Fails)
+        .expect("one fails")
+        .clone();
+    let starts = report.subjects[1]
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.fate == VerdictKind::Starts)
+        .expect("one starts")
+        .clone();
     for (subject, name) in report.subjects.iter_mut().zip(["one", "two"]) {
         subject.name = format!("services/inference/models/{name}/Dockerfile");
         (subject.stage, subject.platform) = (None, None);
@@ -187,7 +198,7 @@ fn one_cause_is_told_once_with_all_that_share_it() {
     report.errors.clear();
     let mut open = report.subjects[0].findings[0].clone();
     open.rule = "undetermined".to_owned();
-    open.severity = "warning".to_owned();
+    open.severity = FindingSeverity::Warning;
     open.message = "cannot tell: the base is not known".to_owned();
     open.help = Some("scan it".to_owned());
     open.pools = vec!["a".to_owned(), "b".to_owned()];
@@ -287,13 +298,13 @@ fn pools_and_images_with_the_same_deciding_step_are_one_entry_and_failures_come_
     let mut report = sample();
     let subject = report.subjects.remove(0);
     report.subjects.clear();
-    let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == "fails");
+    let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == VerdictKind::Fails);
     let failing = verdict.expect("a failure").clone();
     let mut starting = failing.clone();
-    starting.fate = "starts".to_owned();
+    starting.fate = VerdictKind::Starts;
     starting.outcome = None;
     for scenario in &mut starting.scenarios {
-        scenario.fate = "starts".to_owned();
+        scenario.fate = VerdictKind::Starts;
         for step in &mut scenario.steps {
             step.result = "passes".to_owned();
         }
@@ -337,7 +348,7 @@ fn more_than_a_screen_shows_failures_only_and_names_the_rest() {
     let mut report = sample();
     let subject = report.subjects.remove(0);
     report.subjects.clear();
-    let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == "fails");
+    let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == VerdictKind::Fails);
     let failing = verdict.expect("a failure").clone();
     for number in 0..40 {
         let mut image = subject.clone();
@@ -346,7 +357,7 @@ fn more_than_a_screen_shows_failures_only_and_names_the_rest() {
         // Every image has a step of its own.
         fails.outcome = Some(format!("outcome-{number}"));
         let mut starts = failing.clone();
-        starts.fate = "starts".to_owned();
+        starts.fate = VerdictKind::Starts;
         image.verdicts = vec![starts, fails];
         report.subjects.push(image);
     }

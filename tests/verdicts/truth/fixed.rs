@@ -85,7 +85,8 @@ pub(crate) fn offered(report: &Report) -> Offered {
     let Some(subject) = parsed.ok().and_then(|report| report.subjects.into_iter().next()) else {
         return Offered { fate: "error".to_owned(), kinds: Vec::new() };
     };
-    let fate = subject.verdicts.iter().find(|verdict| verdict.component.is_none()).map(|verdict| verdict.fate.clone());
+    let fate =
+        subject.verdicts.iter().find(|verdict| verdict.component.is_none()).map(|verdict| verdict.fate.to_string());
     let fixes = subject.findings.into_iter().flat_map(|finding| finding.fixes);
     Offered { fate: fate.unwrap_or_default(), kinds: fixes.map(|fix| fix.kind).collect() }
 }

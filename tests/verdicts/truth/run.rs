@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use imagelint::report::kinds::VerdictKind;
 use imagelint::report::model;
 use imagelint::report::model::Step;
 use imagelint::report::model::Verdict;
@@ -75,7 +76,7 @@ fn found(verdict: &Verdict) -> Found {
         }
     }
     Found {
-        fate: verdict.fate.clone(),
+        fate: verdict.fate.to_string(),
         ends: ends(verdict),
         others: verdict.scenarios.iter().filter_map(|scenario| scenario.outcome.clone()).collect(),
         steps,
@@ -84,8 +85,8 @@ fn found(verdict: &Verdict) -> Found {
 }
 
 fn ends(verdict: &Verdict) -> Vec<String> {
-    let Some(outcome) = verdict.outcome.as_ref().filter(|_| verdict.fate == "fails") else {
-        return vec![verdict.fate.clone()];
+    let Some(outcome) = verdict.outcome.as_ref().filter(|_| verdict.fate == VerdictKind::Fails) else {
+        return vec![verdict.fate.to_string()];
     };
     let mut ends = vec![outcome.clone()];
     ends.extend(verdict.reason.iter().map(|reason| format!("{outcome}/{reason}")));
