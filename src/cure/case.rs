@@ -27,6 +27,8 @@ use crate::judge::Inferred;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::FactState;
+use crate::report::kinds::StepStatus;
 use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::start::Doubts;
@@ -127,7 +129,8 @@ impl<'a> Case<'a> {
         let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| &scenario.outcome));
         let somewhere = verdicts().filter(|one| starts_somewhere(one)).map(|one| one.pool.clone()).collect();
         let outcomes = verdicts().map(|one| &one.outcome).chain(of_hosts).flatten().cloned().collect();
-        let open = told.facts.iter().filter(|fact| fact.state == "unknown").map(|fact| fact.key.clone()).collect();
+        let open =
+            told.facts.iter().filter(|fact| fact.state == FactState::Unknown).map(|fact| fact.key.clone()).collect();
         Some(Self {
             aim,
             subject,
@@ -185,11 +188,12 @@ impl<'a> Case<'a> {
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let passed = |step: &model::Step| match worst(step) {
             Worst::Passes => true,
-            Worst::Unknown => step.result == "unknown" && self.was_open(step, told),
+            Worst::Unknown => step.result == StepStatus::Unknown && self.was_open(step, told),
             Worst::Stops => false,
         };
         let walls = was.values().any(|one| *one == Worst::Stops);
-        let mut none_stops = || steps.all(|step| if wall(step) { passed(step) } else { step.result != "stops" });
+        let mut none_stops =
+            || steps.all(|step| if wall(step) { passed(step) } else { step.result != StepStatus::Stops });
         walls && (starts_somewhere(verdict) || none_stops())
     }
 
@@ -204,7 +208,7 @@ impl<'a> Case<'a> {
         let no_worse = |step: &model::Step| {
             let settled = told_apart && before(&step.step) == Worst::Unknown;
             let as_before = worst(step) <= before(&step.step) && !self.is_newly_open(step, told);
-            settled || as_before || (step.result == "unknown" && self.was_open(step, told))
+            settled || as_before || (step.result == StepStatus::Unknown && self.was_open(step, told))
         };
         is.iter().any(|(step, end)| *end == Worst::Passes && before(step) != Worst::Passes) && steps.all(no_worse)
     }
@@ -217,7 +221,7 @@ impl<'a> Case<'a> {
 
     /// Whether a step cannot be told for something that was known before the change.
     fn is_newly_open(&self, step: &model::Step, told: &model::Subject) -> bool {
-        step.result == "unknown" && unknown(step, told).any(|key| !self.open.contains(key))
+        step.result == StepStatus::Unknown && unknown(step, told).any(|key| !self.open.contains(key))
     }
 
     pub(super) fn knowledge(&self) -> Knowledge {
@@ -279,7 +283,7 @@ fn aimed<'a>(aim: Aim, before: &'a model::Subject, fleet: &'a Fleet) -> impl Ite
 
 /// The facts that a step asks for and that are not known.
 fn unknown<'a>(step: &'a model::Step, told: &'a model::Subject) -> impl Iterator<Item = &'a String> {
-    let of = |id: &'a String| told.facts.iter().find(|fact| fact.id == *id && fact.state == "unknown");
+    let of = |id: &'a String| told.facts.iter().find(|fact| fact.id == *id && fact.state == FactState::Unknown);
     step.facts.iter().filter_map(of).map(|fact| &fact.key)
 }
 
@@ -290,10 +294,10 @@ fn starts_somewhere(verdict: &model::Verdict) -> bool {
 }
 
 fn worst(step: &model::Step) -> Worst {
-    match step.result.as_str() {
-        "passes" | "not-applicable" => Worst::Passes,
-        "stops" => Worst::Stops,
-        _ => Worst::Unknown,
+    match step.result {
+        StepStatus::Passes | StepStatus::NotApplicable => Worst::Passes,
+        StepStatus::Stops => Worst::Stops,
+        StepStatus::Unknown | StepStatus::NotSeen | StepStatus::FailsLater => Worst::Unknown,
     }
 }
 

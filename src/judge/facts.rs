@@ -8,6 +8,7 @@ use crate::fact::Value;
 use crate::judge::Build;
 use crate::judge::place::Places;
 use crate::knowledge::RowInfo;
+use crate::report::kinds::FactState;
 use crate::report::model;
 
 /// Every fact of every build; else those alone that are not known.
@@ -22,10 +23,14 @@ fn of_build(build: &Build, places: Places<'_>, every: bool) -> Vec<model::Fact> 
         .filter(|(_, entry)| every || matches!(entry.state, State::Unknown(_)))
         .map(|(id, entry)| {
             let (state, value, why) = match &entry.state {
-                State::Known(Value::Text(text)) => ("known", Some(serde_json::Value::from(text.as_str())), None),
-                State::Known(Value::List(list)) => ("known", Some(serde_json::Value::from(list.clone())), None),
-                State::Absent { searched } => ("absent", None, Some(format!("searched: {searched}"))),
-                State::Unknown(why) => ("unknown", None, Some(format!("{}; {}", why.reason, why.supply))),
+                State::Known(Value::Text(text)) => {
+                    (FactState::Known, Some(serde_json::Value::from(text.as_str())), None)
+                }
+                State::Known(Value::List(list)) => {
+                    (FactState::Known, Some(serde_json::Value::from(list.clone())), None)
+                }
+                State::Absent { searched } => (FactState::Absent, None, Some(format!("searched: {searched}"))),
+                State::Unknown(why) => (FactState::Unknown, None, Some(format!("{}; {}", why.reason, why.supply))),
             };
             let (origins, derived_from) = match &entry.evidence {
                 Evidence::Leaf(origins) => (origins.clone(), Vec::new()),
@@ -37,7 +42,7 @@ fn of_build(build: &Build, places: Places<'_>, every: bool) -> Vec<model::Fact> 
             model::Fact {
                 id: fact_id(build, id),
                 key: entry.name(),
-                state: state.to_owned(),
+                state,
                 value,
                 origins: origins.iter().map(|origin| places.origin(origin, entry.name())).collect(),
                 derived_from,

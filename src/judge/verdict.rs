@@ -15,6 +15,7 @@ use crate::judge::missing::unread_names;
 use crate::judge::missing::unread_notes;
 use crate::judge::opened::Opened;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::StepStatus;
 use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::start::Basis;
@@ -400,6 +401,17 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], settings: Settings<'_>) -> mo
     }
 }
 
+fn status(result: StepResult) -> StepStatus {
+    match result {
+        StepResult::Passes(_) => StepStatus::Passes,
+        StepResult::Stops(_) => StepStatus::Stops,
+        StepResult::Unknown => StepStatus::Unknown,
+        StepResult::NotSeen => StepStatus::NotSeen,
+        StepResult::FailsLater => StepStatus::FailsLater,
+        StepResult::NotApplicable => StepStatus::NotApplicable,
+    }
+}
+
 fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], settings: Settings<'_>) -> model::Step {
     let build = builds.iter().find(|build| std::ptr::eq(build.image.as_ref(), host.image));
     let facts = deciding(record, host.host).into_iter().filter_map(|basis| match basis {
@@ -410,7 +422,7 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], settings: Se
     });
     model::Step {
         step: record.step.name().to_owned(),
-        result: record.result.name().to_owned(),
+        result: status(record.result),
         text: if settings.detail.speaks() {
             words::step(host.replay(settings.knowledge), record)
         } else {

@@ -4,6 +4,7 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Kind;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
+use crate::report::kinds::FactState;
 use crate::report::kinds::VerdictKind;
 use crate::report::model::Fact;
 use crate::report::model::Report;
@@ -125,9 +126,9 @@ fn in_words(facts: &[(&Fact, Span)]) -> Vec<String> {
     let text = |key: &str| fact(key)?.value.as_ref()?.as_str().map(str::to_owned);
     let mut lines = Vec::new();
     if let Some(base) = text("image.base") {
-        let cuda = match (text("image.base.cuda"), fact("image.base.cuda").map(|fact| fact.state.as_str())) {
+        let cuda = match (text("image.base.cuda"), fact("image.base.cuda").map(|fact| fact.state)) {
             (Some(cuda), _) => format!(", CUDA {cuda}"),
-            (None, Some("absent")) => ", no CUDA".to_owned(),
+            (None, Some(FactState::Absent)) => ", no CUDA".to_owned(),
             (None, _) => String::new(),
         };
         lines.push(format!("base image: {base}{cuda}"));

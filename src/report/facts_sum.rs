@@ -121,6 +121,7 @@ impl<'de> Visitor<'de> for Summed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::kinds::FactState;
 
     fn sum(text: &str) -> FactsSum {
         serde_json::from_str(text).expect(text)
@@ -155,7 +156,7 @@ mod tests {
         let fact = Fact {
             id: "f0".to_owned(),
             key: "image.base".to_owned(),
-            state: "known".to_owned(),
+            state: FactState::Known,
             value: Some(serde_json::json!(["é", "b"])),
             origins: Vec::new(),
             derived_from: vec!["f1".to_owned()],

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::report::escape::clean;
+use crate::report::kinds::FactState;
 use crate::report::model::Fact;
 use crate::report::model::InputError;
 use crate::report::model::Subject;
@@ -56,7 +57,7 @@ fn reason(subject: &Subject) -> String {
 
 /// The lists of packages that a subject reads and that were not at hand.
 fn unread(subject: &Subject) -> Vec<&str> {
-    let open = |fact: &&Fact| fact.key.starts_with("requirements.") && fact.state == "unknown";
+    let open = |fact: &&Fact| fact.key.starts_with("requirements.") && fact.state == FactState::Unknown;
     subject.facts.iter().filter(open).filter_map(|fact| Some(fact.key.split_once('.')?.1)).collect()
 }
 
@@ -105,7 +106,7 @@ fn without_content(subject: &Subject) -> String {
             count(packages, "package")
         );
     }
-    if subject.facts.iter().any(|fact| speaks_of_cuda(fact) && fact.state == "unknown") {
+    if subject.facts.iter().any(|fact| speaks_of_cuda(fact) && fact.state == FactState::Unknown) {
         return format!(
             "no GPU content found: the base image {} was not read, none of {} needs a GPU, no variable NVIDIA_* \
                 is set",
@@ -122,8 +123,8 @@ fn without_content(subject: &Subject) -> String {
 
 /// Whether a fact makes a subject one with GPU content.
 fn concerns_gpu(fact: &Fact) -> bool {
-    let known = fact.state == "known";
-    let cuda = speaks_of_cuda(fact) && fact.state != "absent";
+    let known = fact.state == FactState::Known;
+    let cuda = speaks_of_cuda(fact) && fact.state != FactState::Absent;
     let variable = fact.key.starts_with("env.NVIDIA_") && known;
     cuda || variable || (known && matches!(fact.key.as_str(), "image.compat" | "image.driver_libraries"))
 }

@@ -15,6 +15,7 @@ use crate::report::hosts::common;
 use crate::report::hosts::groups;
 use crate::report::json::Escaping;
 use crate::report::kinds::FindingSeverity;
+use crate::report::kinds::StepStatus;
 use crate::report::kinds::VerdictKind;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Finding;
@@ -142,7 +143,7 @@ struct Change {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Told {
     step: String,
-    result: String,
+    result: StepStatus,
     text: usize,
     facts: Vec<usize>,
     cite: Option<usize>,
@@ -282,7 +283,7 @@ impl Tables {
         let text = self.text(&step.text, subject);
         let told = facts(step, subject, pool, report).iter().map(|fact| self.text(fact, subject)).collect();
         let cite = (!step.cite.is_empty()).then(|| self.text(&step.cite, subject));
-        self.steps.number(Told { step: step.step.clone(), result: step.result.clone(), text, facts: told, cite })
+        self.steps.number(Told { step: step.step.clone(), result: step.result, text, facts: told, cite })
     }
 }
 

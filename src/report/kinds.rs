@@ -104,3 +104,33 @@ kinds! {
         Manual = "manual",
     }
 }
+
+kinds! {
+    /// The result of a step of the simulated start.
+    StepStatus {
+        /// The start goes on.
+        Passes = "passes",
+        /// The start ends here.
+        Stops = "stops",
+        /// Something that decides is unknown.
+        Unknown = "unknown",
+        /// What decides was not inspected.
+        NotSeen = "not-seen",
+        /// It starts, and a later call fails.
+        FailsLater = "fails-later",
+        /// The step does not concern this image or host.
+        NotApplicable = "not-applicable",
+    }
+}
+
+kinds! {
+    /// What is known of a fact.
+    FactState {
+        /// It has a value.
+        Known = "known",
+        /// It was searched and is not there.
+        Absent = "absent",
+        /// It may have any value.
+        Unknown = "unknown",
+    }
+}

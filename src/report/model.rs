@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::report::kinds::FactState;
 use crate::report::kinds::FindingSeverity;
 use crate::report::kinds::FixSafety;
+use crate::report::kinds::StepStatus;
 use crate::report::kinds::VerdictKind;
 use crate::report::observed::Observed;
 use crate::report::observed::Text;
@@ -242,8 +244,8 @@ pub struct When {
 pub struct Step {
     /// `requirement`, `loader`, ...
     pub step: String,
-    /// `passes`, `stops`, `unknown`, `not-seen`, `not-applicable`.
-    pub result: String,
+    /// How it ends.
+    pub result: StepStatus,
     /// The result in words, with the values that decided it.
     pub text: String,
     /// Ids of the deciding facts: subject facts (`f12`), pool fields (`pool.driver`), database entries (`gpus/NVIDIA A100`).
@@ -449,8 +451,8 @@ pub struct Fact {
     pub id: String,
     /// `env.NVIDIA_REQUIRE_CUDA`, `torch.version`.
     pub key: String,
-    /// `known`, `absent`, `unknown`.
-    pub state: String,
+    /// What is known of it.
+    pub state: FactState,
     /// Value, if known.
     pub value: Option<serde_json::Value>,
     /// Places that imagelint read it from.

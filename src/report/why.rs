@@ -7,6 +7,8 @@ use crate::report::escape::shorten;
 use crate::report::files::unread_in;
 use crate::report::hosts::common;
 use crate::report::hosts::groups;
+use crate::report::kinds::FactState;
+use crate::report::kinds::StepStatus;
 use crate::report::model::Fact;
 use crate::report::model::Fleet;
 use crate::report::model::Location;
@@ -162,12 +164,12 @@ impl Chain<'_> {
     }
 
     fn step(&self, step: &Step, out: &mut impl io::Write) -> io::Result<()> {
-        let (sign, tone) = match step.result.as_str() {
-            "passes" => ("✓", Tone::Good),
-            "stops" => ("✗", Tone::Bad),
-            "fails-later" => ("!", Tone::Open),
-            "not-applicable" => ("·", Tone::Faint),
-            _ => ("?", Tone::Open),
+        let (sign, tone) = match step.result {
+            StepStatus::Passes => ("✓", Tone::Good),
+            StepStatus::Stops => ("✗", Tone::Bad),
+            StepStatus::FailsLater => ("!", Tone::Open),
+            StepStatus::NotApplicable => ("·", Tone::Faint),
+            StepStatus::Unknown | StepStatus::NotSeen => ("?", Tone::Open),
         };
         let sign = paint(sign, tone, self.color);
         writeln!(out, "      {sign} {}: {}", clean(&step.step), clean(&step.text))?;
@@ -244,12 +246,12 @@ fn in_words<'b>(chain: &'b Chain<'_>, id: &'b str, depth: usize, told: &mut Vec<
 
 /// `f3  env.X = "value"  Dockerfile:2:6`.
 fn of_fact(fact: &Fact) -> String {
-    let value = match (&fact.value, fact.state.as_str()) {
-        (Some(value), "known") => {
+    let value = match (&fact.value, fact.state) {
+        (Some(value), FactState::Known) => {
             let value = value.to_string();
             format!(" = {}", shorten(&clean(&value), LONGEST))
         }
-        (_, state) => format!(": {}", clean(state)),
+        (_, state) => format!(": {state}"),
     };
     let why = match &fact.why {
         Some(why) => format!(", {}", clean(why)),

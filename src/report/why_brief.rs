@@ -6,6 +6,8 @@ use std::io;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
 use crate::report::hosts::groups;
+use crate::report::kinds::FactState;
+use crate::report::kinds::StepStatus;
 use crate::report::kinds::VerdictKind;
 use crate::report::model::Report;
 use crate::report::model::Scenario;
@@ -335,16 +337,16 @@ const SHORT: usize = 6;
 
 /// The step that decided: the one that stops, else the first that is unknown, else the one that takes the route.
 fn deciding<'a>(scenario: &'a Scenario, verdict: &Verdict) -> Option<&'a Step> {
-    let with = |results: &[&str]| scenario.steps.iter().find(|step| results.contains(&step.result.as_str()));
-    let named = |name: &str| scenario.steps.iter().find(|step| step.step == name && step.result == "passes");
+    let with = |result: StepStatus| scenario.steps.iter().find(|step| step.result == result);
+    let named = |name: &str| scenario.steps.iter().find(|step| step.step == name && step.result == StepStatus::Passes);
     let of_route = || match verdict.route.as_deref() {
         Some("forward-compat") => named("user-mode-driver").or_else(|| named("loader")),
         Some("minor-version") => named("runtime"),
         _ => named("code").or_else(|| named("runtime")),
     };
-    let last = || scenario.steps.iter().rev().find(|step| step.result == "passes");
-    with(&["stops"])
-        .or_else(|| with(&["unknown"]).filter(|_| scenario.fate != VerdictKind::Starts))
+    let last = || scenario.steps.iter().rev().find(|step| step.result == StepStatus::Passes);
+    with(StepStatus::Stops)
+        .or_else(|| with(StepStatus::Unknown).filter(|_| scenario.fate != VerdictKind::Starts))
         .or_else(of_route)
         .or_else(last)
 }
@@ -352,14 +354,14 @@ fn deciding<'a>(scenario: &'a Scenario, verdict: &Verdict) -> Option<&'a Step> {
 /// What a step depends on, in words, with its place or its source; nothing of a field that no pool declares.
 pub(super) fn basis(chain: &Chain<'_>, id: &str, source: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     if let Some(found) = chain.subject.facts.iter().find(|fact| fact.id == id) {
-        let value = match (&found.value, found.state.as_str()) {
-            (Some(serde_json::Value::String(text)), "known") => clean(text).into_owned(),
-            (Some(serde_json::Value::Array(list)), "known") => {
+        let value = match (&found.value, found.state) {
+            (Some(serde_json::Value::String(text)), FactState::Known) => clean(text).into_owned(),
+            (Some(serde_json::Value::Array(list)), FactState::Known) => {
                 let words: Vec<&str> = list.iter().filter_map(serde_json::Value::as_str).collect();
                 clean(&words.join(", ")).into_owned()
             }
-            (_, "absent") if found.key.starts_with("env.") => "not set".to_owned(),
-            (_, "absent") => "none".to_owned(),
+            (_, FactState::Absent) if found.key.starts_with("env.") => "not set".to_owned(),
+            (_, FactState::Absent) => "none".to_owned(),
             _ => "unknown".to_owned(),
         };
         // The name of the library is no part of its version.

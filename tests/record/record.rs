@@ -8,7 +8,7 @@
 //! record list FOLDER                           the paths and digests of real files, for `tests/record/real.list`
 //! ```
 //!
-//! With `--real`, the cases are the Dockerfiles of that folder that `tests/record/real.list` names.
+//! A record whose name ends in `.gz` is packed. With `--real`, the cases are the Dockerfiles of that folder that `tests/record/real.list` names.
 
 #![expect(clippy::print_stdout, reason = "it prints the differences")]
 
@@ -22,11 +22,21 @@ mod truth;
 use std::env;
 use std::error::Error;
 use std::fs;
+use std::io;
+use std::io::Read as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use flate2::Compression;
+use flate2::GzBuilder;
+use flate2::read::MultiGzDecoder;
+
 use crate::cases::Case;
 use crate::compare::Record;
+
+/// How the name of a packed record ends.
+const PACKED: &str = ".gz";
 
 const USAGE: &str = "record write|check PROGRAM FILE [--real FOLDER], record compare OLD NEW, record list FOLDER";
 
@@ -46,16 +56,16 @@ fn run(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
     match words.as_slice() {
         ["write", program, file, rest @ ..] => {
             let record = run::record(&cases(rest)?, Path::new(program))?;
-            fs::write(file, record.text())?;
+            write(file, &record.text())?;
             println!("{} cases in {file}", record.len());
             Ok(ExitCode::SUCCESS)
         }
         ["check", program, file, rest @ ..] => {
             let new = run::record(&cases(rest)?, Path::new(program))?;
-            Ok(differences(&Record::read(&fs::read_to_string(file)?)?, &new))
+            Ok(differences(&Record::read(&read(file)?)?, &new))
         }
         ["compare", old, new] => {
-            let [old, new] = [old, new].map(|file| Record::read(&fs::read_to_string(file)?));
+            let [old, new] = [old, new].map(|file| Record::read(&read(file)?));
             differences(&old?, &new?);
             Ok(ExitCode::SUCCESS)
         }
@@ -65,6 +75,27 @@ fn run(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
         }
         _ => Err(USAGE.into()),
     }
+}
+
+/// The text of a file, which gzip may have packed.
+fn read(file: &str) -> Result<String, Box<dyn Error>> {
+    let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+    let mut text = String::new();
+    if file.ends_with(PACKED) {
+        MultiGzDecoder::new(bytes.as_slice()).read_to_string(&mut text)?;
+    } else {
+        text = String::from_utf8(bytes)?;
+    }
+    Ok(text)
+}
+
+fn write(file: &str, text: &str) -> io::Result<()> {
+    if !file.ends_with(PACKED) {
+        return fs::write(file, text);
+    }
+    let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+    packed.write_all(text.as_bytes())?;
+    fs::write(file, packed.finish()?)
 }
 
 fn cases(rest: &[&str]) -> Result<Vec<Case>, Box<dyn Error>> {

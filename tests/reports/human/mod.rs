@@ -9,6 +9,7 @@ use imagelint::report::human::needed;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
 use imagelint::report::kinds::FindingSeverity;
+use imagelint::report::kinds::StepStatus;
 use imagelint::report::kinds::VerdictKind;
 use imagelint::report::model::Finding;
 use imagelint::report::model::Pool;
@@ -228,7 +229,7 @@ fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
     let note = "note: nvcr.io/app:1: component x fails on its own (";
     assert_eq!(text.matches(note).count(), 1, "{text}");
     let step = &mut report.subjects[0].verdicts[0].scenarios[0].steps[0];
-    (step.step, step.text, step.result) = ("code".to_owned(), "was not seen".to_owned(), "not-seen".to_owned());
+    (step.step, step.text, step.result) = ("code".to_owned(), "was not seen".to_owned(), StepStatus::NotSeen);
     let text = reasons(&report, Some("desk-3090"));
     assert!(text.contains("? code: was not seen"), "{text}");
     assert!(!text.contains("✓ code"), "{text}");
@@ -306,7 +307,7 @@ fn pools_and_images_with_the_same_deciding_step_are_one_entry_and_failures_come_
     for scenario in &mut starting.scenarios {
         scenario.fate = VerdictKind::Starts;
         for step in &mut scenario.steps {
-            step.result = "passes".to_owned();
+            step.result = StepStatus::Passes;
         }
     }
     let pool = report.fleet.pools.remove(0);

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use imagelint::report::kinds::StepStatus;
 use imagelint::report::kinds::VerdictKind;
 use imagelint::report::model;
 use imagelint::report::model::Step;
@@ -96,7 +97,7 @@ fn ends(verdict: &Verdict) -> Vec<String> {
 
 /// The step that stops, else the first that cannot be told, else the last.
 fn deciding(steps: &[Step]) -> String {
-    let with = |result: &str| steps.iter().find(|step| step.result == result);
-    let step = with("stops").or_else(|| with("unknown")).or(steps.last());
+    let with = |result: StepStatus| steps.iter().find(|step| step.result == result);
+    let step = with(StepStatus::Stops).or_else(|| with(StepStatus::Unknown)).or(steps.last());
     step.map_or_else(|| "no step".to_owned(), |step| format!("{}:{}", step.step, step.result))
 }
