@@ -1,0 +1,1 @@
+def case(seed): return {"Dockerfile":"FROM scratch\n"}
