@@ -27,7 +27,8 @@ def unknown(fact, real):
 def torch(said, real):
     """The torch that the program's Python imports."""
     facts, main = said["facts"], real["main"]
-    there = main["packages"].get("torch") if main else None
+    # The version that `import torch` has: after a COPY of another site-packages there may be metadata of two.
+    there = main["torch"] if main else None
     version, cuda = facts.get("torch.version"), facts.get("torch.cuda")
     if version is None or version["state"] == "absent":
         # No word about torch, and a certain verdict: the program takes it that there is none.
@@ -53,11 +54,16 @@ def torch(said, real):
 
 
 def packages(said, real):
-    """Each distribution that the description lists: in some environment of the image, with the version if it has one."""
+    """Each distribution that the description lists: in some environment of the image, with the version if it has one.
+
+    torch is left to its facts: the description lists what each command installs, and a later one may replace it.
+    """
     listed = said["description"].get("packages", {}).get("pip", {})
     everywhere = list(real["environments"].values()) + ([real["main"]["packages"]] if real["main"] else [])
     for name, entries in listed.items():
         key = re.sub(r"[-_.]+", "-", name).lower()
+        if key == "torch":
+            continue
         for entry in entries if isinstance(entries, list) else [entries]:
             entry = entry if isinstance(entry, dict) else {"version": entry}
             fact = f"package.{key}"

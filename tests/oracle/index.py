@@ -33,6 +33,9 @@ nvidia-cuda-runtime 13.2.2; ftfy 6.3.1; mlflow 2.17.2 3.6.0 : flask numpy; ray 2
 addict 2.4.0; future 1.0.0; termcolor 2.5.0; tabulate 0.9.0; h5py 3.12.1 : numpy; imageio 2.36.0 : numpy pillow; numba 0.60.0 0.62.1 : numpy
 loguru 0.7.2; rich 13.9.4; typer 0.12.5 : click; aiohttp 3.10.10; httpx 0.27.2; redis 5.2.0; supervisor 4.2.5; lxml 5.3.0; nltk 3.9.1
 shapely 2.0.6 : numpy; trimesh 4.5.3 : numpy; gdown 5.2.0 : requests; ffmpeg-python 0.2.0 : future; av 13.1.0; decord 0.6.0 : numpy
+openmim 0.3.9 : click; torchserve 0.12.0 : packaging psutil; torch-model-archiver 0.12.0; torch-workflow-archiver 0.2.15; keras 3.11.3 : numpy
+sacrebleu 2.4.3; jupyter 1.1.1 : notebook; sounddevice 0.5.1; openai 1.109.1 : httpx pydantic; phonemizer 3.3.0; pyarrow 21.0.0; joblib 1.4.2
+onnxruntime-gpu 1.18.0 1.23.2 : numpy; devpi-server 6.15.0; gekko 1.3.0; xgboost 1.7.6 3.1.1 : numpy scipy; lightgbm 4.6.0 : numpy scipy
 """
 # Distributions that require torch and are no entry of the tables with a version of their own: version and requirements.
 WITH_TORCH = {
