@@ -89,7 +89,7 @@ class Builder:
             shutil.copy(uv, self.state / "index/files")
             (page / "index.html").write_text(f'<a href="/files/{uv.name}">{uv.name}</a>')
         stamp = self.state / "base.made"
-        recipe = PREPARE + "".join(BASES + UV) + (self.state / "tls.pem").read_text()
+        recipe = PREPARE + "".join(BASES + UV) + (self.state / "ca.pem").read_text()
         if stamp.exists() and stamp.read_text() == recipe:
             return
         context = self.state / "base"
@@ -97,7 +97,7 @@ class Builder:
         context.mkdir()
         os.link(base, context / "base.tar")
         (context / "prepare").write_text(PREPARE)
-        shutil.copy(self.state / "tls.pem", context / "oracle.pem")
+        shutil.copy(self.state / "ca.pem", context / "oracle.pem")
         shutil.copytree(self.state / "wheels", context / "wheels")
         (context / "Dockerfile").write_text(
             "FROM scratch\nADD base.tar /\nCOPY oracle.pem /etc/ssl/oracle.pem\nCOPY wheels /wheels\nCOPY prepare /prepare\n"
@@ -122,11 +122,13 @@ class Builder:
         """Builds `folder/Dockerfile` and reads the image, with the text of the files `paths`."""
         text = pathlib.Path(folder, "Dockerfile").read_text()
         dockerfile = scratch / "Dockerfile.oracle"
-        dockerfile.write_text(with_stage_names(without_heredocs(text), arguments))
+        dockerfile.write_text(without_heredocs(text))
+        # A stage that an argument names is not found among those that are needed.
+        every = ["--skip-unused-stages=false"] if re.search(r"^FROM .*\$", text, re.M) else []
         image_file = scratch / "image"
         image_file.unlink(missing_ok=True)
-        self.buildah("bud", "--isolation", "chroot", "--layers=false", "--pull-never", "--add-host", "download.pytorch.org:127.0.0.1",
-                     "--iidfile", image_file, *arguments, "--file", dockerfile, folder)
+        self.buildah("bud", "--isolation", "chroot", "--format", "docker", "--layers=false", "--pull-never", "--add-host", "download.pytorch.org:127.0.0.1",
+                     "--iidfile", image_file, *arguments, *every, "--file", dockerfile, folder)
         image = image_file.read_text().strip().removeprefix("sha256:")
         store = self.state / "store"
         config = json.loads((store / "overlay-images" / image / ("=" + packed(f"sha256:{image}"))).read_text())["config"]
@@ -182,20 +184,6 @@ def without_heredocs(text):
             out.append(f"RUN {flags}echo {packed(body)} | base64 -d >/tmp/heredoc && chmod +x /tmp/heredoc && /tmp/heredoc && rm /tmp/heredoc")
         else:
             out.append(f'RUN {flags}eval "$(echo {packed(body)} | base64 -d)"')
-    return "\n".join(out)
-
-
-def with_stage_names(text, arguments):
-    """FROM with the values of the arguments before it: buildah 1.28 does not find a stage that an argument names."""
-    given = dict(a.split("=", 1) for a in arguments if "=" in a)
-    values, out, before = {}, [], True
-    for line in text.split("\n"):
-        if line.startswith("FROM "):
-            before = False
-            line = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: values.get(m[1] or m[2], m[0]), line) if ":" not in line else line
-        elif before and (found := re.match(r'ARG (\w+)=("?)([\w.-]*)\2$', line)):
-            values[found[1]] = given.get(found[1], found[3])
-        out.append(line)
     return "\n".join(out)
 
 

@@ -121,7 +121,11 @@ def start(said, real):
     for fact, key in (("image.entrypoint", "entrypoint"), ("image.command", "command")):
         got = said["facts"].get(fact)
         if got and got["state"] == "known":
-            yield row(fact, got["value"], real[key] or [])
+            found = real[key] or []
+            if found[1:2] == ["-c"] and len(found) == 3 and got["value"][:1] != found[:1]:
+                # The shell form is predicted in words.
+                found = found[2].split()
+            yield row(fact, got["value"], found)
         elif got and got["state"] == "unknown":
             yield unknown(fact, real[key])
 

@@ -221,10 +221,16 @@ class Index:
 
     def serve(self, state):
         """Serves the index: the default one over HTTP, and `download.pytorch.org` over TLS with a key of its own."""
-        key, cert = state / "tls.key", state / "tls.pem"
-        if not cert.exists():
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", "-subj", "/CN=download.pytorch.org",
-                            "-addext", "subjectAltName=DNS:download.pytorch.org", "-keyout", key, "-out", cert], check=True, capture_output=True)
+        key, cert, ca = state / "tls.key", state / "tls.pem", state / "ca.pem"
+        if not ca.exists():
+            def openssl(*arguments):
+                subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=state)
+            extension = state / "tls.ext"
+            extension.write_text("subjectAltName=DNS:download.pytorch.org\nbasicConstraints=CA:FALSE\n")
+            openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", "-subj", "/CN=oracle", "-keyout", "ca.key", "-out", "ca.part")
+            openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=download.pytorch.org", "-keyout", key, "-out", "tls.csr")
+            openssl("x509", "-req", "-in", "tls.csr", "-CA", "ca.part", "-CAkey", "ca.key", "-CAcreateserial", "-days", "3650", "-extfile", extension, "-out", cert)
+            (state / "ca.part").rename(ca)
         root = str(self.folder)
 
         class Handler(SimpleHTTPRequestHandler):
@@ -238,8 +244,12 @@ class Index:
             def log_message(self, *args):
                 pass
 
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *args):
+                pass
+
         for port in (PORT, 443):
-            server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+            server = Server(("127.0.0.1", port), Handler)
             server.daemon_threads = True
             if port == 443:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
