@@ -15,17 +15,20 @@ sed -i "s/prefix_scheme = 'posix_local'/prefix_scheme = 'posix_prefix'/" $lib/sy
 # The compiled-in `site` of Debian searches dist-packages.
 ln -s site-packages $lib/dist-packages
 rm -f $lib/sitecustomize.py
-# Modules are compiled when they are first used: a venv takes 2 s instead of 8.
-sed -i 's/args = \["install", "--no-cache-dir",/args = ["install", "--no-compile", "--no-cache-dir",/' $lib/ensurepip/__init__.py
-echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/oracle
 cp -a /usr/bin/python3.11 /usr/local/bin/ && ln -s python3.11 /usr/local/bin/python3 && ln -s python3 /usr/local/bin/python
 dpkg --purge --force-depends $(dpkg-query -W -f '${Package}\n' | grep -E '^(lib)?python3' | grep -v -- -whl) >/dev/null 2>&1
 hash -r
 rm -f /usr/share/python-wheels/pip-*.whl /usr/share/python-wheels/setuptools-*.whl
 cp /wheels/pip-*.whl /wheels/setuptools-*.whl /usr/share/python-wheels/
 PYTHONPATH=$(echo /wheels/pip-*.whl) /usr/local/bin/python3 -m pip install --quiet --no-index --root-user-action ignore /wheels/pip-*.whl /wheels/setuptools-*.whl /wheels/wheel-*.whl
+# Modules are compiled when they are first used: a venv takes 2 s instead of 8.
+sed -i 's/args = \["install", "--no-cache-dir",/args = ["install", "--no-compile", "--no-cache-dir",/' $lib/ensurepip/__init__.py
+# ensurepip starts pip from compiled modules, not from its wheel.
+mkdir /usr/share/python-wheels/unpacked && cp -a $lib/site-packages/pip /usr/share/python-wheels/unpacked/
+sed -i 's#sys.path = {additional_paths or \[\]} + sys.path#sys.path = ["/usr/share/python-wheels/unpacked"] + sys.path#' $lib/ensurepip/__init__.py
+echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/oracle
 rm -rf /wheels /usr/share/doc /usr/share/man /usr/share/locale /usr/share/info /var/lib/apt/lists/* /var/cache/apt/*.bin
-/usr/local/bin/python3 -m compileall -q --invalidation-mode unchecked-hash $lib >/dev/null || true
+/usr/local/bin/python3 -m compileall -q --invalidation-mode unchecked-hash $lib /usr/share/python-wheels/unpacked >/dev/null || true
 mkdir -p /usr/share/man/man1 /etc/uv
 cat >>/etc/ssl/certs/ca-certificates.crt </etc/ssl/oracle.pem
 printf '[global]\nindex-url = http://127.0.0.1:PORT/simple/\ncert = /etc/ssl/oracle.pem\n[install]\nno-compile = true\n' >/etc/pip.conf
@@ -194,7 +197,7 @@ def packed(text):
 def read_image(root, config, paths):
     """What is in an image: configuration, distributions of each environment, system packages and files of interest."""
     env = dict(v.split("=", 1) for v in config.get("Env", []))
-    real = {"env": env, "entrypoint": config.get("Entrypoint"), "command": config.get("Cmd"), "environments": {}, "files": {}, "libcuda": []}
+    real = {"env": env, "entrypoint": config.get("Entrypoint"), "command": config.get("Cmd"), "environments": {}, "torches": {}, "files": {}, "libcuda": []}
     for folder, folders, files in os.walk(root):
         short = "/" + os.path.relpath(folder, root) if folder != str(root) else "/"
         if short in ("/proc", "/sys", "/dev", "/usr/share", "/var/lib/apt"):
@@ -205,11 +208,15 @@ def read_image(root, config, paths):
                 stem = name[:-len(".dist-info")]
                 dist, _, version = stem.partition("-")
                 real["environments"].setdefault(short, {})[re.sub(r"[-_.]+", "-", dist).lower()] = version
+            elif name == "torch" and os.path.isfile(version_file := os.path.join(folder, name, "version.py")):
+                values = {}
+                exec(pathlib.Path(version_file).read_text(), values)
+                real["torches"][short] = (values["__version__"], values["cuda"] or "cpu")
         for name in files:
             if name.startswith(("libcuda.so", "libnvidia-ml.so")):
                 real["libcuda"].append(os.path.join(short, name))
     status = (root / "var/lib/dpkg/status").read_text(errors="replace")
-    real["system"] = {m[1] for m in re.finditer(r"^Package: (\S+)\nStatus: \S+ ok installed", status, re.M)}
+    real["system"] = sorted(m[1] for m in re.finditer(r"^Package: (\S+)\nStatus: \S+ ok installed", status, re.M))
     conf = root / "etc/ld.so.conf.d"
     real["ld_conf"] = {f.name: [l.strip() for l in f.read_text(errors="replace").splitlines() if l.strip() and not l.startswith("#")]
                        for f in sorted(conf.iterdir())} if conf.is_dir() else {}

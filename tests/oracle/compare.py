@@ -25,17 +25,20 @@ def unknown(fact, real):
 
 
 def torch(said, real):
-    """The torch that the program's Python imports."""
+    """The torch that the program's Python imports; if it has none, the only one of the image."""
     facts, main = said["facts"], real["main"]
-    # The version that `import torch` has: after a COPY of another site-packages there may be metadata of two.
-    there = main["torch"] if main else None
+    # The version of the module: after a COPY of another site-packages there may be metadata of two.
+    imported = main["torch"] if main else None
+    there, cuda_there = (imported, main["cuda"]) if imported else (None, None)
+    if not there and len(set(map(tuple, real["torches"].values()))) == 1:
+        there, cuda_there = next(iter(real["torches"].values()))
     version, cuda = facts.get("torch.version"), facts.get("torch.cuda")
     if version is None or version["state"] == "absent":
         # No word about torch, and a certain verdict: the program takes it that there is none.
         if said["unknown"]:
-            yield unknown("torch", there)
+            yield unknown("torch", imported)
         else:
-            yield row("torch", None, there, "false absence")
+            yield row("torch", None, imported, "false absence")
         return
     if version["state"] == "unknown":
         yield unknown("torch", there)
@@ -46,11 +49,11 @@ def torch(said, real):
     value = version["value"]
     yield row("torch.version", value, there if "+" in value else there.split("+")[0])
     if cuda and cuda["state"] == "known":
-        yield row("torch.cuda", cuda["value"], main["cuda"])
+        yield row("torch.cuda", cuda["value"], cuda_there)
     elif cuda and cuda["state"] == "absent":
-        yield row("torch.cuda", "cpu", main["cuda"])
+        yield row("torch.cuda", "cpu", cuda_there)
     else:
-        yield unknown("torch.cuda", main["cuda"])
+        yield unknown("torch.cuda", cuda_there)
 
 
 def packages(said, real):
@@ -64,7 +67,8 @@ def packages(said, real):
         key = re.sub(r"[-_.]+", "-", name).lower()
         if key == "torch":
             continue
-        for entry in entries if isinstance(entries, list) else [entries]:
+        # A list is the history of the commands; the last one is what stays.
+        for entry in entries[-1:] if isinstance(entries, list) else [entries]:
             entry = entry if isinstance(entry, dict) else {"version": entry}
             fact = f"package.{key}"
             found = sorted({env[key] for env in everywhere if key in env})

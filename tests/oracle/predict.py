@@ -18,7 +18,7 @@ def predict(program, folder, scratch, arguments=()):
         return {"error": json.dumps(report["errors"])[:300]}
     subject = report["subjects"][0]
     return {
-        "facts": {f["key"]: f for f in subject["facts"]},
+        "facts": {f["key"]: {"state": f["state"], "value": f["value"], "why": f["why"]} for f in subject["facts"]},
         "description": subject["description"] or {},
         "unknown": any(v["fate"] == "undetermined" for v in subject["verdicts"]),
         "notes": subject["inspected"]["notes"],
