@@ -86,11 +86,14 @@ class Builder:
             part = self.state / "base.part.tar"
             subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--include=python3-pip,python3-venv,ca-certificates", "bookworm", part], check=True)
             part.rename(base)
-        page = self.state / "index/simple/uv"
-        if not page.exists() and (uv := next((self.state / "wheels").glob("uv-*.whl"), None)):
-            page.mkdir()
-            shutil.copy(uv, self.state / "index/files")
-            (page / "index.html").write_text(f'<a href="/files/{uv.name}">{uv.name}</a>')
+        # pip and uv are the real ones, in the index too.
+        for name in ("pip", "uv"):
+            page = self.state / "index/simple" / name
+            wheel = next((self.state / "wheels").glob(f"{name}-*.whl"), None)
+            if wheel and not page.exists():
+                page.mkdir()
+                shutil.copy(wheel, self.state / "index/files")
+                (page / "index.html").write_text(f'<a href="/files/{wheel.name}">{wheel.name}</a>')
         stamp = self.state / "base.made"
         recipe = PREPARE + "".join(BASES + UV) + (self.state / "ca.pem").read_text()
         if stamp.exists() and stamp.read_text() == recipe:
@@ -125,13 +128,11 @@ class Builder:
         """Builds `folder/Dockerfile` and reads the image, with the text of the files `paths`."""
         text = pathlib.Path(folder, "Dockerfile").read_text()
         dockerfile = scratch / "Dockerfile.oracle"
-        dockerfile.write_text(without_heredocs(text))
-        # A stage that an argument names is not found among those that are needed.
-        every = ["--skip-unused-stages=false"] if re.search(r"^FROM .*\$", text, re.M) else []
+        dockerfile.write_text(with_stage_names(without_heredocs(text), arguments))
         image_file = scratch / "image"
         image_file.unlink(missing_ok=True)
         self.buildah("bud", "--isolation", "chroot", "--format", "docker", "--layers=false", "--pull-never", "--add-host", "download.pytorch.org:127.0.0.1",
-                     "--iidfile", image_file, *arguments, *every, "--file", dockerfile, folder)
+                     "--iidfile", image_file, *arguments, "--file", dockerfile, folder)
         image = image_file.read_text().strip().removeprefix("sha256:")
         store = self.state / "store"
         config = json.loads((store / "overlay-images" / image / ("=" + packed(f"sha256:{image}"))).read_text())["config"]
@@ -187,6 +188,23 @@ def without_heredocs(text):
             out.append(f"RUN {flags}echo {packed(body)} | base64 -d >/tmp/heredoc && chmod +x /tmp/heredoc && /tmp/heredoc && rm /tmp/heredoc")
         else:
             out.append(f'RUN {flags}eval "$(echo {packed(body)} | base64 -d)"')
+    return "\n".join(out)
+
+
+def with_stage_names(text, arguments):
+    """FROM with the values of the arguments before it: buildah 1.28 does not find a stage that an argument names."""
+    given = dict(a.split("=", 1) for a in arguments if "=" in a)
+    stages = set(re.findall(r"^FROM .* [Aa][Ss] (\S+)", text, re.M))
+    values, out, before = {}, [], True
+    for line in text.split("\n"):
+        if line.startswith("FROM "):
+            before = False
+            name = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: values.get(m[1] or m[2], m[0]), line.split()[1])
+            if name in stages:
+                line = " ".join(["FROM", name, *line.split()[2:]])
+        elif before and (found := re.match(r'ARG (\w+)=("?)([\w.-]*)\2$', line)):
+            values[found[1]] = given.get(found[1], found[3])
+        out.append(line)
     return "\n".join(out)
 
 

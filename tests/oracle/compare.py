@@ -5,8 +5,8 @@ worst class of its facts; it is unknown if torch or the environment is.
 """
 import re
 
-# Variables that the base images set; the program knows their names, not all of their values.
-OF_BASE = {"PATH", "LANG", "PYTHON_VERSION", "GPG_KEY", "PYTHON_SHA256"}
+# The environment of the base image.
+BASE_ENV = {"PATH": "/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "PYTHON_VERSION": "3.11.2"}
 
 
 def compare(said, real):
@@ -102,6 +102,9 @@ def environment(said, real):
     description, env = said["description"], real["env"]
     predicted = dict(description.get("env", {}))
     for name, value in description.get("env_on_base", {}).items():
+        if isinstance(value, dict):
+            # `set` stands if the variable that it extends is set below.
+            value = value["set"] if all(n in BASE_ENV for n in re.findall(r"\$\{(\w+)\}", value["set"])) else value["unset"]
         if isinstance(value, str):
             predicted[name] = re.sub(r"\$\{(\w+)\}", lambda m: BASE_ENV.get(m[1], ""), value).replace("$$", "$")
     open_ = set(description.get("env_unknown", {}))
@@ -111,27 +114,32 @@ def environment(said, real):
     for name in open_:
         yield unknown(f"env.{name}", env.get(name))
     complete = said["facts"].get("env.*", {}).get("state") == "absent"
-    for name in env.keys() - predicted.keys() - open_ - OF_BASE:
+    for name in sorted(env.keys() - predicted.keys() - open_):
+        if env[name] == BASE_ENV.get(name):
+            continue
         if complete:
             yield (f"env.{name}", "wrong", "false absence", None, env[name])
         else:
             yield unknown(f"env.{name}", env[name])
 
 
-BASE_ENV = {"PATH": "/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "PYTHON_VERSION": "3.11.2"}
-
-
 def start(said, real):
     for fact, key in (("image.entrypoint", "entrypoint"), ("image.command", "command")):
         got = said["facts"].get(fact)
         if got and got["state"] == "known":
-            found = real[key] or []
-            if found[1:2] == ["-c"] and len(found) == 3 and got["value"][:1] != found[:1]:
-                # The shell form is predicted in words.
-                found = found[2].split()
-            yield row(fact, got["value"], found)
-        elif got and got["state"] == "unknown":
+            # The shell form is predicted in words. Which shell is left out: buildah ignores SHELL for CMD.
+            yield row(fact, words(got["value"]), words(real[key] or []))
+        elif got and got["state"] == "absent":
+            yield row(fact, [], real[key] or [], "false absence")
+        elif got:
             yield unknown(fact, real[key])
+
+
+def words(command):
+    """The words of a command, without the shell of the shell form."""
+    if "-c" in command and command[0].endswith("sh"):
+        return " ".join(command[command.index("-c") + 1:]).split()
+    return command
 
 
 def files(said, real):

@@ -140,8 +140,10 @@ class Index:
             (folder / "index.html").write_text("<!DOCTYPE html><html><body>\n" + "".join(
                 f'<a href="/files/{file}" data-dist-info-metadata="true"{" data-yanked=broken" if yanked else ""}>{file}</a><br>\n'
                 for file, yanked in files) + "</body></html>\n")
-        links = sorted({file for (page, _), files in self.pages.items() if page.startswith("whl/") for file, _ in files if "torch" in file})
-        (self.folder / "whl/torch_stable.html").write_text("".join(f'<a href="/files/{f}">{f}</a><br>\n' for f in links))
+        # The pages of links: one for all, one for each CUDA.
+        for folder, pages in [("whl", ("whl/",)), *[(f"whl/{v}", (f"whl/{v}",)) for v in ("cu117", "cu118", "cu121", "cpu")]]:
+            links = sorted({file for (page, name), files in self.pages.items() if page.startswith(pages) and name.startswith("torch") for file, _ in files})
+            (self.folder / folder / "torch_stable.html").write_text("".join(f'<a href="/files/{f}">{f}</a><br>\n' for f in links))
 
     def torch(self):
         """Each torch with a wheel for Python 3.11: the default one, one for each CUDA, and one without CUDA."""
@@ -168,7 +170,8 @@ class Index:
         cuda = cuda_of(variant)
         requires = ["filelock", "typing-extensions>=4.8.0"]
         if cuda:
-            requires += ["triton" + ("~=3.9.0" if release(version) >= (2, 15) else ""), {"11": "nvidia-cuda-runtime-cu11", "12": "nvidia-cuda-runtime-cu12"}.get(cuda[:2], "nvidia-cuda-runtime")]
+            runtime = {"11": "nvidia-cuda-runtime-cu11", "12": "nvidia-cuda-runtime-cu12"}.get(cuda[:2], "nvidia-cuda-runtime")
+            requires += ["triton" + ("~=3.9.0" if release(version) >= (2, 15) else ""), runtime]
         if release(version) >= (2, 15):
             requires += ["setuptools>=77.0.3"]
         text = f"__version__ = {version!r}\ncuda = {cuda!r}\n"
