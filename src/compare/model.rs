@@ -146,19 +146,18 @@ pub enum Change {
 impl Change {
     /// From one end to another.
     pub fn of(before: Option<&End>, after: Option<&End>) -> Self {
-        let Some(after) = after else { return if before.is_some() { Self::Gone } else { Self::Same } };
         use VerdictKind::Depends;
         use VerdictKind::Fails;
         use VerdictKind::NotApplicable;
         use VerdictKind::Starts;
         use VerdictKind::Undetermined;
+        let Some(after) = after else { return if before.is_some() { Self::Gone } else { Self::Same } };
         match (before.map_or(NotApplicable, |end| end.fate), after.fate) {
             (Fails, Fails) if before.is_some_and(|end| end.outcome == after.outcome) => Self::Same,
             (Starts, Starts) if before.is_some_and(|end| end.route == after.route) => Self::Same,
-            (Fails, Fails)
-            | (Starts, Starts)
-            | (Fails | Starts | Depends | Undetermined, NotApplicable)
-            | (NotApplicable, Starts) => Self::Otherwise,
+            (Fails, Fails | NotApplicable)
+            | (Starts | NotApplicable, Starts)
+            | (Starts | Depends | Undetermined, NotApplicable) => Self::Otherwise,
             (_, Fails) => Self::Breaks,
             (_, Starts) => Self::Works,
             (Fails, Depends | Undetermined) => Self::Lifted,

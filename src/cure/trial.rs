@@ -282,7 +282,7 @@ pub(super) fn shell(subject: &Subject) -> Subject {
 pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
     let fate = |verdict: &model::Verdict| PoolFate {
         pool: verdict.pool.clone(),
-        fate: verdict.fate.clone(),
+        fate: verdict.fate,
         outcome: verdict.outcome.clone(),
         lifted: false,
         compiled: verdict.route.as_deref() == Some(Route::Jit.name()),

@@ -67,12 +67,14 @@ impl VerdictKind {
 
 kinds! {
     /// How bad a finding is, the worst first.
+    #[derive(Default)]
     FindingSeverity {
         /// The image does not start, or not with its GPU.
         Error = "error",
         /// It starts, and is fragile or wasteful; or a verdict is unknown.
         Warning = "warning",
         /// Worth knowing.
+        #[default]
         Note = "note",
     }
 }
@@ -84,12 +86,6 @@ impl From<Severity> for FindingSeverity {
             Severity::Warning => Self::Warning,
             Severity::Note => Self::Note,
         }
-    }
-}
-
-impl Default for FindingSeverity {
-    fn default() -> Self {
-        Self::Note
     }
 }
 

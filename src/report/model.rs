@@ -160,7 +160,7 @@ pub struct Verdict {
     pub pool: String,
     /// Component name; none = the image.
     pub component: Option<String>,
-    /// The prediction.
+    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
     pub fate: VerdictKind,
     /// Outcome name, if it fails.
     pub outcome: Option<String>,
@@ -208,7 +208,7 @@ pub struct Codes {
 pub struct Scenario {
     /// The host.
     pub when: When,
-    /// The prediction: never `depends`.
+    /// `starts`, `fails`, `undetermined`.
     pub fate: VerdictKind,
     /// Outcome, if it fails.
     pub outcome: Option<String>,
@@ -244,7 +244,7 @@ pub struct When {
 pub struct Step {
     /// `requirement`, `loader`, ...
     pub step: String,
-    /// How it ends.
+    /// `passes`, `stops`, `unknown`, `not-seen`, `fails-later`, `not-applicable`.
     pub result: StepStatus,
     /// The result in words, with the values that decided it.
     pub text: String,
@@ -259,7 +259,7 @@ pub struct Step {
 pub struct Finding {
     /// Rule name.
     pub rule: String,
-    /// How bad it is.
+    /// `error`, `warning`, `note`.
     pub severity: FindingSeverity,
     /// One line: what is wrong, with the values of the input and of the pool.
     pub message: String,
@@ -451,7 +451,7 @@ pub struct Fact {
     pub id: String,
     /// `env.NVIDIA_REQUIRE_CUDA`, `torch.version`.
     pub key: String,
-    /// What is known of it.
+    /// `known`, `absent`, `unknown`.
     pub state: FactState,
     /// Value, if known.
     pub value: Option<serde_json::Value>,
