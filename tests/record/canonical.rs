@@ -1,6 +1,7 @@
 //! A report without what repeats: verdicts by pool, findings with their places, facts with their origins, fixes.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -135,7 +136,7 @@ pub(crate) fn without_hosts(text: &str) -> String {
     for part in parts {
         let end = part.find(|sign: char| !sign.is_ascii_alphanumeric() && !matches!(sign, '.' | '-' | ':' | '@' | '_'));
         let (host, rest) = part.split_at(end.unwrap_or(part.len()));
-        masked.push_str(&format!("://{:08x}{rest}", checksum(host) >> 32));
+        let _ = write!(masked, "://{:08x}{rest}", checksum(host) >> 32);
     }
     masked
 }
