@@ -35,6 +35,7 @@ use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::field_value;
 use crate::start::words::Failure;
+use crate::start::words::POOLS;
 use crate::start::words::failure_of_several;
 
 /// A finding names about so many places of facts, of so many hosts.
@@ -141,7 +142,7 @@ fn finding(cause: Cause<'_>, settings: Settings<'_>) -> Option<Finding> {
     let of_pool = |help: String| help.replace(" of the pool", &format!(" of {pools} in the fleet file"));
     let help = of_pool(help.unwrap_or_else(|| NO_HELP.to_owned()));
     let help = match repair {
-        Some(repair) => format!("{help}; if it fails, {repair}"),
+        Some(repair) => format!("{help}; if it fails, {}", repair.replace(POOLS, &pools)),
         None => help,
     };
     let also_unknown = texts.also_unknown.into_iter().map(of_pool).collect();

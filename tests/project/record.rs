@@ -3,8 +3,13 @@
 #[path = "../record/compare.rs"]
 mod compare;
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
 use compare::Record;
 use compare::differences;
+use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 use serde_json::json;
 
@@ -67,6 +72,15 @@ fn without_a_change_of_the_verdict_the_rest_has_classes_too() {
         assert!(text.starts_with(&format!("     1  {class}\n")), "{class}: {text}");
     }
     assert_eq!(differences(&old, &of(json!([finding]), known)), "");
+}
+
+#[test]
+fn the_record_has_no_placeholder() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/record/cases.jsonl.gz");
+    let mut text = String::new();
+    MultiGzDecoder::new(File::open(path).expect("the record")).read_to_string(&mut text).expect("text");
+    assert!(Record::read(&text).expect("a record").len() > 1_700);
+    assert!(!text.contains("{pools}"), "a message keeps its placeholder");
 }
 
 #[test]
