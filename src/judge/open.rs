@@ -207,8 +207,8 @@ fn ends(verdict: &Verdict<'_>) -> Option<String> {
     }
     ends.sort();
     let once = |value: &String| ends.iter().filter(|(_, values)| values.contains(value)).count() == 1;
-    let few = matches!(field, PoolField::Launch | PoolField::Toolkit);
-    let too_many = |(_, values): &(String, Vec<String>)| !few && values.len() > MOST_VALUES;
+    let always_named = matches!(field, PoolField::Launch | PoolField::Toolkit);
+    let too_many = |(_, values): &(String, Vec<String>)| !always_named && values.len() > MOST_VALUES;
     if verdict.open_build
         || ends.len() < 2
         || ends.iter().any(too_many)
