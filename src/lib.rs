@@ -1,38 +1,47 @@
-//! imagelint says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
+//! imagelint reports on which node pools a GPU container will not start, and why, before anything is built or
+//! scheduled.
 //!
-//! # The map
+//! # The flow
 //!
-//! Data flows one way: inputs become observations, observations become facts, facts and hosts are
-//! replayed, fates become verdicts and findings, and those are printed. A module imports modules listed
-//! before it, never one after it (`tests/project/architecture`).
+//! ```text
+//! Dockerfile, scripts, lock files ─┐
+//! layers, config, SBOM             ├─► observations ─► image facts ─► replay × hosts ─► verdicts ─► findings ─► report
+//! image description, saved report ─┘    extract          infer          replay           judge       rules      report
+//!                                                        ▲              ▲                │
+//!                                      knowledge: tables with sources   fleet: pools     └─► fix: a change is applied to
+//!                                                                                            the text and judged again
+//! ```
 //!
-//! | floor | module | what it does | what it never does |
+//! Data flows one way. A module imports modules listed before it, never one after it (`tests/project/architecture`).
+//! A value that is unknown carries a [`cause::Cause`]; its wording and its remedy are in that one file.
+//!
+//! | layer | module | what it does | what it never does |
 //! |---|---|---|---|
-//! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`], [`parallel`] | plain values | know a table or a file |
-//! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
-//! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
-//! | third | [`start`] | the replay of the start-up: the one judge | contain a version or the name of an image or package |
-//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`least`], [`needs`], [`cure`], [`compare`], [`what_if`], [`recommend`] | pages that tell, conditions that notice, the report as data and in print; the smallest driver of a pool; the search over all nodes; changes that cure, tried; what a change of images or of the fleet does; what to build for a fleet | decide a fate |
-//! | door | [`lsp`], [`cli`] | what editors say and are told; flags, files, exit codes | decide anything |
+//! | values | [`nearest`], [`source`], [`cuda`], [`cause`], [`elf`], [`reference`], [`outcome`], [`parallel`] | plain values: spans, versions, requirements, causes, ELF contents, image references, outcomes | know a table or a file |
+//! | database | [`knowledge`], [`fact`] | the compatibility database; values with evidence | have a default value |
+//! | readers | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read Dockerfiles, build contexts, bake and Compose files, shell commands, installers, image descriptions, fleets, clusters, settings, package databases, layers, registries and lock files | judge |
+//! | image | [`extract`], [`infer`] | observations of one input; conclusions about the image alone | see a pool |
+//! | replay | [`replay`] | replays the start of a container on a host: the only judge | contain a version or the name of an image or package |
+//! | results | [`rules`], [`report`], [`judge`], [`examples`], [`minimum_driver`], [`needs`], [`fix`], [`compare`], [`what_if`], [`recommend`] | rule pages and conditions; the report as data and in print; verdicts and findings; the oldest driver of a pool; the search over all nodes; verified fixes; effects of changed images or fleets; combinations for a fleet | decide how a start ends |
+//! | front end | [`lsp`], [`cli`] | the language server; flags, files, exit codes | decide anything |
 //!
 //! # Invariants
 //!
-//! - **One judge.** [`start::replay`] is a pure function of facts, host and knowledge. Rules narrate.
-//! - **No fact without evidence**, down to a place that somebody can edit.
+//! - **One judge.** [`replay::replay`] is a pure function of facts, host and knowledge. Rules describe its result.
+//! - **No fact without evidence**, down to a place that a user can edit.
 //! - **Absent is not unknown**, and unknown is never a pass.
+//! - **Nothing is decided by comparing prose** (`tests/project/prose`).
 //! - **Reading never fails as a whole**: one broken input never hides the verdicts of the others.
-//! - **Offline**, but for an image that is asked about by name, `lock` and `--pull`.
-//! - **Output is sorted**; below [`cli`] no environment, and no clock but for how long a registry or a helper
-//!   is waited for.
+//! - **Offline**, except for an image that the user names, `lock` and `--pull`.
+//! - **Output is sorted**. Below [`cli`], nothing reads the environment, and only timeouts read the clock.
 
 pub mod builds;
+pub mod cause;
 pub mod cli;
 pub mod cluster;
 pub mod compare;
 pub mod context;
 pub mod cuda;
-pub mod cure;
 pub mod describe;
 pub mod dockerfile;
 pub mod edit;
@@ -40,6 +49,7 @@ pub mod elf;
 pub mod examples;
 pub mod extract;
 pub mod fact;
+pub mod fix;
 pub mod fleet;
 pub mod infer;
 pub mod install;
@@ -48,9 +58,9 @@ pub mod inventory;
 pub mod judge;
 pub mod knowledge;
 pub mod layer;
-pub mod least;
 pub mod lock;
 pub mod lsp;
+pub mod minimum_driver;
 pub mod nearest;
 pub mod needs;
 pub mod oci;
@@ -59,11 +69,11 @@ pub mod overlay;
 pub mod parallel;
 pub mod recommend;
 pub mod reference;
+pub mod replay;
 pub mod report;
 pub mod rules;
 pub mod settings;
 pub mod shell;
 pub mod source;
-pub mod start;
 pub mod toml_reader;
 pub mod what_if;

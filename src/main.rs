@@ -1,9 +1,10 @@
-//! The program: hands the process over to [`imagelint::cli`] and gives its exit code back.
+//! The executable: calls `imagelint::cli` and returns its exit code.
 
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
+/// The memory allocator of the program.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

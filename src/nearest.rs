@@ -1,14 +1,13 @@
-//! The known word nearest to a misspelt one, and the file nearest to a path that leads nowhere.
+//! Finds the known word nearest to a misspelt one, and the file nearest to a path that does not exist.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
-/// No folder is searched further for a name that was meant.
-const MOST_NAMES: usize = 4096;
+/// Maximum number of directory entries that are searched for a similar name.
+const MAX_SEARCHED_NAMES: usize = 4096;
 
-/// Why a path cannot be read, with what to do: the nearest name next to it, else what to pass instead.
-pub fn unread(path: &Path, error: &io::Error, wanted: &str) -> String {
+/// Returns why a path cannot be read and what to do: the nearest file name, or what to pass instead.
+pub fn unreadable_path_message(path: &Path, error: &io::Error, wanted: &str) -> String {
     if path.is_symlink() && !path.exists() {
         return format!("a symbolic link that leads nowhere; pass {wanted}");
     }
@@ -22,35 +21,37 @@ pub fn unread(path: &Path, error: &io::Error, wanted: &str) -> String {
     }
 }
 
-/// The name in the folder of a path that is nearest to the path's own.
+/// Returns the file name in the directory of a path that is most similar to that of the path.
 pub fn nearest_file(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names: Vec<String> = fs::read_dir(folder)
         .map(|all| {
-            let names =
-                all.filter_map(Result::ok).take(MOST_NAMES).filter_map(|one| one.file_name().into_string().ok());
+            let names = all
+                .filter_map(Result::ok)
+                .take(MAX_SEARCHED_NAMES)
+                .filter_map(|one| one.file_name().into_string().ok());
             names.collect()
         })
         .unwrap_or_default();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let others = names.iter().map(String::as_str).filter(|other| *other != name);
-    nearest(&name, others).map(str::to_owned)
+    nearest_word(&name, others).map(str::to_owned)
 }
 
-/// The candidate that a person most likely meant by `word`; none where all are far off.
+/// Returns the candidate that is most likely meant by `word`; `None` if none is similar.
 ///
 /// Letter case and the difference between `_` and `-` do not count.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_few(word, candidates, 1).first().copied()
+pub fn nearest_word<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_words(word, candidates, 1).first().copied()
 }
 
-/// At most so many candidates that a person may have meant by `word`, the nearest first; none that is far off.
+/// Returns up to `most` candidates that may be meant by `word`, the nearest first; only similar ones.
 ///
 /// Letter case and the difference between `_` and `-` do not count.
-pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+pub fn nearest_words<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let plain = |text: &str| text.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect::<Vec<char>>();
     let word = plain(word);
-    let letters = letters(word.iter().copied());
+    let letters = letter_set(word.iter().copied());
     let near = candidates.into_iter();
     let mut near: Vec<(usize, &str)> = near
         .filter_map(|candidate| {
@@ -59,36 +60,38 @@ pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
             // Most words are nothing like the candidates, and what they are made of tells that alone.
             if candidate.is_ascii() {
                 let plain = candidate.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
-                if word.len().abs_diff(length) > most || unlike(letters, self::letters(plain.map(char::from))) > most {
+                if word.len().abs_diff(length) > most
+                    || min_edit_distance(letters, letter_set(plain.map(char::from))) > most
+                {
                     return None;
                 }
             }
             let other = plain(candidate);
-            Some((edits(&word, &other), candidate)).filter(|(edits, _)| *edits <= most)
+            Some((char_edit_distance(&word, &other), candidate)).filter(|(edits, _)| *edits <= most)
         })
         .collect();
     near.sort_by_key(|(edits, _)| *edits);
     near.into_iter().take(most).map(|(_, candidate)| candidate).collect()
 }
 
-/// The letters that a word has, one bit each; some letters share one.
-fn letters(word: impl Iterator<Item = char>) -> u64 {
+/// Returns the set of letters in a word as a bit mask; some letters share a bit.
+fn letter_set(word: impl Iterator<Item = char>) -> u64 {
     word.fold(0, |letters, c| letters | 1 << (u32::from(c) % u64::BITS))
 }
 
-/// So many edits two words are apart at least by the letters that only one of them has: no edit takes away or brings more
-/// than one.
-fn unlike(one: u64, other: u64) -> usize {
+/// Returns a lower bound of the edit distance of two words from their letter sets.
+fn min_edit_distance(one: u64, other: u64) -> usize {
     (one & !other).count_ones().max((other & !one).count_ones()) as usize
 }
 
-/// Edits between two words: insert, delete, replace, swap of neighbours.
-pub fn distance(a: &str, b: &str) -> usize {
+/// Returns the number of edits between two words: insert, delete, replace, swap of neighbours.
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    edits(&a, &b)
+    char_edit_distance(&a, &b)
 }
 
-fn edits(a: &[char], b: &[char]) -> usize {
+/// Returns the edit distance of two words as characters.
+fn char_edit_distance(a: &[char], b: &[char]) -> usize {
     let mut before_last = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
@@ -118,12 +121,12 @@ mod tests {
             ("slurm", None),
             ("", None),
         ] {
-            assert_eq!(nearest(word, words), expected, "{word}");
+            assert_eq!(nearest_word(word, words), expected, "{word}");
         }
         let types = ["g5.xlarge", "p5.48xlarge", "g6.xlarge", "g4dn.xlarge"];
-        assert_eq!(nearest_few("g5.xlarg", types, 2), ["g5.xlarge", "g6.xlarge"]);
-        assert_eq!(nearest_few("g5.xlarg", types, 0), Vec::<&str>::new());
-        assert_eq!(nearest_few("zzz", types, 3), Vec::<&str>::new());
+        assert_eq!(nearest_words("g5.xlarg", types, 2), ["g5.xlarge", "g6.xlarge"]);
+        assert_eq!(nearest_words("g5.xlarg", types, 0), Vec::<&str>::new());
+        assert_eq!(nearest_words("zzz", types, 3), Vec::<&str>::new());
     }
 
     #[test]
@@ -133,7 +136,7 @@ mod tests {
         let why = |name: &str| {
             let path = place.path().join(name);
             let error = fs::read(&path).expect_err("no file");
-            unread(&path, &error, "a fleet file")
+            unreadable_path_message(&path, &error, "a fleet file")
         };
         assert_eq!(why("fleet.tml"), "not found; did you mean `fleet.toml`?");
         assert_eq!(why("other"), "not found; pass a fleet file");
@@ -152,15 +155,15 @@ mod tests {
             ["", "a", "ab", "ba", "run", "urn", "runs", "RUN", "ru_n", "from", "form", "farm", "ñandú", "entrypoint"];
         for a in words {
             for b in words {
-                let of = |word: &str| letters(word.chars());
-                let edits = distance(a, b);
+                let of = |word: &str| letter_set(word.chars());
+                let edits = edit_distance(a, b);
                 assert!(
-                    unlike(of(a), of(b)) <= edits && a.chars().count().abs_diff(b.chars().count()) <= edits,
+                    min_edit_distance(of(a), of(b)) <= edits && a.chars().count().abs_diff(b.chars().count()) <= edits,
                     "{a} {b}"
                 );
                 let near = edits <= (a.chars().count().max(b.chars().count()) / 3).max(1);
                 let plain = |word: &str| word.to_lowercase().replace('_', "-") == word;
-                assert!(!plain(a) || !plain(b) || nearest(a, [b]).is_some() == near, "{a} {b}");
+                assert!(!plain(a) || !plain(b) || nearest_word(a, [b]).is_some() == near, "{a} {b}");
             }
         }
     }

@@ -1,13 +1,16 @@
-//! The ways in which a GPU container can fail to start: the closed list that pages narrate and reports name.
+//! The outcomes of a failed start-up: the closed list that rule pages explain and reports name.
 
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
         /// How a start-up fails. Each has exactly one start-up page, named after it.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Outcome { $($(#[$doc])* $variant,)* }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum Outcome { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
 
         impl Outcome {
             /// All of them, in the order in which the start-up meets them.
@@ -29,7 +32,7 @@ macro_rules! outcomes {
     };
 }
 
-/// A name that is no outcome.
+/// The error for a name that is not an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownOutcome;
 
@@ -65,19 +68,11 @@ outcomes! {
 }
 
 impl Outcome {
-    /// The name for people, which is that of the page.
-    pub const fn rule(self) -> &'static str {
+    /// Returns the name of the rule page about the outcome, which is its name for users.
+    pub const fn rule_name(self) -> &'static str {
         match self {
             Self::Refused => "container-refused",
             other => other.name(),
-        }
-    }
-
-    /// The same for the name in a report.
-    pub fn rule_of(name: &str) -> &str {
-        match name.parse::<Self>() {
-            Ok(outcome) => outcome.rule(),
-            Err(_) => name,
         }
     }
 }
@@ -90,11 +85,11 @@ impl fmt::Display for Outcome {
 
 macro_rules! causes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal of $outcome:ident;)*) => {
-        /// Why a start-up fails so, where one cure does not help for all: a page may have a help of its own for each.
+        /// Why a start-up fails, for outcomes that need different fixes: a rule page may have its own help for each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Cause { $($(#[$doc])* $variant,)* }
+        pub enum FailureCause { $($(#[$doc])* $variant,)* }
 
-        impl Cause {
+        impl FailureCause {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
@@ -112,69 +107,58 @@ macro_rules! causes {
 }
 
 causes! {
-    /// A variable asks for no GPU.
+    /// An environment variable requests no GPU.
     AsksForNone = "asks-for-none" of NoGpu;
-    /// It asks for the driver's files alone.
+    /// An environment variable requests only the driver files.
     DriverOnly = "driver-only" of NoGpu;
-    /// Who starts the container hands out none.
+    /// Whatever starts the container gives it no GPU.
     NoneHanded = "none-handed" of NoGpu;
-    /// The containers of the pool are started without the runtime that puts GPUs in.
+    /// The pool starts containers without the runtime that adds GPUs.
     PlainRuntime = "plain-runtime" of NoGpu;
-    /// The container toolkit of the pool does nothing.
+    /// The container toolkit of the pool is disabled.
     ToolkitOff = "toolkit-off" of NoGpu;
-    /// The node does not read the variable in an unprivileged container.
+    /// The node ignores the environment variable in an unprivileged container.
     VariableIgnored = "variable-ignored" of NoGpu;
-    /// The node does not read lists of devices that are mounted.
+    /// The node ignores device lists that are mounted as volumes.
     MountsIgnored = "mounts-ignored" of NoGpu;
-    /// The CUDA runtime is told to use none.
+    /// An environment variable hides all GPUs from the CUDA runtime.
     Hidden = "hidden" of NoGpu;
-    /// The driver's compute libraries are not asked for.
+    /// The compute libraries of the driver are not requested.
     WithoutCompute = "without-compute" of NoGpu;
-    /// Programs do not look where the node puts the driver.
+    /// Programs do not search the directory into which the node mounts the driver.
     DriverElsewhere = "driver-elsewhere" of NoGpu;
-    /// What the loader misses is the driver's, which is not put into the container.
+    /// The missing library belongs to the driver, which is not mounted into the container.
     DriverOutside = "driver-outside" of LibraryMissing;
-    /// A requirement is no requirement.
+    /// A requirement is malformed.
     MalformedRequirement = "malformed-requirement" of Refused;
-    /// A driver capability that the node does not know or allow.
+    /// The node does not know or allow a driver capability.
     Capability = "capability" of Refused;
-    /// A device that the node lacks.
+    /// The node lacks a requested device.
     MissingDevice = "missing-device" of Refused;
-    /// Devices of two vendors that do not go together.
+    /// Devices of two vendors cannot be combined.
     MixedDevices = "mixed-devices" of Refused;
-    /// A list of devices that is mounted stands for none.
+    /// A device list that is mounted as volumes is invalid.
     MountsRefused = "mounts-refused" of Refused;
-    /// The variable counts in a privileged container alone.
+    /// The environment variable is only allowed in a privileged container.
     VariableForbidden = "variable-forbidden" of Refused;
-    /// MIG is configured by an unprivileged container.
+    /// An unprivileged container configures MIG.
     MigVariable = "mig-variable" of Refused;
-    /// Compat libraries in several directories.
+    /// There are compat libraries in several directories.
     CompatScattered = "compat-scattered" of Refused;
-    /// Something in the place of the driver's firmware.
+    /// A file or link is at the path of the driver firmware.
     Firmware = "firmware" of Refused;
-    /// The node lacks the device that `display` brings.
+    /// The node lacks the device that the capability `display` adds.
     NoModeset = "no-modeset" of Refused;
-    /// A link in the place of a library of the driver.
+    /// A symbolic link is at the path of a driver library.
     DriverLink = "driver-link" of Refused;
     /// The hook does not work in the mode of the node.
     Hook = "hook" of Refused;
-    /// The image's library does not know the GPU, which the node's driver does.
+    /// The driver library of the image does not support the GPU, although the driver of the node does.
     LibraryUnaware = "library-unaware" of GpuUnsupported;
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// How a container starts, in words; none for native code.
-pub fn route_words(route: &str) -> Option<&str> {
-    match route {
-        "native" => None,
-        "minor-version" => Some("minor version compatibility"),
-        "forward-compat" => Some("forward compatibility"),
-        "jit" => Some("PTX JIT"),
-        other => Some(other),
     }
 }

@@ -1,28 +1,25 @@
-//! Work on many things at once, with the results in the order of the things.
+//! Processes many items in parallel, with the results in the order of the items.
 
-use std::io;
 use std::io::Read;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::{io, thread};
 
-/// Room for the readers of nested texts, which the default of a thread may not have.
-const STACK: usize = 8 << 20;
+/// Stack size in bytes of a worker thread, for the recursive parsers of nested texts.
+const STACK_BYTES: usize = 8 << 20;
 
-/// So many bytes are read at a time by who reads ahead, and so many times before somebody takes them.
-const BLOCK: usize = 256 << 10;
-const AHEAD: usize = 8;
+/// Size in bytes of the blocks that are read ahead.
+const BLOCK_BYTES: usize = 256 << 10;
+/// Maximum number of blocks that are read ahead.
+const MAX_BLOCKS_AHEAD: usize = 8;
 
-/// The results of a function for every item, in their order.
+/// Returns the results of a function for all items, in their order.
 pub fn map<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    map_with(jobs, items, || (), |(), item| work(item))
+    map_with_state(jobs, items, || (), |(), item| work(item))
 }
 
-/// The same, where each worker has something of its own beside the items, made by itself.
-pub fn map_with<S, T: Sync, R: Send>(
+/// Like `map`, where every worker has a mutable state that it creates itself.
+pub fn map_with_state<S, T: Sync, R: Send>(
     jobs: usize,
     items: &[T],
     own: impl Fn() -> S + Sync,
@@ -46,7 +43,7 @@ pub fn map_with<S, T: Sync, R: Send>(
     };
     thread::scope(|scope| {
         let started =
-            (1..jobs).filter(|_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker).is_ok());
+            (1..jobs).filter(|_| thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, worker).is_ok());
         // Without further threads this one does it all.
         let _ = started.count();
         worker();
@@ -56,7 +53,7 @@ pub fn map_with<S, T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The same, where each item is dropped by the work on it.
+/// Like `map`, where every item is dropped as soon as it is processed.
 pub fn map_owned<T: Send, R: Send>(jobs: usize, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let results = map(jobs, &items, |item| {
@@ -66,21 +63,21 @@ pub fn map_owned<T: Send, R: Send>(jobs: usize, items: Vec<T>, work: impl Fn(T) 
     results.into_iter().flatten().collect()
 }
 
-/// What `act` makes of the bytes, which are read by another worker in the meantime.
-pub fn ahead<R: Read + Send, T>(from: R, act: impl FnOnce(&mut dyn Read) -> T) -> T {
+/// Calls `act` with a reader whose bytes are read ahead on another thread.
+pub fn read_ahead<R: Read + Send, T>(from: R, act: impl FnOnce(&mut dyn Read) -> T) -> T {
     let from = Mutex::new(Some(from));
     let take = || from.lock().unwrap_or_else(PoisonError::into_inner).take();
     thread::scope(|scope| {
-        let (blocks, read) = mpsc::sync_channel(AHEAD);
+        let (blocks, read) = mpsc::sync_channel(MAX_BLOCKS_AHEAD);
         let reads = || {
             let (blocks, from) = (blocks, take());
             // Who no longer listens wants no more of it.
             if let Some(from) = from {
-                send(from, |block| blocks.send(block).is_ok());
+                send_blocks(from, |block| blocks.send(block).is_ok());
             }
         };
-        match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, reads) {
-            Ok(_) => act(&mut Blocks { read, block: Vec::new(), at: 0 }),
+        match thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, reads) {
+            Ok(_) => act(&mut BlockReader { read, block: Vec::new(), at: 0 }),
             // Without a further thread this one does it all.
             Err(_) => match take() {
                 Some(mut from) => act(&mut from),
@@ -90,11 +87,11 @@ pub fn ahead<R: Read + Send, T>(from: R, act: impl FnOnce(&mut dyn Read) -> T) -
     })
 }
 
-/// Hands over block after block, up to the end or the first that cannot be read.
-fn send(mut from: impl Read, mut send: impl FnMut(io::Result<Vec<u8>>) -> bool) {
+/// Passes block after block to `send`, up to the end or the first error.
+fn send_blocks(mut from: impl Read, mut send: impl FnMut(io::Result<Vec<u8>>) -> bool) {
     loop {
-        let mut block = Vec::with_capacity(BLOCK);
-        let outcome = from.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+        let mut block = Vec::with_capacity(BLOCK_BYTES);
+        let outcome = from.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut block);
         let told = block.is_empty() || send(Ok(block));
         match outcome {
             Ok(count) if count > 0 && told => {}
@@ -107,14 +104,14 @@ fn send(mut from: impl Read, mut send: impl FnMut(io::Result<Vec<u8>>) -> bool) 
     }
 }
 
-/// Blocks that another worker reads, as one text.
-struct Blocks {
+/// Reads the blocks that another thread sends.
+struct BlockReader {
     read: mpsc::Receiver<io::Result<Vec<u8>>>,
     block: Vec<u8>,
     at: usize,
 }
 
-impl Read for Blocks {
+impl Read for BlockReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.at == self.block.len() {
             match self.read.recv() {
@@ -132,10 +129,10 @@ impl Read for Blocks {
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time, and fails at the end.
-    struct Broken(usize);
+    /// Returns a few bytes at a time, and fails at the end.
+    struct FailingReader(usize);
 
-    impl Read for Broken {
+    impl Read for FailingReader {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             if self.0 == 0 {
                 return Err(io::Error::other("gone"));
@@ -149,16 +146,16 @@ mod tests {
 
     #[test]
     fn what_is_read_ahead_is_what_was_there() {
-        for length in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7, 2 * AHEAD * BLOCK] {
+        for length in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 3 * BLOCK_BYTES + 7, 2 * MAX_BLOCKS_AHEAD * BLOCK_BYTES] {
             let text: Vec<u8> = (0..=u8::MAX).cycle().take(length).collect();
-            let read = ahead(text.as_slice(), |from| {
+            let read = read_ahead(text.as_slice(), |from| {
                 let mut all = Vec::new();
                 from.read_to_end(&mut all).map(|_| all)
             });
             assert!(read.is_ok_and(|all| all == text), "{length}");
         }
         // Who stops early waits for nobody.
-        let first = ahead(io::repeat(7), |from| {
+        let first = read_ahead(io::repeat(7), |from| {
             let mut one = [0];
             from.read_exact(&mut one).map(|()| one)
         });
@@ -169,7 +166,7 @@ mod tests {
     fn what_cannot_be_read_is_told_behind_what_can() {
         for length in [0, 1, 5_000] {
             let mut all = Vec::new();
-            let outcome = ahead(Broken(length), |from| from.read_to_end(&mut all));
+            let outcome = read_ahead(FailingReader(length), |from| from.read_to_end(&mut all));
             assert!(outcome.is_err_and(|error| error.to_string() == "gone"), "{length}");
             assert_eq!(all.len(), length);
         }
@@ -186,9 +183,9 @@ mod tests {
         assert!(map(4, &[0_u8; 0], |item| *item).is_empty());
     }
 
-    /// Counts down when it is dropped.
-    struct Item<'a>(usize, &'a AtomicUsize);
-    impl Drop for Item<'_> {
+    /// Decrements a counter when it is dropped.
+    struct CountedItem<'a>(usize, &'a AtomicUsize);
+    impl Drop for CountedItem<'_> {
         fn drop(&mut self) {
             self.1.fetch_sub(1, Ordering::SeqCst);
         }
@@ -198,7 +195,7 @@ mod tests {
     fn no_more_items_are_held_than_are_worked_on() {
         let held = AtomicUsize::new(0);
         for jobs in [0, 1, 3] {
-            let items: Vec<Item<'_>> = (0..100).map(|at| Item(at, &held)).collect();
+            let items: Vec<CountedItem<'_>> = (0..100).map(|at| CountedItem(at, &held)).collect();
             held.store(items.len(), Ordering::SeqCst);
             let begun = AtomicUsize::new(0);
             let found = map_owned(jobs, items, |item| {
@@ -220,7 +217,7 @@ mod tests {
                 made.fetch_add(1, Ordering::SeqCst);
                 0_usize
             };
-            let found = map_with(jobs, &items, own, |met, ()| {
+            let found = map_with_state(jobs, &items, own, |met, ()| {
                 *met += 1;
                 *met
             });

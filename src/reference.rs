@@ -1,20 +1,22 @@
-//! Names of container images as people write them and as Docker reads them.
+//! Image references, parsed by Docker's rules.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+/// The registry of references without one.
 const DEFAULT_REGISTRY: &str = "docker.io";
-const LONGEST_NAME: usize = 255;
-const LONGEST_TAG: usize = 128;
+/// Maximum length of registry and repository.
+const MAX_NAME_LENGTH: usize = 255;
+/// Maximum length of a tag.
+const MAX_TAG_LENGTH: usize = 128;
 
-/// Why a text is not the name of an image.
+/// Why a text is not an image reference.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReferenceError {
-    /// Nothing was written.
+    /// The text is empty.
     #[error("the image name is empty")]
     Empty,
     /// A part of the repository breaks the naming rules.
@@ -34,10 +36,10 @@ pub enum ReferenceError {
     TooLong,
 }
 
-/// Stands where a registry stands, in the names of images that another build of the same file makes; no such host is.
-pub const MADE_HERE: &str = "target.invalid";
+/// The registry in references to images that another target of the same build file produces; no such host exists.
+pub const BUILD_TARGET_REGISTRY: &str = "target.invalid";
 
-/// A parsed image name: registry, repository, and at most one tag and one digest.
+/// An image reference: registry, repository, and at most one tag and one digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct ImageReference {
@@ -48,7 +50,7 @@ pub struct ImageReference {
 }
 
 impl ImageReference {
-    /// Reads a name by Docker's rules.
+    /// Parses a reference by Docker's rules.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         if text.is_empty() {
             return Err(ReferenceError::Empty);
@@ -63,7 +65,7 @@ impl ImageReference {
             None => (rest, None),
         };
         let (registry, repository) = match name.split_once('/') {
-            Some((host, path)) if is_host(host) => (host, path),
+            Some((host, path)) if is_registry_host(host) => (host, path),
             _ => (DEFAULT_REGISTRY, name),
         };
         check_registry(registry)?;
@@ -76,42 +78,42 @@ impl ImageReference {
         if repository == "library/" {
             return Err(ReferenceError::Empty);
         }
-        if let Some(wrong) = repository.split('/').find(|part| !is_component(part)) {
+        if let Some(wrong) = repository.split('/').find(|part| !is_path_component(part)) {
             return Err(ReferenceError::Repository(wrong.to_owned()));
         }
-        if registry.len() + repository.len() > LONGEST_NAME {
+        if registry.len() + repository.len() > MAX_NAME_LENGTH {
             return Err(ReferenceError::TooLong);
         }
         Ok(Self { registry: registry.to_owned(), repository, tag, digest })
     }
 
-    /// Whether another build of the same file makes the image: no registry has it.
-    pub fn is_made_here(&self) -> bool {
-        self.registry == MADE_HERE
+    /// Whether another target of the same build file produces the image, so that no registry has it.
+    pub fn is_build_target(&self) -> bool {
+        self.registry == BUILD_TARGET_REGISTRY
     }
 
-    /// The registry host, with its port where one is written.
+    /// Returns the registry host, with its port if there is one.
     pub fn registry(&self) -> &str {
         &self.registry
     }
 
-    /// The repository with `library/` where Docker adds it.
+    /// Returns the repository, with `library/` where Docker adds it.
     pub fn repository(&self) -> &str {
         &self.repository
     }
 
-    /// The tag that was written.
+    /// Returns the tag as written.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// The digest that was written, with its algorithm.
+    /// Returns the digest as written, with its algorithm.
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
 
-    /// Registry and repository as Docker prints them: without `docker.io/` and `library/`.
-    pub fn familiar(&self) -> String {
+    /// Returns registry and repository as Docker prints them: without `docker.io/` and `library/`.
+    pub fn familiar_name(&self) -> String {
         if self.registry == DEFAULT_REGISTRY {
             self.repository
                 .strip_prefix("library/")
@@ -126,7 +128,7 @@ impl ImageReference {
 
 impl fmt::Display for ImageReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.familiar())?;
+        f.write_str(&self.familiar_name())?;
         if let Some(tag) = &self.tag {
             write!(f, ":{tag}")?;
         }
@@ -162,10 +164,12 @@ impl FromStr for ImageReference {
     }
 }
 
-fn is_host(part: &str) -> bool {
+/// Whether the first part of a reference is a registry host.
+fn is_registry_host(part: &str) -> bool {
     part == "localhost" || part.contains(['.', ':']) || part.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
+/// Checks the host and port of a registry.
 fn check_registry(registry: &str) -> Result<(), ReferenceError> {
     let wrong = || ReferenceError::Registry(registry.to_owned());
     let (host, port) = if registry.starts_with('[') {
@@ -191,7 +195,8 @@ fn check_registry(registry: &str) -> Result<(), ReferenceError> {
     if host.split('.').all(label) && port_ok { Ok(()) } else { Err(wrong()) }
 }
 
-fn is_component(part: &str) -> bool {
+/// Whether a text is a valid path component of a repository.
+fn is_path_component(part: &str) -> bool {
     let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b'-');
     edge(part.bytes().next())
@@ -200,14 +205,16 @@ fn is_component(part: &str) -> bool {
         && !["..", "___", "._", "_.", "-.", ".-", "_-", "-_"].iter().any(|bad| part.contains(bad))
 }
 
+/// Checks a tag, and returns it.
 fn check_tag(tag: &str) -> Result<String, ReferenceError> {
     let good = !tag.is_empty()
-        && tag.len() <= LONGEST_TAG
+        && tag.len() <= MAX_TAG_LENGTH
         && !tag.starts_with(['.', '-'])
         && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if good { Ok(tag.to_owned()) } else { Err(ReferenceError::Tag(tag.to_owned())) }
 }
 
+/// Checks a digest, and returns it.
 fn check_digest(digest: &str) -> Result<String, ReferenceError> {
     let wrong = || ReferenceError::Digest(digest.to_owned());
     let (algorithm, hex) = digest.split_once(':').ok_or_else(wrong)?;
@@ -254,7 +261,7 @@ mod tests {
         ] {
             let image = ImageReference::parse(text).expect(text);
             assert_eq!((image.registry(), image.repository(), image.tag()), (registry, repository, tag), "{text}");
-            assert_eq!(image.familiar(), familiar, "{text}");
+            assert_eq!(image.familiar_name(), familiar, "{text}");
             assert_eq!(image.to_string().parse(), Ok(image), "{text}");
         }
         let image = ImageReference::parse(&format!("a/b:t@sha256:{zeros}")).expect("digest");

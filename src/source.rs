@@ -1,4 +1,4 @@
-//! Text that a person wrote, byte spans into it, and the lines and columns they print as.
+//! Source texts, byte spans into them, and the lines and columns of byte offsets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ impl Span {
         self.end <= self.start
     }
 
-    /// The smallest span that covers both.
+    /// Returns the smallest span that covers both.
     #[must_use]
-    pub fn to(self, other: Self) -> Self {
+    pub fn cover(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// Which of the texts of a run a span points into.
+/// The id of a source text of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);
 
@@ -54,7 +54,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// One text with its name as the user would type it.
+/// A source text with its name as the user would type it.
 #[derive(Clone, Debug)]
 pub struct SourceText {
     name: String,
@@ -63,7 +63,7 @@ pub struct SourceText {
 }
 
 impl SourceText {
-    /// Takes over a text.
+    /// Indexes the lines of a text.
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -72,27 +72,27 @@ impl SourceText {
         Self { name: name.into(), text, line_starts }
     }
 
-    /// The name, usually a path.
+    /// Returns the name, usually a path.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The whole text, for somebody who keeps it.
-    pub fn shared(&self) -> Arc<str> {
+    /// Returns a shared reference to the whole text.
+    pub fn shared_text(&self) -> Arc<str> {
         Arc::clone(&self.text)
     }
 
-    /// The text under a span; empty where the span does not fit.
+    /// Returns the text of a span; empty if the span is out of bounds.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or("")
     }
 
-    /// Line and column of a byte offset; an offset past the end is the end.
+    /// Returns line and column of a byte offset; an offset past the end counts as the end.
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start as usize <= offset);
@@ -100,37 +100,37 @@ impl SourceText {
     }
 }
 
-/// All texts of one run.
+/// All source texts of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Sources(Vec<SourceText>);
 
 impl Sources {
-    /// Adds a text and gives the name by which spans refer to it.
+    /// Adds a text, and returns its id.
     pub fn add(&mut self, text: SourceText) -> SourceId {
         self.0.push(text);
         SourceId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Adds the texts of others behind its own; what it gives makes their new ids from those that they had.
+    /// Appends the texts of others; the returned function converts their ids to the new ones.
     pub fn append(&mut self, others: Self) -> impl Fn(SourceId) -> SourceId + use<> {
         let first = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         self.0.extend(others.0);
         move |id| SourceId(id.0.saturating_add(first))
     }
 
-    /// The text behind an id that [`Sources::add`] gave.
+    /// Returns the text with an id of this collection.
     pub fn get(&self, id: SourceId) -> &SourceText {
         &self.0[id.0 as usize]
     }
 
-    /// Puts another text in the place of one, under its id.
+    /// Replaces the text with an id.
     pub fn replace(&mut self, id: SourceId, text: SourceText) {
         if let Some(old) = self.0.get_mut(id.0 as usize) {
             *old = text;
         }
     }
 
-    /// All of them, in the order in which they were added.
+    /// Returns all texts in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &SourceText> {
         self.0.iter()
     }

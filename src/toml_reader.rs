@@ -1,41 +1,36 @@
-//! A walk over TOML that keeps places and reports all errors of a file at once.
+//! Reads TOML values with their spans, and reports all errors of a file at once.
 
 use std::fmt;
 
-use miette::Diagnostic;
-use miette::LabeledSpan;
-use miette::NamedSource;
-use miette::SourceCode;
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use toml::Spanned;
-use toml::de::DeTable;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest;
-use crate::source::SourceText;
-use crate::source::Span;
+use crate::nearest::nearest_word;
+use crate::source::{SourceText, Span};
 
-/// One error in a file.
+/// An error in a TOML file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The span of the error.
     pub span: Span,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
     /// What to write instead.
     pub help: Option<String>,
-    /// The other place that it is in contradiction to, and what is said there.
-    pub against: Option<(Span, String)>,
+    /// Another span that this one contradicts, with a label for it.
+    pub conflict: Option<(Span, String)>,
 }
 
 impl Problem {
-    /// The help, where it is no more than a line.
-    fn line_of_help(&self) -> Option<&str> {
+    /// Returns the help, unless it has several lines.
+    fn single_line_help(&self) -> Option<&str> {
         self.help.as_deref().filter(|help| !help.contains('\n'))
     }
 }
 
-/// All errors of one file; shows each in the file's text.
+/// All errors of a TOML file, shown in the text of the file.
 #[derive(Debug)]
 pub struct Problems {
     what: &'static str,
@@ -44,7 +39,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// The errors in the order of the file; at least one.
+    /// Returns the errors in the order of the file; at least one.
     pub fn all(&self) -> &[Problem] {
         &self.all
     }
@@ -73,46 +68,46 @@ impl Diagnostic for Problems {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let label = |span: Span, message: &str| LabeledSpan::new(Some(message.to_owned()), span.start, span.len());
         let several = self.all.len() > 1;
-        let own = self.all.iter().map(move |problem| match problem.line_of_help().filter(|_| several) {
+        let own = self.all.iter().map(move |problem| match problem.single_line_help().filter(|_| several) {
             Some(help) => label(problem.span, &format!("{}; {help}", problem.message)),
             None => label(problem.span, &problem.message),
         });
-        let others = self.all.iter().filter_map(|problem| problem.against.as_ref());
+        let others = self.all.iter().filter_map(|problem| problem.conflict.as_ref());
         Some(Box::new(own.chain(others.map(move |(span, message)| label(*span, message)))))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         // Of several errors each has its help beside it, but for one of several lines.
         let several = self.all.len() > 1;
-        let below = self.all.iter().filter(|problem| !several || problem.line_of_help().is_none());
+        let below = self.all.iter().filter(|problem| !several || problem.single_line_help().is_none());
         let mut lines: Vec<&str> = below.filter_map(|problem| problem.help.as_deref()).collect();
         lines.dedup();
         if lines.is_empty() { None } else { Some(Box::new(lines.join("\n"))) }
     }
 }
 
-/// A value of the file.
+/// A TOML value with its span.
 pub(crate) type Value<'i> = Spanned<DeValue<'i>>;
 
-/// A key with its value, in the order of the file.
-pub(crate) type Entry<'t, 'i> = (&'t str, Span, &'t Value<'i>);
+/// A key with its span and its value.
+pub(crate) type TomlEntry<'t, 'i> = (&'t str, Span, &'t Value<'i>);
 
-/// The span of a node.
+/// Returns the span of a key, value or table.
 pub(crate) fn span_of<T>(node: &Spanned<T>) -> Span {
     let range = node.span();
     Span::new(range.start, range.end)
 }
 
-/// The entries of a table in the order of the file.
-pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
-    let mut entries: Vec<Entry<'t, 'i>> =
+/// Returns the entries of a table in the order of the file.
+pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<TomlEntry<'t, 'i>> {
+    let mut entries: Vec<TomlEntry<'t, 'i>> =
         table.iter().map(|(key, value)| (key.get_ref().as_ref(), span_of(key), value)).collect();
     entries.sort_by_key(|(_, span, value)| (*span, span_of(value)));
     entries
 }
 
-/// `a string`, `an integer`, ... as a sentence needs it.
-pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
+/// Returns the type of a value for an error message: `a string`, `an integer`, ...
+pub(crate) fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "an integer",
@@ -124,14 +119,14 @@ pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Collects the errors of one file.
+/// Reads values of a TOML file and collects its errors.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     problems: Vec<Problem>,
 }
 
 impl Reader {
-    /// Parses the text; a syntax error is reported alone, since what follows it is guesswork.
+    /// Parses a text; after a syntax error nothing else is reported.
     pub(crate) fn parse<'i>(&mut self, text: &'i SourceText) -> Spanned<DeTable<'i>> {
         let (table, errors) = DeTable::parse_recoverable(text.text());
         if let Some(error) = errors.first() {
@@ -141,22 +136,22 @@ impl Reader {
         table
     }
 
-    /// Whether nothing was reported so far.
+    /// Whether no error was reported so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// Adds an error.
+    /// Reports an error.
     pub(crate) fn report(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
-        self.problems.push(Problem { span, message: message.into(), help, against: None });
+        self.problems.push(Problem { span, message: message.into(), help, conflict: None });
     }
 
-    /// Adds an error of two places that contradict each other.
-    pub(crate) fn contradiction(&mut self, span: Span, message: impl Into<String>, against: (Span, String)) {
-        self.problems.push(Problem { span, message: message.into(), help: None, against: Some(against) });
+    /// Reports an error in two places that contradict each other.
+    pub(crate) fn report_conflict(&mut self, span: Span, message: impl Into<String>, against: (Span, String)) {
+        self.problems.push(Problem { span, message: message.into(), help: None, conflict: Some(against) });
     }
 
-    /// The value, or all errors where there are any.
+    /// Returns the value, or all errors if there are any.
     pub(crate) fn finish<T>(mut self, what: &'static str, text: &SourceText, value: T) -> Result<T, Box<Problems>> {
         if self.is_clean() {
             return Ok(value);
@@ -166,14 +161,14 @@ impl Reader {
         Err(Box::new(Problems { what, source, all: self.problems }))
     }
 
-    /// Reports a key that is none of `known`.
+    /// Reports a key that is not one of `known`.
     pub(crate) fn unknown_key(&mut self, key: &str, span: Span, known: &[&str]) {
-        let help = nearest(key, known.iter().copied())
+        let help = nearest_word(key, known.iter().copied())
             .map_or_else(|| format!("the keys are {}", known.join(", ")), |word| format!("did you mean `{word}`?"));
         self.report(span, format!("unknown key `{key}`"), Some(help));
     }
 
-    /// Reports a word that is none of `known`.
+    /// Reports a word that is not one of `known`.
     pub(crate) fn unknown_word(&mut self, what: &str, word: &str, span: Span, known: &[&str]) {
         let help = Knowledge::built_in().did_you_mean(word, known);
         let help = help.unwrap_or_else(|| format!("one of {}", known.join(", ")));
@@ -190,10 +185,10 @@ impl Reader {
         };
         let help =
             written.filter(|_| expected.contains("string")).map(|written| format!("put it in quotes: \"{written}\""));
-        self.report(span_of(value), format!("`{key}` is {}, expected {expected}", kind(value.get_ref())), help);
+        self.report(span_of(value), format!("`{key}` is {}, expected {expected}", type_name(value.get_ref())), help);
     }
 
-    /// A string.
+    /// Returns a string; reports any other type.
     pub(crate) fn string(&mut self, key: &str, value: &Value<'_>) -> Option<String> {
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
@@ -202,7 +197,7 @@ impl Reader {
         text
     }
 
-    /// A boolean.
+    /// Returns a boolean; reports any other type.
     pub(crate) fn boolean(&mut self, key: &str, value: &Value<'_>) -> Option<bool> {
         let boolean = value.get_ref().as_bool();
         if boolean.is_none() {
@@ -211,7 +206,7 @@ impl Reader {
         boolean
     }
 
-    /// A whole number that is not negative.
+    /// Returns a whole number that is not negative; reports any other value.
     pub(crate) fn number(&mut self, key: &str, value: &Value<'_>) -> Option<u32> {
         let number = value
             .get_ref()
@@ -223,19 +218,19 @@ impl Reader {
         number
     }
 
-    /// Reports a list without elements under a key that has to name something, or be left out.
-    pub(crate) fn not_empty(&mut self, span: Span, value: &Value<'_>, message: &str) {
+    /// Reports an empty list under a key that must have elements or be left out.
+    pub(crate) fn require_not_empty(&mut self, span: Span, value: &Value<'_>, message: &str) {
         if value.get_ref().as_array().is_some_and(|list| list.is_empty()) {
             self.report(span, message, None);
         }
     }
 
-    /// The elements of a list; a value that is no list counts as its only element.
+    /// Returns the elements of a list; any other value counts as its only element.
     pub(crate) fn one_or_more<'t, 'i>(value: &'t Value<'i>) -> Vec<&'t Value<'i>> {
         value.get_ref().as_array().map_or_else(|| vec![value], |list| list.iter().collect())
     }
 
-    /// A table.
+    /// Returns a table; reports any other type.
     pub(crate) fn table<'t, 'i>(&mut self, key: &str, value: &'t Value<'i>) -> Option<&'t DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {

@@ -1,79 +1,74 @@
-//! Files that say how images are built: bake files and compose files into one list of builds.
+//! Image builds defined by bake files and compose files.
 
 mod bake;
+mod bake_expression;
+mod bake_functions;
+mod bake_stdlib;
 mod compose;
-mod expression;
-mod extends;
-mod function;
-mod interpolate;
-mod request;
-mod standard;
-mod unsupported;
+mod compose_services;
+mod evaluation_notes;
+mod gpu_request;
+mod interpolation;
 
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-pub use bake::bake;
-pub use bake::bake_merged;
-pub use compose::compose;
-pub use compose::compose_merged;
-pub use compose::scalar;
-pub use extends::Opens;
-pub use extends::Whole;
-pub use extends::services_of;
-pub use interpolate::environment_file;
-pub use interpolate::interpolate;
+pub use bake::{read_bake_file, read_bake_files};
+pub use compose::{read_compose_file, read_compose_files, scalar_text};
+pub use compose_services::{FileOpener, ResolvedService, resolve_services};
+pub use interpolation::{parse_environment_file, substitute_variables};
 
-/// More builds than this in one file are nobody's.
-const MOST_BUILDS: usize = 1_000;
-/// Longer files are nobody's.
-const LONGEST: usize = 1 << 20;
-/// Nothing that a person writes is nested deeper.
-const DEEPEST: usize = 48;
+/// Maximum number of builds in one file.
+const MAX_BUILDS: usize = 1_000;
+/// Maximum length of a file, in bytes.
+const MAX_FILE_BYTES: usize = 1 << 20;
+/// Maximum nesting depth of brackets in a file.
+const MAX_NESTING: usize = 48;
 
-/// Where the Dockerfile of a build is.
+/// The Dockerfile of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Recipe {
-    /// A path; from the context, unless absolute.
+pub enum DockerfileSource {
+    /// A path, relative to the context unless absolute.
     Path(String),
-    /// The text itself.
+    /// The text of the Dockerfile.
     Inline(String),
-    /// That cannot be told, for this reason.
+    /// An unknown Dockerfile, with the reason.
     Unknown(String),
 }
 
-/// One build.
+/// An image build that a bake or compose file defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Build {
-    /// Its target or service.
+pub struct ImageBuild {
+    /// Name of its target or service.
     pub name: String,
-    /// The context: a path from the file's folder, or an address.
+    /// The build context: a path relative to the directory of the file, or a URL.
     pub context: String,
     /// The Dockerfile.
-    pub recipe: Recipe,
-    /// Build arguments; `None` where the file alone does not give the value.
+    pub recipe: DockerfileSource,
+    /// Build arguments; `None` if the file does not determine the value.
     pub args: BTreeMap<String, Option<String>>,
-    /// What takes the place of names behind FROM; `None` where the file alone does not give it.
+    /// Additional build contexts, which replace names in FROM; `None` if the file does not determine the value.
     pub contexts: BTreeMap<String, Option<String>>,
-    /// The stage.
+    /// The build stage to build.
     pub target: Option<String>,
-    /// Platforms; whatever is asked where empty.
+    /// Platforms; empty for the requested one.
     pub platforms: Vec<String>,
-    /// Whether it is asked for; else it is here for those that stand on it alone.
+    /// Whether the build itself is requested; otherwise only other builds need it.
     pub asked: bool,
-    /// Whether it refuses a GPU that the default runtime of a node would give it.
+    /// Whether it disables GPUs that the default runtime of a node would provide.
     pub refuses: bool,
-    /// What could not be followed.
+    /// Parts of the definition that could not be evaluated.
     pub notes: Vec<String>,
 }
 
-impl Build {
+impl ImageBuild {
+    /// Creates a build with the defaults of Docker.
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             context: ".".to_owned(),
-            recipe: Recipe::Path("Dockerfile".to_owned()),
+            recipe: DockerfileSource::Path("Dockerfile".to_owned()),
             args: BTreeMap::new(),
             contexts: BTreeMap::new(),
             target: None,
@@ -84,8 +79,8 @@ impl Build {
         }
     }
 
-    /// The contexts that another build of the file makes: their names, and the names of those builds.
-    pub fn referred(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// Returns the contexts that other builds of the file provide: names of contexts, and names of builds.
+    pub fn referenced_builds(&self) -> impl Iterator<Item = (&str, &str)> {
         self.contexts.iter().filter_map(|(context, value)| {
             let value = value.as_deref()?;
             let name = value.strip_prefix("target:").or_else(|| value.strip_prefix("service:"))?;
@@ -93,19 +88,19 @@ impl Build {
         })
     }
 
-    /// Whether the context lies on this machine.
-    pub fn is_local(&self) -> bool {
+    /// Whether the build context is on this machine.
+    pub fn has_local_context(&self) -> bool {
         !(self.context.contains("://") || self.context.starts_with("git@") || self.context.starts_with("target:"))
     }
 }
 
-/// Why a file gives no builds.
+/// Reason why a file yields no builds.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BuildsError {
-    /// It is not what it should be.
+    /// The file has the wrong structure.
     #[error("{0}")]
     Unreadable(String),
-    /// It breaks off, or cannot go on, at a line and a column, both from 1.
+    /// A syntax error at a line and a column, both counted from 1.
     #[error("line {line} column {column}: {message}")]
     Broken {
         /// What is wrong.
@@ -115,13 +110,13 @@ pub enum BuildsError {
         /// Its column.
         column: usize,
     },
-    /// It is out of all proportion.
+    /// The file exceeds a limit.
     #[error("the file is too long or nested too deeply")]
     TooBig,
 }
 
-/// Refuses what could exhaust the readers of nested languages.
-fn bounded(text: &str) -> Result<(), BuildsError> {
+/// Returns an error for a file that is too long or too deeply nested to be parsed safely.
+fn check_file_limits(text: &str) -> Result<(), BuildsError> {
     let (mut depth, mut deepest, mut marks, mut row) = (0_usize, 0_usize, 0_usize, 0_usize);
     let mut last = ' ';
     for c in text.chars() {
@@ -134,13 +129,13 @@ fn bounded(text: &str) -> Result<(), BuildsError> {
         // Conditionals and signs in a row nest without brackets.
         marks += usize::from(c == '?' || c == '%');
         row = if c == last && matches!(c, '!' | '-') { row + 1 } else { 0 };
-        if row > 2 * DEEPEST && c == '!' {
+        if row > 2 * MAX_NESTING && c == '!' {
             return Err(BuildsError::TooBig);
         }
         last = c;
     }
     let signs = text.split(|c: char| !matches!(c, '-' | '!' | ' ' | '\t')).map(str::len).max().unwrap_or(0);
-    if text.len() > LONGEST || deepest > DEEPEST || marks > 512 || signs > 512 {
+    if text.len() > MAX_FILE_BYTES || deepest > MAX_NESTING || marks > 512 || signs > 512 {
         return Err(BuildsError::TooBig);
     }
     Ok(())

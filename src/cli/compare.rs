@@ -1,85 +1,62 @@
-//! `imagelint compare`: what a change of images does to a fleet.
+//! `imagelint compare`: the effect of changed images on a fleet.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::Failure;
-use crate::cli::args::BuildArgs;
-use crate::cli::args::CompareArgs;
-use crate::cli::args::DifferenceFormat;
-use crate::cli::args::FailOn;
-use crate::cli::args::JudgingArgs;
-use crate::cli::args::ReadingArgs;
-use crate::cli::exit::Exit;
-use crate::cli::exit::Tally;
-use crate::cli::fleet;
-use crate::cli::git::Repository;
-use crate::cli::git::Revision;
-use crate::cli::outputs::color;
-use crate::cli::own::Own;
-use crate::cli::parallel;
-use crate::cli::scan;
-use crate::cli::sides::Reading;
-use crate::cli::sides::Side;
-use crate::cli::streams;
-use crate::compare;
-use crate::compare::Least;
-use crate::compare::Named;
-use crate::compare::Sides;
-use crate::compare::Smallest;
-use crate::compare::model::Comparison;
-use crate::compare::model::Older;
-use crate::compare::model::Pair;
+use crate::cli::args::{BuildArgs, CompareArgs, DifferenceFormat, DockerfileArgs, FailOn, JudgingArgs};
+use crate::cli::comparison_side::{ComparisonSide, SideOptions};
+use crate::cli::exit::{Exit, ExitTally};
+use crate::cli::git::{GitRepository, GitRevision};
+use crate::cli::report_output::use_color;
+use crate::cli::side_configuration::SideConfiguration;
+use crate::cli::{CommandError, fleet_file, parallel, scan, streams};
+use crate::compare::model::{ComparedImage, ComparedOlderDriver, Comparison};
+use crate::compare::{NamedSubject, SmallestDriverByPool, SmallestPoolDriver, SubjectPair};
 use crate::fleet::Fleet;
-use crate::judge::Content;
-use crate::judge::Detail;
-use crate::judge::Subject;
+use crate::judge::{AnalysisSubject, ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::least;
-use crate::least::Images;
-use crate::least::least;
+use crate::minimum_driver::{SubjectImages, minimum_driver};
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::kinds::VerdictKind;
-use crate::report::markdown::Room;
+use crate::report::markdown::MarkdownTarget;
 use crate::report::model;
 use crate::rules::RuleBook;
 use crate::source::Sources;
+use crate::{compare, minimum_driver};
 
-/// Of more images the smallest drivers are sought only where a verdict is another.
-const ALL_SOUGHT: usize = 64;
+/// Number of images up to which the smallest driver is always searched; for more images, only if a verdict differs.
+const MAX_FULL_DRIVER_SEARCHES: usize = 64;
 
-/// One side, as given.
-enum Given {
+/// One side of a comparison, as specified on the command line.
+enum ComparisonInput {
     /// Files, folders, images.
     Inputs(Vec<String>),
     /// Paths in a revision.
-    Revision(Revision, Vec<String>),
+    Revision(GitRevision, Vec<String>),
 }
 
-impl Given {
-    /// Its inputs, as they are called from the root of the repository where revisions are compared.
-    fn told(&self, repository: Option<&Repository>) -> String {
+impl ComparisonInput {
+    /// Returns the inputs as text, relative to the repository root if revisions are compared.
+    fn title(&self, repository: Option<&GitRepository>) -> String {
         match self {
             Self::Inputs(inputs) => {
-                let below = |input: &String| repository.and_then(|own| own.below(Path::new(input)));
+                let below = |input: &String| repository.and_then(|own| own.relative_path(Path::new(input)));
                 let told = inputs.iter().map(|input| below(input).unwrap_or_else(|| input.clone()));
                 told.collect::<Vec<_>>().join(", ")
             }
             Self::Revision(revision, paths) => {
-                paths.iter().map(|path| at(&revision.name, path)).collect::<Vec<_>>().join(", ")
+                paths.iter().map(|path| revision_path(&revision.name, path)).collect::<Vec<_>>().join(", ")
             }
         }
     }
 
-    /// What an input of it is called on both sides.
-    fn key(&self, name: &str, repository: Option<&Repository>) -> String {
-        let below = |repository: &Repository| repository.below(Path::new(name));
+    /// Returns the name of an input that is the same on both sides.
+    fn shared_name(&self, name: &str, repository: Option<&GitRepository>) -> String {
+        let below = |repository: &GitRepository| repository.relative_path(Path::new(name));
         match self {
             Self::Revision(revision, _) => {
                 name.strip_prefix(&revision.name).and_then(|rest| rest.strip_prefix(':')).unwrap_or(name).to_owned()
@@ -95,41 +72,42 @@ impl Given {
     }
 }
 
-/// `main:docker/Dockerfile`.
-fn at(revision: &str, path: &str) -> String {
+/// Returns the name of a file in a revision, such as `main:docker/Dockerfile`.
+fn revision_path(revision: &str, path: &str) -> String {
     format!("{revision}:{path}")
 }
 
-/// Runs it.
-pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let repository = Repository::around(Path::new("."));
-    let (before, after) = given(options, repository.as_ref())?;
+/// Runs `imagelint compare`.
+pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
+    let repository = GitRepository::find_containing(Path::new("."));
+    let (before, after) = comparison_inputs(options, repository.as_ref())?;
     let mut sources = Sources::default();
-    let given_judging = options.against.judging();
-    let ReadingArgs { pull, access, build } = &options.reading;
+    let given_judging = options.against.to_judging_args();
+    let DockerfileArgs { pull, access, build } = &options.reading;
     let set = &options.set;
-    let mut own = owns([&before, &after], repository.as_ref(), (&given_judging, build), knowledge, &mut sources)?;
-    let Settled { notes, added, removed } =
-        settle(&mut own, [&before, &after], &given_judging, knowledge, &mut sources)?;
+    let mut own =
+        load_side_settings([&before, &after], repository.as_ref(), (&given_judging, build), knowledge, &mut sources)?;
+    let FleetDifference { notes, added, removed } =
+        reconcile_fleets(&mut own, [&before, &after], &given_judging, knowledge, &mut sources)?;
     let [own_was, own_is] = &own;
     let (judging, fleet) = (&own_was.judging, &own_was.fleet);
-    let reading_was = Reading { build, set, access, pull: *pull, judging, fleet, knowledge };
-    let reading_is = Reading { judging: &own_is.judging, fleet: &own_is.fleet, ..reading_was };
+    let reading_was = SideOptions { build, set, access, pull: *pull, judging, fleet, knowledge };
+    let reading_is = SideOptions { judging: &own_is.judging, fleet: &own_is.fleet, ..reading_was };
     let judging = &own_is.judging;
     let book = RuleBook::built_in();
-    let mut was = read(&before, own_was, repository.as_ref(), reading_was, &mut sources)?;
-    let mut is = read(&after, own_is, repository.as_ref(), reading_is, &mut sources)?;
+    let mut was = read_side(&before, own_was, repository.as_ref(), reading_was, &mut sources)?;
+    let mut is = read_side(&after, own_is, repository.as_ref(), reading_is, &mut sources)?;
     for (snapshot, name) in own.iter().filter_map(|own| own.snapshot.as_ref()) {
-        was.stood_in(&snapshot.folder, name);
-        is.stood_in(&snapshot.folder, name);
+        was.replace_folder_by_revision(&snapshot.folder, name);
+        is.replace_folder_by_revision(&snapshot.folder, name);
     }
-    let judged_was = was.judged(reading_was, book, &sources, Detail::Verdicts);
-    let judged_is = is.judged(reading_is, book, &sources, Detail::Verdicts);
+    let judged_was = was.judge_all(reading_was, book, &sources, ReportDetail::Verdicts);
+    let judged_is = is.judge_all(reading_is, book, &sources, ReportDetail::Verdicts);
     let of_git = repository.as_ref().filter(|_| options.git.is_some());
-    let mut head = is.head(reading_is, book, &sources);
-    let mut fleet_before = was.head(reading_was, book, &sources).fleet;
-    is.shown(&mut head.fleet);
-    was.shown(&mut fleet_before);
+    let mut head = is.report_head(reading_is, book, &sources);
+    let mut fleet_before = was.report_head(reading_was, book, &sources).fleet;
+    is.replace_fleet_paths(&mut head.fleet);
+    was.replace_fleet_paths(&mut fleet_before);
     own_is.label.clone_into(&mut head.fleet.source);
     own_was.label.clone_into(&mut fleet_before.source);
     // A side of which nothing could be read is neither gone nor new.
@@ -139,14 +117,16 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         Vec::new()
     } else {
         let [old, new] = [(judged_was, &was, &before), (judged_is, &is, &after)]
-            .map(|(judged, side, given)| named(judged, side, given, of_git, &sources));
-        let like = |side: &Side, one: &Named<usize>, reading| likeness(side.subjects.get(one.with)?, reading);
-        compare::pairs(old, new, [&|one| like(&was, one, reading_was), &|one| like(&is, one, reading_is)])
+            .map(|(judged, side, given)| name_subjects(judged, side, given, of_git, &sources));
+        let like = |side: &ComparisonSide, one: &NamedSubject<usize>, reading| {
+            verdict_key(side.subjects.get(one.with)?, reading)
+        };
+        compare::pair_subjects(old, new, [&|one| like(&was, one, reading_was), &|one| like(&is, one, reading_is)])
     };
-    let many = ALL_SOUGHT < sides.len();
-    let one = |sides: &Sides<usize>| pair(sides, (&was, reading_was), (&is, reading_is), many);
+    let many = MAX_FULL_DRIVER_SEARCHES < sides.len();
+    let one = |sides: &SubjectPair<usize>| compare_pair(sides, (&was, reading_was), (&is, reading_is), many);
     let pairs = parallel::map(judging.jobs(), &sides, one);
-    let mut tally = Tally::default();
+    let mut tally = ExitTally::default();
     for (pair, (_, after)) in pairs.iter().zip(&sides) {
         if let Some(after) = after {
             let judged = model::Subject { findings: pair.new_findings.clone(), ..after.judged.clone() };
@@ -157,9 +137,9 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         // What is gone breaks nothing.
         sides.iter().filter_map(|(before, _)| before.as_ref()).for_each(|one| tally.add(&one.judged, FailOn::Never));
     }
-    let mut summary = compare::summary(&pairs);
-    summary.extend(compare::moved_pools("added", &added));
-    summary.extend(compare::moved_pools("removed", &removed));
+    let mut summary = compare::summarize_images(&pairs);
+    summary.extend(compare::changed_pool_list("added", &added));
+    summary.extend(compare::changed_pool_list("removed", &removed));
     let told = Comparison {
         schema_version: SCHEMA_VERSION,
         tool: head.tool,
@@ -168,43 +148,46 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         pools_added: added,
         pools_removed: removed,
         notes,
-        before: before.told(of_git),
-        after: after.told(of_git),
+        before: before.title(of_git),
+        after: after.title(of_git),
         summary,
         images: pairs,
         errors: was.errors.into_iter().chain(is.errors).collect(),
     };
-    print(&told, judging, options.against.format)?;
+    print_comparison(&told, judging, options.against.format)?;
     Ok(tally.exit(&told.errors, judging.exit.allow_incomplete))
 }
 
-/// Writes it in the form that is asked for.
-fn print(told: &Comparison, judging: &JudgingArgs, format: DifferenceFormat) -> Result<(), Failure> {
+/// Prints the comparison in the requested format.
+fn print_comparison(told: &Comparison, judging: &JudgingArgs, format: DifferenceFormat) -> Result<(), CommandError> {
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(streams::out());
+    let mut out = io::BufWriter::new(streams::stdout());
     match format {
-        DifferenceFormat::Human => compare::human(told, color(judging.color, terminal), &mut out)?,
-        DifferenceFormat::Markdown => compare::markdown(told, Room::Comment, &mut out)?,
-        DifferenceFormat::Summary => compare::markdown(told, Room::Summary, &mut out)?,
-        DifferenceFormat::Json => json(told, &mut out)?,
+        DifferenceFormat::Human => compare::write_human(told, use_color(judging.color, terminal), &mut out)?,
+        DifferenceFormat::Markdown => compare::write_markdown(told, MarkdownTarget::Comment, &mut out)?,
+        DifferenceFormat::Summary => compare::write_markdown(told, MarkdownTarget::Summary, &mut out)?,
+        DifferenceFormat::Json => write_json(told, &mut out)?,
     }
     Ok(out.flush()?)
 }
 
-/// A value as JSON, with a line's end.
-pub(crate) fn json(value: &impl Serialize, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes a value as indented JSON, with a final line break.
+pub(crate) fn write_json(value: &impl Serialize, out: &mut impl io::Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
     writeln!(out)
 }
 
-/// What is compared.
-fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Given, Given), Failure> {
-    let said = |text: String| Failure::Said(format!("error: {text}"));
+/// Returns the two sides that the command line specifies, old and new.
+fn comparison_inputs(
+    options: &CompareArgs,
+    repository: Option<&GitRepository>,
+) -> Result<(ComparisonInput, ComparisonInput), CommandError> {
+    let said = |text: String| CommandError::Said(format!("error: {text}"));
     let Some(revisions) = &options.git else {
         let [before, after] = options.inputs.as_slice() else {
             return Err(said("pass two inputs (before and after) or two revisions: --git main...HEAD".to_owned()));
         };
-        return Ok((one(before, repository)?, one(after, repository)?));
+        return Ok((parse_input(before, repository)?, parse_input(after, repository)?));
     };
     let repository = repository.ok_or_else(|| said("--git: this directory is not in a git repository".to_owned()))?;
     let mut inputs = options.inputs.clone();
@@ -212,76 +195,84 @@ fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Give
         inputs.push(".".to_owned());
     }
     let outside = |input: &String| said(format!("{input} is outside the repository {}", repository.top.display()));
-    let below = |input: &String| repository.below(Path::new(input)).ok_or_else(|| outside(input));
+    let below = |input: &String| repository.relative_path(Path::new(input)).ok_or_else(|| outside(input));
     let paths: Vec<String> = inputs.iter().map(below).collect::<Result<_, _>>()?;
     let head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
-    let revision = |name: &str| repository.revision(&head(name)).map_err(said);
+    let revision = |name: &str| repository.resolve_revision(&head(name)).map_err(said);
     let (before, after) = match (revisions.split_once("..."), revisions.split_once("..")) {
-        (Some((one, other)), _) => (repository.base(&head(one), &head(other)).map_err(said)?, Some(revision(other)?)),
+        (Some((one, other)), _) => {
+            (repository.merge_base(&head(one), &head(other)).map_err(said)?, Some(revision(other)?))
+        }
         (None, Some((one, other))) => (revision(one)?, Some(revision(other)?)),
         (None, None) => (revision(revisions)?, None),
     };
     for (input, path) in inputs.iter().zip(&paths) {
-        let now = after.as_ref().map_or_else(|| Path::new(input).exists(), |after| repository.has(after, path));
-        if !now && !repository.has(&before, path) {
+        let now = after.as_ref().map_or_else(|| Path::new(input).exists(), |after| repository.contains(after, path));
+        if !now && !repository.contains(&before, path) {
             return Err(said(format!("{input} does not exist in {revisions}")));
         }
     }
     let after = match after {
-        Some(after) => Given::Revision(after, paths.clone()),
-        None => Given::Inputs(inputs.into_iter().filter(|input| Path::new(input).exists()).collect()),
+        Some(after) => ComparisonInput::Revision(after, paths.clone()),
+        None => ComparisonInput::Inputs(inputs.into_iter().filter(|input| Path::new(input).exists()).collect()),
     };
-    Ok((Given::Revision(before, paths), after))
+    Ok((ComparisonInput::Revision(before, paths), after))
 }
 
-/// One input; `REV:PATH` where no file is called that and the repository has it. Of a path that is there a revision was
-/// meant, and no image.
-fn one(input: &str, repository: Option<&Repository>) -> Result<Given, Failure> {
-    let inputs = || Given::Inputs(vec![input.to_owned()]);
+/// Parses one input: `REV:PATH` if no such file exists and the repository has it, else a file or an image. `REV` must
+/// be a revision if the path exists.
+fn parse_input(input: &str, repository: Option<&GitRepository>) -> Result<ComparisonInput, CommandError> {
+    let inputs = || ComparisonInput::Inputs(vec![input.to_owned()]);
     let (Some(repository), Some((name, path)), false) = (repository, input.split_once(':'), Path::new(input).exists())
     else {
         return Ok(inputs());
     };
     let path = path.trim_end_matches('/');
-    match repository.revision(name) {
-        Ok(revision) if repository.has(&revision, path) => Ok(Given::Revision(revision, vec![path.to_owned()])),
+    match repository.resolve_revision(name) {
+        Ok(revision) if repository.contains(&revision, path) => {
+            Ok(ComparisonInput::Revision(revision, vec![path.to_owned()]))
+        }
         Err(error) if !path.is_empty() && repository.top.join(path).exists() => {
-            Err(Failure::Said(format!("error: {input}: {error}")))
+            Err(CommandError::Said(format!("error: {input}: {error}")))
         }
         Ok(_) | Err(_) => Ok(inputs()),
     }
 }
 
-/// What each side is judged against: a revision by its own fleet and settings, two inputs that are none by the same.
-fn owns(
-    given: [&Given; 2],
-    repository: Option<&Repository>,
+/// Loads the fleet and the settings of each side: those in a revision, or common ones for two other inputs.
+fn load_side_settings(
+    given: [&ComparisonInput; 2],
+    repository: Option<&GitRepository>,
     (judging, build): (&JudgingArgs, &BuildArgs),
     knowledge: Knowledge,
     sources: &mut Sources,
-) -> Result<[Own; 2], Failure> {
-    let first = |given: &Given| match given {
-        Given::Inputs(inputs) => inputs.iter().map(PathBuf::from).find(|path| path.exists()),
-        Given::Revision(..) => None,
+) -> Result<[SideConfiguration; 2], CommandError> {
+    let first = |given: &ComparisonInput| match given {
+        ComparisonInput::Inputs(inputs) => inputs.iter().map(PathBuf::from).find(|path| path.exists()),
+        ComparisonInput::Revision(..) => None,
     };
-    let mut of = |one: &Given, other: &Given| match (one, repository) {
-        (Given::Revision(revision, paths), Some(repository)) => {
-            let context = build.context.as_deref().and_then(|context| repository.below(context));
+    let mut of = |one: &ComparisonInput, other: &ComparisonInput| match (one, repository) {
+        (ComparisonInput::Revision(revision, paths), Some(repository)) => {
+            let context = build.context.as_deref().and_then(|context| repository.relative_path(context));
             let place = (repository, revision);
-            Own::of_revision(place, (paths, context.as_ref()), judging, knowledge, sources)
+            SideConfiguration::from_revision(place, (paths, context.as_ref()), judging, knowledge, sources)
         }
         // Two inputs without a revision have one fleet: that of what is.
         _ => match other {
-            Given::Inputs(_) => Own::here(first(other).as_deref(), judging, knowledge, sources),
-            Given::Revision(..) => Own::here(first(one).as_deref(), judging, knowledge, sources),
+            ComparisonInput::Inputs(_) => {
+                SideConfiguration::from_work_tree(first(other).as_deref(), judging, knowledge, sources)
+            }
+            ComparisonInput::Revision(..) => {
+                SideConfiguration::from_work_tree(first(one).as_deref(), judging, knowledge, sources)
+            }
         },
     };
     let [before, after] = given;
     Ok([of(before, after)?, of(after, after)?])
 }
 
-/// How the fleets of both sides differ.
-struct Settled {
+/// Difference between the fleets of both sides.
+struct FleetDifference {
     /// Which fleets and settings the sides have, when that is no matter of course.
     notes: Vec<String>,
     /// Pools of the later fleet alone, of those that are selected.
@@ -290,28 +281,29 @@ struct Settled {
     removed: Vec<String>,
 }
 
-/// The selected pools that one fleet has and the other lacks.
-fn only(one: &Fleet, other: &Fleet, selected: &[String]) -> Vec<String> {
+/// Returns the selected pools of one fleet that the other fleet lacks.
+fn pools_only_in(one: &Fleet, other: &Fleet, selected: &[String]) -> Vec<String> {
     let names = |fleet: &Fleet| fleet.pools.iter().map(|pool| pool.name.value.clone()).collect::<Vec<_>>();
     let others = names(other);
     let is_selected = |name: &String| selected.is_empty() || selected.contains(name);
     names(one).into_iter().filter(|name| !others.contains(name) && is_selected(name)).collect()
 }
 
-/// Gives a side without a fleet file that of the other one, and compares the fleets before pools are left out.
-fn settle(
-    own: &mut [Own; 2],
-    given: [&Given; 2],
+/// Assigns the fleet of the other side to a side without a fleet file, and compares the fleets before pools are
+/// selected.
+fn reconcile_fleets(
+    own: &mut [SideConfiguration; 2],
+    given: [&ComparisonInput; 2],
     judging: &JudgingArgs,
     knowledge: Knowledge,
     sources: &mut Sources,
-) -> Result<Settled, Failure> {
+) -> Result<FleetDifference, CommandError> {
     let [was, is] = own;
-    let revisions = given.iter().any(|given| matches!(given, Given::Revision(..)));
+    let revisions = given.iter().any(|given| matches!(given, ComparisonInput::Revision(..)));
     let mut notes = Vec::new();
     if revisions {
-        let explicit = judging.fleet.is_some() || fleet::from_environment().is_some();
-        let without = |own: &Own| match &own.snapshot {
+        let explicit = judging.fleet.is_some() || fleet_file::fleet_file_from_environment().is_some();
+        let without = |own: &SideConfiguration| match &own.snapshot {
             Some((_, name)) => format!("{name} has no fleet file"),
             None => "the work tree has no fleet file".to_owned(),
         };
@@ -321,19 +313,19 @@ fn settle(
             }
             (true, false) => {
                 notes.push(format!("{}: both sides use {}", without(was), is.label));
-                was.share(is);
+                was.use_fleet_of(is);
             }
             (false, true) => {
                 notes.push(format!("{}: both sides use {}", without(is), was.label));
-                is.share(was);
+                is.use_fleet_of(was);
             }
             (true, true) => {
-                let here = Own::here(None, judging, knowledge, sources)?;
+                let here = SideConfiguration::from_work_tree(None, judging, knowledge, sources)?;
                 if !here.fleet.built_in {
                     let why = "no revision has a fleet file";
                     notes.push(format!("{why}: both sides use {} of the work tree", here.label));
-                    was.share(&here);
-                    is.share(&here);
+                    was.use_fleet_of(&here);
+                    is.use_fleet_of(&here);
                 }
             }
             (false, false) => {
@@ -347,32 +339,34 @@ fn settle(
         }
     }
     let fleets = [was.fleet.clone(), is.fleet.clone()];
-    let [added, removed] = [only(&is.fleet, &was.fleet, &judging.pools), only(&was.fleet, &is.fleet, &judging.pools)];
-    was.ask(&fleets[1])?;
-    is.ask(&fleets[0])?;
-    Ok(Settled { notes, added, removed })
+    let [added, removed] =
+        [pools_only_in(&is.fleet, &was.fleet, &judging.pools), pools_only_in(&was.fleet, &is.fleet, &judging.pools)];
+    was.select_pools(&fleets[1])?;
+    is.select_pools(&fleets[0])?;
+    Ok(FleetDifference { notes, added, removed })
 }
 
-fn read(
-    given: &Given,
-    own: &Own,
-    repository: Option<&Repository>,
-    reading: Reading<'_>,
+/// Reads the subjects of one side: its inputs, or the files of its revision.
+fn read_side(
+    given: &ComparisonInput,
+    own: &SideConfiguration,
+    repository: Option<&GitRepository>,
+    reading: SideOptions<'_>,
     sources: &mut Sources,
-) -> Result<Side, Failure> {
+) -> Result<ComparisonSide, CommandError> {
     let (revision, paths, repository, snapshot) = match (given, repository, &own.snapshot) {
-        (Given::Inputs(inputs), ..) if inputs.is_empty() => return Ok(Side::empty()),
-        (Given::Inputs(inputs), ..) => return Side::of_inputs(inputs, reading, sources),
-        (Given::Revision(revision, paths), Some(repository), Some((snapshot, _))) => {
+        (ComparisonInput::Inputs(inputs), ..) if inputs.is_empty() => return Ok(ComparisonSide::empty()),
+        (ComparisonInput::Inputs(inputs), ..) => return ComparisonSide::from_inputs(inputs, reading, sources),
+        (ComparisonInput::Revision(revision, paths), Some(repository), Some((snapshot, _))) => {
             (revision, paths, repository, snapshot)
         }
-        (Given::Revision(..), ..) => return Ok(Side::empty()),
+        (ComparisonInput::Revision(..), ..) => return Ok(ComparisonSide::empty()),
     };
-    let context = reading.build.context.as_deref().and_then(|context| repository.below(context));
-    let there = paths.iter().filter(|path| repository.has(revision, path));
+    let context = reading.build.context.as_deref().and_then(|context| repository.relative_path(context));
+    let there = paths.iter().filter(|path| repository.contains(revision, path));
     let files: Vec<PathBuf> = there.map(|path| snapshot.folder.join(path)).collect();
     if files.is_empty() {
-        return Ok(Side::empty());
+        return Ok(ComparisonSide::empty());
     }
     let build = BuildArgs {
         build_args: reading.build.build_args.clone(),
@@ -380,103 +374,113 @@ fn read(
         context: context.map(|context| snapshot.folder.join(context)),
         no_cache: reading.build.no_cache,
     };
-    let mut side = Side::of_files(&files, Reading { build: &build, ..reading }, sources)?;
-    side.rename(reading.fleet, sources, |name| {
+    let mut side = ComparisonSide::from_files(&files, SideOptions { build: &build, ..reading }, sources)?;
+    side.rename_subjects(reading.fleet, sources, |name| {
         let below = Path::new(name).strip_prefix(&snapshot.folder).unwrap_or(Path::new(name));
-        (at(&revision.name, &below.display().to_string()), repository.top.join(below))
+        (revision_path(&revision.name, &below.display().to_string()), repository.top.join(below))
     });
     Ok(side)
 }
 
-/// The judged subjects of a side with the names that both sides share.
-fn named(
+/// Combines the judged subjects of a side with the names that both sides share.
+fn name_subjects(
     judged: Vec<model::Subject>,
-    side: &Side,
-    given: &Given,
-    repository: Option<&Repository>,
+    side: &ComparisonSide,
+    given: &ComparisonInput,
+    repository: Option<&GitRepository>,
     sources: &Sources,
-) -> Vec<Named<usize>> {
+) -> Vec<NamedSubject<usize>> {
     let named = |(with, mut judged): (usize, model::Subject)| {
-        let key = given.key(&judged.name, repository);
-        if repository.is_some() && matches!(given, Given::Inputs(_)) {
+        let key = given.shared_name(&judged.name, repository);
+        if repository.is_some() && matches!(given, ComparisonInput::Inputs(_)) {
             judged.name.clone_from(&key);
         }
         let source = match side.subjects.get(with).map(|subject| &subject.content) {
-            Some(Content::Dockerfile { source, .. }) => Some(*source),
-            Some(Content::Saved(saved)) => saved.dockerfile.as_ref().map(|(source, _)| *source),
-            Some(Content::Fixed(_) | Content::ByPlatform(_)) | None => None,
+            Some(SubjectContent::Dockerfile { source, .. }) => Some(*source),
+            Some(SubjectContent::Saved(saved)) => saved.dockerfile.as_ref().map(|(source, _)| *source),
+            Some(SubjectContent::Fixed(_) | SubjectContent::ByPlatform(_)) | None => None,
         };
         let text = source.map(|source| sources.get(source).text().to_owned());
-        Named { key, text, judged, with }
+        NamedSubject { key, text, judged, with }
     };
     judged.into_iter().enumerate().map(named).collect()
 }
 
-/// What of a subject decides how it ends; none where nothing in it concerns a GPU.
-fn likeness(subject: &Subject, reading: Reading<'_>) -> Option<String> {
-    let images = images(subject, reading);
-    (!images.is_empty()).then(|| images.likeness())
+/// Returns a key for everything that decides the verdicts of a subject; `None` without GPU content.
+fn verdict_key(subject: &AnalysisSubject, reading: SideOptions<'_>) -> Option<String> {
+    let images = subject_images(subject, reading);
+    (!images.is_empty()).then(|| images.equivalence_key())
 }
 
-fn images(subject: &Subject, reading: Reading<'_>) -> Images {
-    let Reading { fleet, knowledge, judging, .. } = reading;
-    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge)
+/// Returns the images of a subject on the platforms of the fleet, for the driver search.
+fn subject_images(subject: &AnalysisSubject, reading: SideOptions<'_>) -> SubjectImages {
+    let SideOptions { fleet, knowledge, judging, .. } = reading;
+    let platforms: Vec<String> = scan::fleet_platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+    SubjectImages::infer(subject, &platforms, judging.as_of.or(subject.as_of), knowledge)
 }
 
-/// The difference of one image.
-fn pair(
-    sides: &Sides<usize>,
-    (was, reading_was): (&Side, Reading<'_>),
-    (is, reading_is): (&Side, Reading<'_>),
+/// Compares the two sides of one image.
+fn compare_pair(
+    sides: &SubjectPair<usize>,
+    (was, reading_was): (&ComparisonSide, SideOptions<'_>),
+    (is, reading_is): (&ComparisonSide, SideOptions<'_>),
     many: bool,
-) -> Pair {
+) -> ComparedImage {
     let (before, after) = (sides.0.as_ref(), sides.1.as_ref());
-    let one_name = |one: &Named<usize>| if one.key.is_empty() { one.judged.name.clone() } else { one.key.clone() };
+    let one_name =
+        |one: &NamedSubject<usize>| if one.key.is_empty() { one.judged.name.clone() } else { one.key.clone() };
     let name = after.or(before).map(one_name).unwrap_or_default();
     let (old, new) = (before.map(|one| &one.judged), after.map(|one| &one.judged));
-    let differs = compare::on_pools(old, new).iter().any(|pool| pool.change != compare::model::Change::Same);
+    let differs =
+        compare::compare_pools(old, new).iter().any(|pool| pool.change != compare::model::VerdictChange::Same);
     let least = || {
         let (before, after) = (before?, after?);
         let (one, other) = (was.subjects.get(before.with)?, is.subjects.get(after.with)?);
         let asked = |pool: &str| {
-            let on =
-                |judged| compare::on(judged, pool).is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable);
+            let on = |judged| {
+                compare::verdict_on_pool(judged, pool).is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable)
+            };
             on(&before.judged) && on(&after.judged)
         };
-        Some((drivers(one, &asked, reading_was), drivers(other, &asked, reading_is)))
+        Some((smallest_drivers(one, &asked, reading_was), smallest_drivers(other, &asked, reading_is)))
     };
-    let told = compare::compare(&name, old, new, if many && !differs { None } else { least() });
-    match compare::renamed_from(sides) {
-        Some(from) => told.renamed(from),
+    let told = compare::compare_subjects(&name, old, new, if many && !differs { None } else { least() });
+    match compare::earlier_dockerfile_name(sides) {
+        Some(from) => told.with_earlier_name(from),
         None => told,
     }
 }
 
-/// The smallest driver on each pool that is asked for, where it can be told.
-fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_>) -> Least {
-    let Reading { fleet, knowledge, .. } = reading;
-    let images = images(subject, reading);
-    let mut known: BTreeMap<String, (least::Least, Option<least::Older>)> = BTreeMap::new();
-    let mut found = Least::new();
+/// Returns the smallest driver for each requested pool, where it is known.
+fn smallest_drivers(
+    subject: &AnalysisSubject,
+    asked: &impl Fn(&str) -> bool,
+    reading: SideOptions<'_>,
+) -> SmallestDriverByPool {
+    let SideOptions { fleet, knowledge, .. } = reading;
+    let images = subject_images(subject, reading);
+    let mut known: BTreeMap<String, (minimum_driver::MinimumDriver, Option<minimum_driver::OlderStartingDriver>)> =
+        BTreeMap::new();
+    let mut found = SmallestDriverByPool::new();
     for pool in fleet.pools.iter().filter(|pool| asked(&pool.name.value)) {
-        let (kind, older) = *known.entry(least::likeness(pool, knowledge)).or_insert_with(|| {
-            let found = least(&images, pool, knowledge);
-            let least::Least::From(driver) = found else { return (found, None) };
-            (found, least::older(&images, pool, driver, knowledge))
+        let (kind, older) = *known.entry(minimum_driver::pool_equivalence_key(pool, knowledge)).or_insert_with(|| {
+            let found = minimum_driver(&images, pool, knowledge);
+            let minimum_driver::MinimumDriver::From(driver) = found else { return (found, None) };
+            (found, minimum_driver::find_older_driver(&images, pool, driver, knowledge))
         });
         let driver = match kind {
-            least::Least::From(driver) => Some(driver),
-            least::Least::Never => None,
-            least::Least::Open => continue,
+            minimum_driver::MinimumDriver::From(driver) => Some(driver),
+            minimum_driver::MinimumDriver::Never => None,
+            minimum_driver::MinimumDriver::Open => continue,
         };
-        let below = least::starts_below(&images, pool, driver, knowledge);
+        let below = minimum_driver::starts_below_minimum(&images, pool, driver, knowledge);
         if below && driver.is_none() {
             // It starts with the driver that the pool has, which is none of those that are known.
             continue;
         }
-        let older = older.map(|older| Older { driver: older.driver.to_string(), route: older.route.name().to_owned() });
-        let smallest = Smallest { driver: driver.map(|driver| driver.to_string()), older, below };
+        let older =
+            older.map(|older| ComparedOlderDriver { driver: older.driver.to_string(), route: older.route.into() });
+        let smallest = SmallestPoolDriver { driver: driver.map(|driver| driver.to_string()), older, below };
         found.insert(pool.name.value.clone(), smallest);
     }
     found

@@ -1,66 +1,56 @@
-//! `imagelint describe`: what imagelint sees in an input, as an image description.
+//! `imagelint describe`: prints the image description that imagelint infers from an input.
 
 use std::fs::File;
 use std::io;
-use std::io::Read as _;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::cli::Failure;
-use crate::cli::access;
-use crate::cli::access::Registries;
-use crate::cli::args::AccessArgs;
-use crate::cli::args::BuildArgs;
-use crate::cli::args::BuildSet;
-use crate::cli::args::DescribeArgs;
-use crate::cli::args::ReadingArgs;
-use crate::cli::args::SettingsArgs;
+use crate::cli::args::{BuildArgs, BuildTargetArgs, DescribeArgs, DockerfileArgs, RegistryArgs, SettingsArgs};
 use crate::cli::exit::Exit;
-use crate::cli::inputs::Build;
-use crate::cli::inputs::Inputs;
-use crate::cli::known;
-use crate::cli::pull;
-use crate::cli::pull::Wanted;
-use crate::cli::scan;
-use crate::cli::settings::Loaded;
-use crate::cli::streams;
-use crate::infer::infer;
-use crate::judge;
-use crate::judge::Subject;
+use crate::cli::inputs::{CommandInputs, InputOptions};
+use crate::cli::pull::BaseImageRequests;
+use crate::cli::registry_access::RegistryHosts;
+use crate::cli::settings::LoadedSettings;
+use crate::cli::{CommandError, base_images, pull, registry_access, scan, streams};
+use crate::infer::infer_image_facts;
+use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
-use crate::needs;
 use crate::oci::Platform;
-use crate::report::escape::clean;
+use crate::report::escape::escape_one_line;
 use crate::report::wrap::wrap;
 use crate::source::Sources;
+use crate::{judge, needs};
 
-/// Columns of the comments, which are part of a file.
-const WIDTH: usize = 100;
+/// Line width of the comments, which does not depend on the terminal.
+const COMMENT_WIDTH: usize = 100;
 
-/// Runs it.
-pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint describe`.
+pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let DescribeArgs { input, platform, reading, settings, .. } = options;
-    let ReadingArgs { pull, access, build } = reading;
-    let asked = Asked { input, platform, pull: *pull, access, build, settings, knowledge };
-    let subjects = read(asked, &mut Sources::default())?;
+    let DockerfileArgs { pull, access, build } = reading;
+    let asked = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
+    let subjects = read_input(asked, &mut Sources::default())?;
     // One description is one document.
     if subjects.len() > 1 {
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
         let (number, names) = (names.len(), names.join(", "));
-        return Err(Failure::Said(format!("error: {input} contains {number} inputs; pass one of them: {names}")));
+        return Err(CommandError::Said(format!("error: {input} contains {number} inputs; pass one of them: {names}")));
     }
-    let described = |subject: &Subject| {
-        Some((judge::description(subject, platform, options.as_of)?, seen(subject, options, knowledge)))
+    let described = |subject: &AnalysisSubject| {
+        Some((
+            judge::describe_subject(subject, platform, options.as_of)?,
+            observation_lines(subject, options, knowledge),
+        ))
     };
     let Some((description, seen)) = subjects.first().and_then(described) else {
-        nothing("describe", input)?;
+        report_nothing("describe", input)?;
         return Ok(Exit::Nothing);
     };
-    let mut out = io::BufWriter::new(streams::out());
-    writeln!(out, "# Detected in {} ({platform}):", clean(input))?;
+    let mut out = io::BufWriter::new(streams::stdout());
+    writeln!(out, "# Detected in {} ({platform}):", escape_one_line(input))?;
     for line in seen {
-        let text = wrap(&line, 4, 6, WIDTH);
+        let text = wrap(&line, 4, 6, COMMENT_WIDTH);
         for (number, line) in text.lines().enumerate() {
             let gap = if number == 0 { "   " } else { " " };
             writeln!(out, "#{gap}{line}")?;
@@ -71,21 +61,21 @@ pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, 
     Ok(Exit::Clean)
 }
 
-/// What was detected in an input, in words.
-fn seen(subject: &Subject, options: &DescribeArgs, knowledge: Knowledge) -> Vec<String> {
-    let Some(seen) = judge::observations(&subject.content, &options.platform) else { return Vec::new() };
+/// Returns what was detected in an input, as lines of text.
+fn observation_lines(subject: &AnalysisSubject, options: &DescribeArgs, knowledge: Knowledge) -> Vec<String> {
+    let Some(seen) = judge::observations_for_platform(&subject.content, &options.platform) else { return Vec::new() };
     let day = seen.as_of.or(options.as_of).or(subject.as_of);
-    needs::seen::lines(&infer(&seen, &options.platform, day, knowledge))
+    needs::detected_facts::describe_facts(&infer_image_facts(&seen, &options.platform, day, knowledge))
 }
 
-/// Says that an input holds nothing to tell of.
-pub(crate) fn nothing(what: &str, input: &str) -> io::Result<()> {
-    writeln!(streams::err(), "nothing to {what}: {input} contains no stage and no image")
+/// Prints that an input has nothing for a command, such as `describe`.
+pub(crate) fn report_nothing(what: &str, input: &str) -> io::Result<()> {
+    writeln!(streams::stderr(), "nothing to {what}: {input} contains no stage and no image")
 }
 
 /// One input, and how to read it.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct InputRequest<'a> {
     /// As given.
     pub(crate) input: &'a str,
     /// `os/architecture`; several with commas between them.
@@ -93,7 +83,7 @@ pub(crate) struct Asked<'a> {
     /// Whether to ask registries about base images.
     pub(crate) pull: bool,
     /// Who asks registries.
-    pub(crate) access: &'a AccessArgs,
+    pub(crate) access: &'a RegistryArgs,
     /// How it is built.
     pub(crate) build: &'a BuildArgs,
     /// Which settings hold.
@@ -102,63 +92,64 @@ pub(crate) struct Asked<'a> {
     pub(crate) knowledge: Knowledge,
 }
 
-/// The subjects of one input: files, or an image. Where an image has several platforms, says which is told of.
-pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subject>, Failure> {
-    let Asked { input, platform, pull, access, build, settings, knowledge } = asked;
+/// Reads the subjects of one input: files, or an image. Prints which platform is used if there are several.
+pub(crate) fn read_input(asked: InputRequest<'_>, sources: &mut Sources) -> Result<Vec<AnalysisSubject>, CommandError> {
+    let InputRequest { input, platform, pull, access, build, settings, knowledge } = asked;
     let path = Path::new(input);
     let keep = !build.no_cache;
-    if input == "-" || (path.exists() && !holds_image(path)) {
+    if input == "-" || (path.exists() && !is_image_path(path)) {
         if input == "-" && access.password_stdin {
-            return Err(Failure::Said(access::BOTH.to_owned()));
+            return Err(CommandError::Said(registry_access::STDIN_CONFLICT_ERROR.to_owned()));
         }
         let start = Some(path).filter(|path| path.exists());
-        let settings = Mutex::new(Loaded::new(&settings.whole(), start, sources)?);
-        let set = BuildSet::default();
-        let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings, knowledge };
-        let mut inputs = Inputs::read(&[path], &build, sources);
+        let settings = Mutex::new(LoadedSettings::new(&settings.to_config_args(), start, sources)?);
+        let set = BuildTargetArgs::default();
+        let build =
+            InputOptions { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings, knowledge };
+        let mut inputs = CommandInputs::read(&[path], &build, sources);
         let wanted = if pull {
-            pull::wanted(&inputs, &platform.split(',').map(str::to_owned).collect::<Vec<_>>())
+            pull::base_image_requests(&inputs, &platform.split(',').map(str::to_owned).collect::<Vec<_>>())
         } else {
-            Wanted::default()
+            BaseImageRequests::default()
         };
-        let puller = if pull { Some(access::puller(access, &Registries::new(), keep)?) } else { None };
+        let puller =
+            if pull { Some(registry_access::create_puller(access, &RegistryHosts::new(), keep)?) } else { None };
         let pulling = puller.as_ref().map(|puller| (&wanted, puller));
-        known::add(&mut inputs, Some(path).filter(|path| path.exists()), pulling, &build, sources);
+        base_images::add_known_bases(&mut inputs, Some(path).filter(|path| path.exists()), pulling, &build, sources);
         if let Some(error) = inputs.errors.first() {
-            return Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message)));
+            return Err(CommandError::Said(format!("error: cannot read {}: {}", error.input, error.message)));
         }
         for subject in &inputs.subjects {
-            tell_platform(&subject.name, subject, platform)?;
+            report_platform(&subject.name, subject, platform)?;
         }
         return Ok(inputs.subjects);
     }
-    if !path.exists() && !is_image(input) {
+    if !path.exists() && !is_image_name(input) {
         let help = "pass a file, or an image with its tag or registry";
-        return Err(Failure::Said(format!("error: file `{input}` not found; {help}")));
+        return Err(CommandError::Said(format!("error: file `{input}` not found; {help}")));
     }
     let wanted = platform.split(',').map(str::parse).collect::<Result<Vec<Platform>, _>>();
     let wanted = wanted
-        .map_err(|_| Failure::Said(format!("error: `{platform}` is not a platform: expected os/architecture")))?;
-    let puller = access::puller(access, &access::registries([input]), keep)?;
-    let subject = scan::with_layers(input, &wanted, &puller, keep);
-    let subject = subject.map_err(|error| Failure::Said(format!("error: {error}")))?;
+        .map_err(|_| CommandError::Said(format!("error: `{platform}` is not a platform: expected os/architecture")))?;
+    let puller = registry_access::create_puller(access, &registry_access::registry_hosts([input]), keep)?;
+    let subject = scan::read_image_with_layers(input, &wanted, &puller, keep);
+    let subject = subject.map_err(|error| CommandError::Said(format!("error: {error}")))?;
     if wanted.len() == 1 {
-        tell_platform(input, &subject, platform)?;
+        report_platform(input, &subject, platform)?;
     }
     Ok(vec![subject])
 }
 
-/// Says of which platform is told, where there are several.
-fn tell_platform(input: &str, subject: &Subject, platform: &str) -> io::Result<()> {
-    match judge::which_platform(&subject.content, platform) {
-        Some(note) => writeln!(streams::err(), "note: {}: {note}", clean(input)),
+/// Prints which platform is used, if the subject has several.
+fn report_platform(input: &str, subject: &AnalysisSubject, platform: &str) -> io::Result<()> {
+    match judge::platform_note(&subject.content, platform) {
+        Some(note) => writeln!(streams::stderr(), "note: {}: {note}", escape_one_line(input)),
         None => Ok(()),
     }
 }
 
-/// Whether something that is no file could be an image: with a tag, a digest or a registry, and not written as a path
-/// that leads nowhere.
-pub(crate) fn is_image(input: &str) -> bool {
+/// Whether an input that is not a file can be an image: with a tag, a digest or a registry, and not a path.
+pub(crate) fn is_image_name(input: &str) -> bool {
     let first = input.split('/').next().unwrap_or_default();
     let registry = input.contains('/') && (first.contains('.') || first == "localhost");
     let below = input.contains('/') && (first.is_empty() || first.starts_with('.'));
@@ -167,8 +158,8 @@ pub(crate) fn is_image(input: &str) -> bool {
     if below { named() } else { registry || input.contains([':', '@']) }
 }
 
-/// Whether a path holds an image: a folder with the index of a layout or of skopeo, or an archive, packed or not.
-pub(crate) fn holds_image(path: &Path) -> bool {
+/// Whether a path is an image: an OCI layout, a directory written by skopeo, or an archive, compressed or not.
+pub(crate) fn is_image_path(path: &Path) -> bool {
     if path.is_dir() {
         let both = |one: &str, other: &str| path.join(one).is_file() && path.join(other).is_file();
         return both("oci-layout", "index.json") || both("manifest.json", "version");
@@ -178,7 +169,7 @@ pub(crate) fn holds_image(path: &Path) -> bool {
     read.is_ok() && is_archive(&head)
 }
 
-/// Whether the first block of a file is that of an archive.
+/// Whether the first block of a file is that of a tar archive or of a compressed file.
 fn is_archive(head: &[u8]) -> bool {
     const PACKED: &[&[u8]] = &[b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"];
     PACKED.iter().any(|magic| head.starts_with(magic)) || head.get(257..262) == Some(b"ustar")
@@ -186,8 +177,7 @@ fn is_archive(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_archive;
-    use super::is_image;
+    use super::{is_archive, is_image_name};
 
     #[test]
     fn what_has_a_tag_or_a_registry_is_an_image_and_a_path_to_nowhere_is_none() {
@@ -203,7 +193,7 @@ mod tests {
             ("Dockerfile", false),
             ("a/b", false),
         ] {
-            assert_eq!(is_image(input), expected, "{input}");
+            assert_eq!(is_image_name(input), expected, "{input}");
         }
     }
 

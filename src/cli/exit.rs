@@ -1,15 +1,13 @@
-//! Exit codes, the same in every command and format.
+//! Exit codes, which are the same for all commands and formats.
 
 use std::process::ExitCode;
 
 use crate::cli::args::FailOn;
-use crate::report::kinds::FindingSeverity;
-use crate::report::model::Finding;
-use crate::report::model::InputError;
-use crate::report::model::Subject;
+use crate::report::kinds::{FindingSeverity, SubjectKind};
+use crate::report::model::{Finding, InputError, Subject};
 use crate::rules::Notice;
 
-/// How the program ends.
+/// Exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// 0: nothing at or above the level that was asked.
@@ -33,23 +31,23 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What an exit code hangs on, gathered subject by subject.
+/// What decides the exit code, collected subject by subject.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ExitTally {
     subjects: usize,
     found: bool,
 }
 
-impl Tally {
+impl ExitTally {
     /// Adds one subject.
     pub(crate) fn add(&mut self, subject: &Subject, fail_on: FailOn) {
         // An image that no pool has nodes for is none that was checked.
-        let unplaced = subject.kind == "image" && subject.verdicts.is_empty() && subject.findings.is_empty();
+        let unplaced = subject.kind == SubjectKind::Image && subject.verdicts.is_empty() && subject.findings.is_empty();
         self.subjects += usize::from(!unplaced);
-        self.found |= subject.findings.iter().any(|finding| counts(finding, fail_on));
+        self.found |= subject.findings.iter().any(|finding| is_failure(finding, fail_on));
     }
 
-    /// The exit code: unread inputs win over findings, unless that is allowed.
+    /// Returns the exit code: unreadable inputs take precedence over findings, unless `allow_incomplete` is set.
     pub(crate) fn exit(self, errors: &[InputError], allow_incomplete: bool) -> Exit {
         match self {
             _ if !errors.is_empty() && !allow_incomplete => Exit::Broken,
@@ -60,7 +58,8 @@ impl Tally {
     }
 }
 
-fn counts(finding: &Finding, fail_on: FailOn) -> bool {
+/// Whether a finding makes the exit code 1.
+fn is_failure(finding: &Finding, fail_on: FailOn) -> bool {
     let open = Notice::OPEN.iter().any(|notice| notice.word() == finding.rule);
     let least = match fail_on {
         FailOn::Undetermined if open => return true,

@@ -1,78 +1,71 @@
-//! Changes that cure, written into their files or printed as a patch.
+//! Writes fixes to their files, or prints them as a patch.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
-use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
 use crate::cli::exit::Exit;
-use crate::cli::output;
-use crate::cli::output::Judge;
-use crate::cli::output::Run;
-use crate::cli::outputs::width;
-use crate::cli::parallel;
-use crate::cli::streams;
-use crate::cure;
-use crate::cure::Repair;
-use crate::edit;
-use crate::judge::Content;
-use crate::judge::Detail;
-use crate::judge::Settings;
-use crate::judge::Subject;
-use crate::judge::judge_on;
-use crate::report::escape::clean;
-use crate::report::kinds::FixSafety;
-use crate::report::kinds::VerdictKind;
+use crate::cli::judging::{Judge, JudgingRun};
+use crate::cli::report_output::output_width;
+use crate::cli::{CommandError, judging, parallel, streams};
+use crate::fix::AppliedFixes;
+use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail, SubjectContent, judge_on_hosts};
+use crate::report::escape::escape_one_line;
+use crate::report::kinds::{FixSafety, VerdictKind};
 use crate::report::wrap::wrap;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
+use crate::{edit, fix};
 
-/// So often files are read again after some were written.
-pub(super) const ROUNDS: usize = 8;
+/// Maximum number of rounds in which fixes are written and the files are read again.
+pub(super) const MAX_FIX_ROUNDS: usize = 8;
 
-/// What one round would write.
-struct Round {
+/// The changes of one round of fixes.
+struct FixRound {
     /// Texts by the path that the user knows them by: before and after.
     texts: BTreeMap<String, (String, String)>,
-    /// What is told of each.
-    told: Vec<String>,
+    /// Titles of the fixes, with their subjects.
+    messages: Vec<String>,
     /// Texts that may not be written, with the reason.
     refused: BTreeMap<String, String>,
 }
 
-/// The changes of all subjects; where several change one text, each after those before it. Changes that need a text
-/// that may not be written are left out whole.
-fn round(
-    run: Run<'_>,
-    subjects: &[Subject],
+/// Returns the fixes of all subjects; several fixes of one text build on each other. Fixes of a text that may not be
+/// written are omitted completely.
+fn plan_round(
+    run: JudgingRun<'_>,
+    subjects: &[AnalysisSubject],
     options: &CheckArgs,
     writable: impl Fn(&Path) -> Result<(), String>,
-) -> Result<Round, Failure> {
-    let rules = output::own_rules(run.options)?;
-    let judge = Judge::new(run, subjects, rules.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
-    let least = options.fixing.least();
+) -> Result<FixRound, CommandError> {
+    let rules = judging::custom_rule_book(run.options)?;
+    let judge = Judge::new(run, subjects, rules.as_ref().unwrap_or(RuleBook::built_in()), ReportDetail::Verdicts);
+    let least = options.fixing.lowest_safety();
     // What comes by a pipe is no file.
     let piped = options.paths.iter().any(|path| path.as_os_str() == "-");
-    let repairs: Vec<Repair> = parallel::map(run.options.jobs(), subjects, |subject| {
-        judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, judge.crew(), least))
+    let repairs: Vec<AppliedFixes> = parallel::map(run.options.jobs(), subjects, |subject| {
+        judge.with_hosts(subject, |settings, hosts| {
+            fix::repair_subject(subject, settings, hosts, judge.spare_threads(), least)
+        })
     });
     let mut told = Vec::new();
     let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
     let mut refused = BTreeMap::new();
     for (subject, mut repair) in subjects.iter().zip(repairs) {
-        let changed = own(run, subject, &texts);
+        let changed = texts_of_subject(run, subject, &texts);
         if repair.texts.keys().any(|id| changed.contains_key(id)) {
             // What is still to be changed after the changes of the others.
-            let Some((after, sources)) = cure::follow(subject, run.sources, &changed) else { continue };
-            repair = judge.with(&after, |settings, hosts| {
-                cure::repair(&after, Settings { sources: &sources, ..settings }, hosts, judge.crew(), least)
+            let Some((after, sources)) = fix::subject_with_texts(subject, run.sources, &changed) else { continue };
+            repair = judge.with_hosts(&after, |settings, hosts| {
+                fix::repair_subject(
+                    &after,
+                    AnalysisSettings { sources: &sources, ..settings },
+                    hosts,
+                    judge.spare_threads(),
+                    least,
+                )
             });
         }
         let barred = repair.texts.keys().filter_map(|id| {
@@ -89,7 +82,7 @@ fn round(
             continue;
         }
         let mut others = subjects.iter().filter(|other| !std::ptr::eq(*other, subject));
-        if let Some((path, why)) = others.find_map(|other| broken(run, &judge, other, &repair, &texts)) {
+        if let Some((path, why)) = others.find_map(|other| find_regression(run, &judge, other, &repair, &texts)) {
             refused.insert(path, why);
             continue;
         }
@@ -100,35 +93,44 @@ fn round(
         let text = run.sources.get(id);
         (text.name().to_owned(), (text.text().to_owned(), new))
     };
-    Ok(Round { texts: texts.into_iter().map(both).collect(), told, refused })
+    Ok(FixRound { texts: texts.into_iter().map(both).collect(), messages: told, refused })
 }
 
-/// Of some texts those that a subject is made of: each reads the files that several share by itself.
-fn own(run: Run<'_>, subject: &Subject, texts: &BTreeMap<SourceId, String>) -> BTreeMap<SourceId, String> {
-    let Content::Dockerfile { source, files, .. } = &subject.content else { return BTreeMap::new() };
+/// Selects the changed texts that a subject consists of. Each subject reads shared files by itself, so files are
+/// matched by name.
+fn texts_of_subject(
+    run: JudgingRun<'_>,
+    subject: &AnalysisSubject,
+    texts: &BTreeMap<SourceId, String>,
+) -> BTreeMap<SourceId, String> {
+    let SubjectContent::Dockerfile { source, files, .. } = &subject.content else { return BTreeMap::new() };
     let name = |id: SourceId| run.sources.get(id).name();
-    let asked = files.asked().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
+    let asked = files.requested_files().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
     let of_name = |id: SourceId| texts.iter().find(|(other, _)| name(**other) == name(id));
     asked.chain([*source]).filter_map(|id| Some((id, of_name(id)?.1.clone()))).collect()
 }
 
-/// The text of a repair with which another subject that reads it no longer starts somewhere, and on which pools; `texts`
-/// are those that changed before it.
-fn broken(
-    run: Run<'_>,
+/// Returns the changed file and a reason if a repair stops another subject from starting on a pool; `texts` contains
+/// the earlier changes.
+fn find_regression(
+    run: JudgingRun<'_>,
     judge: &Judge<'_>,
-    other: &Subject,
-    repair: &Repair,
+    other: &AnalysisSubject,
+    repair: &AppliedFixes,
     texts: &BTreeMap<SourceId, String>,
 ) -> Option<(String, String)> {
-    let before = own(run, other, texts);
-    let new = own(run, other, &repair.texts);
+    let before = texts_of_subject(run, other, texts);
+    let new = texts_of_subject(run, other, &repair.texts);
     let id = *new.keys().next()?;
     let after: BTreeMap<SourceId, String> = before.clone().into_iter().chain(new).collect();
     let starts = |texts: &BTreeMap<SourceId, String>| -> Option<Vec<String>> {
-        let (subject, sources) = cure::follow(other, run.sources, texts)?;
-        let judged = judge.with(&subject, |settings, hosts| {
-            judge_on(&subject, Settings { sources: &sources, detail: Detail::Fates, ..settings }, hosts)
+        let (subject, sources) = fix::subject_with_texts(other, run.sources, texts)?;
+        let judged = judge.with_hosts(&subject, |settings, hosts| {
+            judge_on_hosts(
+                &subject,
+                AnalysisSettings { sources: &sources, detail: ReportDetail::Fates, ..settings },
+                hosts,
+            )
         });
         let whole =
             judged.verdicts.into_iter().filter(|one| one.component.is_none() && one.fate == VerdictKind::Starts);
@@ -143,87 +145,96 @@ fn broken(
     })
 }
 
-/// So many inputs are named that cannot be changed.
-const NAMED: usize = 4;
+/// Maximum number of inputs that a message names.
+const MAX_NAMED_INPUTS: usize = 4;
 
-/// Says which inputs hold no text that could be changed.
-pub(crate) fn tell_textless(subjects: &[Subject]) -> io::Result<()> {
-    let textless = |subject: &&Subject| !matches!(subject.content, Content::Dockerfile { .. });
-    let mut names: Vec<String> = subjects.iter().filter(textless).map(|one| clean(&one.name).into_owned()).collect();
+/// Prints which inputs cannot be edited, because they are not Dockerfiles.
+pub(crate) fn report_uneditable_inputs(subjects: &[AnalysisSubject]) -> io::Result<()> {
+    let textless = |subject: &&AnalysisSubject| !matches!(subject.content, SubjectContent::Dockerfile { .. });
+    let mut names: Vec<String> =
+        subjects.iter().filter(textless).map(|one| escape_one_line(&one.name).into_owned()).collect();
     names.dedup();
     if names.is_empty() {
         return Ok(());
     }
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
+    let more = names.len().saturating_sub(MAX_NAMED_INPUTS);
+    names.truncate(MAX_NAMED_INPUTS);
     if more > 0 {
         names.push(format!("{more} more"));
     }
     writeln!(
-        streams::err(),
+        streams::stderr(),
         "cannot edit {}: saved reports and image descriptions are not edited; use --show-fixes to list their fixes",
         names.join(", ")
     )
 }
 
-/// Prints what would be written as one patch.
-pub(crate) fn print(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> Result<Exit, Failure> {
-    let round = round(run, subjects, options, |_| Ok(()))?;
+/// Prints all fixes as one patch.
+pub(crate) fn print_patch(
+    run: JudgingRun<'_>,
+    subjects: &[AnalysisSubject],
+    options: &CheckArgs,
+) -> Result<Exit, CommandError> {
+    let round = plan_round(run, subjects, options, |_| Ok(()))?;
     for (path, why) in &round.refused {
-        writeln!(streams::err(), "{path} is not changed: {why}")?;
+        writeln!(streams::stderr(), "{path} is not changed: {why}")?;
     }
-    let mut out = streams::out();
+    let mut out = streams::stdout();
     for (path, (before, after)) in &round.texts {
-        out.write_all(edit::patch(path, before, after).as_bytes())?;
+        out.write_all(edit::unified_diff(path, before, after).as_bytes())?;
     }
-    for line in &round.told {
-        writeln!(streams::err(), "{}", wrapped(&format!("would fix {line}")))?;
+    for line in &round.messages {
+        writeln!(streams::stderr(), "{}", wrap_to_terminal(&format!("would fix {line}")))?;
     }
     if round.texts.is_empty() {
-        writeln!(streams::err(), "nothing to change: {}", unchanged(options.fixing.least()))?;
+        writeln!(streams::stderr(), "nothing to change: {}", no_fix_reason(options.fixing.lowest_safety()))?;
         return Ok(Exit::Clean);
     }
     Ok(Exit::Found)
 }
 
-/// A line in the width of the terminal.
-fn wrapped(line: &str) -> String {
-    wrap(line, 0, 2, width(io::stderr().is_terminal()))
+/// Wraps a line at the width of the terminal.
+fn wrap_to_terminal(line: &str) -> String {
+    wrap(line, 0, 2, output_width(io::stderr().is_terminal()))
 }
 
-/// Why a patch is empty.
-const fn unchanged(least: FixSafety) -> &'static str {
+/// Returns the reason for an empty patch.
+const fn no_fix_reason(least: FixSafety) -> &'static str {
     match least {
         FixSafety::Safe => "no safe fix available; --unsafe-fixes also tries version changes",
         FixSafety::Unsafe | FixSafety::Manual => "no automatic fix available; --show-fixes lists the manual fixes",
     }
 }
 
-/// Writes one round; whether anything was written.
-pub(crate) fn write(run: Run<'_>, subjects: &[Subject], options: &CheckArgs) -> Result<bool, Failure> {
-    let roots = roots(options);
-    let round = round(run, subjects, options, |path| place(path, &roots).map(|_| ()))?;
+/// Writes one round of fixes; returns whether files changed and none was refused.
+pub(crate) fn write_fixes(
+    run: JudgingRun<'_>,
+    subjects: &[AnalysisSubject],
+    options: &CheckArgs,
+) -> Result<bool, CommandError> {
+    let roots = writable_roots(options);
+    let round = plan_round(run, subjects, options, |path| writable_path(path, &roots).map(|_| ()))?;
     for (path, why) in &round.refused {
-        writeln!(streams::err(), "{path} is not changed: {why}")?;
+        writeln!(streams::stderr(), "{path} is not changed: {why}")?;
     }
     let mut refused = BTreeSet::new();
     for (path, (before, after)) in &round.texts {
-        if let Err(why) = replace(Path::new(path), before, after, &roots) {
-            writeln!(streams::err(), "{path} is not changed: {why}")?;
+        if let Err(why) = replace_file(Path::new(path), before, after, &roots) {
+            writeln!(streams::stderr(), "{path} is not changed: {why}")?;
             refused.insert(path.as_str());
         }
     }
     let written = round.texts.keys().any(|path| !refused.contains(path.as_str()));
     if written {
-        for line in &round.told {
-            writeln!(streams::err(), "{}", wrapped(&format!("fixed {line}")))?;
+        for line in &round.messages {
+            writeln!(streams::stderr(), "{}", wrap_to_terminal(&format!("fixed {line}")))?;
         }
     }
     Ok(written && refused.is_empty())
 }
 
-/// The folders that may be written to: those that the command line names.
-fn roots(options: &CheckArgs) -> Vec<PathBuf> {
+/// Returns the directories that may be written to: those that the command line names.
+fn writable_roots(options: &CheckArgs) -> Vec<PathBuf> {
     let named = options.paths.iter().chain(&options.bake).chain(&options.compose).chain(&options.build.context);
     let folder = |path: &PathBuf| {
         let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(path) };
@@ -237,11 +248,11 @@ fn roots(options: &CheckArgs) -> Vec<PathBuf> {
     roots
 }
 
-/// Where a file really is, if it may be written: in a folder that was named, or below the one that the program runs in
-/// with no link on the way.
-fn place(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, String> {
+/// Returns the real path of a file that may be written: in a named directory, or below the current directory without
+/// links.
+fn writable_path(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, String> {
     let real = path.canonicalize().map_err(|error| error.to_string())?;
-    let here = || Path::new(".").canonicalize().is_ok_and(|here| here.join(normal(path)) == real);
+    let here = || Path::new(".").canonicalize().is_ok_and(|here| here.join(without_current_dir(path)) == real);
     if roots.iter().any(|root| real.starts_with(root)) || path.is_relative() && here() {
         Ok(real)
     } else {
@@ -249,14 +260,14 @@ fn place(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, String> {
     }
 }
 
-/// A relative path without the steps that lead nowhere.
-fn normal(path: &Path) -> PathBuf {
+/// Returns a relative path without `.` components.
+fn without_current_dir(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Puts a new text in the place of a file that is as it was read, all at once.
-fn replace(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Result<(), String> {
-    let real = place(path, roots)?;
+/// Replaces a file atomically, if it has not changed since it was read.
+fn replace_file(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Result<(), String> {
+    let real = writable_path(path, roots)?;
     if fs::read(&real).map_err(|error| error.to_string())? != before.as_bytes() {
         return Err("it changed after it was read; run the command again".to_owned());
     }

@@ -1,68 +1,52 @@
-//! `imagelint fleet affinity`: the node affinity of exactly the nodes on which an input starts.
+//! `imagelint fleet affinity`: the Kubernetes node affinity for exactly the nodes on which an input starts.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::cli::Failure;
-use crate::cli::args::FleetAffinityArgs;
-use crate::cli::args::ReadingArgs;
-use crate::cli::describe;
-use crate::cli::describe::Asked;
+use crate::cli::args::{DockerfileArgs, FleetAffinityArgs};
+use crate::cli::describe::InputRequest;
 use crate::cli::exit::Exit;
-use crate::cli::fleet;
-use crate::cli::fleet_import;
-use crate::cli::inputs::Inputs;
-use crate::cli::scan;
-use crate::cli::streams;
-use crate::fleet::Fleet;
-use crate::fleet::Launch;
-use crate::fleet::Pool;
-use crate::fleet::PoolField;
-use crate::inventory;
-use crate::inventory::Build;
-use crate::inventory::Labels;
-use crate::judge;
-use crate::judge::Detail;
-use crate::judge::Settings;
-use crate::judge::Subject;
+use crate::cli::inputs::CommandInputs;
+use crate::cli::{CommandError, describe, fleet_file, fleet_import, scan, streams};
+use crate::fleet::{Fleet, Launch, Pool, PoolField};
+use crate::inventory::{MachineConfig, NodeLabels};
+use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
 use crate::knowledge::Knowledge;
-use crate::report::escape::clean;
+use crate::report::escape::escape_one_line;
 use crate::report::kinds::VerdictKind;
-use crate::rules::Persona;
-use crate::rules::RuleBook;
+use crate::rules::{Persona, RuleBook};
 use crate::source::Sources;
+use crate::{inventory, judge};
 
-/// Nodes that are judged alike.
-struct Group {
-    /// What they are called in what is told, for each pool that they may be of.
-    told: Vec<String>,
-    /// Its nodes: what each is called in what is told, and its labels.
-    nodes: Vec<(String, Labels)>,
+/// Nodes of the same configuration, which have the same verdicts.
+struct AffinityGroup {
+    /// Descriptions for the output, one for each pool that the nodes may belong to.
+    descriptions: Vec<String>,
+    /// The nodes: a description for the output, and the labels.
+    nodes: Vec<(String, NodeLabels)>,
 }
 
-/// What is to be judged: of the pools of the fleet in their order as many for each group as it is told of; and nodes that
-/// have no GPU.
-struct Field {
+/// Pools to judge, one for each description of each group in the same order, and nodes without a GPU.
+struct AffinityCandidates {
     fleet: Fleet,
-    groups: Vec<Group>,
-    others: Vec<Labels>,
+    groups: Vec<AffinityGroup>,
+    others: Vec<NodeLabels>,
 }
 
-/// Runs it.
-pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint fleet affinity`.
+pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let mut sources = Sources::default();
-    let named = options.fleet.clone().or_else(fleet::from_environment);
+    let named = options.fleet.clone().or_else(fleet_file::fleet_file_from_environment);
     let start = Some(Path::new(&options.input)).filter(|path| path.exists());
-    let fleet = fleet::of_file(named, start, knowledge, &mut sources)?;
+    let fleet = fleet_file::load_fleet_file(named, start, knowledge, &mut sources)?;
     let field = match &options.against {
-        Some(path) => of_nodes(&fleet, path, knowledge)?,
-        None => of_labels(fleet)?,
+        Some(path) => candidates_from_nodes(&fleet, path, knowledge)?,
+        None => candidates_from_labels(fleet)?,
     };
-    let subject = subject(options, &field.fleet, knowledge, &mut sources)?;
-    let settings = Settings {
+    let subject = read_subject(options, &field.fleet, knowledge, &mut sources)?;
+    let settings = AnalysisSettings {
         fleet: &field.fleet,
         pools: &[],
         as_of: None,
@@ -70,25 +54,29 @@ pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<E
         knowledge,
         book: RuleBook::built_in(),
         sources: &sources,
-        detail: Detail::Verdicts,
+        detail: ReportDetail::Verdicts,
         own: None,
     };
-    let judged = judge::judge(&subject, settings);
+    let judged = judge::judge_subject(&subject, settings);
     let verdicts = judged.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let fates: BTreeMap<&str, VerdictKind> = verdicts.map(|verdict| (verdict.pool.as_str(), verdict.fate)).collect();
     if !judged.gpu_content {
-        writeln!(streams::err(), "nothing to select: {} has no GPU content and starts on every node", subject.name)?;
+        writeln!(streams::stderr(), "nothing to select: {} has no GPU content and starts on every node", subject.name)?;
         return Ok(Exit::Nothing);
     }
-    print(&subject.name, &field, &fates)
+    print_affinity(&subject.name, &field, &fates)
 }
 
-/// Prints the selector with what it selects and what it leaves out.
-fn print(name: &str, field: &Field, fates: &BTreeMap<&str, VerdictKind>) -> Result<Exit, Failure> {
+/// Prints the node affinity, with the groups that it selects and those that it excludes.
+fn print_affinity(
+    name: &str,
+    field: &AffinityCandidates,
+    fates: &BTreeMap<&str, VerdictKind>,
+) -> Result<Exit, CommandError> {
     let (mut wanted, mut others, mut told) = (Vec::new(), Vec::new(), Vec::new());
     let mut pools = field.fleet.pools.iter();
     for group in &field.groups {
-        let own = group.told.iter().zip(&mut pools).map(|(told, pool)| {
+        let own = group.descriptions.iter().zip(&mut pools).map(|(told, pool)| {
             let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or(VerdictKind::NotApplicable);
             (told.as_str(), fate)
         });
@@ -105,23 +93,24 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, VerdictKind>) -> Resu
     others.extend(field.others.iter().map(|labels| (labels, "a node without an NVIDIA GPU")));
     if wanted.is_empty() {
         for (group, fate) in &told {
-            writeln!(streams::err(), "{}: {fate}", clean(group))?;
+            writeln!(streams::stderr(), "{}: {fate}", escape_one_line(group))?;
         }
-        writeln!(streams::err(), "no affinity: no node is certain to start {name}")?;
+        writeln!(streams::stderr(), "no affinity: no node is certain to start {name}")?;
         return Ok(Exit::Found);
     }
     let declared = field.fleet.pools.iter().flat_map(|pool| &pool.labels);
     let own: BTreeSet<&str> = declared.map(|(name, _)| name.as_str()).collect();
     let own: Vec<&str> = own.into_iter().collect();
-    let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&Labels>>();
-    let terms = inventory::choose(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
-        let group =
-            |list: &[(&Labels, &str)], at: usize| clean(list.get(at).map_or("", |(_, told)| *told)).into_owned();
+    let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&NodeLabels>>();
+    let terms = inventory::node_selector_terms(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
+        let group = |list: &[(&NodeLabels, &str)], at: usize| {
+            escape_one_line(list.get(at).map_or("", |(_, told)| *told)).into_owned()
+        };
         let wanted = group(&wanted, at);
         let help = "deploy GPU Feature Discovery to label the nodes (nvidia.com/gpu.product, \
                     nvidia.com/cuda.driver-version.full), or label them yourself (kubectl label node NAME \
                     gpu-pool=NAME) and add the label to `labels` of their pool";
-        Failure::Said(match other {
+        CommandError::Said(match other {
             Some(other) => format!(
                 "error: no label distinguishes {wanted} (starts) from {} (fails, or is unknown)\nhelp: {help}",
                 group(&others, other)
@@ -129,82 +118,83 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, VerdictKind>) -> Resu
             None => format!("error: {wanted} (starts) has no label that identifies it\nhelp: {help}"),
         })
     })?;
-    let mut out = io::BufWriter::new(streams::out());
-    writeln!(out, "# Nodes on which {} starts.", clean(name))?;
+    let mut out = io::BufWriter::new(streams::stdout());
+    writeln!(out, "# Nodes on which {} starts.", escape_one_line(name))?;
     for (group, fate) in &told {
-        writeln!(out, "# {}: {fate}", clean(group))?;
+        writeln!(out, "# {}: {fate}", escape_one_line(group))?;
     }
-    write!(out, "{}", inventory::to_yaml(&terms))?;
+    write!(out, "{}", inventory::affinity_yaml(&terms))?;
     out.flush()?;
     Ok(Exit::Clean)
 }
 
-fn subject(
+/// Reads the only subject of the input; fails if there are several.
+fn read_subject(
     options: &FleetAffinityArgs,
     fleet: &Fleet,
     knowledge: Knowledge,
     sources: &mut Sources,
-) -> Result<Subject, Failure> {
+) -> Result<AnalysisSubject, CommandError> {
     let FleetAffinityArgs { input, reading, settings, .. } = options;
-    let ReadingArgs { pull, access, build } = reading;
-    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build, settings, knowledge };
-    let mut inputs = Inputs { subjects: describe::read(asked, sources)?, ..Inputs::default() };
+    let DockerfileArgs { pull, access, build } = reading;
+    let platforms: Vec<String> = scan::fleet_platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+    let asked = InputRequest { input, platform: &platforms.join(","), pull: *pull, access, build, settings, knowledge };
+    let mut inputs = CommandInputs { subjects: describe::read_input(asked, sources)?, ..CommandInputs::default() };
     if let Some(folder) = Path::new(&fleet.name).parent().filter(|_| !fleet.built_in) {
-        inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        inputs.make_paths_relative_to(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
     let number = inputs.subjects.len();
     match (inputs.subjects.pop(), number) {
         (Some(subject), 1) => Ok(subject),
-        _ => Err(Failure::Said(format!("error: {input} contains {number} inputs; pass one of them"))),
+        _ => Err(CommandError::Said(format!("error: {input} contains {number} inputs; pass one of them"))),
     }
 }
 
-/// Whether Kubernetes places containers there.
-fn is_scheduled(pool: &Pool) -> bool {
+/// Whether Kubernetes places containers on the nodes of a pool.
+fn is_kubernetes_pool(pool: &Pool) -> bool {
     pool.launch.as_ref().is_none_or(|launch| matches!(launch.value, Launch::Kubernetes | Launch::Gke))
 }
 
-/// The pools of a fleet that Kubernetes places containers on, by their labels.
-fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
+/// Returns the Kubernetes pools of a fleet as candidates, with their declared labels.
+fn candidates_from_labels(mut fleet: Fleet) -> Result<AffinityCandidates, CommandError> {
     let help = "or pass the nodes: --against nodes.json (kubectl get nodes -o json)";
-    fleet.pools.retain(is_scheduled);
+    fleet.pools.retain(is_kubernetes_pool);
     if let Some(pool) = fleet.pools.iter().find(|pool| pool.labels.is_empty()) {
         let (file, pool) = (&fleet.name, &pool.name.value);
         let message = format!("error: pool `{pool}` of {file} has no `labels` for the selector: add them, {help}");
-        return Err(Failure::Said(message));
+        return Err(CommandError::Said(message));
     }
     if fleet.pools.is_empty() {
         let name = &fleet.name;
         let message = format!(
             "error: {name} has no Kubernetes pool: set `launch = \"kubernetes\"` for the pools of your cluster, {help}"
         );
-        return Err(Failure::Said(message));
+        return Err(CommandError::Said(message));
     }
     let labels = |pool: &Pool| pool.labels.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
-    let group = |pool: &Pool| Group {
-        told: vec![pool.name.value.clone()],
+    let group = |pool: &Pool| AffinityGroup {
+        descriptions: vec![pool.name.value.clone()],
         nodes: vec![(pool.name.value.clone(), labels(pool))],
     };
     let groups = fleet.pools.iter().map(group).collect();
-    Ok(Field { fleet, groups, others: Vec::new() })
+    Ok(AffinityCandidates { fleet, groups, others: Vec::new() })
 }
 
-/// The nodes of a cluster, each as it is and with what its pool declares beside.
-fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, Failure> {
-    let found = fleet_import::source(path, knowledge)?;
-    let unlabelled = |machine: &inventory::Machine| machine.labels.is_empty();
+/// Returns the nodes of a cluster as candidates, each with the properties that its pool declares in addition.
+fn candidates_from_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<AffinityCandidates, CommandError> {
+    let found = fleet_import::read_source(path, knowledge)?;
+    let unlabelled = |machine: &inventory::InventoryMachine| machine.labels.is_empty();
     if !found.machines.is_empty() && found.machines.iter().all(unlabelled) {
         let message = format!(
             "error: {} has no node with labels; pass the output of `kubectl get nodes -o json`",
             path.display()
         );
-        return Err(Failure::Said(message));
+        return Err(CommandError::Said(message));
     }
     let mut builds = BTreeMap::new();
     for machine in found.machines {
-        let bases = if fleet.built_in { Vec::new() } else { inventory::places(fleet, &machine, knowledge) };
-        let nodes: &mut Vec<(String, Labels)> = builds.entry((bases, machine.build)).or_default();
+        let bases = if fleet.built_in { Vec::new() } else { inventory::matching_pools(fleet, &machine, knowledge) };
+        let nodes: &mut Vec<(String, NodeLabels)> = builds.entry((bases, machine.build)).or_default();
         if !nodes.iter().any(|(_, labels)| *labels == machine.labels) {
             nodes.push((machine.name, machine.labels));
         }
@@ -215,22 +205,22 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
     for ((bases, build), nodes) in builds {
         let bases: Vec<Option<&Pool>> =
             if bases.is_empty() { vec![None] } else { bases.iter().map(|base| fleet.pools.get(*base)).collect() };
-        let told: Vec<String> = bases.iter().map(|base| told(*base, &build)).collect();
+        let told: Vec<String> = bases.iter().map(|base| describe_nodes(*base, &build)).collect();
         for base in bases {
             let name = seen.pools.len().to_string();
-            seen.pools.push(inventory::as_seen(base, name, &build, knowledge));
+            seen.pools.push(inventory::pool_as_observed(base, name, &build, knowledge));
         }
         let first = told.first().map_or("", String::as_str);
         let nodes = nodes.into_iter().map(|(name, labels)| (format!("node {name} with {first}"), labels)).collect();
-        groups.push(Group { told, nodes });
+        groups.push(AffinityGroup { descriptions: told, nodes });
     }
-    Ok(Field { fleet: seen, groups, others: found.left_out })
+    Ok(AffinityCandidates { fleet: seen, groups, others: found.left_out })
 }
 
-/// What nodes are called: what they say of themselves, and what their pool declares beside.
-fn told(base: Option<&Pool>, build: &Build) -> String {
+/// Returns a description of nodes: their GPU, driver and pool, measured or declared.
+fn describe_nodes(base: Option<&Pool>, build: &MachineConfig) -> String {
     let said: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).filter(|name| !name.is_empty()).collect();
-    let declared = |field| base.and_then(|pool| pool.text_of(field));
+    let declared = |field| base.and_then(|pool| pool.field_text(field));
     let gpus = match declared(PoolField::Gpu) {
         _ if !said.is_empty() => said.join(", "),
         Some(gpu) => format!("{gpu} as declared"),

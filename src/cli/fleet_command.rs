@@ -1,24 +1,18 @@
-//! `imagelint fleet`: the file of node pools, from what exists, looked at and compared.
+//! `imagelint fleet`: dispatches to its subcommands.
 
-use crate::cli::Failure;
-use crate::cli::args::FleetArgs;
-use crate::cli::args::FleetDo;
+use crate::cli::args::{FleetAction, FleetArgs};
 use crate::cli::exit::Exit;
-use crate::cli::fleet_affinity;
-use crate::cli::fleet_import;
-use crate::cli::fleet_init;
-use crate::cli::fleet_show;
-use crate::cli::what_if;
+use crate::cli::{CommandError, fleet_affinity, fleet_import, fleet_init, fleet_show, what_if};
 use crate::knowledge::Knowledge;
 
-/// Runs it.
-pub(crate) fn run(options: &FleetArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint fleet`.
+pub(crate) fn run(options: &FleetArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     match &options.action {
-        FleetDo::Affinity(options) => fleet_affinity::run(options, knowledge),
-        FleetDo::Check(options) => fleet_show::check(options, knowledge),
-        FleetDo::Import(options) => fleet_import::run(options, knowledge),
-        FleetDo::Init(options) => fleet_init::run(options, knowledge),
-        FleetDo::Show(options) => fleet_show::run(options, knowledge),
-        FleetDo::WhatIf(options) => what_if::run(options, knowledge),
+        FleetAction::Affinity(options) => fleet_affinity::run(options, knowledge),
+        FleetAction::Check(options) => fleet_show::run_check(options, knowledge),
+        FleetAction::Import(options) => fleet_import::run(options, knowledge),
+        FleetAction::Init(options) => fleet_init::run(options, knowledge),
+        FleetAction::Show(options) => fleet_show::run_show(options, knowledge),
+        FleetAction::WhatIf(options) => what_if::run(options, knowledge),
     }
 }

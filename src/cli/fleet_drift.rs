@@ -1,51 +1,52 @@
-//! `imagelint fleet check --against`: what a fleet file says and the machines do not.
+//! `imagelint fleet check --against`: differences between a fleet file and the machines.
 
 use std::io;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::Failure;
-use crate::cli::args::Format;
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
-use crate::cli::fleet_import;
-use crate::cli::streams;
+use crate::cli::{CommandError, fleet_import, streams};
 use crate::fleet::Fleet;
 use crate::inventory;
-use crate::inventory::Drift;
-use crate::inventory::Inventory;
+use crate::inventory::{Drift, Inventory};
 use crate::knowledge::Knowledge;
-use crate::report::escape::clean;
-use crate::report::words::count;
+use crate::report::escape::escape_one_line;
+use crate::report::phrases::pluralize;
 
-/// Compares, and tells every difference.
-pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Compares the fleet file with the machines, and prints every difference.
+pub(crate) fn print_drift(
+    fleet: &Fleet,
+    against: &[PathBuf],
+    format: OutputFormat,
+    knowledge: Knowledge,
+) -> Result<Exit, CommandError> {
     if fleet.built_in {
-        return Err(Failure::Said("error: there is no fleet file to compare; pass one".to_owned()));
+        return Err(CommandError::Said("error: there is no fleet file to compare; pass one".to_owned()));
     }
     let mut seen = Inventory::default();
     for path in against {
-        seen.join(fleet_import::source(path, knowledge)?);
+        seen.merge(fleet_import::read_source(path, knowledge)?);
     }
-    let found = inventory::drift(fleet, &seen, knowledge);
-    let mut out = io::BufWriter::new(streams::out());
+    let found = inventory::fleet_drift(fleet, &seen, knowledge);
+    let mut out = io::BufWriter::new(streams::stdout());
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let one = |drift: &Drift| json!({ "pool": drift.pool, "what": drift.what, "declared": drift.declared, "seen": drift.seen });
             let drift: Vec<Value> = found.iter().map(one).collect();
             writeln!(out, "{:#}", json!({ "fleet": fleet.name, "machines": seen.machines.len(), "drift": drift }))?;
         }
-        Format::Human => {
+        OutputFormat::Human => {
             for drift in &found {
-                writeln!(out, "{}", told(drift))?;
+                writeln!(out, "{}", drift_line(drift))?;
             }
             let how = match found.len() {
                 0 => "no differences".to_owned(),
-                some => count(some, "difference"),
+                some => pluralize(some, "difference"),
             };
-            let machines = count(seen.machines.len(), "machine");
+            let machines = pluralize(seen.machines.len(), "machine");
             writeln!(out, "{}: {how} from {machines} with GPUs", fleet.name)?;
         }
     }
@@ -53,7 +54,8 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
     Ok(if found.is_empty() { Exit::Clean } else { Exit::Found })
 }
 
-fn told(drift: &Drift) -> String {
+/// Returns a difference as one line of text.
+fn drift_line(drift: &Drift) -> String {
     let Drift { pool, what, declared, seen } = drift;
     let text = match *what {
         "new" => format!("new: {pool}: {seen}, in no pool"),
@@ -61,5 +63,5 @@ fn told(drift: &Drift) -> String {
         _ => format!("{pool}: {what}: declared {declared}, found {seen}"),
     };
     // Labels and names come from outside.
-    clean(&text).into_owned()
+    escape_one_line(&text).into_owned()
 }

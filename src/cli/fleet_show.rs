@@ -1,45 +1,36 @@
-//! `imagelint fleet check` and `fleet show`: what a fleet declares, what follows from it, and what it leaves open.
+//! `imagelint fleet check` and `fleet show`: the declared, derived and undeclared properties of the pools.
 
 use std::io;
 use std::io::Write as _;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::Failure;
-use crate::cli::args::FleetCheckArgs;
-use crate::cli::args::FleetFileArgs;
-use crate::cli::args::FleetShowArgs;
-use crate::cli::args::Format;
+use crate::cli::args::{FleetCheckArgs, FleetFileArgs, FleetShowArgs, OutputFormat};
 use crate::cli::exit::Exit;
-use crate::cli::fleet;
-use crate::cli::fleet_drift;
-use crate::cli::streams;
-use crate::fleet::Derived;
-use crate::fleet::Fleet;
-use crate::fleet::derived;
+use crate::cli::{CommandError, fleet_drift, fleet_file, streams};
+use crate::fleet::{DerivedPool, Fleet, derive_pool};
 use crate::knowledge::Knowledge;
 use crate::source::Sources;
 
-/// The fleet that is asked for.
-fn load(options: &FleetFileArgs, knowledge: Knowledge) -> Result<Fleet, Failure> {
-    let named = options.file.clone().or_else(fleet::from_environment);
-    fleet::of_file(named, None, knowledge, &mut Sources::default())
+/// Loads the fleet that the arguments select.
+fn load_selected_fleet(options: &FleetFileArgs, knowledge: Knowledge) -> Result<Fleet, CommandError> {
+    let named = options.file.clone().or_else(fleet_file::fleet_file_from_environment);
+    fleet_file::load_fleet_file(named, None, knowledge, &mut Sources::default())
 }
 
-/// Runs `fleet check`.
-pub(crate) fn check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let fleet = load(&options.fleet, knowledge)?;
+/// Runs `imagelint fleet check`.
+pub(crate) fn run_check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
+    let fleet = load_selected_fleet(&options.fleet, knowledge)?;
     if !options.against.is_empty() {
-        return fleet_drift::run(&fleet, &options.against, options.format, knowledge);
+        return fleet_drift::print_drift(&fleet, &options.against, options.format, knowledge);
     }
-    let mut out = io::BufWriter::new(streams::out());
-    if options.format == Format::Json {
-        let pools: Vec<Value> = fleet.pools.iter().map(|pool| of_pool(&derived(pool, knowledge))).collect();
+    let mut out = io::BufWriter::new(streams::stdout());
+    if options.format == OutputFormat::Json {
+        let pools: Vec<Value> = fleet.pools.iter().map(|pool| pool_to_json(&derive_pool(pool, knowledge))).collect();
         writeln!(out, "{:#}", json!({ "fleet": fleet.name, "pools": pools }))?;
     } else {
         for pool in &fleet.pools {
-            let found = derived(pool, knowledge);
+            let found = derive_pool(pool, knowledge);
             let how = match found.open.len() {
                 0 => "all properties are declared".to_owned(),
                 _ => format!("{} node configurations are checked", found.hosts),
@@ -56,22 +47,23 @@ pub(crate) fn check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Ex
     Ok(Exit::Clean)
 }
 
-/// Runs `fleet show`.
-pub(crate) fn run(options: &FleetShowArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let fleet = load(&options.fleet, knowledge)?;
-    let mut out = io::BufWriter::new(streams::out());
+/// Runs `imagelint fleet show`.
+pub(crate) fn run_show(options: &FleetShowArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
+    let fleet = load_selected_fleet(&options.fleet, knowledge)?;
+    let mut out = io::BufWriter::new(streams::stdout());
     match options.format {
-        Format::Json => {
-            let pools: Vec<Value> = fleet.pools.iter().map(|pool| of_pool(&derived(pool, knowledge))).collect();
-            let date = knowledge.newest_date().to_string();
+        OutputFormat::Json => {
+            let pools: Vec<Value> =
+                fleet.pools.iter().map(|pool| pool_to_json(&derive_pool(pool, knowledge))).collect();
+            let date = knowledge.newest_source_date().to_string();
             writeln!(out, "{:#}", json!({ "knowledge": date, "fleet": fleet.name, "pools": pools }))?;
         }
-        Format::Human => {
+        OutputFormat::Human => {
             for (at, pool) in fleet.pools.iter().enumerate() {
                 if at > 0 {
                     writeln!(out)?;
                 }
-                print(&derived(pool, knowledge), &mut out)?;
+                print_pool(&derive_pool(pool, knowledge), &mut out)?;
             }
         }
     }
@@ -79,7 +71,8 @@ pub(crate) fn run(options: &FleetShowArgs, knowledge: Knowledge) -> Result<Exit,
     Ok(Exit::Clean)
 }
 
-fn print(pool: &Derived, out: &mut impl io::Write) -> io::Result<()> {
+/// Prints the properties of one pool.
+fn print_pool(pool: &DerivedPool, out: &mut impl io::Write) -> io::Result<()> {
     let nodes = match pool.nodes {
         None => String::new(),
         Some(1) => " (1 node)".to_owned(),
@@ -101,7 +94,8 @@ fn print(pool: &Derived, out: &mut impl io::Write) -> io::Result<()> {
     Ok(())
 }
 
-fn of_pool(pool: &Derived) -> Value {
+/// Returns the properties of one pool as JSON.
+fn pool_to_json(pool: &DerivedPool) -> Value {
     let values = pool.values.iter().map(|value| json!({ "name": value.name, "value": value.text, "from": value.from }));
     let open = pool.open.iter().map(|open| json!({ "field": open.field, "cost": open.cost }));
     json!({

@@ -1,4 +1,4 @@
-//! Files of a revision of a git repository, taken out into a folder of their own.
+//! Extracts the files of a git revision into a temporary directory.
 //!
 //! The program `git` of the user's own search path is called, with fixed arguments, without a shell, and for four
 //! things: to find the tree of a revision, the base of two, the files of a tree, and what is in them. None of the four
@@ -6,69 +6,62 @@
 //! is missing in a repository that was fetched in part is not fetched, and no transport may be used.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::fs::File;
-use std::io;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Read as _;
-use std::io::Write as _;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fs, io};
 
-use crate::cli::texts::MAX_TEXT;
+use crate::cli::input_texts::MAX_TEXT_BYTES;
 
-/// So many files are taken out of one revision.
-const MOST_FILES: usize = 50_000;
-/// So many bytes of them.
-const MOST_BYTES: u64 = 512 << 20;
-/// No answer but that of a file is longer.
-const LONGEST_ANSWER: u64 = 64 << 20;
+/// Maximum number of files that are extracted from one revision.
+const MAX_FILES: usize = 50_000;
+/// Maximum total size in bytes of the files that are extracted from one revision.
+const MAX_TOTAL_BYTES: u64 = 512 << 20;
+/// Maximum size in bytes of the output of git, except for the content of files.
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
-/// A repository with a working tree.
+/// A git repository with a working tree.
 #[derive(Debug)]
-pub(crate) struct Repository {
+pub(crate) struct GitRepository {
     /// The top of the working tree, links followed.
     pub(crate) top: PathBuf,
 }
 
-/// A revision, and the tree of its files.
+/// A git revision, and the tree of its files.
 #[derive(Clone, Debug)]
-pub(crate) struct Revision {
+pub(crate) struct GitRevision {
     /// As given.
     pub(crate) name: String,
     tree: String,
 }
 
-/// What lies at a path.
+/// Kind of the entry at a path of a git tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lies {
+enum GitTreeEntryKind {
     Folder,
     File,
 }
 
-/// One entry of a tree.
-struct Entry {
+/// A file in a git tree.
+struct GitTreeEntry {
     mode: String,
     id: String,
     size: u64,
     path: String,
 }
 
-impl Repository {
-    /// The repository that a folder is in.
-    pub(crate) fn around(folder: &Path) -> Option<Self> {
+impl GitRepository {
+    /// Returns the repository that contains a directory.
+    pub(crate) fn find_containing(folder: &Path) -> Option<Self> {
         let folder = folder.canonicalize().ok()?;
         let top = folder.ancestors().find(|above| above.join(".git").exists())?;
         Some(Self { top: top.to_path_buf() })
     }
 
-    fn git(&self, arguments: &[&str]) -> Command {
+    /// Returns a git command that runs in this repository without hooks, pagers and network access.
+    fn git_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.top).arg("--no-pager").arg("--literal-pathspecs");
         for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"] {
@@ -81,45 +74,48 @@ impl Repository {
         command
     }
 
-    /// What git answers.
-    fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, String> {
-        let mut child = self.git(arguments).stderr(Stdio::null()).spawn().map_err(|error| not_run(&error))?;
+    /// Runs git and returns its output.
+    fn run_git(&self, arguments: &[&str]) -> Result<Vec<u8>, String> {
+        let mut child =
+            self.git_command(arguments).stderr(Stdio::null()).spawn().map_err(|error| git_failure(&error))?;
         let mut answer = Vec::new();
         if let Some(out) = child.stdout.take() {
-            out.take(LONGEST_ANSWER).read_to_end(&mut answer).map_err(|error| not_run(&error))?;
+            out.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).map_err(|error| git_failure(&error))?;
         }
-        let done = child.wait().map_err(|error| not_run(&error))?;
+        let done = child.wait().map_err(|error| git_failure(&error))?;
         if done.success() { Ok(answer) } else { Err(format!("git {} failed", arguments.first().unwrap_or(&""))) }
     }
 
-    fn line(&self, arguments: &[&str]) -> Option<String> {
-        let answer = self.ask(arguments).ok()?;
+    /// Runs git and returns its output as trimmed text; `None` if it fails or prints nothing.
+    fn run_git_line(&self, arguments: &[&str]) -> Option<String> {
+        let answer = self.run_git(arguments).ok()?;
         let text = String::from_utf8(answer).ok()?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// The revision of a name.
-    pub(crate) fn revision(&self, name: &str) -> Result<Revision, String> {
+    /// Returns the revision of a name; an error message if there is none.
+    pub(crate) fn resolve_revision(&self, name: &str) -> Result<GitRevision, String> {
         let wrong = || format!("`{name}` is not a revision of the repository {}", self.top.display());
         if name.is_empty() || name.starts_with('-') {
             return Err(wrong());
         }
-        let tree = self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{tree}}")]);
-        Ok(Revision { name: name.to_owned(), tree: tree.ok_or_else(wrong)? })
+        let tree =
+            self.run_git_line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{tree}}")]);
+        Ok(GitRevision { name: name.to_owned(), tree: tree.ok_or_else(wrong)? })
     }
 
-    /// The revision that two others come from.
-    pub(crate) fn base(&self, one: &str, other: &str) -> Result<Revision, String> {
+    /// Returns the merge base of two revisions.
+    pub(crate) fn merge_base(&self, one: &str, other: &str) -> Result<GitRevision, String> {
         for name in [one, other] {
-            self.revision(name)?;
+            self.resolve_revision(name)?;
         }
-        let base = self.line(&["merge-base", one, other]);
+        let base = self.run_git_line(&["merge-base", one, other]);
         let base = base.ok_or_else(|| format!("`{one}` and `{other}` have no common ancestor"))?;
-        Ok(Revision { name: format!("{one}...{other}"), ..self.revision(&base)? })
+        Ok(GitRevision { name: format!("{one}...{other}"), ..self.resolve_revision(&base)? })
     }
 
-    /// A path below the top, with its parts as written; none where it leads out of the working tree.
-    pub(crate) fn below(&self, path: &Path) -> Option<String> {
+    /// Returns a path relative to the top of the working tree; `None` if it is outside. Links are not followed.
+    pub(crate) fn relative_path(&self, path: &Path) -> Option<String> {
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok()?;
         let mut parts: Vec<&OsStr> = Vec::new();
         let whole = here.join(path);
@@ -137,32 +133,38 @@ impl Repository {
         Some(below.to_str()?.to_owned())
     }
 
-    /// Whether there is something at a path of a revision.
-    pub(crate) fn has(&self, revision: &Revision, path: &str) -> bool {
-        self.lies(revision, path).is_some()
+    /// Whether a path exists in a revision.
+    pub(crate) fn contains(&self, revision: &GitRevision, path: &str) -> bool {
+        self.entry_kind(revision, path).is_some()
     }
 
-    fn lies(&self, revision: &Revision, path: &str) -> Option<Lies> {
-        match self.line(&["cat-file", "-t", &format!("{}:{path}", revision.tree)])?.as_str() {
-            "tree" => Some(Lies::Folder),
-            "blob" => Some(Lies::File),
+    /// Returns the kind of the entry at a path of a revision; `None` if nothing is there.
+    fn entry_kind(&self, revision: &GitRevision, path: &str) -> Option<GitTreeEntryKind> {
+        match self.run_git_line(&["cat-file", "-t", &format!("{}:{path}", revision.tree)])?.as_str() {
+            "tree" => Some(GitTreeEntryKind::Folder),
+            "blob" => Some(GitTreeEntryKind::File),
             _ => None,
         }
     }
 
-    /// Takes out what is at these paths, with the folders of the files and what lies above them; and what lies directly in
-    /// the folders of other files.
-    pub(crate) fn take(&self, revision: &Revision, paths: &[String], others: &[String]) -> Result<Snapshot, String> {
+    /// Extracts directories with all files, for a file its directory. Of the directories above, and of those of
+    /// `others`, only the files directly in them.
+    pub(crate) fn extract_files(
+        &self,
+        revision: &GitRevision,
+        paths: &[String],
+        others: &[String],
+    ) -> Result<RevisionSnapshot, String> {
         let mut wanted: Vec<(String, bool)> = Vec::new();
         for path in paths {
-            let folder = match self.lies(revision, path) {
+            let folder = match self.entry_kind(revision, path) {
                 None => {
                     let above = Path::new(path).ancestors().skip(1).filter_map(Path::to_str);
                     wanted.extend(above.map(|above| (above.to_owned(), false)));
                     continue;
                 }
-                Some(Lies::Folder) => path.as_str(),
-                Some(Lies::File) => path.rsplit_once('/').map_or("", |(folder, _)| folder),
+                Some(GitTreeEntryKind::Folder) => path.as_str(),
+                Some(GitTreeEntryKind::File) => path.rsplit_once('/').map_or("", |(folder, _)| folder),
             };
             wanted.push((folder.to_owned(), true));
             let above = Path::new(folder).ancestors().skip(1).filter_map(Path::to_str);
@@ -172,28 +174,29 @@ impl Repository {
         wanted.extend(folders.map(|folder| (folder.to_owned(), false)));
         wanted.sort();
         wanted.dedup();
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<GitTreeEntry> = Vec::new();
         for (folder, whole) in &wanted {
-            entries.extend(self.entries(revision, folder, *whole)?);
+            entries.extend(self.list_entries(revision, folder, *whole)?);
         }
         entries.sort_by(|one, other| one.path.cmp(&other.path));
         entries.dedup_by(|one, other| one.path == other.path);
-        let bytes: u64 = entries.iter().map(|entry| entry.size).filter(|size| *size <= MAX_TEXT).sum();
-        if entries.len() > MOST_FILES || bytes > MOST_BYTES {
+        let bytes: u64 = entries.iter().map(|entry| entry.size).filter(|size| *size <= MAX_TEXT_BYTES).sum();
+        if entries.len() > MAX_FILES || bytes > MAX_TOTAL_BYTES {
             return Err(format!(
                 "{}: the directory is too large ({} files); pass a Dockerfile in its own directory",
                 revision.name,
                 entries.len()
             ));
         }
-        let snapshot =
-            Snapshot::new().map_err(|error| format!("cannot create a directory for {}: {error}", revision.name))?;
-        let filled = self.fill(&snapshot, &entries);
+        let snapshot = RevisionSnapshot::new()
+            .map_err(|error| format!("cannot create a directory for {}: {error}", revision.name))?;
+        let filled = self.write_entries(&snapshot, &entries);
         filled.map_err(|error| format!("cannot extract the files of {}: {error}", revision.name))?;
         Ok(snapshot)
     }
 
-    fn entries(&self, revision: &Revision, folder: &str, whole: bool) -> Result<Vec<Entry>, String> {
+    /// Lists the files in a directory of a revision, with subdirectories if `whole` is set.
+    fn list_entries(&self, revision: &GitRevision, folder: &str, whole: bool) -> Result<Vec<GitTreeEntry>, String> {
         let mut arguments = vec!["ls-tree", "-z", "-l", "--full-tree"];
         if whole {
             arguments.push("-r");
@@ -203,12 +206,12 @@ impl Repository {
         if !folder.is_empty() {
             arguments.extend(["--", &below]);
         }
-        let answer = self.ask(&arguments)?;
+        let answer = self.run_git(&arguments)?;
         let entry = |record: &[u8]| {
             let (head, path) = std::str::from_utf8(record).ok()?.split_once('\t')?;
             let mut words = head.split_whitespace();
             let (mode, kind, id, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
-            (kind == "blob" && is_plain(path)).then(|| Entry {
+            (kind == "blob" && is_safe_path(path)).then(|| GitTreeEntry {
                 mode: mode.to_owned(),
                 id: id.to_owned(),
                 size: size.parse().unwrap_or(0),
@@ -218,8 +221,10 @@ impl Repository {
         Ok(answer.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    fn fill(&self, snapshot: &Snapshot, entries: &[Entry]) -> io::Result<()> {
-        let mut child = self.git(&["cat-file", "--batch"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    /// Writes the content of tree entries to a snapshot; links come last.
+    fn write_entries(&self, snapshot: &RevisionSnapshot, entries: &[GitTreeEntry]) -> io::Result<()> {
+        let mut child =
+            self.git_command(&["cat-file", "--batch"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (Some(mut ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else { return Ok(()) };
         let mut answers = BufReader::new(answers);
         let mut links: Vec<(PathBuf, Vec<u8>)> = Vec::new();
@@ -229,13 +234,13 @@ impl Repository {
                 fs::create_dir_all(above)?;
             }
             // What is too long to be read keeps its length, and is refused as it would be where it lies.
-            if entry.size > MAX_TEXT {
+            if entry.size > MAX_TEXT_BYTES {
                 File::create_new(&path)?.set_len(entry.size)?;
                 continue;
             }
             writeln!(ask, "{}", entry.id)?;
             ask.flush()?;
-            let bytes = answer(&mut answers)?;
+            let bytes = read_batch_answer(&mut answers)?;
             if entry.mode == "120000" {
                 links.push((path, bytes));
             } else {
@@ -251,12 +256,13 @@ impl Repository {
     }
 }
 
-fn not_run(error: &io::Error) -> String {
+/// Returns the error message for a git that cannot be run.
+fn git_failure(error: &io::Error) -> String {
     format!("cannot run git: {error}")
 }
 
-/// One answer of `cat-file --batch`: a line with the length, the bytes, a line's end.
-fn answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
+/// Reads one answer of `git cat-file --batch`: a line with the length, the bytes, a line break.
+fn read_batch_answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "git did not return a file of the revision");
     let mut head = String::new();
     from.by_ref().take(256).read_line(&mut head)?;
@@ -264,7 +270,7 @@ fn answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
     let (Some("blob"), Some(size)) = (words.next(), words.next().and_then(|size| size.parse::<u64>().ok())) else {
         return Err(wrong());
     };
-    if size > MAX_TEXT {
+    if size > MAX_TEXT_BYTES {
         return Err(wrong());
     }
     let mut bytes = Vec::new();
@@ -274,6 +280,7 @@ fn answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Creates a symbolic link; one that cannot be created is missing.
 #[cfg(unix)]
 fn link(target: &[u8], path: &Path) {
     use std::os::unix::ffi::OsStrExt as _;
@@ -281,23 +288,25 @@ fn link(target: &[u8], path: &Path) {
     let _ = std::os::unix::fs::symlink(OsStr::from_bytes(target), path);
 }
 
+/// Does nothing, because this platform has no symbolic links like those of git.
 #[cfg(not(unix))]
 fn link(_: &[u8], _: &Path) {}
 
-/// Whether a path of a tree stays below it.
-fn is_plain(path: &str) -> bool {
+/// Whether a path in a tree stays below the tree and outside `.git`.
+fn is_safe_path(path: &str) -> bool {
     let part = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
     !path.contains('\\') && path.split('/').all(part)
 }
 
-/// Files of a revision in a folder that goes with this value.
+/// Files of a revision in a temporary directory, which is removed when this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub(crate) struct RevisionSnapshot {
     /// The folder, as if it were the top of the working tree.
     pub(crate) folder: PathBuf,
 }
 
-impl Snapshot {
+impl RevisionSnapshot {
+    /// Creates an empty temporary directory.
     fn new() -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let temporary = std::env::temp_dir().canonicalize()?;
@@ -318,18 +327,20 @@ impl Snapshot {
     }
 }
 
+/// Creates a directory for its owner only.
 #[cfg(unix)]
 fn make(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().mode(0o700).create(folder)
 }
 
+/// Creates a directory.
 #[cfg(not(unix))]
 fn make(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)
 }
 
-impl Drop for Snapshot {
+impl Drop for RevisionSnapshot {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -354,17 +365,17 @@ mod tests {
             ("a\\..\\b", false),
             ("", false),
         ] {
-            assert_eq!(is_plain(path), plain, "{path}");
+            assert_eq!(is_safe_path(path), plain, "{path}");
         }
     }
 
     #[test]
     fn an_answer_is_as_long_as_it_says() {
-        assert_eq!(answer(&mut &b"0123 blob 3\nabc\n"[..]).ok(), Some(b"abc".to_vec()));
+        assert_eq!(read_batch_answer(&mut &b"0123 blob 3\nabc\n"[..]).ok(), Some(b"abc".to_vec()));
         for wrong in
             [&b"0123 missing\n"[..], b"0123 tree 3\nabc\n", b"0123 blob 99999999999\n", b"0123 blob 3\nab", b""]
         {
-            assert!(answer(&mut &wrong[..]).is_err(), "{wrong:?}");
+            assert!(read_batch_answer(&mut &wrong[..]).is_err(), "{wrong:?}");
         }
     }
 }

@@ -1,125 +1,99 @@
-//! Files and folders into subjects.
+//! Reads files and directories as subjects.
 //!
 //! Of however many Dockerfiles, the texts are held and little that is made of them. Each is looked into twice: here, for
 //! the files of its build context that it asks for ([`Inputs::build_on`]), and by whoever judges it, some at a time and
 //! each dropped when it is judged ([`output::judge_and_print`](crate::cli::output::judge_and_print)).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::io::BufReader;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
-use crate::cli::args::BuildArgs;
-use crate::cli::args::BuildSet;
-use crate::cli::context::above;
-use crate::cli::context::built_above;
-use crate::cli::gather::gather;
-use crate::cli::parallel;
-use crate::cli::readers;
-use crate::cli::readers::Reader;
-use crate::cli::reports;
-use crate::cli::settings;
-use crate::cli::settings::Loaded;
-use crate::cli::spliced::On;
-use crate::cli::spliced::Referred;
-use crate::cli::texts::MAX_TEXT;
-use crate::cli::texts::Text;
-use crate::cli::texts::read_file;
-use crate::cli::texts::read_limited;
-use crate::cli::texts::text_of;
-use crate::cli::walk::Choice;
-use crate::cli::walk::Found;
-use crate::cli::walk::found;
+use crate::cli::args::{BuildArgs, BuildTargetArgs};
+use crate::cli::build_context::{infer_build_context, inferred_context_note};
+use crate::cli::build_dependencies::{BuildDependencies, ReferencedBuild};
+use crate::cli::context_files::gather_context_files;
+use crate::cli::file_search::{DiscoveredInput, FileFilter, find_inputs};
+use crate::cli::input_texts::{InputText, MAX_TEXT_BYTES, classify_text, read_input, read_limited};
+use crate::cli::referencing_dockerfiles::ReferencingDockerfile;
+use crate::cli::settings::LoadedSettings;
+use crate::cli::{parallel, referencing_dockerfiles, saved_reports, settings};
 use crate::cluster::Start;
-use crate::context::Files;
-use crate::describe::Description;
-use crate::describe::DescriptionErrors;
-use crate::dockerfile::Dockerfile;
-use crate::dockerfile::EvaluateError;
-use crate::dockerfile::EvaluateOptions;
-use crate::dockerfile::OnDemand;
-use crate::dockerfile::no_text;
+use crate::context::ContextFiles;
+use crate::describe::{DescriptionErrors, ImageDescription};
+use crate::dockerfile::{Dockerfile, EvaluateError, EvaluateOptions, LazyDockerfile, non_text_reason};
 use crate::extract;
-use crate::extract::Bases;
-use crate::judge::Content;
-use crate::judge::Early;
-use crate::judge::Subject;
+use crate::extract::KnownBases;
+use crate::judge::{AnalysisSubject, CachedTargetObservations, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::report::model::InputError;
-use crate::report::model::Location;
-use crate::report::model::Region;
-use crate::source::SourceId;
-use crate::source::SourceText;
-use crate::source::Sources;
+use crate::report::kinds::{LocationKind, SubjectKind};
+use crate::report::model::{InputError, Location, Region};
+use crate::source::{SourceId, SourceText, Sources};
 use crate::toml_reader::Problems;
 
-/// So many facts are kept of what was seen while files were gathered: what is seen of others is seen anew, so that memory does
-/// not grow with the number of files.
-const MOST_KEPT: u32 = 16_384;
+/// Maximum number of facts that stay in memory from the search for context files. Others are inferred again, so that
+/// memory does not grow with the number of files.
+const MAX_KEPT_FACTS: u32 = 16_384;
 
-/// What was found at the paths.
+/// Subjects that were read from the inputs, with errors and skipped files.
 #[derive(Debug, Default)]
-pub(crate) struct Inputs {
+pub(crate) struct CommandInputs {
     /// To judge, in the order of the paths, folders sorted.
-    pub(crate) subjects: Vec<Subject>,
+    pub(crate) subjects: Vec<AnalysisSubject>,
     /// What could not be read.
     pub(crate) errors: Vec<InputError>,
     /// Lists of packages that no Dockerfile reads, so that there is nothing to check for them.
     pub(crate) unread: Vec<String>,
-    /// Files of folders that are named like Dockerfiles and are no text, with the reason.
-    pub(crate) passed: Vec<(String, &'static str)>,
+    /// Skipped inputs, with the reason: files named like Dockerfiles that are not text, and services without a GPU.
+    pub(crate) skipped: Vec<(String, &'static str)>,
     /// Services that request no GPU, by their names: whether they get one is for their images to say.
     pub(super) unrequested: BTreeSet<String>,
     /// The build context of a subject, by its name, where neither the command line nor the Dockerfile's folder says it.
     pub(super) contexts: BTreeMap<String, PathBuf>,
     /// The builds of files that say how images are built, by their numbers; none for those that could not be read.
-    pub(super) referred: Vec<Option<Referred>>,
-    /// The builds that a subject stands on, by its name.
-    pub(super) on: BTreeMap<String, On>,
+    pub(super) referred: Vec<Option<ReferencedBuild>>,
+    /// The builds that the build of a subject is based on, by the name of the subject.
+    pub(super) base_builds: BTreeMap<String, BuildDependencies>,
 }
 
-/// What the command line says of the build.
+/// Options for reading inputs: how they are built, and which settings apply.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Build<'a> {
+pub(crate) struct InputOptions<'a> {
     /// Arguments and target.
     pub(crate) args: &'a BuildArgs,
     /// Platforms and which targets.
-    pub(crate) set: &'a BuildSet,
+    pub(crate) set: &'a BuildTargetArgs,
     /// Name of the Dockerfile on standard input.
     pub(crate) stdin_filename: Option<&'a Path>,
     /// How many files to read at once.
     pub(crate) jobs: usize,
     /// What settings say of each file.
-    pub(crate) settings: &'a Mutex<Loaded>,
+    pub(crate) settings: &'a Mutex<LoadedSettings>,
     /// The tables.
     pub(crate) knowledge: Knowledge,
 }
 
-impl Build<'_> {
-    /// Which files of a folder are taken.
-    pub(super) fn choice(&self) -> Choice {
-        let loaded = settings::lock(self.settings);
-        let found = loaded.of_run().map(|found| &found.settings);
+impl InputOptions<'_> {
+    /// Returns which files of a directory are included.
+    pub(super) fn file_selection(&self) -> FileFilter {
+        let loaded = settings::lock_settings(self.settings);
+        let found = loaded.run_chain().map(|found| &found.settings);
         let list = |list: Option<&Vec<_>>| list.cloned().unwrap_or_default();
-        Choice {
+        FileFilter {
             include: list(found.and_then(|settings| settings.include.as_ref())),
             exclude: list(found.and_then(|settings| settings.exclude.as_ref())),
         }
     }
 
-    /// How a Dockerfile is built: as the command line says, else as its settings do.
-    fn options(&self, name: &str, sources: &mut Sources) -> EvaluateOptions {
-        let mut loaded = settings::lock(self.settings);
+    /// Returns how a Dockerfile is built: the command line takes precedence over its settings.
+    fn evaluate_options(&self, name: &str, sources: &mut Sources) -> EvaluateOptions {
+        let mut loaded = settings::lock_settings(self.settings);
         let path = Path::new(name);
-        let at = loaded.of_file(path, sources);
+        let at = loaded.find_for_path(path, sources);
         let real = path.canonicalize().ok();
-        let own = loaded.at(at, real.as_deref());
+        let own = loaded.settings_at(at, real.as_deref());
         let mut options = EvaluateOptions {
             target: self.args.target.clone(),
             platforms: self.set.platforms.clone(),
@@ -139,145 +113,165 @@ impl Build<'_> {
     }
 }
 
-impl Inputs {
-    /// Reads everything at the paths.
-    pub(crate) fn read(paths: &[impl AsRef<Path>], build: &Build<'_>, sources: &mut Sources) -> Self {
+impl CommandInputs {
+    /// Reads every file and directory at the paths.
+    pub(crate) fn read(paths: &[impl AsRef<Path>], build: &InputOptions<'_>, sources: &mut Sources) -> Self {
         let mut inputs = Self::default();
-        let choice = build.choice();
-        let files: Vec<Found> = paths.iter().flat_map(|path| found(path.as_ref(), &choice)).collect();
-        let (files, unread) = readers::instead(files, build);
+        let choice = build.file_selection();
+        let files: Vec<DiscoveredInput> = paths.iter().flat_map(|path| find_inputs(path.as_ref(), &choice)).collect();
+        let (files, unread) = referencing_dockerfiles::replace_lists_by_dockerfiles(files, build);
         inputs.unread = unread;
         let texts = parallel::map(build.jobs, &files, |file| match file {
-            Found::File(path) | Found::Reader(Reader { path, .. }) => Some(read_file(path)),
-            Found::Standard | Found::Error(..) => None,
+            DiscoveredInput::File(path) | DiscoveredInput::Reader(ReferencingDockerfile { path, .. }) => {
+                Some(read_input(path))
+            }
+            DiscoveredInput::Standard | DiscoveredInput::Error(..) => None,
         });
         for (file, text) in files.into_iter().zip(texts) {
             match (file, text) {
                 // Named on the command line, it is a file that no Dockerfile reads.
-                (Found::File(path), Some(Ok(Text::Dockerfile(parsed, text))))
-                    if parsed.is_another_thing(&path.to_string_lossy()) =>
+                (DiscoveredInput::File(path), Some(Ok(InputText::Dockerfile(parsed, text))))
+                    if parsed.is_not_a_dockerfile(&path.to_string_lossy()) =>
                 {
                     let given = paths.iter().any(|given| given.as_ref() == path);
                     let name = path.display().to_string();
-                    match no_text(text.text()) {
-                        Some(why) if given => inputs.error(&name, why.to_owned()),
-                        Some(why) => inputs.passed.push((name, why)),
+                    match non_text_reason(text.text()) {
+                        Some(why) if given => inputs.add_error(&name, why.to_owned()),
+                        Some(why) => inputs.skipped.push((name, why)),
                         None if given => inputs.unread.push(name),
                         None => {}
                     }
                 }
-                (Found::File(path), Some(Ok(text))) => {
-                    inputs.file(&path.display().to_string(), text, build, sources);
+                (DiscoveredInput::File(path), Some(Ok(text))) => {
+                    inputs.add_file(&path.display().to_string(), text, build, sources);
                 }
-                (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
-                (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {
-                    inputs.error(&path.display().to_string(), error);
+                (DiscoveredInput::Reader(reader), Some(Ok(text))) => inputs.add_reader(reader, text, build, sources),
+                (
+                    DiscoveredInput::File(path) | DiscoveredInput::Reader(ReferencingDockerfile { path, .. }),
+                    Some(Err(error)),
+                ) => {
+                    inputs.add_error(&path.display().to_string(), error);
                 }
-                (Found::Error(name, error), _) => inputs.error(&name, error),
-                (Found::Standard | Found::File(_) | Found::Reader(_), _) => inputs.standard(build, sources),
+                (DiscoveredInput::Error(name, error), _) => inputs.add_error(&name, error),
+                (DiscoveredInput::Standard | DiscoveredInput::File(_) | DiscoveredInput::Reader(_), _) => {
+                    inputs.read_standard_input(build, sources);
+                }
             }
         }
         inputs
     }
 
-    /// A file with a text that is known, perhaps in the place of files that it reads.
-    pub(super) fn given(
+    /// Adds a file whose text is known; with `reader`, as the Dockerfile that reads other inputs.
+    pub(super) fn add_text(
         &mut self,
         name: &str,
         text: String,
-        reader: Option<&Reader>,
-        build: &Build<'_>,
+        reader: Option<&ReferencingDockerfile>,
+        build: &InputOptions<'_>,
         sources: &mut Sources,
     ) {
-        let text = text_of(Path::new(name), text);
+        let text = classify_text(Path::new(name), text);
         match reader {
-            Some(reader) => self.reader(reader.clone(), text, build, sources),
-            None => self.file(name, text, build, sources),
+            Some(reader) => self.add_reader(reader.clone(), text, build, sources),
+            None => self.add_file(name, text, build, sources),
         }
     }
 
-    fn standard(&mut self, build: &Build<'_>, sources: &mut Sources) {
+    /// Reads a saved report or a Dockerfile from standard input.
+    fn read_standard_input(&mut self, build: &InputOptions<'_>, sources: &mut Sources) {
         let name = build.stdin_filename.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
         let mut input = BufReader::new(io::stdin());
-        let limit = if begins_as_json(&mut input) { reports::LONGEST_PIPED } else { MAX_TEXT };
+        let limit = if starts_with_brace(&mut input) { saved_reports::MAX_PIPED_BYTES } else { MAX_TEXT_BYTES };
         match read_limited(input, limit) {
-            Ok(text) if is_object(&text) => self.file(&name, Text::Report(reports::of_text(&text)), build, sources),
+            Ok(text) if is_json_object(&text) => {
+                self.add_file(&name, InputText::Report(saved_reports::read_report_text(&text)), build, sources);
+            }
             Ok(text) => {
                 let text = SourceText::new(name.as_str(), text);
-                self.dockerfile(&name, OnDemand::new(text.shared()), text, build, sources);
+                self.add_dockerfile(&name, LazyDockerfile::new(text.shared_text()), text, build, sources);
             }
-            Err(error) => self.error(&name, format!("cannot read standard input: {error}")),
+            Err(error) => self.add_error(&name, format!("cannot read standard input: {error}")),
         }
     }
 
-    fn file(&mut self, name: &str, text: Text, build: &Build<'_>, sources: &mut Sources) {
+    /// Adds a Dockerfile, an image description or a saved report.
+    fn add_file(&mut self, name: &str, text: InputText, build: &InputOptions<'_>, sources: &mut Sources) {
         match text {
-            Text::Dockerfile(dockerfile, text) => self.dockerfile(name, dockerfile, text, build, sources),
-            Text::Description(text) => self.description(name, text, sources),
-            Text::Report(Ok(report)) => self.report(name, report, sources),
-            Text::Report(Err(error)) => self.error(name, error),
+            InputText::Dockerfile(dockerfile, text) => self.add_dockerfile(name, dockerfile, text, build, sources),
+            InputText::Description(text) => self.add_description(name, text, sources),
+            InputText::Report(Ok(report)) => self.add_report(name, report, sources),
+            InputText::Report(Err(error)) => self.add_error(name, error),
         }
     }
 
-    /// A Dockerfile in the place of files that it reads.
-    fn reader(&mut self, reader: Reader, text: Text, build: &Build<'_>, sources: &mut Sources) {
+    /// Adds a Dockerfile in place of the input files that it reads.
+    fn add_reader(
+        &mut self,
+        reader: ReferencingDockerfile,
+        text: InputText,
+        build: &InputOptions<'_>,
+        sources: &mut Sources,
+    ) {
         let before = self.subjects.len();
         let notes: Vec<String> = reader.notes().collect();
         let name = reader.path.display().to_string();
         if let Some(context) = reader.context {
             self.contexts.insert(name.clone(), context);
         }
-        self.file(&name, text, build, sources);
+        self.add_file(&name, text, build, sources);
         for subject in self.subjects.iter_mut().skip(before) {
             subject.notes.extend(notes.iter().cloned());
         }
     }
 
-    fn dockerfile(
+    /// Adds a Dockerfile: its selected target, or all of its final stages.
+    fn add_dockerfile(
         &mut self,
         name: &str,
-        dockerfile: OnDemand,
+        dockerfile: LazyDockerfile,
         text: SourceText,
-        build: &Build<'_>,
+        build: &InputOptions<'_>,
         sources: &mut Sources,
     ) {
         let source = sources.add(text);
-        let targets = if build.set.all_targets { dockerfile.leaves() } else { Vec::new() };
-        let mut options = build.options(name, sources);
+        let targets = if build.set.all_targets { dockerfile.leaf_stages() } else { Vec::new() };
+        let mut options = build.evaluate_options(name, sources);
         if build.set.all_targets {
             options.target = None;
         }
         if targets.len() < 2 {
-            return self.target(name, name, source, dockerfile, options);
+            return self.add_target(name, name, source, dockerfile, options);
         }
         for stage in targets {
             let options = EvaluateOptions { target: Some(stage.to_string()), ..options.clone() };
-            self.target(name, name, source, dockerfile.clone(), options);
+            self.add_target(name, name, source, dockerfile.clone(), options);
         }
     }
 
-    /// Adds one target of a Dockerfile at `path`.
-    pub(super) fn target(
+    /// Adds one target of the Dockerfile at `path`.
+    pub(super) fn add_target(
         &mut self,
         name: &str,
         path: &str,
         source: SourceId,
-        dockerfile: OnDemand,
+        dockerfile: LazyDockerfile,
         options: EvaluateOptions,
     ) {
-        if let Some(error) = options.target.as_deref().and_then(|target| unknown(target, &dockerfile.once())) {
-            return self.error(name, error);
+        if let Some(error) =
+            options.target.as_deref().and_then(|target| unknown_stage_message(target, &dockerfile.parsed_uncached()))
+        {
+            return self.add_error(name, error);
         }
         if dockerfile.is_too_long() {
-            return self.error(name, EvaluateError::TooLong.to_string());
+            return self.add_error(name, EvaluateError::TooLong.to_string());
         }
-        let (files, bases, early) = (Files::default(), Arc::default(), Early::default());
-        let content = Content::Dockerfile { source, dockerfile, options, files, bases, early };
+        let (files, bases, early) = (ContextFiles::default(), Arc::default(), CachedTargetObservations::default());
+        let content = SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early };
         let (name, path) = (name.to_owned(), path.to_owned());
-        self.subjects.push(Subject {
+        self.subjects.push(AnalysisSubject {
             name,
             path,
-            kind: "dockerfile",
+            kind: SubjectKind::Dockerfile,
             digest: None,
             images: Vec::new(),
             notes: Vec::new(),
@@ -289,15 +283,16 @@ impl Inputs {
         });
     }
 
-    fn description(&mut self, name: &str, text: SourceText, sources: &mut Sources) {
-        match Description::read(&text) {
+    /// Adds an image description, or the errors in it.
+    fn add_description(&mut self, name: &str, text: SourceText, sources: &mut Sources) {
+        match ImageDescription::read(&text) {
             Ok(description) => {
                 let source = sources.add(text);
-                let seen = extract::of_description(&description, Some(source), None);
-                self.subjects.push(Subject {
+                let seen = extract::observe_description(&description, Some(source), None);
+                self.subjects.push(AnalysisSubject {
                     name: name.to_owned(),
                     path: name.to_owned(),
-                    kind: "description",
+                    kind: SubjectKind::Description,
                     digest: None,
                     images: Vec::new(),
                     notes: Vec::new(),
@@ -305,29 +300,35 @@ impl Inputs {
                     only: None,
                     start: Start::default(),
                     named_at: None,
-                    content: Content::Fixed(Box::new(seen)),
+                    content: SubjectContent::Fixed(Box::new(seen)),
                 });
             }
-            Err(_) if is_fleet(name, text.text()) => self.error(
+            Err(_) if is_fleet_file(name, text.text()) => self.add_error(
                 name,
                 format!(
                     "it is a fleet file (`[[pool]]`), not an image description: use `imagelint fleet check {name}` to \
                      check it, or `--fleet {name}` to check images against it"
                 ),
             ),
-            Err(errors) => self.mistakes(name, &errors, text, sources),
+            Err(errors) => self.add_description_errors(name, &errors, text, sources),
         }
     }
 
-    /// Every mistake of a description, with its place.
-    fn mistakes(&mut self, name: &str, errors: &DescriptionErrors, text: SourceText, sources: &mut Sources) {
+    /// Adds every error in an image description, with its location.
+    fn add_description_errors(
+        &mut self,
+        name: &str,
+        errors: &DescriptionErrors,
+        text: SourceText,
+        sources: &mut Sources,
+    ) {
         for problem in errors.all() {
             let help = problem.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
             let location = Location {
-                kind: "description".to_owned(),
+                kind: LocationKind::Description,
                 path: name.to_owned(),
                 label: problem.message.clone(),
-                region: Some(Region::of(&text, problem.span)),
+                region: Some(Region::from_span(&text, problem.span)),
                 made_by: None,
             };
             let message = format!("{}{help}", problem.message);
@@ -336,42 +337,50 @@ impl Inputs {
         sources.add(text);
     }
 
-    /// Puts what is known of base images under every Dockerfile, and reads the files of its build context that it asks
-    /// for: many at once, with the texts in the order of the subjects.
-    pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
-        let spliced = self.spliced(known, sources);
+    /// Assigns the known base images to every Dockerfile, and reads the files of its build context. Works in
+    /// parallel, with the texts in the order of the subjects.
+    pub(super) fn gather_build_contexts(
+        &mut self,
+        known: &Arc<KnownBases>,
+        build: &InputOptions<'_>,
+        sources: &mut Sources,
+    ) {
+        let spliced = self.bases_of_dependents(known, sources);
         let kept = AtomicU32::new(0);
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
             let known = spliced.get(&subject.name).unwrap_or(known);
-            let Content::Dockerfile { source, dockerfile, options, .. } = &subject.content else { return None };
+            let SubjectContent::Dockerfile { source, dockerfile, options, .. } = &subject.content else { return None };
             // Whoever judges it reads it again: all of them at once would be the most of what a run holds.
-            let dockerfile = &*dockerfile.once();
+            let dockerfile = &*dockerfile.parsed_uncached();
             let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
-            let above = (said.is_none() && subject.path != "-").then(|| above(Path::new(&subject.path), dockerfile));
+            let above = (said.is_none() && subject.path != "-")
+                .then(|| infer_build_context(Path::new(&subject.path), dockerfile));
             let above = above.flatten();
             let mut texts = Sources::default();
             let context = said.or(above.as_deref());
-            let (files, seen) = gather((&subject.path, *source), dockerfile, options, context, known, &mut texts);
-            let seen = seen.filter(|seen| kept.fetch_add(seen.seen.facts.len(), Ordering::Relaxed) < MOST_KEPT);
-            Some((files, texts, above, Early::new(seen)))
+            let (files, seen) =
+                gather_context_files((&subject.path, *source), dockerfile, options, context, known, &mut texts);
+            let seen = seen.filter(|seen| kept.fetch_add(seen.seen.facts.len(), Ordering::Relaxed) < MAX_KEPT_FACTS);
+            Some((files, texts, above, CachedTargetObservations::new(seen)))
         });
         for (subject, gathered) in self.subjects.iter_mut().zip(gathered) {
             let Some((found, texts, above, seen)) = gathered else { continue };
-            if let Content::Dockerfile { files, bases, early, .. } = &mut subject.content {
+            if let SubjectContent::Dockerfile { files, bases, early, .. } = &mut subject.content {
                 *early = seen;
-                *files = found.moved(sources.append(texts));
+                *files = found.with_source_ids(sources.append(texts));
                 *bases = Arc::clone(spliced.get(&subject.name).unwrap_or(known));
             }
-            subject.notes.extend(above.as_deref().map(built_above));
+            subject.notes.extend(above.as_deref().map(inferred_context_note));
         }
     }
 
-    /// Makes the paths what the pools' patterns of a fleet file in `folder` mean.
-    pub(crate) fn seen_from(&mut self, folder: &Path) {
+    /// Makes the paths of the subjects relative to `folder`, the directory of the fleet file, for the patterns of its
+    /// pools.
+    pub(crate) fn make_paths_relative_to(&mut self, folder: &Path) {
         let Ok(folder) = folder.canonicalize() else { return };
         for subject in &mut self.subjects {
             // The path of a saved subject is what it was when it was seen.
-            if !matches!(subject.content, Content::Saved(_))
+            if !matches!(subject.content, SubjectContent::Saved(_))
                 && let Ok(path) = Path::new(&subject.path).canonicalize()
                 && let Ok(inside) = path.strip_prefix(&folder)
             {
@@ -380,15 +389,17 @@ impl Inputs {
         }
     }
 
-    pub(super) fn error(&mut self, input: &str, message: String) {
+    /// Adds an error without a location.
+    pub(super) fn add_error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
 
-    /// Adds every error of a TOML file, each at its place.
-    pub(super) fn problems(&mut self, text: SourceText, errors: &Problems, sources: &mut Sources) {
+    /// Adds every error in a TOML file, with its location.
+    pub(super) fn add_toml_problems(&mut self, text: SourceText, errors: &Problems, sources: &mut Sources) {
         for problem in errors.all() {
             let help = problem.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
-            let (kind, path, region) = ("file".to_owned(), text.name().to_owned(), Region::of(&text, problem.span));
+            let (kind, path, region) =
+                (LocationKind::File, text.name().to_owned(), Region::from_span(&text, problem.span));
             let location = Location { kind, path, label: String::new(), region: Some(region), made_by: None };
             let message = format!("{}{help}", problem.message);
             self.errors.push(InputError { input: text.name().to_owned(), message, location: Some(location) });
@@ -397,9 +408,9 @@ impl Inputs {
     }
 }
 
-/// That a Dockerfile has no such stage; a file without any stage is told of by its problems.
-fn unknown(target: &str, dockerfile: &Dockerfile) -> Option<String> {
-    if dockerfile.stages.is_empty() || dockerfile.stage(target).is_some() {
+/// Returns the error message if a Dockerfile has stages, but not this one.
+fn unknown_stage_message(target: &str, dockerfile: &Dockerfile) -> Option<String> {
+    if dockerfile.stages.is_empty() || dockerfile.find_stage(target).is_some() {
         return None;
     }
     let unknown = EvaluateError::UnknownTarget(target.to_owned());
@@ -409,18 +420,18 @@ fn unknown(target: &str, dockerfile: &Dockerfile) -> Option<String> {
     Some(format!("{unknown}; {has}"))
 }
 
-/// Whether a file that was meant to describe an image declares pools.
-fn is_fleet(name: &str, text: &str) -> bool {
+/// Whether a file that was read as an image description is a fleet file.
+fn is_fleet_file(name: &str, text: &str) -> bool {
     !name.ends_with(".image.toml") && text.lines().any(|line| line.trim_end().starts_with("[[pool]]"))
 }
 
-/// Whether the first letter is that of a JSON object, or of a template.
-fn begins_as_json(input: &mut impl io::BufRead) -> bool {
+/// Whether the first character is a brace, as in a JSON object or a template.
+fn starts_with_brace(input: &mut impl io::BufRead) -> bool {
     let first = |bytes: &[u8]| bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     input.fill_buf().ok().and_then(first) == Some(b'{')
 }
 
-/// Whether a text is a JSON object, such as a saved report: a template begins with more than one brace, or with a sign.
-fn is_object(text: &str) -> bool {
+/// Whether a text is a JSON object, such as a saved report, and not a template.
+fn is_json_object(text: &str) -> bool {
     text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
 }

@@ -1,41 +1,42 @@
-//! Ctrl-C: the program ends at once, with nothing left half drawn or half written.
+//! Handling of Ctrl-C: ends the process at once and removes progress bars and unfinished files.
 
-use std::process;
 use std::sync::Once;
-use std::thread;
+use std::{process, thread};
 
 use tokio::runtime::Builder;
 
-use crate::cli::cache;
-use crate::cli::progress;
+use crate::cli::{cache, progress};
 use crate::oci;
 
-/// What shells give a program that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
-/// The thread does next to nothing.
-const STACK: usize = 256 << 10;
+/// Exit code of a program that Ctrl-C ended, as shells report it.
+const INTERRUPT_EXIT_CODE: i32 = 130;
+/// Stack size of the thread that waits for Ctrl-C.
+const STACK_BYTES: usize = 256 << 10;
 
-static WATCH: Once = Once::new();
+/// Whether the thread that waits for Ctrl-C was started.
+static HANDLER_STARTED: Once = Once::new();
 
-/// Ends the program at Ctrl-C from now on. Where that cannot be, the system ends it.
-pub(crate) fn watch() {
-    WATCH.call_once(|| {
+/// Makes Ctrl-C end the process from now on; without a thread for it, the default signal handler applies.
+pub(crate) fn exit_on_ctrl_c() {
+    HANDLER_STARTED.call_once(|| {
         // Without the thread all is as it was.
-        let _ = thread::Builder::new().name("interrupt".to_owned()).stack_size(STACK).spawn(wait);
+        let _ = thread::Builder::new().name("interrupt".to_owned()).stack_size(STACK_BYTES).spawn(wait_for_ctrl_c);
     });
 }
 
-fn wait() {
+/// Waits for Ctrl-C, then cleans up and ends the process.
+fn wait_for_ctrl_c() {
     let Ok(runtime) = Builder::new_current_thread().enable_io().build() else { return };
     if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-        progress::vanish();
-        cache::abandon();
+        progress::clear_bars();
+        cache::remove_unfinished_files();
         oci::end_helpers();
-        end();
+        exit_process();
     }
 }
 
+/// Ends the process with the exit code of an interrupted program.
 #[expect(clippy::exit, reason = "threads that wait for a registry cannot be stopped at once")]
-fn end() {
-    process::exit(INTERRUPTED);
+fn exit_process() {
+    process::exit(INTERRUPT_EXIT_CODE);
 }

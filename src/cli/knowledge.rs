@@ -1,46 +1,34 @@
-//! `imagelint knowledge`: what the tables say, with source and date; and tables of a user's own.
+//! `imagelint knowledge`: prints entries of the compatibility tables with source and date, and loads additional
+//! tables of the user.
 
-use std::fs;
-use std::io;
 use std::io::Write as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use crate::cli::Failure;
-use crate::cli::args::Format;
-use crate::cli::args::KnowledgeArgs;
+use crate::cli::args::{KnowledgeArgs, OutputFormat};
 use crate::cli::exit::Exit;
-use crate::cli::render;
-use crate::cli::streams;
-use crate::cli::texts::read_text;
-use crate::knowledge::Answer;
-use crate::knowledge::Knowledge;
-use crate::knowledge::SUBJECTS;
-use crate::knowledge::Shown;
-use crate::knowledge::ShownRow;
-use crate::knowledge::heading;
-use crate::nearest::nearest;
-use crate::nearest::unread;
+use crate::cli::input_texts::read_text;
+use crate::cli::{CommandError, render_diagnostic, streams};
+use crate::knowledge::{FieldValue, Knowledge, KnowledgeAnswer, QUERY_SUBJECTS, ShownRow, row_heading};
+use crate::nearest::{nearest_word, unreadable_path_message};
 use crate::overlay;
-use crate::report::escape::clean;
+use crate::report::escape::escape_one_line;
 use crate::source::SourceText;
 
-/// A table file is read no further than this.
-const LARGEST: u64 = 8 * 1024 * 1024;
+/// Largest size of a table file in bytes.
+const MAX_TABLE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The built-in tables, with those of a folder where one is named.
-pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
+/// Loads the built-in compatibility tables, overlaid with the tables of a folder if one is passed.
+pub(crate) fn load_knowledge(folder: Option<&Path>) -> Result<Knowledge, CommandError> {
     let Some(folder) = folder else { return Ok(Knowledge::built_in()) };
     let fail = |path: &Path, error: io::Error| {
         let why = match error.kind() {
             io::ErrorKind::NotADirectory => "not a directory; pass a directory of tables (*.toml)".to_owned(),
-            _ => unread(path, &error, "a directory of tables (*.toml)"),
+            _ => unreadable_path_message(path, &error, "a directory of tables (*.toml)"),
         };
-        Failure::Said(format!("error: cannot read the compatibility database in {}: {why}", path.display()))
+        CommandError::Said(format!("error: cannot read the compatibility database in {}: {why}", path.display()))
     };
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>();
@@ -48,48 +36,50 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::Said(format!("error: {} contains no table (*.toml)", folder.display())));
+        return Err(CommandError::Said(format!("error: {} contains no table (*.toml)", folder.display())));
     }
     let mut files = Vec::new();
     for path in &paths {
-        let text = read_text(path, LARGEST).map_err(|error| {
-            Failure::Said(format!("error: cannot read the compatibility database in {}: {error}", path.display()))
+        let text = read_text(path, MAX_TABLE_BYTES).map_err(|error| {
+            CommandError::Said(format!("error: cannot read the compatibility database in {}: {error}", path.display()))
         })?;
         files.push(SourceText::new(path.display().to_string(), text));
     }
-    overlay::with_files(Knowledge::built_in(), &files)
-        .map_err(|all| Failure::Said(all.iter().map(|file| render(file.as_ref())).collect::<Vec<_>>().join("\n")))
+    overlay::with_files(Knowledge::built_in(), &files).map_err(|all| {
+        CommandError::Said(all.iter().map(|file| render_diagnostic(file.as_ref())).collect::<Vec<_>>().join("\n"))
+    })
 }
 
-/// Runs it.
-pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let mut out = streams::out();
+/// Runs `imagelint knowledge`.
+pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
+    let mut out = streams::stdout();
     let Some(subject) = &options.subject else {
-        overview(&mut out, knowledge, options.format)?;
+        print_overview(&mut out, knowledge, options.format)?;
         return Ok(Exit::Clean);
     };
     let key = options.key.join(" ");
     if key.trim().is_empty() {
-        return Err(Failure::Said(format!(
+        return Err(CommandError::Said(format!(
             "error: no {subject} given; for example: imagelint knowledge {}",
-            example(subject)
+            example_query(subject)
         )));
     }
-    let Some(answer) = knowledge.ask(subject, &key) else {
-        let hint = nearest(subject, SUBJECTS.iter().copied()).map_or_else(
-            || format!("expected one of {}", SUBJECTS.join(", ")),
+    let Some(answer) = knowledge.query(subject, &key) else {
+        let hint = nearest_word(subject, QUERY_SUBJECTS.iter().copied()).map_or_else(
+            || format!("expected one of {}", QUERY_SUBJECTS.join(", ")),
             |word| format!("did you mean `{word}`?"),
         );
-        return Err(Failure::Said(format!("error: the compatibility database has no kind `{subject}`; {hint}")));
+        return Err(CommandError::Said(format!("error: the compatibility database has no kind `{subject}`; {hint}")));
     };
     match options.format {
-        Format::Json => writeln!(out, "{:#}", of_answer(knowledge, subject, &key, &answer))?,
-        Format::Human => print(&mut out, knowledge, subject, &key, &answer)?,
+        OutputFormat::Json => writeln!(out, "{:#}", answer_json(knowledge, subject, &key, &answer))?,
+        OutputFormat::Human => print_answer(&mut out, knowledge, subject, &key, &answer)?,
     }
     Ok(if answer.rows.is_empty() { Exit::Nothing } else { Exit::Clean })
 }
 
-fn example(subject: &str) -> &'static str {
+/// Returns an example query for a subject, used in error messages.
+fn example_query(subject: &str) -> &'static str {
     match subject {
         "gpu" => "gpu A100",
         "driver" => "driver 535",
@@ -104,9 +94,10 @@ fn example(subject: &str) -> &'static str {
     }
 }
 
-fn overview(out: &mut impl io::Write, knowledge: Knowledge, format: Format) -> io::Result<()> {
-    let tables = knowledge.summary();
-    if format == Format::Json {
+/// Prints the list of tables with their number of entries and newest source.
+fn print_overview(out: &mut impl io::Write, knowledge: Knowledge, format: OutputFormat) -> io::Result<()> {
+    let tables = knowledge.table_summaries();
+    if format == OutputFormat::Json {
         let tables: Vec<Value> = tables
             .iter()
             .map(|table| {
@@ -117,9 +108,9 @@ fn overview(out: &mut impl io::Write, knowledge: Knowledge, format: Format) -> i
                 })
             })
             .collect();
-        return writeln!(out, "{:#}", json!({ "date": knowledge.newest_date().to_string(), "tables": tables }));
+        return writeln!(out, "{:#}", json!({ "date": knowledge.newest_source_date().to_string(), "tables": tables }));
     }
-    writeln!(out, "compatibility database of {}\n", knowledge.newest_date())?;
+    writeln!(out, "compatibility database of {}\n", knowledge.newest_source_date())?;
     writeln!(
         out,
         "{:<20} {:>7}  {:>8} {:>10} {:>8} {:>6}  newest source",
@@ -133,10 +124,17 @@ fn overview(out: &mut impl io::Write, knowledge: Knowledge, format: Format) -> i
             table.name, table.rows, table.newest
         )?;
     }
-    writeln!(out, "\nquery: imagelint knowledge {} KEY", SUBJECTS.join("|"))
+    writeln!(out, "\nquery: imagelint knowledge {} KEY", QUERY_SUBJECTS.join("|"))
 }
 
-fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &str, answer: &Answer) -> io::Result<()> {
+/// Prints the answer to a query as text.
+fn print_answer(
+    out: &mut impl io::Write,
+    knowledge: Knowledge,
+    subject: &str,
+    key: &str,
+    answer: &KnowledgeAnswer,
+) -> io::Result<()> {
     for (at, row) in answer.rows.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
@@ -144,7 +142,12 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
         print_row(out, row)?;
     }
     if answer.rows.is_empty() {
-        writeln!(out, "no {subject} `{}` in the compatibility database of {}", clean(key), knowledge.newest_date())?;
+        writeln!(
+            out,
+            "no {subject} `{}` in the compatibility database of {}",
+            escape_one_line(key),
+            knowledge.newest_source_date()
+        )?;
         if answer.near.is_empty() {
             writeln!(
                 out,
@@ -153,7 +156,7 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
         }
     }
     if let Some(note) = &answer.note {
-        writeln!(out, "{}{}", if answer.rows.is_empty() { "" } else { "\n" }, clean(note))?;
+        writeln!(out, "{}{}", if answer.rows.is_empty() { "" } else { "\n" }, escape_one_line(note))?;
     }
     if !answer.near.is_empty() {
         writeln!(out, "nearest: {}", answer.near.join(", "))?;
@@ -161,60 +164,65 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
     Ok(())
 }
 
+/// Prints one table entry with its fields and its source.
 fn print_row(out: &mut impl io::Write, row: &ShownRow) -> io::Result<()> {
-    writeln!(out, "{}", clean(&heading(row.info)))?;
-    let said = row.fields.iter().filter_map(|(name, value)| Some((*name, words(value)?)));
+    writeln!(out, "{}", escape_one_line(&row_heading(row.info)))?;
+    let said = row.fields.iter().filter_map(|(name, value)| Some((*name, value_text(value)?)));
     for (name, value) in said {
-        writeln!(out, "  {name:<20} {}", clean(&value))?;
+        writeln!(out, "  {name:<20} {}", escape_one_line(&value))?;
     }
     let info = row.info;
-    writeln!(out, "  {:<20} {}, {}: {}", "known", info.how.word(), info.checked, clean(info.source))
+    writeln!(out, "  {:<20} {}, {}: {}", "known", info.how.word(), info.checked, escape_one_line(info.source))
 }
 
-fn words(value: &Shown) -> Option<String> {
+/// Returns a field value as text, `None` if it is empty.
+fn value_text(value: &FieldValue) -> Option<String> {
     Some(match value {
-        Shown::Nothing => return None,
-        Shown::Text(text) => text.clone(),
-        Shown::Number(number) => number.to_string(),
-        Shown::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-        Shown::List(items) if items.is_empty() => return None,
-        Shown::List(items) => items.iter().filter_map(words).collect::<Vec<_>>().join(", "),
-        Shown::Map(entries) => {
-            let said = entries.iter().filter_map(|(name, value)| Some(format!("{name} = {}", words(value)?)));
+        FieldValue::Nothing => return None,
+        FieldValue::Text(text) => text.clone(),
+        FieldValue::Number(number) => number.to_string(),
+        FieldValue::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        FieldValue::List(items) if items.is_empty() => return None,
+        FieldValue::List(items) => items.iter().filter_map(value_text).collect::<Vec<_>>().join(", "),
+        FieldValue::Map(entries) => {
+            let said = entries.iter().filter_map(|(name, value)| Some(format!("{name} = {}", value_text(value)?)));
             said.collect::<Vec<_>>().join(" ")
         }
     })
 }
 
-fn of_answer(knowledge: Knowledge, subject: &str, key: &str, answer: &Answer) -> Value {
+/// Returns the answer to a query as JSON.
+fn answer_json(knowledge: Knowledge, subject: &str, key: &str, answer: &KnowledgeAnswer) -> Value {
     json!({
-        "date": knowledge.newest_date().to_string(),
+        "date": knowledge.newest_source_date().to_string(),
         "subject": subject,
         "key": key,
-        "rows": answer.rows.iter().map(of_row).collect::<Vec<_>>(),
+        "rows": answer.rows.iter().map(row_json).collect::<Vec<_>>(),
         "nearest": answer.near,
         "note": answer.note,
     })
 }
 
-fn of_row(row: &ShownRow) -> Value {
+/// Returns one table entry as JSON.
+fn row_json(row: &ShownRow) -> Value {
     let fields: Map<String, Value> =
-        row.fields.iter().map(|(name, value)| ((*name).to_owned(), of_value(value))).collect();
+        row.fields.iter().map(|(name, value)| ((*name).to_owned(), value_json(value))).collect();
     json!({
         "table": row.info.table, "row": row.info.row, "fields": fields,
         "source": row.info.source, "checked": row.info.checked.to_string(), "how": row.info.how.word(),
     })
 }
 
-fn of_value(value: &Shown) -> Value {
+/// Returns a field value as JSON.
+fn value_json(value: &FieldValue) -> Value {
     match value {
-        Shown::Nothing => Value::Null,
-        Shown::Text(text) => Value::from(text.as_str()),
-        Shown::Number(number) => Value::from(*number),
-        Shown::Flag(flag) => Value::from(*flag),
-        Shown::List(items) => items.iter().map(of_value).collect(),
-        Shown::Map(entries) => {
-            Value::Object(entries.iter().map(|(name, value)| (name.clone(), of_value(value))).collect())
+        FieldValue::Nothing => Value::Null,
+        FieldValue::Text(text) => Value::from(text.as_str()),
+        FieldValue::Number(number) => Value::from(*number),
+        FieldValue::Flag(flag) => Value::from(*flag),
+        FieldValue::List(items) => items.iter().map(value_json).collect(),
+        FieldValue::Map(entries) => {
+            Value::Object(entries.iter().map(|(name, value)| (name.clone(), value_json(value))).collect())
         }
     }
 }

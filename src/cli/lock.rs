@@ -1,47 +1,35 @@
-//! `imagelint lock`: writes down what registries say of base images, or says whether it still holds.
+//! `imagelint lock`: writes the lock file of base images from their registries, or checks whether it is up to date.
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::cli::Failure;
-use crate::cli::access;
-use crate::cli::access::Registries;
-use crate::cli::args::BuildSet;
-use crate::cli::args::LockArgs;
+use crate::cli::args::{BuildTargetArgs, LockArgs};
+use crate::cli::base_images::LockFileError;
 use crate::cli::exit::Exit;
-use crate::cli::fleet;
-use crate::cli::inputs::Build;
-use crate::cli::inputs::Inputs;
-use crate::cli::known;
-use crate::cli::known::NotRead;
-use crate::cli::parallel;
-use crate::cli::pull;
-use crate::cli::render;
-use crate::cli::settings;
-use crate::cli::settings::Loaded;
-use crate::cli::streams;
-use crate::cli::texts::MAX_TEXT;
-use crate::cli::texts::read_text;
+use crate::cli::input_texts::{MAX_TEXT_BYTES, read_text};
+use crate::cli::inputs::{CommandInputs, InputOptions};
+use crate::cli::registry_access::RegistryHosts;
+use crate::cli::settings::LoadedSettings;
+use crate::cli::{
+    CommandError, base_images, fleet_file, parallel, pull, registry_access, render_diagnostic, settings, streams,
+};
 use crate::knowledge::Knowledge;
 use crate::lock;
-use crate::lock::Entry;
-use crate::lock::Lock;
+use crate::lock::{BaseImageLock, LockedBaseImage};
 use crate::oci::PulledImage;
 use crate::reference::ImageReference;
-use crate::source::SourceText;
-use crate::source::Sources;
+use crate::source::{SourceText, Sources};
 
-/// Platforms that GPU images are built for.
-const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64"];
+/// Platforms that are locked when none is specified: those that GPU images are built for.
+const DEFAULT_PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64"];
 
-/// What one registry said of one base.
-type Read = (ImageReference, Result<Vec<PulledImage>, String>);
+/// A base image with its pulled manifest and configuration for each platform, or the error.
+type BaseImageResult = (ImageReference, Result<Vec<PulledImage>, String>);
 
-/// Runs it.
-pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint lock`.
+pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let mut paths = options.paths.clone();
     if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
         paths.push(PathBuf::from("."));
@@ -49,112 +37,116 @@ pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let mut sources = Sources::default();
     let files = paths.iter().chain(&options.bake).chain(&options.compose);
     let start = files.map(PathBuf::as_path).find(|path| path.exists());
-    let settings = Mutex::new(Loaded::new(&options.settings.whole(), start, &mut sources)?);
-    let inputs = inputs(options, &paths, &settings, knowledge, &mut sources);
-    if let Some(broken) = settings::lock(&settings).broken.take() {
-        return Err(Failure::Said(broken));
+    let settings = Mutex::new(LoadedSettings::new(&options.settings.to_config_args(), start, &mut sources)?);
+    let inputs = read_inputs(options, &paths, &settings, knowledge, &mut sources);
+    if let Some(broken) = settings::lock_settings(&settings).broken.take() {
+        return Err(CommandError::Said(broken));
     }
     for error in &inputs.errors {
-        writeln!(streams::err(), "error: cannot read {}: {}", error.input, error.message)?;
+        writeln!(streams::stderr(), "error: cannot read {}: {}", error.input, error.message)?;
     }
     let start = start.unwrap_or(Path::new("."));
-    let (path, before) = target(options, start)?;
+    let (path, before) = lock_file_target(options, start)?;
     let platforms: Vec<String> = if options.platforms.is_empty() {
-        PLATFORMS.iter().map(|platform| (*platform).to_owned()).collect()
+        DEFAULT_PLATFORMS.iter().map(|platform| (*platform).to_owned()).collect()
     } else {
         options.platforms.clone()
     };
-    let wanted = pull::wanted(&inputs, &platforms);
+    let wanted = pull::base_image_requests(&inputs, &platforms);
     if wanted.is_empty() && inputs.errors.is_empty() {
-        writeln!(streams::err(), "nothing to lock: no Dockerfile names a base image")?;
+        writeln!(streams::stderr(), "nothing to lock: no Dockerfile names a base image")?;
         return Ok(Exit::Nothing);
     }
-    let refused = |registry: &str| settings::lock(&settings).refuses(registry, &sources);
-    let puller = access::puller(&options.access, &Registries::new(), !options.build.no_cache)?;
-    let read = pull::read(&wanted, &puller, parallel::default_jobs(), &refused);
-    let told = if options.check { check(&before, &read)? } else { write(&path, &before, &read)? };
+    let refused = |registry: &str| settings::lock_settings(&settings).untrusted_registry_message(registry, &sources);
+    let puller = registry_access::create_puller(&options.access, &RegistryHosts::new(), !options.build.no_cache)?;
+    let read = pull::pull_base_images(&wanted, &puller, parallel::default_jobs(), &refused);
+    let told = if options.check { check_lock(&before, &read)? } else { write_lock_file(&path, &before, &read)? };
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
 }
 
-fn inputs(
+/// Reads the Dockerfiles, bake files and compose files whose base images are locked.
+fn read_inputs(
     options: &LockArgs,
     paths: &[PathBuf],
-    settings: &Mutex<Loaded>,
+    settings: &Mutex<LoadedSettings>,
     knowledge: Knowledge,
     sources: &mut Sources,
-) -> Inputs {
-    let set = BuildSet { platforms: Vec::new(), all_targets: options.all_targets };
+) -> CommandInputs {
+    let set = BuildTargetArgs { platforms: Vec::new(), all_targets: options.all_targets };
     let jobs = parallel::default_jobs();
-    let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs, settings, knowledge };
-    let mut inputs = Inputs::read(paths, &build, sources);
-    inputs.bakes(&options.bake, &build, sources);
-    inputs.composes(&options.compose, &build, Vec::new(), sources);
+    let build = InputOptions { args: &options.build, set: &set, stdin_filename: None, jobs, settings, knowledge };
+    let mut inputs = CommandInputs::read(paths, &build, sources);
+    inputs.read_bake_files(&options.bake, &build, sources);
+    inputs.read_compose_files(&options.compose, &build, Vec::new(), sources);
     inputs
 }
 
-/// Where the lock file is, or belongs: where one is found, beside the fleet file, at the repository's root; with what
-/// it holds now.
-fn target(options: &LockArgs, start: &Path) -> Result<(PathBuf, Lock), Failure> {
+/// Returns path and entries of the lock file; the default path is next to the fleet file, else at the repository
+/// root.
+fn lock_file_target(options: &LockArgs, start: &Path) -> Result<(PathBuf, BaseImageLock), CommandError> {
     if let Some(path) = &options.output {
-        return Ok((path.clone(), if path.exists() { held(path)? } else { Lock::default() }));
+        return Ok((path.clone(), if path.exists() { read_lock_file(path)? } else { BaseImageLock::default() }));
     }
-    if let Some((path, read)) = known::lock_from(start) {
+    if let Some((path, read)) = base_images::find_lock_file(start) {
         return match read {
             Ok((_, lock)) => Ok((path, lock)),
             // What cannot be read is written anew; a check needs it.
-            Err(_) if !options.check && !is_link(&path) => Ok((path, Lock::default())),
+            Err(_) if !options.check && !is_symlink(&path) => Ok((path, BaseImageLock::default())),
             Err(error) => {
                 let why = match error {
-                    NotRead::Closed(error) => error,
-                    NotRead::Wrong(_, errors) => render(errors.as_ref()),
+                    LockFileError::Unreadable(error) => error,
+                    LockFileError::Invalid(_, errors) => render_diagnostic(errors.as_ref()),
                 };
-                Err(Failure::Said(format!("error: cannot read {}: {why}", path.display())))
+                Err(CommandError::Said(format!("error: cannot read {}: {why}", path.display())))
             }
         };
     }
-    let beside = fleet::upwards(start, fleet::FILE).and_then(|fleet| Some(fleet.parent()?.to_path_buf()));
-    let folder = beside.or_else(|| root(start)).unwrap_or_default();
-    let path = folder.join(lock::FILE);
-    if is_link(&path) {
-        return Err(Failure::Said(format!("error: {} is a symbolic link and is not overwritten", path.display())));
+    let beside = fleet_file::find_file_upwards(start, fleet_file::FLEET_FILE_NAME)
+        .and_then(|fleet| Some(fleet.parent()?.to_path_buf()));
+    let folder = beside.or_else(|| repository_root(start)).unwrap_or_default();
+    let path = folder.join(lock::LOCK_FILE_NAME);
+    if is_symlink(&path) {
+        return Err(CommandError::Said(format!("error: {} is a symbolic link and is not overwritten", path.display())));
     }
-    Ok((path, Lock::default()))
+    Ok((path, BaseImageLock::default()))
 }
 
-fn held(path: &Path) -> Result<Lock, Failure> {
-    let text = read_text(path, MAX_TEXT)
-        .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
+/// Reads an existing lock file.
+fn read_lock_file(path: &Path) -> Result<BaseImageLock, CommandError> {
+    let text = read_text(path, MAX_TEXT_BYTES)
+        .map_err(|error| CommandError::Said(format!("error: cannot read {}: {error}", path.display())))?;
     let text = SourceText::new(path.display().to_string(), text);
-    Lock::read(&text).map_err(|errors| Failure::Said(render(errors.as_ref())))
+    BaseImageLock::parse(&text).map_err(|errors| CommandError::Said(render_diagnostic(errors.as_ref())))
 }
 
-fn is_link(path: &Path) -> bool {
+/// Whether a path is a symbolic link.
+fn is_symlink(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// The folder with `.git` that `start` lies in, else its own.
-fn root(start: &Path) -> Option<PathBuf> {
+/// Returns the nearest folder with `.git` at or above `start`, else the folder of `start` itself.
+fn repository_root(start: &Path) -> Option<PathBuf> {
     let start = start.canonicalize().ok()?;
     let own = if start.is_dir() { start.as_path() } else { start.parent()? };
     Some(own.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(own).to_path_buf())
 }
 
-/// Says what moved, what is not locked and what could not be read.
-fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
-    let mut out = streams::out();
+/// Prints the base images whose digest changed, that are not locked, or that could not be read.
+fn check_lock(before: &BaseImageLock, read: &[BaseImageResult]) -> Result<Exit, CommandError> {
+    let mut out = streams::stdout();
     let (mut exit, mut count) = (Exit::Clean, 0);
     for (reference, images) in read {
         let images = match images {
             Ok(images) => images,
             Err(error) => {
-                writeln!(streams::err(), "error: cannot read base image {reference}: {error}")?;
+                writeln!(streams::stderr(), "error: cannot read base image {reference}: {error}")?;
                 exit = Exit::Broken;
                 continue;
             }
         };
         for image in images {
-            let Some(now) = entry(reference, image)? else { continue };
-            let was = before.of(&now.reference.value).find(|entry| entry.platform == now.platform).cloned();
+            let Some(now) = lock_entry(reference, image)? else { continue };
+            let was = before.entries_for(&now.reference.value).find(|entry| entry.platform == now.platform).cloned();
             let told = match was {
                 Some(was) if was.digest == now.digest => {
                     count += 1;
@@ -173,32 +165,31 @@ fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What is written down of an image; told where that is nothing.
-fn entry(reference: &ImageReference, image: &PulledImage) -> Result<Option<Entry>, Failure> {
-    let entry = lock::entry(reference, image);
+/// Returns the lock entry of an image, and warns if the image declares no platform.
+fn lock_entry(reference: &ImageReference, image: &PulledImage) -> Result<Option<LockedBaseImage>, CommandError> {
+    let entry = lock::locked_base_image(reference, image);
     if entry.is_none() {
-        writeln!(streams::err(), "warning: base image {reference} does not declare its platform and is not locked")?;
+        writeln!(streams::stderr(), "warning: base image {reference} does not declare its platform and is not locked")?;
     }
     Ok(entry)
 }
 
-/// Writes the lock file; a base that could not be read keeps what was locked of it. Where none could be read and nothing
-/// was locked, what is there stays as it is.
-fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
-    let (mut lock, mut exit) = (Lock::default(), Exit::Clean);
+/// Writes the lock file; a base image that could not be read keeps its previous entry.
+fn write_lock_file(path: &Path, before: &BaseImageLock, read: &[BaseImageResult]) -> Result<Exit, CommandError> {
+    let (mut lock, mut exit) = (BaseImageLock::default(), Exit::Clean);
     for (reference, images) in read {
         match images {
             Ok(images) => {
                 for image in images {
-                    entry(reference, image)?.into_iter().for_each(|entry| lock.put(entry));
+                    lock_entry(reference, image)?.into_iter().for_each(|entry| lock.insert(entry));
                 }
             }
             Err(error) => {
-                let kept: Vec<_> = before.of(&lock::name(reference)).cloned().collect();
+                let kept: Vec<_> = before.entries_for(&lock::reference_with_default_tag(reference)).cloned().collect();
                 let still = if kept.is_empty() { "" } else { "; its locked entry is kept" };
-                writeln!(streams::err(), "error: cannot read base image {reference}{still}: {error}")?;
+                writeln!(streams::stderr(), "error: cannot read base image {reference}{still}: {error}")?;
                 for entry in kept {
-                    lock.put(entry);
+                    lock.insert(entry);
                 }
                 exit = Exit::Broken;
             }
@@ -208,7 +199,7 @@ fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     fs::write(path, lock.to_toml())
-        .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;
-    writeln!(streams::out(), "{}: {} locked", path.display(), lock.entries.len())?;
+        .map_err(|error| CommandError::Said(format!("error: cannot write {}: {error}", path.display())))?;
+    writeln!(streams::stdout(), "{}: {} locked", path.display(), lock.entries.len())?;
     Ok(exit)
 }

@@ -1,22 +1,18 @@
-//! `imagelint man`: the manual, made from the flags.
+//! `imagelint man`: writes the manual pages, generated from the flags.
 
-use std::fs;
-use std::io;
 use std::io::Write as _;
 use std::path::Path;
+use std::{fs, io};
 
-use clap::Command;
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use crate::cli::Failure;
-use crate::cli::args::Args;
-use crate::cli::args::ManArgs;
+use crate::cli::args::{Args, ManArgs};
 use crate::cli::exit::Exit;
-use crate::cli::streams;
-use crate::report::escape::clean;
+use crate::cli::{CommandError, streams};
+use crate::report::escape::escape_one_line;
 
-/// What stands at the end of each page.
+/// The section on exit codes at the end of each manual page.
 const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
 .TP
 \fB0\fR
@@ -35,23 +31,27 @@ Nothing to check, or no such name.
 Stopped by Ctrl\-C.
 "#;
 
-/// Runs it.
-pub(crate) fn run(options: &ManArgs) -> Result<Exit, Failure> {
+/// Runs `imagelint man`.
+pub(crate) fn run(options: &ManArgs) -> Result<Exit, CommandError> {
     let folder = &options.folder;
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
     let source = format!("imagelint {}", command.get_version().unwrap_or_default());
-    let written = fs::create_dir_all(folder).and_then(|()| pages(command, &source, folder));
-    written.map_err(|error| cannot(folder, &error))?;
+    let written = fs::create_dir_all(folder).and_then(|()| write_pages(command, &source, folder));
+    written.map_err(|error| write_error(folder, &error))?;
     let name = folder.display().to_string();
-    writeln!(streams::out(), "manual pages are in {}; to open the first, run: man -l {0}/imagelint.1", clean(&name))?;
+    writeln!(
+        streams::stdout(),
+        "manual pages are in {}; to open the first, run: man -l {0}/imagelint.1",
+        escape_one_line(&name)
+    )?;
     Ok(Exit::Clean)
 }
 
-/// The pages of a command and of those below it.
-fn pages(command: Command, source: &str, folder: &Path) -> io::Result<()> {
+/// Writes the manual pages of a command and of its subcommands.
+fn write_pages(command: Command, source: &str, folder: &Path) -> io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
-        pages(below, source, folder)?;
+        write_pages(below, source, folder)?;
     }
     let man = Man::new(command).source(source);
     let mut page = Vec::new();
@@ -60,7 +60,8 @@ fn pages(command: Command, source: &str, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(man.get_filename()), page)
 }
 
-fn cannot(folder: &Path, error: &io::Error) -> Failure {
+/// Returns the error for a folder where manual pages cannot be written.
+fn write_error(folder: &Path, error: &io::Error) -> CommandError {
     let text = format!("error: cannot write manual pages to {}: {error}", folder.display());
-    Failure::Said(clean(&text).into_owned())
+    CommandError::Said(escape_one_line(&text).into_owned())
 }

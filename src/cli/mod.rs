@@ -1,77 +1,75 @@
-//! The door: flags, files, the registry's runtime, the choice of a report, the exit code.
+//! The command line: flags, input files, registry access, report output and exit code.
 
-mod access;
 mod args;
+mod base_images;
 mod baseline;
-mod builds;
-mod built;
+mod build_context;
+mod build_definitions;
+mod build_dependencies;
+mod built_images;
 mod cache;
 mod check;
 mod compare;
+mod comparison_side;
 mod completions;
-mod context;
+mod context_files;
 mod describe;
-mod each;
 mod exit;
 mod explain;
+mod file_search;
 mod fix;
-mod fleet;
 mod fleet_affinity;
 mod fleet_command;
 mod fleet_drift;
+mod fleet_file;
 mod fleet_import;
 mod fleet_init;
 mod fleet_show;
-mod gather;
 mod git;
+mod image_names;
+mod input_texts;
 mod inputs;
 mod interrupt;
+mod judging;
 mod knowledge;
-mod known;
 mod layers;
 mod lock;
 mod lsp;
 mod man;
-mod names;
 mod needs;
-mod output;
-mod outputs;
-mod own;
-mod pages;
 mod parallel;
 mod progress;
 mod pull;
-mod readers;
 mod recommend;
-mod repeat;
-mod reports;
+mod referencing_dockerfiles;
+mod registry_access;
+mod repeated_arguments;
+mod report_output;
+mod report_target;
+mod rule_page_text;
 mod rules;
+mod saved_reports;
 mod scan;
 mod schema;
+mod services_without_gpu;
 mod settings;
-mod sides;
-mod spliced;
+mod side_configuration;
+mod streamed_report;
 mod streams;
-mod target;
-mod texts;
-mod unrequested;
-mod walk;
 mod what_if;
 mod workloads;
 
-use std::env;
-use std::io;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::{env, io};
 
-use crate::cli::args::Args;
-use crate::cli::args::Command;
+use crate::cli::args::{Args, CliCommand};
 use crate::cli::exit::Exit;
 
-/// Runs the program on the process's own arguments.
+/// Runs the program with the arguments of the process.
 pub fn run() -> ExitCode {
-    let args = match Args::of_process() {
+    let args = match Args::from_process() {
         Ok(args) => args,
         Err(error) => {
             let usage = error.use_stderr();
@@ -81,57 +79,57 @@ pub fn run() -> ExitCode {
         }
     };
     args.cache_dir.clone().into_iter().for_each(cache::keep_in);
-    let folder = args.knowledge.clone().or_else(|| path_from("IMAGELINT_KNOWLEDGE"));
-    let done = knowledge::load(folder.as_deref()).and_then(|knowledge| match &args.command {
-        Command::Check(options) => check::run(options, knowledge),
-        Command::Scan(options) => scan::run(options, knowledge),
-        Command::Compare(options) => compare::run(options, knowledge),
-        Command::Describe(options) => describe::run(options, knowledge),
-        Command::Knowledge(options) => knowledge::run(options, knowledge),
-        Command::Lock(options) => lock::run(options, knowledge),
-        Command::Cache(options) => cache::run(options),
-        Command::Needs(options) => needs::run(options, knowledge),
-        Command::Recommend(options) => recommend::run(options, knowledge),
-        Command::Schema(args) => schema::run(args),
-        Command::Rules(options) => rules::run(options, knowledge),
-        Command::Explain(options) => explain::run(options, knowledge),
-        Command::Fleet(options) => fleet_command::run(options, knowledge),
-        Command::Lsp(options) => lsp::run(options, knowledge),
-        Command::Completions(options) => completions::run(options),
-        Command::Man(options) => man::run(options),
+    let folder = args.knowledge.clone().or_else(|| path_from_environment("IMAGELINT_KNOWLEDGE"));
+    let done = knowledge::load_knowledge(folder.as_deref()).and_then(|knowledge| match &args.command {
+        CliCommand::Check(options) => check::run(options, knowledge),
+        CliCommand::Scan(options) => scan::run(options, knowledge),
+        CliCommand::Compare(options) => compare::run(options, knowledge),
+        CliCommand::Describe(options) => describe::run(options, knowledge),
+        CliCommand::Knowledge(options) => knowledge::run(options, knowledge),
+        CliCommand::Lock(options) => lock::run(options, knowledge),
+        CliCommand::Cache(options) => cache::run(options),
+        CliCommand::Needs(options) => needs::run(options, knowledge),
+        CliCommand::Recommend(options) => recommend::run(options, knowledge),
+        CliCommand::Schema(args) => schema::run(args),
+        CliCommand::Rules(options) => rules::run(options, knowledge),
+        CliCommand::Explain(options) => explain::run(options, knowledge),
+        CliCommand::Fleet(options) => fleet_command::run(options, knowledge),
+        CliCommand::Lsp(options) => lsp::run(options, knowledge),
+        CliCommand::Completions(options) => completions::run(options),
+        CliCommand::Man(options) => man::run(options),
     });
     match done {
         Ok(exit) => exit.into(),
-        Err(Failure::Pipe) => Exit::Clean.into(),
-        Err(Failure::Said(text)) => {
-            let _ = writeln!(streams::err(), "{}", text.trim_end());
+        Err(CommandError::Pipe) => Exit::Clean.into(),
+        Err(CommandError::Said(text)) => {
+            let _ = writeln!(streams::stderr(), "{}", text.trim_end());
             Exit::Broken.into()
         }
     }
 }
 
-/// The path in an environment variable; an empty one is not set.
-pub(crate) fn path_from(variable: &str) -> Option<PathBuf> {
+/// Returns the path in an environment variable; an empty variable counts as unset.
+pub(crate) fn path_from_environment(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Why a command ends before its report.
+/// Reason why a command ends before its report.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// The reader of the output went away.
+pub(crate) enum CommandError {
+    /// The pipe that reads the output was closed.
     Pipe,
-    /// Told in these words.
+    /// An error message for standard error.
     Said(String),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe { Self::Pipe } else { Self::Said(format!("error: {error}")) }
     }
 }
 
-/// A diagnostic in a user's file, rendered for the terminal.
-pub(crate) fn render(diagnostic: &dyn miette::Diagnostic) -> String {
+/// Renders a diagnostic in a user's file for the terminal.
+pub(crate) fn render_diagnostic(diagnostic: &dyn miette::Diagnostic) -> String {
     let theme = miette::GraphicalTheme::unicode_nocolor();
     let mut text = String::new();
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);

@@ -1,78 +1,71 @@
-//! `imagelint needs`: what an input demands of any node, without a fleet.
+//! `imagelint needs`: prints what an image requires of any node, without a fleet.
 
 use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
-use crate::cli::Failure;
-use crate::cli::args::Format;
-use crate::cli::args::NeedsArgs;
-use crate::cli::args::ReadingArgs;
-use crate::cli::describe;
-use crate::cli::describe::Asked;
+use crate::cli::args::{DockerfileArgs, NeedsArgs, OutputFormat};
+use crate::cli::describe::InputRequest;
 use crate::cli::exit::Exit;
-use crate::cli::outputs::color;
-use crate::cli::outputs::width;
-use crate::cli::streams;
-use crate::infer::infer;
-use crate::judge;
+use crate::cli::report_output::{output_width, use_color};
+use crate::cli::{CommandError, describe, streams};
+use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
-use crate::needs;
-use crate::needs::model::Needs;
+use crate::needs::model::ImageNeeds;
 use crate::report::json::SCHEMA_VERSION;
 use crate::source::Sources;
+use crate::{judge, needs};
 
-/// What goes out as JSON.
+/// The JSON output of `imagelint needs`.
 #[derive(Serialize)]
-struct Report {
+struct NeedsReport {
     schema_version: u32,
     knowledge: String,
-    subjects: Vec<Needs>,
+    subjects: Vec<ImageNeeds>,
 }
 
-/// Runs it.
-pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint needs`.
+pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
     let NeedsArgs { input, platform, reading, settings, .. } = options;
-    let ReadingArgs { pull, access, build } = reading;
-    let asked = Asked { input, platform, pull: *pull, access, build, settings, knowledge };
-    for subject in describe::read(asked, &mut sources)? {
-        let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
+    let DockerfileArgs { pull, access, build } = reading;
+    let asked = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
+    for subject in describe::read_input(asked, &mut sources)? {
+        let Some(seen) = judge::observations_for_platform(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
         let day = seen.as_of.or(options.as_of).or(subject.as_of);
-        let images = infer(&seen, &options.platform, day, knowledge);
-        found.extend(needs::survey(&subject.name, &options.platform, &images, day, &sources, knowledge));
+        let images = infer_image_facts(&seen, &options.platform, day, knowledge);
+        found.extend(needs::survey_builds(&subject.name, &options.platform, &images, day, &sources, knowledge));
     }
     if found.is_empty() {
-        describe::nothing("tell", input)?;
+        describe::report_nothing("tell", input)?;
     }
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(streams::out());
+    let mut out = io::BufWriter::new(streams::stdout());
     match options.format {
-        Format::Json => {
+        OutputFormat::Json => {
             let empty = found.is_empty();
-            let knowledge = knowledge.newest_date().to_string();
-            let report = Report { schema_version: SCHEMA_VERSION, knowledge, subjects: found };
+            let knowledge = knowledge.newest_source_date().to_string();
+            let report = NeedsReport { schema_version: SCHEMA_VERSION, knowledge, subjects: found };
             serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;
             out.flush()?;
             Ok(if empty { Exit::Nothing } else { Exit::Clean })
         }
-        Format::Human => {
+        OutputFormat::Human => {
             for (at, needs) in found.iter().enumerate() {
                 if at > 0 {
                     writeln!(out)?;
                 }
-                let shown = needs::tell::Shown {
+                let shown = needs::print::NeedsPrintOptions {
                     all_gpus: options.all_gpus,
                     why: options.why,
-                    color: color(options.color, terminal),
-                    width: width(terminal),
+                    color: use_color(options.color, terminal),
+                    width: output_width(terminal),
                 };
-                needs::tell::tell(needs, shown, knowledge, &mut out)?;
+                needs::print::print_needs(needs, shown, knowledge, &mut out)?;
             }
             out.flush()?;
             Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })

@@ -1,34 +1,29 @@
-//! `imagelint recommend`: what to build, so that it starts on every pool.
+//! `imagelint recommend`: recommends what to build so that the image starts on every pool.
 
 use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
-use crate::cli::Failure;
-use crate::cli::args::RecommendArgs;
-use crate::cli::args::RecommendFormat;
-use crate::cli::compare::json;
+use crate::cli::args::{RecommendArgs, RecommendFormat};
+use crate::cli::compare::write_json;
 use crate::cli::exit::Exit;
-use crate::cli::fleet;
-use crate::cli::outputs::color;
-use crate::cli::settings::Loaded;
-use crate::cli::streams;
-use crate::judge::Detail;
-use crate::judge::Settings;
+use crate::cli::report_output::use_color;
+use crate::cli::settings::LoadedSettings;
+use crate::cli::{CommandError, fleet_file, streams};
+use crate::judge::{AnalysisSettings, ReportDetail};
 use crate::knowledge::Knowledge;
 use crate::recommend;
-use crate::recommend::Asked;
+use crate::recommend::RecommendRequest;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
-/// Runs it.
-pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint recommend`.
+pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let mut sources = Sources::default();
-    let judging = options.judging();
-    let loaded = Loaded::new(&judging.config, None, &mut sources)?;
-    let judging = loaded.under(&judging, &sources)?;
-    let fleet = fleet::load(&judging, None, knowledge, &mut sources)?;
-    let settings = Settings {
+    let judging = options.to_judging_args();
+    let loaded = LoadedSettings::new(&judging.config, None, &mut sources)?;
+    let judging = loaded.merge_with_options(&judging, &sources)?;
+    let fleet = fleet_file::load_fleet(&judging, None, knowledge, &mut sources)?;
+    let settings = AnalysisSettings {
         fleet: &fleet,
         pools: &judging.pools,
         as_of: judging.as_of,
@@ -36,23 +31,23 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
         knowledge,
         book: RuleBook::built_in(),
         sources: &sources,
-        detail: Detail::Verdicts,
+        detail: ReportDetail::Verdicts,
         own: None,
     };
-    let said = |error: String| Failure::Said(format!("error: {error}"));
-    let with = options.wishes().map_err(said)?;
+    let said = |error: String| CommandError::Said(format!("error: {error}"));
+    let with = options.requirements().map_err(said)?;
     let (base, python, limit) = (options.base.as_deref(), options.python.as_deref(), options.limit.get().into());
-    let asked = Asked { with: &with, base, python, limit, jobs: judging.jobs() };
+    let asked = RecommendRequest { with: &with, base, python, limit, jobs: judging.jobs() };
     let told = recommend::recommend(asked, settings).map_err(said)?;
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(streams::out());
+    let mut out = io::BufWriter::new(streams::stdout());
     match options.format {
-        RecommendFormat::Human => recommend::human(&told, color(judging.color, terminal), &mut out)?,
-        RecommendFormat::Json => json(&told, &mut out)?,
+        RecommendFormat::Human => recommend::write_recommendation(&told, use_color(judging.color, terminal), &mut out)?,
+        RecommendFormat::Json => write_json(&told, &mut out)?,
         RecommendFormat::Dockerfile => match told.combinations.first() {
             Some(best) => write!(out, "{}", best.dockerfile)?,
             None => {
-                writeln!(streams::err(), "no combination starts on every pool; use --format human for the details")?;
+                writeln!(streams::stderr(), "no combination starts on every pool; use --format human for the details")?;
             }
         },
     }

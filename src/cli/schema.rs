@@ -1,21 +1,19 @@
-//! `imagelint schema`: what reports look like.
+//! `imagelint schema`: prints the JSON schema of reports.
 
 use std::io::Write as _;
 
-use crate::cli::Failure;
-use crate::cli::args::SchemaArgs;
-use crate::cli::args::SchemaOf;
+use crate::cli::args::{SchemaArgs, SchemaFormat};
 use crate::cli::exit::Exit;
-use crate::cli::streams;
+use crate::cli::{CommandError, streams};
 use crate::report::schema;
 
-/// Runs it.
-pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
+/// Runs `imagelint schema`.
+pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, CommandError> {
     let schema = match args.of {
-        SchemaOf::Json => schema::schema(),
-        SchemaOf::Ndjson => schema::lines(),
+        SchemaFormat::Json => schema::report_schema(),
+        SchemaFormat::Ndjson => schema::ndjson_line_schema(),
     };
-    let mut out = streams::out();
+    let mut out = streams::stdout();
     writeln!(out, "{schema:#}")?;
     Ok(Exit::Clean)
 }

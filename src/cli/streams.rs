@@ -1,4 +1,4 @@
-//! The program's own output: that nobody reads on ends the telling and nothing else.
+//! Standard output and standard error that ignore a closed pipe.
 //!
 //! `imagelint check . | head -1` judges everything and ends with the exit code of the whole report, however soon the
 //! reader goes away: the code says what was found, never how quick a pipe was.
@@ -6,31 +6,32 @@
 use std::io;
 use std::io::Write;
 
-/// Standard output.
-pub(crate) fn out() -> Stream<io::Stdout> {
-    Stream(io::stdout())
+/// Returns standard output that ignores a closed pipe.
+pub(crate) fn stdout() -> PipeTolerantStream<io::Stdout> {
+    PipeTolerantStream(io::stdout())
 }
 
-/// Standard error.
-pub(crate) fn err() -> Stream<io::Stderr> {
-    Stream(io::stderr())
+/// Returns standard error that ignores a closed pipe.
+pub(crate) fn stderr() -> PipeTolerantStream<io::Stderr> {
+    PipeTolerantStream(io::stderr())
 }
 
-/// A stream of the process that a reader may close; what comes after is dropped.
+/// An output stream that drops all further output once the reader has closed its pipe.
 #[derive(Debug)]
-pub(crate) struct Stream<W>(W);
+pub(crate) struct PipeTolerantStream<W>(W);
 
-impl<W: Write> Write for Stream<W> {
+impl<W: Write> Write for PipeTolerantStream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        unless_closed(self.0.write(bytes), bytes.len())
+        ignore_closed_pipe(self.0.write(bytes), bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        unless_closed(self.0.flush(), ())
+        ignore_closed_pipe(self.0.flush(), ())
     }
 }
 
-fn unless_closed<T>(done: io::Result<T>, dropped: T) -> io::Result<T> {
+/// Turns the error of a closed pipe into success.
+fn ignore_closed_pipe<T>(done: io::Result<T>, dropped: T) -> io::Result<T> {
     match done {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(dropped),
         done => done,
@@ -41,10 +42,10 @@ fn unless_closed<T>(done: io::Result<T>, dropped: T) -> io::Result<T> {
 mod tests {
     use super::*;
 
-    /// A stream that answers everything with one kind of error.
-    struct Failing(io::ErrorKind);
+    /// A writer that fails with one kind of error.
+    struct FailingWriter(io::ErrorKind);
 
-    impl Write for Failing {
+    impl Write for FailingWriter {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.into())
         }
@@ -56,10 +57,10 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_error_and_all_others_are() {
-        let mut closed = Stream(Failing(io::ErrorKind::BrokenPipe));
+        let mut closed = PipeTolerantStream(FailingWriter(io::ErrorKind::BrokenPipe));
         assert!(closed.write_all(b"told").is_ok() && closed.flush().is_ok());
         for kind in [io::ErrorKind::StorageFull, io::ErrorKind::PermissionDenied, io::ErrorKind::Other] {
-            let mut stream = Stream(Failing(kind));
+            let mut stream = PipeTolerantStream(FailingWriter(kind));
             assert!(stream.write_all(b"told").is_err() && stream.flush().is_err(), "{kind}");
         }
     }

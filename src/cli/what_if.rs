@@ -1,64 +1,44 @@
-//! `imagelint fleet what-if`: images on a fleet that is changed.
+//! `imagelint fleet what-if`: judges images on a changed fleet and prints the differences.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
-use crate::cli::Failure;
-use crate::cli::args::DifferenceFormat;
-use crate::cli::args::FailOn;
-use crate::cli::args::ReadingArgs;
-use crate::cli::args::WhatIfArgs;
-use crate::cli::compare::json;
+use crate::cli::args::{DifferenceFormat, DockerfileArgs, FailOn, WhatIfArgs};
+use crate::cli::compare::write_json;
+use crate::cli::comparison_side::{ComparisonSide, PoolSelection, SideOptions};
 use crate::cli::exit::Exit;
-use crate::cli::fleet;
-use crate::cli::outputs::color;
-use crate::cli::parallel;
-use crate::cli::scan;
-use crate::cli::settings::Loaded;
-use crate::cli::sides::Part;
-use crate::cli::sides::Reading;
-use crate::cli::sides::Side;
-use crate::cli::streams;
-use crate::compare;
-use crate::compare::model::Change;
-use crate::fleet::DriverSpec;
-use crate::fleet::Fleet;
-use crate::fleet::Pool;
-use crate::judge;
-use crate::judge::Detail;
+use crate::cli::report_output::use_color;
+use crate::cli::settings::LoadedSettings;
+use crate::cli::{CommandError, fleet_file, parallel, scan, streams};
+use crate::compare::model::VerdictChange;
+use crate::fleet::{DriverSpec, Fleet, Pool};
+use crate::judge::ReportDetail;
 use crate::knowledge::Knowledge;
-use crate::least;
-use crate::least::Images;
-use crate::least::OfAll;
+use crate::minimum_driver::{CommonMinimumDriver, SubjectImages};
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::kinds::VerdictKind;
 use crate::report::model;
-use crate::report::words::count;
-use crate::report::words::title;
+use crate::report::phrases::{pluralize, subject_title};
 use crate::rules::RuleBook;
 use crate::source::Sources;
-use crate::what_if;
-use crate::what_if::Asked;
-use crate::what_if::Changed;
-use crate::what_if::model::Driver;
-use crate::what_if::model::Image;
-use crate::what_if::model::WhatIf;
+use crate::what_if::model::{WhatIfDriver, WhatIfImage, WhatIfReport};
+use crate::what_if::{ChangedFleet, RequestedFleetChanges};
+use crate::{compare, judge, minimum_driver, what_if};
 
-/// Runs it.
-pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+/// Runs `imagelint fleet what-if`.
+pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let mut sources = Sources::default();
-    let judging = options.against.judging();
+    let judging = options.against.to_judging_args();
     let first = options.inputs.iter().map(PathBuf::from).find(|path| path.exists());
-    let loaded = Loaded::new(&judging.config, first.as_deref(), &mut sources)?;
-    let mut judging = loaded.under(&judging, &sources)?;
-    let fleet = fleet::load(&judging, first.as_deref(), knowledge, &mut sources)?;
+    let loaded = LoadedSettings::new(&judging.config, first.as_deref(), &mut sources)?;
+    let mut judging = loaded.merge_with_options(&judging, &sources)?;
+    let fleet = fleet_file::load_fleet(&judging, first.as_deref(), knowledge, &mut sources)?;
     let WhatIfArgs { set, add, remove, reading, platforms, .. } = options;
-    let ReadingArgs { pull, access, build } = reading;
-    let changed = what_if::changed(&fleet, Asked { set, add, remove }, knowledge, &mut sources)
-        .map_err(|error| Failure::Said(format!("error: {error}{}", no_fleet(&fleet))))?;
+    let DockerfileArgs { pull, access, build } = reading;
+    let changed = what_if::change_fleet(&fleet, RequestedFleetChanges { set, add, remove }, knowledge, &mut sources)
+        .map_err(|error| CommandError::Said(format!("error: {error}{}", missing_fleet_help(&fleet))))?;
     // Everything is read once, for all pools of both.
     let gone = fleet.pools.iter().filter(|pool| remove.contains(&pool.name.value)).cloned();
     let both = Fleet { pools: changed.fleet.pools.iter().cloned().chain(gone).collect(), ..changed.fleet.clone() };
@@ -66,113 +46,129 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     if !judging.pools.is_empty() {
         judging.pools.extend(changed.added.iter().cloned());
     }
-    let reading = Reading { build, set: platforms, access, pull: *pull, judging: &judging, fleet: &both, knowledge };
-    let side = Side::of_inputs(&options.inputs, reading, &mut sources)?;
+    let reading =
+        SideOptions { build, set: platforms, access, pull: *pull, judging: &judging, fleet: &both, knowledge };
+    let side = ComparisonSide::from_inputs(&options.inputs, reading, &mut sources)?;
     let book = RuleBook::built_in();
-    let old = Reading { fleet: &fleet, ..reading };
-    let new = Reading { fleet: &changed.fleet, ..reading };
-    let (before, after) = (before(&side, &changed, old), after(&side, &changed, new));
+    let old = SideOptions { fleet: &fleet, ..reading };
+    let new = SideOptions { fleet: &changed.fleet, ..reading };
+    let (before, after) = (selections_before(&side, &changed, old), selection_after(&side, &changed, new));
     let of_old = before.len();
-    let parts: Vec<Part<'_>> = before.into_iter().chain(after).collect();
-    let platforms: Vec<String> = scan::platforms(&changed.fleet, knowledge).iter().map(ToString::to_string).collect();
-    let (judged, seen) = side.judged_on(&parts, &platforms, new, (book, &sources));
-    let (was, is) = sides(&side, &parts, &judged, of_old, (old, new));
-    let head = side.head(new, book, &sources);
-    let images: Vec<Image> =
-        was.iter().zip(&is).filter_map(|(before, after)| what_if::image(before, after, &changed.added)).collect();
+    let parts: Vec<PoolSelection<'_>> = before.into_iter().chain(after).collect();
+    let platforms: Vec<String> =
+        scan::fleet_platforms(&changed.fleet, knowledge).iter().map(ToString::to_string).collect();
+    let (judged, seen) = side.judge_on_selections(&parts, &platforms, new, (book, &sources));
+    let (was, is) = subjects_before_and_after(&side, &parts, &judged, of_old, (old, new));
+    let head = side.report_head(new, book, &sources);
+    let images: Vec<WhatIfImage> = was
+        .iter()
+        .zip(&is)
+        .filter_map(|(before, after)| what_if::compare_image(before, after, &changed.added))
+        .collect();
     let written = sources.get(fleet.source).text().len();
-    let told = WhatIf {
+    let told = WhatIfReport {
         schema_version: SCHEMA_VERSION,
         tool: head.tool,
-        fleet: in_file(head.fleet, written),
+        fleet: without_command_line_locations(head.fleet, written),
         images: is.len(),
-        summary: summary(&images, is.len()),
+        summary: summary_lines(&images, is.len()),
         changed: images,
-        ready: changed.added.iter().map(|pool| what_if::ready(pool, &is)).collect(),
-        drivers: drivers(&seen, &is, &changed, reading),
+        ready: changed.added.iter().map(|pool| what_if::pool_readiness(pool, &is)).collect(),
+        drivers: smallest_drivers(&seen, &is, &changed, reading),
         errors: side.errors,
         changes: if changed.told.is_empty() { vec!["without changes".to_owned()] } else { changed.told },
     };
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(streams::out());
+    let mut out = io::BufWriter::new(streams::stdout());
     match options.against.format {
-        DifferenceFormat::Human => what_if::human(&told, color(judging.color, terminal), &mut out)?,
-        DifferenceFormat::Markdown | DifferenceFormat::Summary => what_if::markdown(&told, &mut out)?,
-        DifferenceFormat::Json => json(&told, &mut out)?,
+        DifferenceFormat::Human => what_if::write_human(&told, use_color(judging.color, terminal), &mut out)?,
+        DifferenceFormat::Markdown | DifferenceFormat::Summary => what_if::write_markdown(&told, &mut out)?,
+        DifferenceFormat::Json => write_json(&told, &mut out)?,
     }
     out.flush()?;
-    Ok(exit(&told, judging.fail_on()))
+    Ok(exit_code(&told, judging.fail_on()))
 }
 
-/// What to do where the pools that are asked for are not there because nobody declared a fleet.
-fn no_fleet(fleet: &Fleet) -> &'static str {
+/// Returns a help text for pools that do not exist because there is no fleet file.
+fn missing_fleet_help(fleet: &Fleet) -> &'static str {
     if fleet.built_in { "\nhelp: found no fleet file; pass one with --fleet fleet.toml" } else { "" }
 }
 
-/// What is judged on the fleet as it is: of pools that are set with what was not seen, of others the fates alone.
-fn before<'a>(side: &Side, changed: &Changed, reading: Reading<'a>) -> Vec<Part<'a>> {
-    let whole = |detail| vec![Part { fleet: reading.fleet, pools: reading.judging.pools.clone(), detail }];
-    if side.subjects.iter().any(judge::looks_for_pools) {
-        return whole(Detail::Verdicts);
+/// Returns the pools to judge on in the current fleet: changed pools in detail, others without.
+fn selections_before<'a>(
+    side: &ComparisonSide,
+    changed: &ChangedFleet,
+    reading: SideOptions<'a>,
+) -> Vec<PoolSelection<'a>> {
+    let whole = |detail| vec![PoolSelection { fleet: reading.fleet, pools: reading.judging.pools.clone(), detail }];
+    if side.subjects.iter().any(judge::depends_on_all_pools) {
+        return whole(ReportDetail::Verdicts);
     }
     let (set, others): (Vec<String>, Vec<String>) =
-        asked(reading).into_iter().partition(|name| changed.set.contains(name));
-    let parts = [(set, Detail::Verdicts), (others, Detail::Fates)].into_iter().filter(|(pools, _)| !pools.is_empty());
-    let parts: Vec<Part<'_>> = parts.map(|(pools, detail)| Part { fleet: reading.fleet, pools, detail }).collect();
-    if parts.is_empty() { whole(Detail::Fates) } else { parts }
+        selected_pools(reading).into_iter().partition(|name| changed.set.contains(name));
+    let parts = [(set, ReportDetail::Verdicts), (others, ReportDetail::Fates)]
+        .into_iter()
+        .filter(|(pools, _)| !pools.is_empty());
+    let parts: Vec<PoolSelection<'_>> =
+        parts.map(|(pools, detail)| PoolSelection { fleet: reading.fleet, pools, detail }).collect();
+    if parts.is_empty() { whole(ReportDetail::Fates) } else { parts }
 }
 
-/// What is judged on the changed fleet. A pool that is as it was ends as it did, unless images look for pools by name or
-/// by label, which is a matter of the whole fleet.
-fn after<'a>(side: &Side, changed: &Changed, reading: Reading<'a>) -> Option<Part<'a>> {
-    let (fleet, detail) = (reading.fleet, Detail::Verdicts);
-    if side.subjects.iter().any(judge::looks_for_pools) {
-        return Some(Part { fleet, pools: reading.judging.pools.clone(), detail });
+/// Returns the pools to judge on in the changed fleet: changed and added ones, or all if images select pools.
+fn selection_after<'a>(
+    side: &ComparisonSide,
+    changed: &ChangedFleet,
+    reading: SideOptions<'a>,
+) -> Option<PoolSelection<'a>> {
+    let (fleet, detail) = (reading.fleet, ReportDetail::Verdicts);
+    if side.subjects.iter().any(judge::depends_on_all_pools) {
+        return Some(PoolSelection { fleet, pools: reading.judging.pools.clone(), detail });
     }
     let new = |name: &String| changed.set.contains(name) || changed.added.contains(name);
-    let pools: Vec<String> = asked(reading).into_iter().filter(new).collect();
-    (!pools.is_empty()).then_some(Part { fleet, pools, detail })
+    let pools: Vec<String> = selected_pools(reading).into_iter().filter(new).collect();
+    (!pools.is_empty()).then_some(PoolSelection { fleet, pools, detail })
 }
 
-/// What was judged before and after, of parts of which so many are of the fleet as it is.
-fn sides(
-    side: &Side,
-    parts: &[Part<'_>],
+/// Combines the verdicts into subjects before and after the change; the first `before` selections belong to the
+/// current fleet.
+fn subjects_before_and_after(
+    side: &ComparisonSide,
+    parts: &[PoolSelection<'_>],
     judged: &[Vec<model::Subject>],
     before: usize,
-    (old, new): (Reading<'_>, Reading<'_>),
+    (old, new): (SideOptions<'_>, SideOptions<'_>),
 ) -> (Vec<model::Subject>, Vec<model::Subject>) {
     let mut told = parts.iter().zip(judged).map(|(part, judged)| (judged.as_slice(), part.pools.as_slice()));
-    let was: Vec<Judged<'_>> = told.by_ref().take(before).collect();
-    let is: Vec<Judged<'_>> = told.collect();
-    let all = asked(old).is_empty() || side.subjects.iter().any(judge::looks_for_pools);
+    let was: Vec<SubjectsOnPools<'_>> = told.by_ref().take(before).collect();
+    let is: Vec<SubjectsOnPools<'_>> = told.collect();
+    let all = selected_pools(old).is_empty() || side.subjects.iter().any(judge::depends_on_all_pools);
     let was = match was.as_slice() {
         [(whole, _)] if all => whole.to_vec(),
-        parts => together(old.fleet, parts),
+        parts => merge_selections(old.fleet, parts),
     };
-    if side.subjects.iter().any(judge::looks_for_pools) {
+    if side.subjects.iter().any(judge::depends_on_all_pools) {
         let is = is.first().map_or_else(Vec::new, |(whole, _)| whole.to_vec());
         return (was, is);
     }
     let same: Vec<String> =
-        asked(new).into_iter().filter(|name| !is.iter().any(|(_, pools)| pools.contains(name))).collect();
-    let whole: Vec<Judged<'_>> = [(was.as_slice(), same.as_slice())].into_iter().chain(is).collect();
-    let is = together(new.fleet, &whole);
+        selected_pools(new).into_iter().filter(|name| !is.iter().any(|(_, pools)| pools.contains(name))).collect();
+    let whole: Vec<SubjectsOnPools<'_>> = [(was.as_slice(), same.as_slice())].into_iter().chain(is).collect();
+    let is = merge_selections(new.fleet, &whole);
     (was, is)
 }
 
-/// The pools of a fleet that are asked about.
-fn asked(reading: Reading<'_>) -> Vec<String> {
+/// Returns the names of the selected pools of a fleet.
+fn selected_pools(reading: SideOptions<'_>) -> Vec<String> {
     let wanted = &reading.judging.pools;
     let names = reading.fleet.pools.iter().map(|pool| pool.name.value.clone());
     names.filter(|name| wanted.is_empty() || wanted.contains(name)).collect()
 }
 
-/// Subjects that were judged on some pools, by their names.
-type Judged<'a> = (&'a [model::Subject], &'a [String]);
+/// Judged subjects, and the names of the pools they were judged on.
+type SubjectsOnPools<'a> = (&'a [model::Subject], &'a [String]);
 
-/// Subjects that were judged on several parts of a fleet, with the verdicts of all of its pools in their order.
-fn together(fleet: &Fleet, parts: &[Judged<'_>]) -> Vec<model::Subject> {
+/// Merges subjects judged on several pool selections, with verdicts in the order of the fleet's pools.
+fn merge_selections(fleet: &Fleet, parts: &[SubjectsOnPools<'_>]) -> Vec<model::Subject> {
     let whole = |(at, first): (usize, &model::Subject)| {
         let of_pool = |name: &str| {
             let part = parts.iter().find(|(_, pools)| pools.iter().any(|pool| pool == name));
@@ -185,8 +181,8 @@ fn together(fleet: &Fleet, parts: &[Judged<'_>]) -> Vec<model::Subject> {
     parts.first().map_or_else(Vec::new, |(subjects, _)| subjects.iter().enumerate().map(whole).collect())
 }
 
-/// The fleet without places that no file has: those of values from the command line.
-fn in_file(mut fleet: model::Fleet, written: usize) -> model::Fleet {
+/// Removes locations of values that come from the command line and not from the fleet file.
+fn without_command_line_locations(mut fleet: model::Fleet, written: usize) -> model::Fleet {
     let real = |location: &model::Location| location.region.is_none_or(|region| region.end_byte <= written);
     for pool in &mut fleet.pools {
         pool.location = pool.location.take().filter(real);
@@ -197,12 +193,14 @@ fn in_file(mut fleet: model::Fleet, written: usize) -> model::Fleet {
     fleet
 }
 
-/// What is new alone counts, on pools that were there before.
-fn exit(told: &WhatIf, fail_on: FailOn) -> Exit {
-    let counts = |change: Change| match fail_on {
+/// Returns the exit code: only changes for the worse on pools that existed before count.
+fn exit_code(told: &WhatIfReport, fail_on: FailOn) -> Exit {
+    let counts = |change: VerdictChange| match fail_on {
         FailOn::Never => false,
-        FailOn::Error => change == Change::Breaks,
-        FailOn::Warning | FailOn::Note | FailOn::Undetermined => matches!(change, Change::Breaks | Change::Unsure),
+        FailOn::Error => change == VerdictChange::Breaks,
+        FailOn::Warning | FailOn::Note | FailOn::Undetermined => {
+            matches!(change, VerdictChange::Breaks | VerdictChange::Unsure)
+        }
     };
     match told {
         _ if !told.errors.is_empty() => Exit::Broken,
@@ -212,37 +210,44 @@ fn exit(told: &WhatIf, fail_on: FailOn) -> Exit {
     }
 }
 
-fn summary(changed: &[Image], all: usize) -> Vec<String> {
-    let with = |change: Change| {
+/// Returns the summary of all changes, one line per kind of change.
+fn summary_lines(changed: &[WhatIfImage], all: usize) -> Vec<String> {
+    let with = |change: VerdictChange| {
         let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
         for pool in changed.iter().flat_map(|image| &image.pools).filter(|pool| pool.change == change) {
             *pools.entry(&pool.pool).or_default() += 1;
         }
-        let told = pools.iter().map(|(pool, images)| format!("{} on `{pool}`", count(*images, "image")));
+        let told = pools.iter().map(|(pool, images)| format!("{} on `{pool}`", pluralize(*images, "image")));
         told.collect::<Vec<_>>().join(", ")
     };
-    let sentence = |verb: &str, change: Change| {
+    let sentence = |verb: &str, change: VerdictChange| {
         Some(with(change)).filter(|told| !told.is_empty()).map(|told| format!("{verb}: {told}"))
     };
-    let mut told = vec![format!("the result changes for {} of {}", changed.len(), count(all, "image"))];
-    told.push(sentence("unlocks", Change::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
-    told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
-    told.extend(sentence("now unknown", Change::Unsure));
+    let mut told = vec![format!("the result changes for {} of {}", changed.len(), pluralize(all, "image"))];
+    told.push(sentence("unlocks", VerdictChange::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
+    told.push(sentence("breaks", VerdictChange::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
+    told.extend(sentence("now unknown", VerdictChange::Unsure));
     told
 }
 
-/// The smallest driver of each pool; pools that are alike and run the same images are sought once.
-fn drivers(images: &[Images], judged: &[model::Subject], changed: &Changed, reading: Reading<'_>) -> Vec<Driver> {
-    let Reading { judging, knowledge, .. } = reading;
+/// Returns the smallest sufficient driver of each pool; equivalent pools with the same images are computed once.
+fn smallest_drivers(
+    images: &[SubjectImages],
+    judged: &[model::Subject],
+    changed: &ChangedFleet,
+    reading: SideOptions<'_>,
+) -> Vec<WhatIfDriver> {
+    let SideOptions { judging, knowledge, .. } = reading;
     let fleet = &changed.fleet;
     // Images that are alike but for their names and places are tried once.
-    let likeness = parallel::map(judging.jobs(), images, Images::likeness);
+    let likeness = parallel::map(judging.jobs(), images, SubjectImages::equivalence_key);
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let alike: Vec<usize> =
         likeness.iter().enumerate().map(|(at, likeness)| *first.entry(likeness).or_insert(at)).collect();
     let runs = |pool: &Pool| -> Vec<usize> {
         let on = |subject: &model::Subject| {
-            compare::on(subject, &pool.name.value).is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable)
+            compare::verdict_on_pool(subject, &pool.name.value)
+                .is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable)
         };
         judged.iter().enumerate().filter(|(_, subject)| on(subject)).map(|(at, _)| at).collect()
     };
@@ -250,22 +255,22 @@ fn drivers(images: &[Images], judged: &[model::Subject], changed: &Changed, read
     let pools: Vec<(&Pool, Vec<usize>)> = fleet.pools.iter().filter(wanted).map(|pool| (pool, runs(pool))).collect();
     let mut kinds: BTreeMap<(String, &[usize]), &Pool> = BTreeMap::new();
     for (pool, own) in &pools {
-        kinds.entry((least::likeness(pool, knowledge), own)).or_insert(*pool);
+        kinds.entry((minimum_driver::pool_equivalence_key(pool, knowledge), own)).or_insert(*pool);
     }
     let kinds: Vec<_> = kinds.into_iter().collect();
-    let found: Vec<OfAll> = parallel::map(judging.jobs(), &kinds, |((_, own), pool)| {
+    let found: Vec<CommonMinimumDriver> = parallel::map(judging.jobs(), &kinds, |((_, own), pool)| {
         let own: Vec<_> = own.iter().filter_map(|at| Some((images.get(*at)?, *alike.get(*at)?))).collect();
-        least::least_of_all(pool, &own, knowledge)
+        minimum_driver::common_minimum_driver(pool, &own, knowledge)
     });
     let mut told = Vec::new();
     for (pool, own) in pools.iter().filter(|(_, own)| !own.is_empty()) {
-        let key = (least::likeness(pool, knowledge), own.as_slice());
+        let key = (minimum_driver::pool_equivalence_key(pool, knowledge), own.as_slice());
         let Some(smallest) = kinds.iter().position(|(kind, _)| *kind == key).and_then(|at| found.get(at)) else {
             continue;
         };
-        let enough = smallest.driver.is_some() && is_enough(pool, own, judged, smallest);
-        let name = |at: &usize| own.get(*at).and_then(|at| judged.get(*at)).map(title);
-        told.push(Driver {
+        let enough = smallest.driver.is_some() && is_driver_sufficient(pool, own, judged, smallest);
+        let name = |at: &usize| own.get(*at).and_then(|at| judged.get(*at)).map(subject_title);
+        told.push(WhatIfDriver {
             pool: pool.name.value.clone(),
             driver: pool.driver_text(),
             images: own.len(),
@@ -273,7 +278,7 @@ fn drivers(images: &[Images], judged: &[model::Subject], changed: &Changed, read
             largest: smallest.last.map(|driver| driver.to_string()),
             older: smallest.older.map(|driver| driver.to_string()),
             enough,
-            below: enough && least::is_below(pool, smallest.driver),
+            below: enough && minimum_driver::is_below_minimum(pool, smallest.driver),
             any_gpu: pool.gpu.is_empty() && pool.compute_capability.is_none(),
             never: smallest.never.iter().filter_map(name).collect(),
             open: smallest.open.iter().filter_map(name).collect(),
@@ -282,10 +287,10 @@ fn drivers(images: &[Images], judged: &[model::Subject], changed: &Changed, read
     told
 }
 
-/// Whether all that can start on a pool start with the driver that it has.
-fn is_enough(pool: &Pool, own: &[usize], judged: &[model::Subject], smallest: &OfAll) -> bool {
+/// Whether all images that can start on a pool start with its current driver.
+fn is_driver_sufficient(pool: &Pool, own: &[usize], judged: &[model::Subject], smallest: &CommonMinimumDriver) -> bool {
     let exact = pool.driver.iter().all(|driver| matches!(driver.value, DriverSpec::Exact(_)));
     let able = own.iter().enumerate().filter(|(at, _)| !smallest.never.contains(at) && !smallest.open.contains(at));
-    let mut starts = able.filter_map(|(_, at)| compare::on(judged.get(*at)?, &pool.name.value));
+    let mut starts = able.filter_map(|(_, at)| compare::verdict_on_pool(judged.get(*at)?, &pool.name.value));
     !pool.driver.is_empty() && exact && starts.all(|verdict| verdict.fate == VerdictKind::Starts)
 }

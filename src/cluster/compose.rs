@@ -1,62 +1,59 @@
-//! Services of a compose file that run with GPUs.
+//! Services of a Compose file that use GPUs.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::builds::Opens;
-use crate::builds::Whole;
-use crate::builds::environment_file;
-use crate::builds::interpolate;
-use crate::builds::scalar;
-use crate::builds::services_of;
-use crate::cluster::By;
-use crate::cluster::Nodes;
-use crate::cluster::Start;
-use crate::cluster::Workload;
-use crate::cluster::Workloads;
-use crate::cluster::command;
-use crate::cluster::items;
-use crate::cluster::text;
+use crate::builds::{
+    FileOpener, ResolvedService, parse_environment_file, resolve_services, scalar_text, substitute_variables,
+};
+use crate::cluster::{GpuProvider, NodeRequirements, Start, Workload, Workloads, container_command, items_at, text_at};
 
-/// The driver of a device, and the runtime of the container toolkit.
+/// The name of NVIDIA's device driver and container runtime in Compose files.
 const NVIDIA: &str = "nvidia";
 
-/// Reads the services with what they extend; `variables` are those of the `.env` file beside the compose file, and `open_file`
-/// opens a file by its path from there.
-pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open_file: Opens<'_>, found: &mut Workloads) {
-    for Whole { name, service, missing, variables } in services_of(file, variables, open_file).unwrap_or_default() {
-        let plain = |text: &str| interpolate(text, &variables);
+/// Reads the services with those that they extend; `variables` come from `.env`, and `open_file` opens a path
+/// relative to the file.
+pub(super) fn read_services(
+    file: &Value,
+    variables: &BTreeMap<String, String>,
+    open_file: FileOpener<'_>,
+    found: &mut Workloads,
+) {
+    for ResolvedService { name, service, missing, variables } in
+        resolve_services(file, variables, open_file).unwrap_or_default()
+    {
+        let plain = |text: &str| substitute_variables(text, &variables);
         let (name, service) = (format!("service {name}"), &service);
         let open = missing.is_some();
         found.notes.extend(missing.map(|missing| format!("{name}: {missing}")));
-        let start = start(service, open);
+        let start = gpu_access(service, open);
         if start.is_none() {
             // What was not read may ask for one.
             found.without_gpu += usize::from(!open);
             continue;
         }
-        let image = found.image(service);
+        let image = found.image_of(service);
         let told = match image.map(|(written, place)| (plain(&written), written, place)) {
             Some((Some(image), written, place)) => {
-                let (mut env, whole) = of_files(service.get("env_file"), plain, open_file);
+                let (mut env, whole) = read_env_files(service.get("env_file"), plain, open_file);
                 let env_file = (!whole).then_some("`env_file` of the service");
                 let env_from = open.then_some("the base that the service extends").or(env_file);
-                env.extend(environment(service.get("environment"), plain));
-                let command = command::of_service(service, plain);
+                env.extend(read_environment(service.get("environment"), plain));
+                let command = container_command::read_service_command(service, plain);
                 let written = (written != image).then_some(written);
-                let nodes = Nodes::default();
+                let nodes = NodeRequirements::default();
                 found.list.insert(Workload {
                     name,
                     image,
                     written,
-                    place,
-                    of_status: false,
+                    image_span: place,
+                    is_from_status: false,
                     env,
                     env_from,
                     command,
                     start: start.unwrap_or_default(),
-                    platform: text(service, &["platform"]).and_then(plain),
+                    platform: text_at(service, &["platform"]).and_then(plain),
                     nodes,
                 });
                 continue;
@@ -69,59 +66,62 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open_file
     }
 }
 
-/// How a service comes to its GPUs; none where it gets none. What was not read of an `open` one may ask for more.
-fn start(service: &Value, open: bool) -> Option<Start> {
-    let devices = items(service, &["deploy", "resources", "reservations", "devices"]);
-    let named = |device: &Value| items(device, &["device_ids"]).iter().filter_map(Value::as_str).any(is_cdi);
+/// Returns how a service gets its GPUs; `None` if it gets none. An `open` service extends another that was not read.
+fn gpu_access(service: &Value, open: bool) -> Option<Start> {
+    let devices = items_at(service, &["deploy", "resources", "reservations", "devices"]);
+    let named =
+        |device: &Value| items_at(device, &["device_ids"]).iter().filter_map(Value::as_str).any(is_nvidia_cdi_name);
     let handed = |device: &Value| {
-        let capable = items(device, &["capabilities"]).iter().any(|one| matches!(one.as_str(), Some("gpu" | "nvidia")));
-        let nvidia = text(device, &["driver"]) == Some(NVIDIA);
-        !named(device) && (nvidia || (capable && !is_of_another(device)))
+        let capable =
+            items_at(device, &["capabilities"]).iter().any(|one| matches!(one.as_str(), Some("gpu" | "nvidia")));
+        let nvidia = text_at(device, &["driver"]) == Some(NVIDIA);
+        !named(device) && (nvidia || (capable && !has_other_driver(device)))
     };
     // What nodes of a swarm offer is called by whoever sets them up; NVIDIA's own guide has `NVIDIA-GPU`.
-    let swarm = items(service, &["deploy", "resources", "reservations", "generic_resources"]);
+    let swarm = items_at(service, &["deploy", "resources", "reservations", "generic_resources"]);
     let offered = |one: &Value| {
-        let kind = text(one, &["discrete_resource_spec", "kind"]).unwrap_or_default().to_ascii_lowercase();
+        let kind = text_at(one, &["discrete_resource_spec", "kind"]).unwrap_or_default().to_ascii_lowercase();
         kind.contains("gpu") || kind.contains("nvidia")
     };
-    let mut others = items(service, &["devices"]).iter().filter_map(Value::as_str);
+    let mut others = items_at(service, &["devices"]).iter().filter_map(Value::as_str);
     let gpus = match service.get("gpus") {
-        Some(Value::Array(list)) => list.iter().any(|device| !is_of_another(device)),
+        Some(Value::Array(list)) => list.iter().any(|device| !has_other_driver(device)),
         gpus => gpus.is_some_and(Value::is_string),
     };
-    let nvidia = text(service, &["runtime"]) == Some(NVIDIA);
+    let nvidia = text_at(service, &["runtime"]) == Some(NVIDIA);
     let by = if gpus || devices.iter().any(handed) {
-        By::Engine
-    } else if devices.iter().any(named) || others.any(is_cdi) {
-        By::Names
+        GpuProvider::Engine
+    } else if devices.iter().any(named) || others.any(is_nvidia_cdi_name) {
+        GpuProvider::Names
     } else if swarm.iter().any(offered) || (nvidia && open) {
-        By::Untold
+        GpuProvider::Untold
     } else if nvidia {
-        By::Runtime
+        GpuProvider::Runtime
     } else {
         return None;
     };
     Some(Start { by, nvidia })
 }
 
-/// Whether a device is of a driver other than NVIDIA's.
-fn is_of_another(device: &Value) -> bool {
-    text(device, &["driver"]).is_some_and(|driver| !driver.is_empty() && driver != NVIDIA && !driver.contains('$'))
+/// Whether a device belongs to a driver other than NVIDIA's.
+fn has_other_driver(device: &Value) -> bool {
+    text_at(device, &["driver"]).is_some_and(|driver| !driver.is_empty() && driver != NVIDIA && !driver.contains('$'))
 }
 
-/// Whether a device is named as the container device interface names NVIDIA's.
-fn is_cdi(device: &str) -> bool {
+/// Whether a device is an NVIDIA device of the Container Device Interface.
+fn is_nvidia_cdi_name(device: &str) -> bool {
     device.starts_with("nvidia.com/")
 }
 
-/// The variables of the files that a service names, the later file above the earlier, and whether all of them were read.
-fn of_files(
+/// Returns the variables of the `env_file` entries of a service, where later files override earlier ones, and whether
+/// all files were read.
+fn read_env_files(
     written: Option<&Value>,
     plain: impl Fn(&str) -> Option<String>,
-    open_file: Opens<'_>,
+    open_file: FileOpener<'_>,
 ) -> (BTreeMap<String, Option<String>>, bool) {
     let (mut env, mut whole) = (BTreeMap::new(), true);
-    let one = |value: &Value| value.as_str().or_else(|| text(value, &["path"])).and_then(&plain);
+    let one = |value: &Value| value.as_str().or_else(|| text_at(value, &["path"])).and_then(&plain);
     let files: Vec<Option<String>> = match written {
         Some(Value::Array(list)) => list.iter().map(one).collect(),
         Some(value) => vec![one(value)],
@@ -138,15 +138,19 @@ fn of_files(
         };
         // Variables within values are those of whoever starts the service.
         let value = |value: String| Some(value).filter(|value| !value.contains('$'));
-        env.extend(environment_file(&text).into_iter().map(|(name, told)| (name, value(told))));
+        env.extend(parse_environment_file(&text).into_iter().map(|(name, told)| (name, value(told))));
     }
     (env, whole)
 }
 
-fn environment(written: Option<&Value>, plain: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Option<String>> {
+/// Returns the variables of `environment`, a map or a list.
+fn read_environment(
+    written: Option<&Value>,
+    plain: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, Option<String>> {
     match written {
         Some(Value::Object(map)) => {
-            map.iter().map(|(name, value)| (name.clone(), scalar(value).and_then(|text| plain(&text)))).collect()
+            map.iter().map(|(name, value)| (name.clone(), scalar_text(value).and_then(|text| plain(&text)))).collect()
         }
         Some(Value::Array(list)) => {
             let entry = |item: &str| match item.split_once('=') {

@@ -1,133 +1,130 @@
-//! What a cluster runs: containers that ask for GPUs, out of what `kubectl get -o json` or `-o yaml` prints, manifests
-//! and compose files. Text in, plain values out.
+//! Reads the GPU workloads of a cluster from `kubectl get -o json` or `-o yaml`, manifests and Compose files.
 
-mod command;
 mod compose;
-mod demand;
-mod marks;
+mod container_command;
+mod container_environment;
+mod gpu_access;
+mod image_markers;
+mod node_requirements;
 mod pod;
-mod start;
-mod variables;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::builds::Opens;
-use crate::cluster::variables::Maps;
+use crate::builds::FileOpener;
+use crate::cluster::container_environment::ConfigMaps;
 
-pub use command::Command;
-pub use command::Words;
-pub use demand::Demand;
-pub use demand::Holds;
-pub use demand::Label;
-pub use demand::Nodes;
-pub use demand::SLICE;
-pub use marks::Place;
-pub use start::By;
-pub use start::Start;
+pub use container_command::{ArgumentOverride, ContainerCommand};
+pub use gpu_access::{GpuProvider, Start};
+pub use image_markers::ImageSpan;
+pub use node_requirements::{LabelCondition, LabelState, MIG_RESOURCE_PREFIX, NodeRequirement, NodeRequirements};
 
-/// Longer files are nobody's; ten thousand pods print as 100 MB.
-pub const LONGEST: usize = 256 << 20;
-/// More containers are no cluster's.
-const MOST: usize = 200_000;
+/// Maximum size in bytes of a file; ten thousand pods are about 100 MB.
+pub const MAX_FILE_BYTES: usize = 256 << 20;
+/// Maximum number of containers in a file.
+const MAX_WORKLOADS: usize = 200_000;
 
-/// A container that asks for GPUs.
+/// A container that requests GPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Workload {
     /// `namespace/Deployment/name: container`, or `service name`.
     pub name: String,
-    /// The image.
+    /// The image reference.
     pub image: String,
-    /// The image as the file asks for it, where variables were put into it or the status of its pod names what runs.
+    /// The image as written in the file, if it contains variables or the pod status names another one.
     pub written: Option<String>,
-    /// Where the file names it.
-    pub place: Place,
-    /// Whether the image is the one that the status of its pod names.
-    pub of_status: bool,
-    /// Variables set at run time; none where the value stands elsewhere.
+    /// The span of the image name in the file.
+    pub image_span: ImageSpan,
+    /// Whether the image comes from the status of the pod.
+    pub is_from_status: bool,
+    /// Environment variables; `None` for a value that is not in the file.
     pub env: BTreeMap<String, Option<String>>,
-    /// Where further variables stand, and was not read.
+    /// The source of further variables that was not read.
     pub env_from: Option<&'static str>,
-    /// What it is started with.
-    pub command: Command,
-    /// How it comes to its GPUs.
+    /// The command that it is started with.
+    pub command: ContainerCommand,
+    /// How it gets its GPUs.
     pub start: Start,
-    /// The platform that it asks an image of; that of the node where it asks for none.
+    /// The requested platform; `None` for that of the node.
     pub platform: Option<String>,
-    /// What it asks of a node: all of one list. Anywhere where there is no list.
-    pub nodes: Nodes,
+    /// The requirements on its node.
+    pub nodes: NodeRequirements,
 }
 
-/// What a file says.
+/// The GPU workloads of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workloads {
-    /// Each container once, however many pods it has, by name.
+    /// The containers by name, each once even if it has several pods.
     pub list: BTreeSet<Workload>,
-    /// How many containers ask for no GPU.
+    /// The number of containers that request no GPU.
     pub without_gpu: usize,
-    /// How many pods have ended, and run nothing any more.
+    /// The number of pods that have ended.
     pub ended: usize,
-    /// What could not be followed.
+    /// Messages about workloads that could not be read.
     pub notes: BTreeSet<String>,
-    /// Where the file names images, by the numbers of their marks.
-    places: Vec<(usize, usize)>,
-    /// The config maps in it.
-    maps: Maps,
+    /// The spans of the image names by the number of their marker.
+    image_spans: Vec<(usize, usize)>,
+    /// The config maps in the file.
+    config_maps: ConfigMaps,
 }
 
 impl Workloads {
-    /// The image of an object, and where the file names it.
-    fn image(&self, value: &Value) -> Option<(String, Place)> {
-        let (image, mark) = marks::unmarked(text(value, &["image"])?);
-        Some((image, Place(mark.and_then(|mark| self.places.get(mark).copied()))))
+    /// Returns the image of a container object, and its span in the file.
+    fn image_of(&self, value: &Value) -> Option<(String, ImageSpan)> {
+        let (image, mark) = image_markers::remove_marker(text_at(value, &["image"])?);
+        Some((image, ImageSpan(mark.and_then(|mark| self.image_spans.get(mark).copied()))))
     }
 }
 
-/// Why a file says nothing.
+/// Why no workloads can be read from a file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ClusterError {
-    /// Neither JSON nor YAML.
+    /// The file is neither JSON nor YAML.
     #[error("it is not Kubernetes JSON or YAML, or a compose file ({0}); expected `kubectl get pods -A -o json`")]
     Unreadable(String),
-    /// Nothing in it is a workload.
+    /// The file contains no workload.
     #[error(
         "found no pod, workload or service with an image: expected `kubectl get pods -A -o json`, manifests or a \
          compose file"
     )]
     Nothing,
-    /// It is out of all proportion.
+    /// The file or the number of its workloads exceeds the limit.
     #[error("the file exceeds the size limit")]
     TooBig,
 }
 
-/// Reads JSON, YAML of one or more documents, and lists of objects. `variables` are those of the `.env` file beside the
-/// file, which a compose file may name; `open` opens a file that it includes or extends, by its path from its folder.
-pub fn workloads(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Workloads, ClusterError> {
-    if text.len() > LONGEST {
+/// Reads the workloads of a JSON or YAML file; `variables` come from `.env`, and `open` opens files that Compose
+/// refers to.
+pub fn read_workloads(
+    text: &str,
+    variables: &BTreeMap<String, String>,
+    open: FileOpener<'_>,
+) -> Result<Workloads, ClusterError> {
+    if text.len() > MAX_FILE_BYTES {
         return Err(ClusterError::TooBig);
     }
-    let copy = marks::marked(text);
-    let marked = copy.as_ref().and_then(|(copy, _)| documents(copy).ok());
-    let documents = marked.map_or_else(|| documents(text), Ok)?;
+    let copy = image_markers::mark_images(text);
+    let marked = copy.as_ref().and_then(|(copy, _)| parse_documents(copy).ok());
+    let documents = marked.map_or_else(|| parse_documents(text), Ok)?;
     let places = copy.map_or_else(Vec::new, |(_, places)| places);
-    let mut found = Workloads { places, ..Workloads::default() };
+    let mut found = Workloads { image_spans: places, ..Workloads::default() };
     for document in &documents {
-        found.maps.keep(document);
+        found.config_maps.add(document);
     }
     let mut seen = false;
     for document in documents {
-        seen |= object(&document, variables, open, &mut found);
-        if found.list.len() > MOST {
+        seen |= read_object(&document, variables, open, &mut found);
+        if found.list.len() > MAX_WORKLOADS {
             return Err(ClusterError::TooBig);
         }
     }
     if seen { Ok(found) } else { Err(ClusterError::Nothing) }
 }
 
-fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
+/// Parses all JSON or YAML documents of a text.
+fn parse_documents(text: &str) -> Result<Vec<Value>, ClusterError> {
     let unreadable = |text: String| {
         ClusterError::Unreadable(text.lines().next().unwrap_or("no document").trim_start_matches("error: ").to_owned())
     };
@@ -138,39 +135,44 @@ fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
     serde_saphyr::from_multiple(text).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Reads an object or a list of them; false where it is neither.
-fn object(value: &Value, variables: &BTreeMap<String, String>, open: Opens<'_>, found: &mut Workloads) -> bool {
+/// Reads the workloads of an object or of a list of objects; false if it is neither.
+fn read_object(
+    value: &Value,
+    variables: &BTreeMap<String, String>,
+    open: FileOpener<'_>,
+    found: &mut Workloads,
+) -> bool {
     if let Some(items) = value.get("items").and_then(Value::as_array) {
         // What the API prints as a list of one kind says the kind once.
-        let kind = text(value, &["kind"]).and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
+        let kind = text_at(value, &["kind"]).and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         for item in items {
             match kind.filter(|_| item.get("kind").is_none()) {
-                Some(kind) => pod::read_as(item, kind, found),
-                None => pod::read(item, found),
+                Some(kind) => pod::read_pods_of_kind(item, kind, found),
+                None => pod::read_pods(item, found),
             };
         }
         return true;
     }
     if value.get("services").is_some_and(Value::is_object) && value.get("kind").is_none() {
-        compose::read(value, variables, open, found);
+        compose::read_services(value, variables, open, found);
         return true;
     }
-    pod::read(value, found)
+    pod::read_pods(value, found)
 }
 
-/// The text of a field.
-fn text<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
-    at(value, path)?.as_str()
+/// Returns the string at a path of keys.
+fn text_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
+    value_at(value, path)?.as_str()
 }
 
-/// The value behind some names.
-fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+/// Returns the value at a path of keys.
+fn value_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
 
-/// The items of a list; none where there is no list.
-fn items<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
-    at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+/// Returns the items of the list at a path of keys; empty if there is no list.
+fn items_at<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
+    value_at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]

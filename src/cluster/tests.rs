@@ -1,12 +1,11 @@
-use super::workloads as with_variables;
-use super::*;
+use super::{read_workloads as with_variables, *};
 
-/// Without a file of variables beside it.
-fn workloads(text: &str) -> Result<Workloads, ClusterError> {
+/// Reads workloads without variables of a `.env` file.
+fn read_without_variables(text: &str) -> Result<Workloads, ClusterError> {
     with_variables(text, &BTreeMap::new(), &|_| None)
 }
 
-const LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+const POD_LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
   {"kind": "Pod", "metadata": {"name": "serve-5d-x", "namespace": "ml",
      "ownerReferences": [{"kind": "ReplicaSet", "name": "serve-5d"}]},
    "spec": {"nodeSelector": {"tier": "serve"}, "initContainers": [{"name": "wait", "image": "busybox"}], "containers": [
@@ -23,7 +22,7 @@ const LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
   {"kind": "Node", "metadata": {"name": "n"}},
   {"kind": "Pod", "spec": {"containers": [{"name": "odd", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}]}"#;
 
-const YAML: &str = r#"
+const YAML_DOCUMENTS: &str = r#"
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: mon}
@@ -61,7 +60,7 @@ metadata: {name: claim}
 spec: {template: {spec: {containers: [{name: c, image: "c:1", resources: {claims: [{name: gpu}]}}]}}}
 "#;
 
-const COMPOSE: &str = r#"
+const COMPOSE_FILE: &str = r#"
 services:
   model:
     image: "vllm:1"
@@ -81,14 +80,15 @@ services:
   disks: {image: "disks:1", deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: SSD, value: 2}}]}}}}
 "#;
 
-fn names(found: &Workloads) -> Vec<(&str, &str)> {
+/// Returns the names and images of all workloads.
+fn names_and_images(found: &Workloads) -> Vec<(&str, &str)> {
     found.list.iter().map(|one| (one.name.as_str(), one.image.as_str())).collect()
 }
 
 #[test]
 fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
-    let found = workloads(LIST).expect("a list");
-    assert_eq!(names(&found), [("ml/ReplicaSet/serve-5d: main", "a:1")]);
+    let found = read_without_variables(POD_LIST).expect("a list");
+    assert_eq!(names_and_images(&found), [("ml/ReplicaSet/serve-5d: main", "a:1")]);
     assert_eq!(found.without_gpu, 2);
     assert_eq!(found.notes, BTreeSet::from(["default/Pod/without name: odd: it has no image".to_owned()]));
     let one = found.list.first().expect("one");
@@ -96,15 +96,15 @@ fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
     let env: Vec<(&str, Option<&str>)> =
         one.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
     assert_eq!((env, one.env_from), (expected.to_vec(), None));
-    let holds = Holds::In(vec!["serve".to_owned()]);
-    assert_eq!(one.nodes.0, [vec![Demand { key: "tier".to_owned(), holds }]]);
+    let holds = LabelCondition::In(vec!["serve".to_owned()]);
+    assert_eq!(one.nodes.0, [vec![NodeRequirement { key: "tier".to_owned(), holds }]]);
 }
 
 #[test]
 fn documents_of_every_kind_are_read_and_others_passed_over() {
-    let found = workloads(YAML).expect("documents");
+    let found = read_without_variables(YAML_DOCUMENTS).expect("documents");
     assert_eq!(
-        names(&found),
+        names_and_images(&found),
         [
             ("batch/CronJob/nightly: fit", "fit:2"),
             ("default/DaemonSet/mon: dcgm", "dcgm:3"),
@@ -114,15 +114,15 @@ fn documents_of_every_kind_are_read_and_others_passed_over() {
     let from: Vec<bool> = found.list.iter().map(|one| one.env_from.is_some()).collect();
     assert_eq!(from, [false, true, false]);
     // Objects one behind the other are read as well.
-    let two = format!("{LIST}\n{LIST}");
-    assert_eq!(workloads(&two).expect("two lists").without_gpu, 4);
+    let two = format!("{POD_LIST}\n{POD_LIST}");
+    assert_eq!(read_without_variables(&two).expect("two lists").without_gpu, 4);
 }
 
 #[test]
 fn a_slice_of_a_gpu_is_asked_of_the_node_and_a_whole_gpu_is_not() {
     let keys = |spec: &str| -> Vec<Vec<String>> {
         let text = format!("kind: Pod\nmetadata: {{name: a}}\nspec: {spec}\n");
-        let found = workloads(&text).expect("a pod");
+        let found = read_without_variables(&text).expect("a pod");
         let nodes = found.list.first().expect("a workload").nodes.0.clone();
         nodes.into_iter().map(|list| list.into_iter().map(|demand| demand.key).collect()).collect()
     };
@@ -144,22 +144,22 @@ fn a_slice_of_a_gpu_is_asked_of_the_node_and_a_whole_gpu_is_not() {
     }
 }
 
-/// What is known of a label of a node: what it has, and of those that others have that it is not there.
-fn label(key: &str, labels: &[(&str, &str)], known: &[&str]) -> Label {
+/// Returns what is known about a label of a node; a label that only other nodes have is absent.
+fn label_state(key: &str, labels: &[(&str, &str)], known: &[&str]) -> LabelState {
     let own = labels.iter().find(|(name, _)| *name == key);
     match own {
-        Some((_, value)) => Label::OneOf(vec![(*value).to_owned()]),
-        None if known.contains(&key) => Label::Absent,
-        None => Label::Untold,
+        Some((_, value)) => LabelState::OneOf(vec![(*value).to_owned()]),
+        None if known.contains(&key) => LabelState::Absent,
+        None => LabelState::Untold,
     }
 }
 
 #[test]
 fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
-    let found = workloads(YAML).expect("documents");
+    let found = read_without_variables(YAML_DOCUMENTS).expect("documents");
     let nightly = found.list.first().expect("one");
     let fits = |labels: &[(&str, &str)], known: &[&str]| {
-        nightly.nodes.fit(|demand| demand.holds.may(&label(&demand.key, labels, known)))
+        nightly.nodes.is_satisfied_if(|demand| demand.holds.may_hold(&label_state(&demand.key, labels, known)))
     };
     for (labels, known, expected) in [
         (&[][..], &[][..], true),
@@ -175,35 +175,35 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
     ] {
         assert_eq!(fits(labels, known), expected, "{labels:?}, known {known:?}");
     }
-    assert!(Workload::default().nodes.fit(|_| false), "anywhere");
+    assert!(Workload::default().nodes.is_satisfied_if(|_| false), "anywhere");
     let text = |text: &str| vec![text.to_owned()];
-    let (on, off) = (Label::OneOf(text("x")), Label::Absent);
+    let (on, off) = (LabelState::OneOf(text("x")), LabelState::Absent);
     for (holds, with, without) in [
-        (Holds::In(text("x")), true, false),
-        (Holds::NotIn(text("x")), false, true),
-        (Holds::DoesNotExist, false, true),
-        (Holds::Exists, true, false),
-        (Holds::Below(7), false, false),
-        (Holds::Untold, true, true),
+        (LabelCondition::In(text("x")), true, false),
+        (LabelCondition::NotIn(text("x")), false, true),
+        (LabelCondition::DoesNotExist, false, true),
+        (LabelCondition::Exists, true, false),
+        (LabelCondition::Below(7), false, false),
+        (LabelCondition::Untold, true, true),
     ] {
-        assert_eq!((holds.may(&on), holds.may(&off)), (with, without), "{holds:?}");
-        assert!(holds.may(&Label::Untold), "{holds:?}");
+        assert_eq!((holds.may_hold(&on), holds.may_hold(&off)), (with, without), "{holds:?}");
+        assert!(holds.may_hold(&LabelState::Untold), "{holds:?}");
     }
     for (holds, open, one) in [
-        (Holds::In(text("550")), true, true),
-        (Holds::In(text("560")), false, false),
-        (Holds::In(text("x")), false, false),
-        (Holds::NotIn(text("550")), true, false),
-        (Holds::Above(549), true, true),
-        (Holds::Above(550), true, false),
-        (Holds::Above(555), false, false),
-        (Holds::Below(550), true, false),
-        (Holds::Below(535), false, false),
-        (Holds::Exists, true, true),
-        (Holds::DoesNotExist, false, false),
+        (LabelCondition::In(text("550")), true, true),
+        (LabelCondition::In(text("560")), false, false),
+        (LabelCondition::In(text("x")), false, false),
+        (LabelCondition::NotIn(text("550")), true, false),
+        (LabelCondition::Above(549), true, true),
+        (LabelCondition::Above(550), true, false),
+        (LabelCondition::Above(555), false, false),
+        (LabelCondition::Below(550), true, false),
+        (LabelCondition::Below(535), false, false),
+        (LabelCondition::Exists, true, true),
+        (LabelCondition::DoesNotExist, false, false),
     ] {
-        let within = [Label::Between(Some(535), Some(555)), Label::Between(Some(550), Some(550))];
-        assert_eq!(within.map(|label| holds.may(&label)), [open, one], "{holds:?}");
+        let within = [LabelState::Between(Some(535), Some(555)), LabelState::Between(Some(550), Some(550))];
+        assert_eq!(within.map(|label| holds.may_hold(&label)), [open, one], "{holds:?}");
     }
 }
 
@@ -221,21 +221,21 @@ fn pods_inside_of_objects_of_any_other_kind_are_found() {
         ("ConfigMap", format!("data: {{pod: '{}'}}", pod.replace('\'', "")), 0),
     ] {
         let text = format!("kind: {kind}\nmetadata: {{name: x}}\n{object}\n");
-        let found = workloads(&text).unwrap_or_default();
+        let found = read_without_variables(&text).unwrap_or_default();
         assert_eq!(found.list.len(), names_of, "{kind}: {found:?}");
         for one in &found.list {
             assert_eq!(one.name, format!("default/{kind}/x: c"));
         }
     }
     let deep = format!("kind: Deep\na: {}{pod}{}\n", "{a: ".repeat(20), "}".repeat(20));
-    assert_eq!(workloads(&deep), Err(ClusterError::Nothing));
+    assert_eq!(read_without_variables(&deep), Err(ClusterError::Nothing));
 }
 
 #[test]
 fn services_with_gpus_are_read_from_compose_files() {
-    let found = workloads(COMPOSE).expect("services");
+    let found = read_without_variables(COMPOSE_FILE).expect("services");
     assert_eq!(
-        names(&found),
+        names_and_images(&found),
         [
             ("service cdi", "cdi:1"),
             ("service model", "vllm:1"),
@@ -256,7 +256,7 @@ fn services_with_gpus_are_read_from_compose_files() {
     assert_eq!(env(1), of(&[("A", text("1")), ("B", None), ("C", None), ("D", text("a$b"))]));
     assert_eq!(env(2), env(1));
     assert_eq!(env(4), of(&[("A", text("1")), ("B", None)]));
-    let commands: Vec<bool> = found.list.iter().map(|one| one.command.is_of_image()).collect();
+    let commands: Vec<bool> = found.list.iter().map(|one| one.command.is_image_default()).collect();
     assert_eq!(commands, [true, false, false, true, true, true, true, true]);
 }
 
@@ -328,9 +328,12 @@ services:
 fn a_list_of_one_kind_says_the_kind_once() {
     let pods = r#"{"kind": "PodList", "items": [{"metadata": {"name": "q"}, "spec": {"containers": [
         {"name": "c", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}]}"#;
-    assert_eq!(names(&workloads(pods).expect("pods")), [("default/Pod/q: c", "a:1")]);
+    assert_eq!(names_and_images(&read_without_variables(pods).expect("pods")), [("default/Pod/q: c", "a:1")]);
     let nodes = pods.replace("PodList", "NodeList");
-    assert_eq!(names(&workloads(&nodes).expect("what has containers")), [("default/Node/q: c", "a:1")]);
+    assert_eq!(
+        names_and_images(&read_without_variables(&nodes).expect("what has containers")),
+        [("default/Node/q: c", "a:1")]
+    );
 }
 
 #[test]
@@ -395,8 +398,8 @@ fn images_of_services_take_variables_as_builds_do() {
         }
     }
     let command = |found: &Workloads| found.list.first().expect("one").command.arguments.clone();
-    assert_eq!(command(&read("a", &BTreeMap::new())), Words::Elsewhere);
-    assert_eq!(command(&read("a", &beside)), Words::Told(vec!["run".to_owned(), "2".to_owned()]));
+    assert_eq!(command(&read("a", &BTreeMap::new())), ArgumentOverride::Unknown);
+    assert_eq!(command(&read("a", &beside)), ArgumentOverride::Explicit(vec!["run".to_owned(), "2".to_owned()]));
 }
 
 #[test]
@@ -404,21 +407,24 @@ fn what_is_no_workload_is_told_and_nothing_breaks_the_reader() {
     for text in
         ["", "{}", "[]", "a: 1", "kind: ConfigMap", "services: 7", "null", r#"{"kind": "Pod"}"#, r#"{"kind": "List"}"#]
     {
-        assert_eq!(workloads(text), Err(ClusterError::Nothing), "{text}");
+        assert_eq!(read_without_variables(text), Err(ClusterError::Nothing), "{text}");
     }
     for text in ["{", "a: [", "\t- x", "{\"kind\": \"Pod\"} x", "a: &a [*a, *a]"] {
-        assert!(matches!(workloads(text), Err(ClusterError::Unreadable(_) | ClusterError::Nothing)), "{text}");
+        assert!(
+            matches!(read_without_variables(text), Err(ClusterError::Unreadable(_) | ClusterError::Nothing)),
+            "{text}"
+        );
     }
     for deep in ["{\"a\":".repeat(100_000), "[".repeat(100_000), "- ".repeat(100_000), "a: {".repeat(50_000)] {
-        assert!(workloads(&deep).is_err());
+        assert!(read_without_variables(&deep).is_err());
     }
     let odd =
         r#"{"items": [7, null, "x", {"kind": "Pod", "spec": {"containers": [7, {"image": 7}], "nodeSelector": []}}]}"#;
-    assert_eq!(workloads(odd).map(|found| found.list.len()), Ok(0));
+    assert_eq!(read_without_variables(odd).map(|found| found.list.len()), Ok(0));
 }
 
-/// A pod with a container whose status names an image.
-fn pod_of(name: &str, image: &str, phase: &str, image_id: &str) -> String {
+/// Returns a pod whose container status names an image.
+fn pod_json(name: &str, image: &str, phase: &str, image_id: &str) -> String {
     format!(
         r#"{{"kind": "Pod", "metadata": {{"name": "{name}"}},
   "spec": {{"containers": [{{"image": "{image}", "name": "c", "resources": {{"limits": {{"nvidia.com/gpu": 1}}}}}}]}},
@@ -441,34 +447,34 @@ fn a_pod_runs_the_digest_that_its_status_names_until_it_ends() {
         ("a:1", "a@sha256:12".to_owned(), "a:1".to_owned(), None),
         ("a:1", String::new(), "a:1".to_owned(), None),
     ] {
-        let found = workloads(&pod_of("p", image, "Running", &id)).expect("a pod");
+        let found = read_without_variables(&pod_json("p", image, "Running", &id)).expect("a pod");
         let one = found.list.first().expect("a container");
         assert_eq!((one.image.as_str(), one.written.as_deref()), (runs.as_str(), written), "{id}");
-        assert_eq!((one.of_status, found.ended), (written.is_some(), 0), "{id}");
+        assert_eq!((one.is_from_status, found.ended), (written.is_some(), 0), "{id}");
     }
     for (phase, ended) in [("Succeeded", 1), ("Failed", 1), ("Pending", 0), ("Unknown", 0)] {
-        let found = workloads(&pod_of("p", "a:1", phase, "")).expect("a pod");
+        let found = read_without_variables(&pod_json("p", "a:1", phase, "")).expect("a pod");
         assert_eq!((found.ended, found.list.len()), (ended, 1 - ended), "{phase}");
     }
     let job = r#"{"kind": "Job", "status": {"phase": "Failed"}, "spec": {"template": {"spec": {"containers": [
         {"name": "c", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}}"#;
-    assert_eq!(workloads(job).map(|found| (found.list.len(), found.ended)), Ok((1, 0)));
+    assert_eq!(read_without_variables(job).map(|found| (found.list.len(), found.ended)), Ok((1, 0)));
 }
 
 #[test]
 fn each_container_has_the_place_where_the_file_names_its_image() {
     let pods =
-        [("one", "a:1"), ("two", "b:1"), ("three", "a:1")].map(|(name, image)| pod_of(name, image, "Running", ""));
+        [("one", "a:1"), ("two", "b:1"), ("three", "a:1")].map(|(name, image)| pod_json(name, image, "Running", ""));
     let json = format!("{{\"items\": [{}]}}", pods.join(",\n"));
     let yaml = "kind: Job\nmetadata: {name: one}\nspec: {template: {spec: {runtimeClassName: nvidia, containers: \
                 [{name: c, image: 'a:1'}]}}}\n---\nkind: Pod\nmetadata: {name: two}\nspec:\n  runtimeClassName: nvidia\n  \
                 containers:\n  - image: b:1\n    name: c\n  - name: d\n    image: \"a:1\" # it\n";
     for text in [json.as_str(), yaml] {
-        let found = workloads(text).expect("workloads");
+        let found = read_without_variables(text).expect("workloads");
         assert_eq!(found.list.len(), 3);
         let mut starts = BTreeSet::new();
         for one in &found.list {
-            let (start, end) = one.place.0.expect("a place");
+            let (start, end) = one.image_span.0.expect("a place");
             assert_eq!(text.get(start..end), Some(one.image.as_str()), "{one:?}");
             assert!(starts.insert(start), "each its own: {one:?}");
         }

@@ -1,156 +1,152 @@
-//! What is told of a change: schema version 1, the same in print and in JSON.
+//! The result of a comparison: schema version 1, the same in print and in JSON.
 
 use serde::Serialize;
 
 use crate::outcome::Outcome;
-use crate::outcome::route_words;
-use crate::report::kinds::VerdictKind;
+use crate::report::kinds::{StartRoute, VerdictKind};
 use crate::report::model;
-use crate::report::words::fate_word;
+use crate::report::phrases::verdict_kind_label;
 
-/// What a change does to a fleet.
+/// What a change of images does to a fleet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// 1.
+    /// Version of this schema: 1.
     pub schema_version: u32,
-    /// The program.
+    /// The program and its version.
     pub tool: model::Tool,
-    /// The fleet that what is was judged against, and what was as well, unless that has its own.
+    /// The fleet against which the later side was judged, and the earlier side too unless `fleet_before` is set.
     pub fleet: model::Fleet,
-    /// The fleet that what was was judged against, when it is another.
+    /// The fleet against which the earlier side was judged, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fleet_before: Option<model::Fleet>,
     /// Pools that only the later fleet has.
     pub pools_added: Vec<String>,
     /// Pools that only the earlier fleet has.
     pub pools_removed: Vec<String>,
-    /// Which fleets and settings the sides were judged against, when that is no matter of course.
+    /// Which fleets and settings the sides were judged against, if that is not obvious.
     pub notes: Vec<String>,
-    /// What was, as given.
+    /// The earlier side, as named on the command line.
     pub before: String,
-    /// What is, as given.
+    /// The later side, as named on the command line.
     pub after: String,
-    /// The whole change in sentences.
+    /// The change as a whole, in sentences.
     pub summary: Vec<String>,
     /// One entry for each image, in the order of its name.
-    pub images: Vec<Pair>,
+    pub images: Vec<ComparedImage>,
     /// Inputs that could not be read.
     pub errors: Vec<model::InputError>,
 }
 
-/// One image, as it was and as it is.
+/// One image with its earlier and its later version.
 #[derive(Clone, Debug, Serialize)]
-pub struct Pair {
-    /// What both have in common.
+pub struct ComparedImage {
+    /// The name that both versions have in common.
     pub name: String,
-    /// What it was called; none where there was none.
+    /// Title of the earlier version; `None` if the image is new.
     pub before: Option<String>,
-    /// What it is called; none where there is none any more.
+    /// Title of the later version; `None` if the image was removed.
     pub after: Option<String>,
-    /// The name that its Dockerfile had, where it is another now.
+    /// The earlier name of its Dockerfile, if it was renamed.
     pub renamed_from: Option<String>,
-    /// What the change does, in sentences.
+    /// What the change does to this image, in sentences.
     pub summary: Vec<String>,
-    /// One entry for each pool on which one of them runs.
-    pub pools: Vec<OnPool>,
-    /// The smallest driver, where it is another now.
-    pub drivers: Vec<Drivers>,
-    /// Findings that were not there before, with the pools on which they are new.
+    /// One entry for each pool on which one of the versions runs.
+    pub pools: Vec<ComparedPool>,
+    /// The smallest drivers, if they differ.
+    pub drivers: Vec<ComparedDrivers>,
+    /// Findings that are new, with the pools on which they are new.
     pub new_findings: Vec<model::Finding>,
 }
 
-impl Pair {
-    /// The same with the name that the Dockerfile had.
+impl ComparedImage {
+    /// Returns the same comparison with the earlier name of the Dockerfile.
     #[must_use]
-    pub fn renamed(mut self, from: &str) -> Self {
+    pub fn with_earlier_name(mut self, from: &str) -> Self {
         self.summary.insert(0, format!("renamed from `{from}`"));
         self.renamed_from = Some(from.to_owned());
         self
     }
 }
 
-/// What a change does on one pool.
+/// The verdicts on both versions of an image on one pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OnPool {
-    /// Its name.
+pub struct ComparedPool {
+    /// Name of the pool.
     pub pool: String,
-    /// In one word.
-    pub change: Change,
-    /// How it ended; none where it did not run there.
-    pub before: Option<End>,
-    /// How it ends; none where it does not run there.
-    pub after: Option<End>,
+    /// The kind of change.
+    pub change: VerdictChange,
+    /// The verdict on the earlier version; `None` if it did not run there.
+    pub before: Option<ComparedVerdict>,
+    /// The verdict on the later version; `None` if it does not run there.
+    pub after: Option<ComparedVerdict>,
 }
 
-/// How an image ends on a pool.
+/// The verdict on one version of an image on a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct End {
-    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
+pub struct ComparedVerdict {
+    /// The verdict: `starts`, `fails`, `depends`, `undetermined` or `not-applicable`.
     pub fate: VerdictKind,
-    /// Outcome name where it fails.
-    pub outcome: Option<String>,
-    /// `native`, `minor-version`, `forward-compat`, `jit` where it starts.
-    pub route: Option<String>,
-    /// What a user would see, or a sentence why it cannot be told.
+    /// Name of the outcome, if the image fails.
+    pub outcome: Option<Outcome>,
+    /// Route of the start, if the image starts: `native`, `minor-version`, `forward-compat` or `jit`.
+    pub route: Option<StartRoute>,
+    /// The message that a user would see, or why the verdict is unknown.
     pub message: String,
-    /// GPU code that nothing is known of: of a start, no failure was found.
+    /// GPU code that was not inspected; a start is then only a start without a known failure.
     pub not_seen: Vec<String>,
 }
 
-/// The smallest drivers on pools that share them.
+/// The smallest drivers of both versions, on pools that share them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Drivers {
-    /// Their names.
+pub struct ComparedDrivers {
+    /// Names of the pools.
     pub pools: Vec<String>,
-    /// Those of them that have an older driver than the smallest, and on which it starts all the same.
+    /// The pools among them whose driver is older than the smallest, and on which the image starts nevertheless.
     pub below: Vec<String>,
-    /// The driver from which on it started; none where none does.
+    /// The smallest driver of the earlier version; `None` if it started with no driver.
     pub before: Option<String>,
-    /// The driver from which on it starts; none where none does.
+    /// The smallest driver of the later version; `None` if it starts with no driver.
     pub after: Option<String>,
-    /// A driver below that one with which it started all the same, while some in between did not.
-    pub older_before: Option<Older>,
-    /// A driver below that one with which it starts all the same, while some in between do not.
-    pub older_after: Option<Older>,
+    /// An older driver with which the earlier version started as well, although it failed with some drivers in
+    /// between.
+    pub older_before: Option<ComparedOlderDriver>,
+    /// An older driver with which the later version starts as well, although it fails with some drivers in between.
+    pub older_after: Option<ComparedOlderDriver>,
 }
 
 /// The oldest driver below the smallest with which an image starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Older {
-    /// Its release.
+pub struct ComparedOlderDriver {
+    /// The driver release.
     pub driver: String,
-    /// `native`, `minor-version`, `forward-compat`, `jit`.
-    pub route: String,
+    /// Route of the start: `native`, `minor-version`, `forward-compat` or `jit`.
+    pub route: StartRoute,
 }
 
-/// What a change does to one verdict, the worst first.
+/// How the verdict on an image changes on a pool, the worst change first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// It fails, and did not.
+pub enum VerdictChange {
+    /// The image fails, and did not before.
     Breaks,
-    /// It started, or was not there, and cannot be told now.
+    /// The image started or is new, and is unknown now.
     Unsure,
-    /// It starts, and did not or could not be told to.
+    /// The image starts, and failed or was unknown before.
     Works,
-    /// It failed, and cannot be told now.
+    /// The image failed, and is unknown now.
     Lifted,
-    /// It fails with another outcome, starts by another route, or concerns a GPU now or no longer.
+    /// The image fails with another outcome, starts by another route, or started or stopped using a GPU.
     Otherwise,
-    /// It does not run there any more.
+    /// The image no longer runs on the pool.
     Gone,
-    /// It ends as it did.
+    /// The verdict is the same.
     Same,
 }
 
-impl Change {
-    /// From one end to another.
-    pub fn of(before: Option<&End>, after: Option<&End>) -> Self {
-        use VerdictKind::Depends;
-        use VerdictKind::Fails;
-        use VerdictKind::NotApplicable;
-        use VerdictKind::Starts;
-        use VerdictKind::Undetermined;
+impl VerdictChange {
+    /// Returns the change from one verdict to another.
+    pub fn between(before: Option<&ComparedVerdict>, after: Option<&ComparedVerdict>) -> Self {
+        use VerdictKind::{Depends, Fails, NotApplicable, Starts, Undetermined};
         let Some(after) = after else { return if before.is_some() { Self::Gone } else { Self::Same } };
         match (before.map_or(NotApplicable, |end| end.fate), after.fate) {
             (Fails, Fails) if before.is_some_and(|end| end.outcome == after.outcome) => Self::Same,
@@ -167,29 +163,29 @@ impl Change {
     }
 }
 
-impl End {
-    /// Of a verdict.
-    pub fn of(verdict: &model::Verdict) -> Self {
+impl ComparedVerdict {
+    /// Converts a verdict of a report.
+    pub fn from_verdict(verdict: &model::Verdict) -> Self {
         Self {
             fate: verdict.fate,
-            outcome: verdict.outcome.clone(),
-            route: verdict.route.clone(),
+            outcome: verdict.outcome,
+            route: verdict.route,
             message: verdict.message.clone(),
             not_seen: verdict.not_seen.clone(),
         }
     }
 
-    /// Whether no failure was found, though some GPU code is unknown.
-    pub fn is_unseen(&self) -> bool {
+    /// Whether no failure is known, although some GPU code was not inspected.
+    pub fn has_unseen_code(&self) -> bool {
         self.fate == VerdictKind::Starts && !self.not_seen.is_empty()
     }
 
-    /// In a few words, as in the report.
-    pub fn cell(&self) -> String {
-        let word = if self.is_unseen() { "no failure found" } else { fate_word(self.fate) };
-        match (self.fate, &self.outcome, self.route.as_deref().and_then(route_words)) {
+    /// Returns the verdict as a short text, as in the report.
+    pub fn short_text(&self) -> String {
+        let word = if self.has_unseen_code() { "no failure found" } else { verdict_kind_label(self.fate) };
+        match (self.fate, &self.outcome, self.route.and_then(StartRoute::label)) {
             (VerdictKind::Starts, _, Some(route)) => format!("{word} ({route})"),
-            (VerdictKind::Fails, Some(outcome), _) => format!("{word} {}", Outcome::rule_of(outcome)),
+            (VerdictKind::Fails, Some(outcome), _) => format!("{word} {}", outcome.rule_name()),
             _ => word.to_owned(),
         }
     }

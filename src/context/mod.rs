@@ -1,122 +1,117 @@
 //! The build context: the files that a build may read, and nothing outside of its root.
 
-mod ignored;
-mod kept;
+mod dockerignore;
+mod parse_cache;
 mod path;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::context::ignored::Ignored;
-use crate::source::SourceId;
-use crate::source::SourceText;
-use crate::source::Sources;
+use crate::cause::Cause;
+use crate::context::dockerignore::DockerignoreRules;
+use crate::source::{SourceId, SourceText, Sources};
 
-pub use kept::Kept;
-pub use path::matches;
-pub use path::normal;
-pub use path::rooted;
+pub use parse_cache::ParseCache;
+pub use path::{normalize_path, path_matches, resolve_path};
 
-/// No file that lists packages is longer.
-const MAX_FILE: u64 = 8 << 20;
-/// No build reads more files of this kind.
+/// Maximum size in bytes of a file.
+const MAX_FILE_BYTES: u64 = 8 << 20;
+/// Maximum number of files that are read.
 const MAX_FILES: usize = 512;
-/// Of a folder, so many names are looked at.
+/// Maximum number of directory entries that are matched against a pattern.
 const MAX_ENTRIES: usize = 4096;
 
-/// Why a file of the context was not read.
+/// Why a file of the build context was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// No context was given, such as for a Dockerfile on standard input.
+pub enum ContextFileError {
+    /// There is no build context, such as for a Dockerfile on standard input.
     NoContext,
-    /// It is not there, or no file.
+    /// The path does not exist, or is not a file.
     NotThere,
-    /// `.dockerignore` keeps it out.
+    /// `.dockerignore` excludes it.
     Ignored,
-    /// A link leads out of the context.
+    /// A symbolic link leads out of the build context.
     Outside,
-    /// It, or the number of files, is larger than anything sensible.
+    /// The file or the number of files exceeds a limit.
     TooLarge,
 }
 
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoContext => "there is no build context",
-            Self::NotThere => "it is not in the build context",
-            Self::Ignored => "`.dockerignore` excludes it",
-            Self::Outside => "it is outside the build context",
-            Self::TooLarge => "it is too large",
-        })
+impl From<ContextFileError> for Cause {
+    fn from(missing: ContextFileError) -> Self {
+        match missing {
+            ContextFileError::NoContext => Self::NoContext,
+            ContextFileError::NotThere => Self::NotThere,
+            ContextFileError::Ignored => Self::IgnoredByBuild,
+            ContextFileError::Outside => Self::OutsideContext,
+            ContextFileError::TooLarge => Self::TooLarge,
+        }
     }
 }
 
-/// A file of the context.
+/// A file of the build context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextFile {
-    /// The text, for spans.
+    /// The id of the text, for spans.
     pub source: SourceId,
-    /// What is in it.
+    /// The contents.
     pub text: Arc<str>,
-    /// What was made of that.
-    pub kept: Kept,
+    /// The cache of the value parsed from the contents.
+    pub parse_cache: ParseCache,
 }
 
 impl ContextFile {
-    /// A file with a text, of which nothing is kept.
+    /// Creates a file without a parse cache.
     pub fn new(source: SourceId, text: impl Into<Arc<str>>) -> Self {
-        Self { source, text: text.into(), kept: Kept::default() }
+        Self { source, text: text.into(), parse_cache: ParseCache::default() }
     }
 }
 
-/// What gives the files of a context, by their path below its root.
-pub trait Shelf {
-    /// The file at a normal path; of `folder/*` the names of the wheels in that folder, one a line, and of
-    /// `folder/*.sh` and the like those that are of the pattern.
-    fn open(&self, path: &str) -> Result<ContextFile, Missing>;
+/// Opens files of a build context by their path below its root.
+pub trait ContextReader {
+    /// Opens the file at a normalized path. For `folder/*` the contents are the names of the wheels in that
+    /// directory, one per line; for `folder/*.sh` and the like the matching names.
+    fn open(&self, path: &str) -> Result<ContextFile, ContextFileError>;
 }
 
-/// Files that were read before: those that one Dockerfile asks for.
+/// The files of the build context that one Dockerfile reads, read in advance.
 #[derive(Clone, Debug, Default)]
-pub struct Files(BTreeMap<String, Result<ContextFile, Missing>>);
+pub struct ContextFiles(BTreeMap<String, Result<ContextFile, ContextFileError>>);
 
-impl Files {
-    /// Every path that was asked for, with what was found there.
-    pub fn asked(&self) -> impl Iterator<Item = (&str, &Result<ContextFile, Missing>)> {
+impl ContextFiles {
+    /// Returns every requested path, with its file or error.
+    pub fn requested_files(&self) -> impl Iterator<Item = (&str, &Result<ContextFile, ContextFileError>)> {
         self.0.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// The same files, one text of them replaced; none where no file has it.
+    /// Returns a copy with the text of one source replaced; `None` if no file has this source.
     #[must_use]
-    pub fn with(&self, source: SourceId, text: &Arc<str>) -> Option<Self> {
+    pub fn with_text(&self, source: SourceId, text: &Arc<str>) -> Option<Self> {
         let mut files = self.clone();
         let mut any = false;
         for file in files.0.values_mut().flatten().filter(|file| file.source == source) {
             file.text = Arc::clone(text);
-            file.kept = Kept::room();
+            file.parse_cache = ParseCache::enabled();
             any = true;
         }
         any.then_some(files)
     }
 
-    /// The same files, with room for what is made of them: for those who read them again and again.
+    /// Enables the parse cache of every file, for files that are parsed repeatedly.
     #[must_use]
-    pub fn keeping(mut self) -> Self {
+    pub fn with_parse_caches(mut self) -> Self {
         for file in self.0.values_mut().flatten() {
-            file.kept = Kept::room();
+            file.parse_cache = ParseCache::enabled();
         }
         self
     }
 
-    /// The same files, where their texts have other ids.
+    /// Replaces the source id of every file.
     #[must_use]
-    pub fn moved(mut self, new: impl Fn(SourceId) -> SourceId) -> Self {
+    pub fn with_source_ids(mut self, new: impl Fn(SourceId) -> SourceId) -> Self {
         for file in self.0.values_mut().flatten() {
             file.source = new(file.source);
         }
@@ -124,22 +119,25 @@ impl Files {
     }
 }
 
-impl Shelf for Files {
-    fn open(&self, path: &str) -> Result<ContextFile, Missing> {
-        self.0.get(path).cloned().unwrap_or(Err(Missing::NoContext))
+impl ContextReader for ContextFiles {
+    fn open(&self, path: &str) -> Result<ContextFile, ContextFileError> {
+        self.0.get(path).cloned().unwrap_or(Err(ContextFileError::NoContext))
     }
 }
 
-/// The root of a build context.
+/// A build context: its root directory and its `.dockerignore` rules.
 #[derive(Clone, Debug)]
-pub struct Context {
+pub struct BuildContext {
     root: PathBuf,
-    shown: PathBuf,
-    ignored: Ignored,
+    /// The root as it was passed, for messages.
+    display_root: PathBuf,
+    /// The rules of `.dockerignore`.
+    dockerignore: DockerignoreRules,
 }
 
-impl Context {
-    /// The context in a folder; `dockerfile` may have ignore rules of its own beside it.
+impl BuildContext {
+    /// Creates the context of a directory; a `.dockerignore` file named after `dockerfile` takes precedence. `None`
+    /// if the directory does not exist.
     pub fn new(folder: &Path, dockerfile: Option<&Path>) -> Option<Self> {
         let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let root = shown.canonicalize().ok().filter(|root| root.is_dir())?;
@@ -149,40 +147,41 @@ impl Context {
             PathBuf::from(name)
         });
         let rules = own.filter(|own| own.is_file()).unwrap_or_else(|| root.join(".dockerignore"));
-        let text = inside(&root, &rules).or_else(|_| inside(rules.parent().unwrap_or(&root), &rules));
-        let ignored = Ignored::read(text.as_deref().unwrap_or(""));
-        Some(Self { root, shown: shown.to_owned(), ignored })
+        let text = read_inside(&root, &rules).or_else(|_| read_inside(rules.parent().unwrap_or(&root), &rules));
+        let ignored = DockerignoreRules::parse(text.as_deref().unwrap_or(""));
+        Some(Self { root, display_root: shown.to_owned(), dockerignore: ignored })
     }
 
-    fn read(&self, path: &str) -> Result<SourceText, Missing> {
-        if self.ignored.holds(path) {
-            return Err(Missing::Ignored);
+    /// Reads a file, or the names that match a pattern, as a source text.
+    fn read_source(&self, path: &str) -> Result<SourceText, ContextFileError> {
+        if self.dockerignore.excludes(path) {
+            return Err(ContextFileError::Ignored);
         }
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let text = if name.contains('*') {
-            self.names(folder, if name == "*" { "*.whl" } else { name })?
+            self.list_names(folder, if name == "*" { "*.whl" } else { name })?
         } else {
-            inside(&self.root, &self.root.join(path))?
+            read_inside(&self.root, &self.root.join(path))?
         };
-        let shown = self.shown.join(path);
+        let shown = self.display_root.join(path);
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
         Ok(SourceText::new(shown.display().to_string(), text))
     }
 }
 
-impl Context {
-    /// The names of a pattern in a folder, one a line.
-    fn names(&self, folder: &str, pattern: &str) -> Result<String, Missing> {
-        let real = self.root.join(folder).canonicalize().map_err(|_| Missing::NotThere)?;
+impl BuildContext {
+    /// Returns the names in a directory that match a pattern, one per line.
+    fn list_names(&self, folder: &str, pattern: &str) -> Result<String, ContextFileError> {
+        let real = self.root.join(folder).canonicalize().map_err(|_| ContextFileError::NotThere)?;
         if !real.starts_with(&self.root) {
-            return Err(Missing::Outside);
+            return Err(ContextFileError::Outside);
         }
-        let entries = fs::read_dir(&real).map_err(|_| Missing::NotThere)?;
+        let entries = fs::read_dir(&real).map_err(|_| ContextFileError::NotThere)?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         let hidden = pattern.starts_with('.');
         let kept = |name: &String| {
-            matches(pattern, name) && name.starts_with('.') == hidden && !self.ignored.holds(&path(name))
+            path_matches(pattern, name) && name.starts_with('.') == hidden && !self.dockerignore.excludes(&path(name))
         };
         let mut names: Vec<String> = names.take(MAX_ENTRIES).filter(kept).collect();
         names.sort();
@@ -190,27 +189,27 @@ impl Context {
     }
 }
 
-/// The text of a file that lies in `root` when every link is followed.
-fn inside(root: &Path, path: &Path) -> Result<String, Missing> {
-    let real = path.canonicalize().map_err(|_| Missing::NotThere)?;
-    let root = root.canonicalize().map_err(|_| Missing::NotThere)?;
+/// Reads a file that lies in `root` after all symbolic links are resolved.
+fn read_inside(root: &Path, path: &Path) -> Result<String, ContextFileError> {
+    let real = path.canonicalize().map_err(|_| ContextFileError::NotThere)?;
+    let root = root.canonicalize().map_err(|_| ContextFileError::NotThere)?;
     if !real.starts_with(&root) {
-        return Err(Missing::Outside);
+        return Err(ContextFileError::Outside);
     }
     if !real.is_file() {
-        return Err(Missing::NotThere);
+        return Err(ContextFileError::NotThere);
     }
     let mut bytes = Vec::new();
-    let file = fs::File::open(&real).map_err(|_| Missing::NotThere)?;
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|_| Missing::NotThere)?;
-    if u64::try_from(bytes.len()).is_ok_and(|len| len > MAX_FILE) {
-        return Err(Missing::TooLarge);
+    let file = fs::File::open(&real).map_err(|_| ContextFileError::NotThere)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|_| ContextFileError::NotThere)?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len > MAX_FILE_BYTES) {
+        return Err(ContextFileError::TooLarge);
     }
-    Ok(decoded(bytes))
+    Ok(decode_text(bytes))
 }
 
-/// A text as pip reads it: in UTF-16 where it begins with a mark of that, else in UTF-8.
-fn decoded(bytes: Vec<u8>) -> String {
+/// Decodes a text as pip does: as UTF-16 if it begins with a byte order mark, otherwise as UTF-8.
+fn decode_text(bytes: Vec<u8>) -> String {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units = bytes.chunks_exact(2).skip(1).map(|pair| unit([pair[0], pair[1]]));
         char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>()
@@ -222,42 +221,42 @@ fn decoded(bytes: Vec<u8>) -> String {
     }
 }
 
-/// Reads files on demand and keeps them as sources.
+/// Reads files of a build context on demand, and records them with their sources.
 #[derive(Debug)]
-pub struct Gathering<'a> {
-    context: &'a Context,
+pub struct RecordingReader<'a> {
+    context: &'a BuildContext,
     sources: RefCell<&'a mut Sources>,
-    files: RefCell<Files>,
+    files: RefCell<ContextFiles>,
 }
 
-impl<'a> Gathering<'a> {
-    /// Nothing read yet.
-    pub fn new(context: &'a Context, sources: &'a mut Sources) -> Self {
+impl<'a> RecordingReader<'a> {
+    /// Creates a reader that has read nothing yet.
+    pub fn new(context: &'a BuildContext, sources: &'a mut Sources) -> Self {
         Self { context, sources: RefCell::new(sources), files: RefCell::default() }
     }
 
-    /// Whether a file that was asked for is there.
-    pub fn found_any(&self) -> bool {
+    /// Whether any requested file exists.
+    pub fn has_any_file(&self) -> bool {
         self.files.borrow().0.values().any(Result::is_ok)
     }
 
-    /// What was asked for.
-    pub fn into_files(self) -> Files {
+    /// Returns the requested files and errors.
+    pub fn into_files(self) -> ContextFiles {
         self.files.into_inner()
     }
 }
 
-impl Shelf for Gathering<'_> {
-    fn open(&self, path: &str) -> Result<ContextFile, Missing> {
+impl ContextReader for RecordingReader<'_> {
+    fn open(&self, path: &str) -> Result<ContextFile, ContextFileError> {
         let mut files = self.files.borrow_mut();
         if let Some(known) = files.0.get(path) {
             return known.clone();
         }
         if files.0.len() >= MAX_FILES {
-            return Err(Missing::TooLarge);
+            return Err(ContextFileError::TooLarge);
         }
-        let file = self.context.read(path).map(|text| {
-            let content = text.shared();
+        let file = self.context.read_source(path).map(|text| {
+            let content = text.shared_text();
             ContextFile::new(self.sources.borrow_mut().add(text), content)
         });
         files.0.insert(path.to_owned(), file.clone());

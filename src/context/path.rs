@@ -1,25 +1,26 @@
-//! Paths with slashes: their normal form, and patterns over them.
+//! Slash-separated paths: normalization, and matching against patterns.
 
-/// A path below a root: without `.`, empty parts and a leading slash; `..` never leads above the root.
-pub fn normal(path: &str) -> String {
+/// Normalizes a path below a root: removes `.`, empty components and a leading slash; `..` never leads above the
+/// root.
+pub fn normalize_path(path: &str) -> String {
     let mut whole = String::with_capacity(path.len());
-    append(&mut whole, 0, path);
+    append_path(&mut whole, 0, path);
     whole
 }
 
-/// A path as seen from a folder, in normal form behind the slash of the root.
-pub fn rooted(folder: &str, path: &str) -> String {
+/// Resolves a path against a directory; the result is normalized and begins with a slash.
+pub fn resolve_path(folder: &str, path: &str) -> String {
     let mut whole = String::with_capacity(folder.len() + path.len() + 2);
     whole.push('/');
     if !path.starts_with('/') {
-        append(&mut whole, 1, folder);
+        append_path(&mut whole, 1, folder);
     }
-    append(&mut whole, 1, path);
+    append_path(&mut whole, 1, path);
     whole
 }
 
-/// Goes along a path from where another leads, never above the first `root` bytes of that.
-fn append(whole: &mut String, root: usize, path: &str) {
+/// Appends the components of a path; `..` never removes the first `root` bytes.
+fn append_path(whole: &mut String, root: usize, path: &str) {
     for part in path.split('/') {
         match part {
             "" | "." => {}
@@ -34,8 +35,9 @@ fn append(whole: &mut String, root: usize, path: &str) {
     }
 }
 
-/// Whether a path fits a pattern with `*`, `?` and `[…]` inside of a part, and `**` for any number of parts.
-pub fn matches(pattern: &str, path: &str) -> bool {
+/// Whether a path matches a pattern with `*`, `?` and `[…]` within a component, and `**` for any number of
+/// components.
+pub fn path_matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
     // Which beginnings of the path the pattern has eaten so far.
@@ -51,7 +53,7 @@ pub fn matches(pattern: &str, path: &str) -> bool {
             }
         } else {
             for (at, name) in path.iter().enumerate() {
-                next[at + 1] = reached[at] && part_matches(part, name);
+                next[at + 1] = reached[at] && component_matches(part, name);
             }
         }
         reached = next;
@@ -59,22 +61,23 @@ pub fn matches(pattern: &str, path: &str) -> bool {
     reached.last().copied().unwrap_or(false)
 }
 
-/// One element of a pattern's part.
-enum Glob {
+/// One element of a pattern component.
+enum GlobElement {
     Star,
     Any,
     One(char),
     Set { not: bool, ranges: Vec<(char, char)> },
 }
 
-fn globs(part: &str) -> Vec<Glob> {
+/// Parses a pattern component into its elements.
+fn parse_component(part: &str) -> Vec<GlobElement> {
     let mut out = Vec::new();
     let mut chars = part.chars().peekable();
     while let Some(c) = chars.next() {
         out.push(match c {
-            '*' => Glob::Star,
-            '?' => Glob::Any,
-            '\\' => Glob::One(chars.next().unwrap_or('\\')),
+            '*' => GlobElement::Star,
+            '?' => GlobElement::Any,
+            '\\' => GlobElement::One(chars.next().unwrap_or('\\')),
             '[' => {
                 let not = chars.next_if(|c| matches!(c, '^' | '!')).is_some();
                 let mut ranges = Vec::new();
@@ -85,22 +88,23 @@ fn globs(part: &str) -> Vec<Glob> {
                     };
                     ranges.push((low, high));
                 }
-                Glob::Set { not, ranges }
+                GlobElement::Set { not, ranges }
             }
-            c => Glob::One(c),
+            c => GlobElement::One(c),
         });
     }
     out
 }
 
-fn part_matches(part: &str, name: &str) -> bool {
-    let globs = globs(part);
+/// Whether a name matches a pattern component.
+fn component_matches(part: &str, name: &str) -> bool {
+    let globs = parse_component(part);
     let name: Vec<char> = name.chars().collect();
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
     for glob in &globs {
         let mut next = vec![false; name.len() + 1];
-        if matches!(glob, Glob::Star) {
+        if matches!(glob, GlobElement::Star) {
             let mut open = false;
             for (at, here) in reached.iter().enumerate() {
                 open |= *here;
@@ -109,9 +113,9 @@ fn part_matches(part: &str, name: &str) -> bool {
         } else {
             for (at, c) in name.iter().enumerate() {
                 let fits = match glob {
-                    Glob::Star | Glob::Any => true,
-                    Glob::One(own) => own == c,
-                    Glob::Set { not, ranges } => ranges.iter().any(|(low, high)| low <= c && c <= high) != *not,
+                    GlobElement::Star | GlobElement::Any => true,
+                    GlobElement::One(own) => own == c,
+                    GlobElement::Set { not, ranges } => ranges.iter().any(|(low, high)| low <= c && c <= high) != *not,
                 };
                 next[at + 1] = reached[at] && fits;
             }
@@ -126,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_their_folder_and_never_lead_above_the_root() {
+    fn paths_are_resolved_against_a_folder_and_stay_below_the_root() {
         for (folder, path, expected) in [
             ("/app", "a.txt", "/app/a.txt"),
             ("/app/", "./b//c/", "/app/b/c"),
@@ -140,23 +144,23 @@ mod tests {
             ("/?", "x", "/?/x"),
             ("/ñ", "../é", "/é"),
         ] {
-            assert_eq!(rooted(folder, path), expected, "{folder} {path}");
+            assert_eq!(resolve_path(folder, path), expected, "{folder} {path}");
             let whole = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
-            assert_eq!(expected.strip_prefix('/'), Some(normal(&whole).as_str()), "{folder} {path}");
+            assert_eq!(expected.strip_prefix('/'), Some(normalize_path(&whole).as_str()), "{folder} {path}");
         }
     }
 
     #[test]
-    fn no_path_leads_above_the_root() {
+    fn normalized_paths_stay_below_the_root() {
         for (path, expected) in
             [("./a//b/", "a/b"), ("../../etc/passwd", "etc/passwd"), ("/a/../b", "b"), ("a/..", ""), ("", "")]
         {
-            assert_eq!(normal(path), expected, "{path}");
+            assert_eq!(normalize_path(path), expected, "{path}");
         }
     }
 
     #[test]
-    fn patterns_fit_parts_and_never_cross_a_slash() {
+    fn wildcards_match_within_one_component() {
         for (pattern, path, expected) in [
             ("requirements*.txt", "requirements-gpu.txt", true),
             ("*.txt", "a/b.txt", false),
@@ -170,7 +174,7 @@ mod tests {
             ("[", "x", false),
             ("***************************x", "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", false),
         ] {
-            assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
+            assert_eq!(path_matches(pattern, path), expected, "{pattern} {path}");
         }
     }
 }

@@ -3,12 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cuda::version::BadVersion;
 
-/// What a GPU can run: X.Y, such as 8.6.
+/// The compute capability X.Y of a GPU, such as 8.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputeCapability {
     /// X of X.Y.
@@ -18,7 +17,7 @@ pub struct ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// The capability X.Y.
+    /// Returns the capability X.Y.
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
     }
@@ -47,18 +46,18 @@ impl FromStr for ComputeCapability {
     }
 }
 
-/// How far beyond its own capability a target reaches.
+/// The suffix of a code target, which determines the compute capabilities that can run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Suffix {
-    /// Plain target: later minors of the major (cubin), everything later (PTX).
+pub enum TargetSuffix {
+    /// No suffix: the code runs on later minors of the same major (cubin), or on everything later (PTX).
     None,
-    /// `a`: that one capability.
+    /// `a`: only this compute capability.
     ArchitectureSpecific,
-    /// `f`: the family of that capability.
+    /// `f`: the family of this compute capability.
     FamilySpecific,
 }
 
-/// What one piece of GPU code is built for: the `90a` of `sm_90a` or of `compute_90a`.
+/// The target of a piece of GPU code: the `90a` of `sm_90a` or of `compute_90a`.
 ///
 /// Whether it is a cubin or PTX is told by the list that holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -67,26 +66,26 @@ pub struct CodeTarget {
     /// The capability that it names.
     pub capability: ComputeCapability,
     /// How far it reaches.
-    pub suffix: Suffix,
+    pub suffix: TargetSuffix,
 }
 
 impl CodeTarget {
-    /// A target known when the program is written or generated: `constant(9, 0, 'a')`, `' '` for plain.
+    /// Returns a target known at compile time: `constant(9, 0, 'a')`, with `' '` for no suffix.
     pub const fn constant(major: u8, minor: u8, suffix: char) -> Self {
         let suffix = match suffix {
-            'a' => Suffix::ArchitectureSpecific,
-            'f' => Suffix::FamilySpecific,
-            _ => Suffix::None,
+            'a' => TargetSuffix::ArchitectureSpecific,
+            'f' => TargetSuffix::FamilySpecific,
+            _ => TargetSuffix::None,
         };
         Self { capability: ComputeCapability::new(major, minor), suffix }
     }
 
-    /// The number and suffix alone: `90a`.
+    /// Returns the number with its suffix: `90a`.
     pub fn number(self) -> String {
         let suffix = match self.suffix {
-            Suffix::None => "",
-            Suffix::ArchitectureSpecific => "a",
-            Suffix::FamilySpecific => "f",
+            TargetSuffix::None => "",
+            TargetSuffix::ArchitectureSpecific => "a",
+            TargetSuffix::FamilySpecific => "f",
         };
         format!("{}{}{suffix}", self.capability.major, self.capability.minor)
     }
@@ -118,9 +117,9 @@ impl FromStr for CodeTarget {
         };
         let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).unwrap_or(text);
         let (number, suffix) = match number.as_bytes().last() {
-            Some(b'a') => (&number[..number.len() - 1], Suffix::ArchitectureSpecific),
-            Some(b'f') => (&number[..number.len() - 1], Suffix::FamilySpecific),
-            _ => (number, Suffix::None),
+            Some(b'a') => (&number[..number.len() - 1], TargetSuffix::ArchitectureSpecific),
+            Some(b'f') => (&number[..number.len() - 1], TargetSuffix::FamilySpecific),
+            _ => (number, TargetSuffix::None),
         };
         let dotted = if number.contains('.') || number.len() < 2 || !number.is_ascii() {
             number.to_owned()

@@ -1,14 +1,13 @@
-//! What the container stack does with the compat libraries of an image: decisions on plain values.
+//! Decides whether the container stack uses the compat libraries of an image.
 
 use std::fmt;
 use std::fmt::Write;
 
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{CudaVersion, DriverVersion};
 
-/// NVIDIA's note inside a compat library: what it may be used on.
+/// NVIDIA's note in a compat library: the drivers and devices with which it works.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ElfNote {
+pub struct CompatNote {
     /// CUDA version of the library.
     pub cuda: Option<CudaVersion>,
     /// Kernel-mode branches.
@@ -17,20 +16,20 @@ pub struct ElfNote {
     pub device: Vec<u32>,
 }
 
-/// What libnvidia-container was told by `--cuda-compat-mode`.
+/// The value of `--cuda-compat-mode` of libnvidia-container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CliCompat {
-    /// Libraries of another major are mounted beside the host's.
+pub enum CudaCompatMode {
+    /// Libraries of another major version are mounted in addition to those of the host.
     Mount,
-    /// The directory of libraries of a greater major goes first in the `ldconfig` call.
+    /// The directory of libraries of a greater major version is first in the `ldconfig` call.
     Ldconfig,
-    /// None is used.
+    /// No compat library is used.
     Disabled,
 }
 
-/// How the `enable-cuda-compat` hook decides.
+/// The rule by which the `enable-cuda-compat` hook decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookRule {
+pub enum CompatHookRule {
     /// By the majors of both drivers.
     Majors,
     /// By the library's note where there is one, else by the majors.
@@ -39,46 +38,51 @@ pub enum HookRule {
     Cuda,
 }
 
-/// What the hook is told of the host; nothing where a version is not given or cannot be read.
+/// The host versions that the hook knows; `None` for a version that is missing or invalid.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HookHost {
+pub struct CompatHookHost {
     /// Kernel-mode driver.
     pub driver: Option<DriverVersion>,
     /// Newest CUDA of that driver; given in csv mode alone.
     pub cuda: Option<CudaVersion>,
 }
 
-/// Whether libnvidia-container keeps a library of the compat directory.
+/// Whether libnvidia-container uses a library of the compat directory.
 ///
 /// It compares text, over as many characters as the library's major has: a host 99 is no less than a library 222.
-pub fn cli_keeps(mode: CliCompat, library: DriverVersion, host: DriverVersion) -> bool {
+pub fn cli_uses_compat_library(mode: CudaCompatMode, library: DriverVersion, host: DriverVersion) -> bool {
     let (own, other) = (library.branch(), host.branch());
     // Numbers of as many digits compare as their texts do.
-    if library.0.first_digits() == host.0.first_digits() {
+    if library.0.first_component_width() == host.0.first_component_width() {
         return match mode {
-            CliCompat::Mount => other != own,
-            CliCompat::Ldconfig => other < own,
-            CliCompat::Disabled => false,
+            CudaCompatMode::Mount => other != own,
+            CudaCompatMode::Ldconfig => other < own,
+            CudaCompatMode::Disabled => false,
         };
     }
-    let (library, host) = (Text::of(library), Text::of(host));
+    let (library, host) = (VersionText::from_version(library), VersionText::from_version(host));
     let major = library.bytes().split(|byte| *byte == b'.').next().unwrap_or_default();
     let host = host.bytes().get(..major.len()).unwrap_or(host.bytes());
     match mode {
-        CliCompat::Mount => host != major,
-        CliCompat::Ldconfig => host < major,
-        CliCompat::Disabled => false,
+        CudaCompatMode::Mount => host != major,
+        CudaCompatMode::Ldconfig => host < major,
+        CudaCompatMode::Disabled => false,
     }
 }
 
-/// Whether the hook puts the only library of the compat directory first.
-pub fn hook_uses(rule: HookRule, library: DriverVersion, note: Option<&ElfNote>, host: HookHost) -> bool {
+/// Whether the hook puts the only library of the compat directory first in the search order.
+pub fn hook_uses_compat_library(
+    rule: CompatHookRule,
+    library: DriverVersion,
+    note: Option<&CompatNote>,
+    host: CompatHookHost,
+) -> bool {
     let greater_major = || host.driver.is_some_and(|driver| driver.branch() < library.branch());
     let newer_cuda = || note.and_then(|note| note.cuda).zip(host.cuda).is_some_and(|(note, host)| note > host);
     match rule {
-        HookRule::Majors => greater_major(),
-        HookRule::Cuda => newer_cuda(),
-        HookRule::Note => match (note, host.driver) {
+        CompatHookRule::Majors => greater_major(),
+        CompatHookRule::Cuda => newer_cuda(),
+        CompatHookRule::Note => match (note, host.driver) {
             (Some(note), Some(driver)) => note.driver.contains(&driver.branch()) && library > driver,
             (Some(_), None) => newer_cuda(),
             (None, _) => host.cuda.is_none() && greater_major(),
@@ -86,32 +90,34 @@ pub fn hook_uses(rule: HookRule, library: DriverVersion, note: Option<&ElfNote>,
     }
 }
 
-/// The candidate, where there is exactly one: of several the hook takes none.
-pub fn only<T>(mut candidates: impl Iterator<Item = T>) -> Option<T> {
+/// Returns the candidate if there is exactly one; the hook uses none of several.
+pub fn exactly_one<T>(mut candidates: impl Iterator<Item = T>) -> Option<T> {
     let first = candidates.next()?;
     candidates.next().is_none().then_some(first)
 }
 
-/// A version as written, without the heap.
-struct Text {
+/// A version as text, without a heap allocation.
+struct VersionText {
     bytes: [u8; 48],
     len: usize,
 }
 
-impl Text {
-    fn of(version: DriverVersion) -> Self {
+impl VersionText {
+    /// Formats a version; what does not fit is cut off.
+    fn from_version(version: DriverVersion) -> Self {
         let mut text = Self { bytes: [0; 48], len: 0 };
         // Four numbers of nine digits fit; what does not is cut off.
         let _ = write!(text, "{version}");
         text
     }
 
+    /// Returns the text as bytes.
     fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 }
 
-impl Write for Text {
+impl Write for VersionText {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         let end = self.len + part.len();
         let place = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
@@ -132,46 +138,54 @@ mod tests {
     #[test]
     fn libnvidia_container_compares_majors_as_text() {
         for (mode, library, host, kept) in [
-            (CliCompat::Mount, "515.65.01", "460.32.03", true),
-            (CliCompat::Mount, "450.51.06", "460.32.03", true),
-            (CliCompat::Mount, "460.91.03", "460.32.03", false),
-            (CliCompat::Ldconfig, "515.65.01", "460.32.03", true),
-            (CliCompat::Ldconfig, "450.51.06", "460.32.03", false),
-            (CliCompat::Ldconfig, "460.91.03", "460.32.03", false),
-            (CliCompat::Ldconfig, "1000.1", "999.9", false),
-            (CliCompat::Disabled, "515.65.01", "460.32.03", false),
+            (CudaCompatMode::Mount, "515.65.01", "460.32.03", true),
+            (CudaCompatMode::Mount, "450.51.06", "460.32.03", true),
+            (CudaCompatMode::Mount, "460.91.03", "460.32.03", false),
+            (CudaCompatMode::Ldconfig, "515.65.01", "460.32.03", true),
+            (CudaCompatMode::Ldconfig, "450.51.06", "460.32.03", false),
+            (CudaCompatMode::Ldconfig, "460.91.03", "460.32.03", false),
+            (CudaCompatMode::Ldconfig, "1000.1", "999.9", false),
+            (CudaCompatMode::Disabled, "515.65.01", "460.32.03", false),
         ] {
-            assert_eq!(cli_keeps(mode, version(library), version(host)), kept, "{mode:?} {library} on {host}");
+            assert_eq!(
+                cli_uses_compat_library(mode, version(library), version(host)),
+                kept,
+                "{mode:?} {library} on {host}"
+            );
         }
     }
 
     #[test]
     fn the_hook_asks_what_its_rule_says() {
-        let note = ElfNote { cuda: "12.9".parse().ok(), driver: vec![535, 575], device: Vec::new() };
-        let on = |driver: &str, cuda: &str| HookHost { driver: driver.parse().ok(), cuda: cuda.parse().ok() };
+        let note = CompatNote { cuda: "12.9".parse().ok(), driver: vec![535, 575], device: Vec::new() };
+        let on = |driver: &str, cuda: &str| CompatHookHost { driver: driver.parse().ok(), cuda: cuda.parse().ok() };
         for (rule, note, host, used) in [
-            (HookRule::Majors, Some(&note), on("545.23.08", ""), true),
-            (HookRule::Majors, None, on("575.10.10", ""), false),
-            (HookRule::Majors, None, on("580.65.06", ""), false),
-            (HookRule::Majors, None, on("", "12.4"), false),
-            (HookRule::Note, Some(&note), on("535.161.08", ""), true),
-            (HookRule::Note, Some(&note), on("545.23.08", ""), false),
-            (HookRule::Note, Some(&note), on("575.64.03", ""), false),
-            (HookRule::Note, Some(&note), on("", "12.8"), true),
-            (HookRule::Note, None, on("535.161.08", ""), true),
-            (HookRule::Note, None, on("", "12.8"), false),
-            (HookRule::Cuda, Some(&note), on("540.4.0", "12.6"), true),
-            (HookRule::Cuda, Some(&note), on("540.4.0", "12.10"), false),
-            (HookRule::Cuda, None, on("540.4.0", "12.6"), false),
+            (CompatHookRule::Majors, Some(&note), on("545.23.08", ""), true),
+            (CompatHookRule::Majors, None, on("575.10.10", ""), false),
+            (CompatHookRule::Majors, None, on("580.65.06", ""), false),
+            (CompatHookRule::Majors, None, on("", "12.4"), false),
+            (CompatHookRule::Note, Some(&note), on("535.161.08", ""), true),
+            (CompatHookRule::Note, Some(&note), on("545.23.08", ""), false),
+            (CompatHookRule::Note, Some(&note), on("575.64.03", ""), false),
+            (CompatHookRule::Note, Some(&note), on("", "12.8"), true),
+            (CompatHookRule::Note, None, on("535.161.08", ""), true),
+            (CompatHookRule::Note, None, on("", "12.8"), false),
+            (CompatHookRule::Cuda, Some(&note), on("540.4.0", "12.6"), true),
+            (CompatHookRule::Cuda, Some(&note), on("540.4.0", "12.10"), false),
+            (CompatHookRule::Cuda, None, on("540.4.0", "12.6"), false),
         ] {
-            assert_eq!(hook_uses(rule, version("575.57.08"), note, host), used, "{rule:?} {note:?} {host:?}");
+            assert_eq!(
+                hook_uses_compat_library(rule, version("575.57.08"), note, host),
+                used,
+                "{rule:?} {note:?} {host:?}"
+            );
         }
     }
 
     #[test]
     fn of_several_candidates_none_is_the_only_one() {
-        assert_eq!(only([1].into_iter()), Some(1));
-        assert_eq!(only([1, 2].into_iter()), None);
-        assert_eq!(only([0; 0].into_iter()), None);
+        assert_eq!(exactly_one([1].into_iter()), Some(1));
+        assert_eq!(exactly_one([1, 2].into_iter()), None);
+        assert_eq!(exactly_one([0; 0].into_iter()), None);
     }
 }

@@ -1,11 +1,11 @@
-//! The text inside the note of a compat library.
+//! Parses the text of the note in a compat library.
 
 use serde_json::Value;
 
-use crate::cuda::ElfNote;
+use crate::cuda::CompatNote;
 
-impl ElfNote {
-    /// Reads the JSON of section `.note.cuda.fwd_compatibility`; upper and lower case of keys are alike.
+impl CompatNote {
+    /// Parses the JSON of the section `.note.cuda.fwd_compatibility`; keys are not case-sensitive.
     ///
     /// A note that cannot be read counts as none.
     pub fn from_json(text: &str) -> Option<Self> {
@@ -16,12 +16,12 @@ impl ElfNote {
             None | Some(Value::Null) => None,
             Some(_) => return None,
         };
-        Some(Self { cuda, driver: numbers(field("driver"))?, device: numbers(field("device"))? })
+        Some(Self { cuda, driver: parse_numbers(field("driver"))?, device: parse_numbers(field("device"))? })
     }
 }
 
-/// A list of small numbers; empty where nothing is said.
-fn numbers(value: Option<&Value>) -> Option<Vec<u32>> {
+/// Parses a list of small numbers; empty if there is no value.
+fn parse_numbers(value: Option<&Value>) -> Option<Vec<u32>> {
     match value {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(Value::Array(list)) => list.iter().map(|one| u32::try_from(one.as_u64()?).ok()).collect(),
@@ -35,15 +35,16 @@ mod tests {
 
     #[test]
     fn a_note_is_read_in_any_case() {
-        let note = ElfNote::from_json("{\"format\":1,\"cuda VERSION\":\"13.2\",\"Driver\":[535]}\0\0").expect("a note");
-        assert_eq!(note, ElfNote { cuda: "13.2".parse().ok(), driver: vec![535], device: Vec::new() });
-        assert_eq!(ElfNote::from_json("{}"), Some(ElfNote::default()));
+        let note =
+            CompatNote::from_json("{\"format\":1,\"cuda VERSION\":\"13.2\",\"Driver\":[535]}\0\0").expect("a note");
+        assert_eq!(note, CompatNote { cuda: "13.2".parse().ok(), driver: vec![535], device: Vec::new() });
+        assert_eq!(CompatNote::from_json("{}"), Some(CompatNote::default()));
     }
 
     #[test]
     fn what_cannot_be_read_is_no_note() {
         for text in ["", "[]", "{", "{\"driver\":[-1]}", "{\"driver\":\"535\"}", "{\"CUDA version\":12}", "\0"] {
-            assert_eq!(ElfNote::from_json(text), None, "{text}");
+            assert_eq!(CompatNote::from_json(text), None, "{text}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Which devices and driver capabilities the environment of a container asks for.
+//! The devices and driver capabilities that the environment of a container requests.
 
 use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::cuda::environment::Environment;
+use crate::cuda::environment::EnvironmentVariables;
 use crate::cuda::image_requirements::is_legacy_image;
 
-/// The devices of a container.
+/// The devices that a container requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VisibleDevices {
     /// Nothing is injected: no GPU and no driver files.
@@ -16,13 +16,14 @@ pub enum VisibleDevices {
     DriverOnly,
     /// Every GPU.
     All,
-    /// These: indexes, UUIDs or fully qualified CDI names, in order, without doubles.
+    /// A list of indexes, UUIDs or fully qualified CDI names, in order and without duplicates.
     Listed(Vec<String>),
 }
 
 impl VisibleDevices {
-    /// Whether all are fully qualified CDI names (`vendor/class=name`), so that the toolkit takes its cdi mode.
-    pub fn only_cdi_names(&self) -> bool {
+    /// Whether all devices are fully qualified CDI names (`vendor/class=name`), so that the toolkit selects its cdi
+    /// mode.
+    pub fn are_all_cdi_names(&self) -> bool {
         matches!(self, Self::Listed(names) if names.iter().all(|name| is_cdi_name(name)))
     }
 }
@@ -33,12 +34,12 @@ pub fn is_cdi_name(name: &str) -> bool {
     parts.is_some_and(|((vendor, class), device)| !vendor.is_empty() && !class.is_empty() && !device.is_empty())
 }
 
-/// The devices of a list, without blanks around them and without empty ones.
+/// Returns the devices in a comma-separated list, trimmed and without empty ones.
 pub fn device_names(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// What `NVIDIA_VISIBLE_DEVICES` asks for, without its list.
+/// The kind of devices that `NVIDIA_VISIBLE_DEVICES` requests, without the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceRequest {
     /// Nothing is injected.
@@ -47,11 +48,11 @@ pub enum DeviceRequest {
     DriverOnly,
     /// Every GPU.
     All,
-    /// Those of the list.
+    /// The listed GPUs.
     Listed,
 }
 
-/// What `NVIDIA_VISIBLE_DEVICES` asks for; `value` is none where it is unset.
+/// Returns the kind of devices that `NVIDIA_VISIBLE_DEVICES` requests; `value` is `None` if it is unset.
 pub fn device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest {
     let Some(value) = value else {
         return if legacy_image { DeviceRequest::All } else { DeviceRequest::Nothing };
@@ -66,8 +67,8 @@ pub fn device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest 
     }
 }
 
-/// The same as older toolkits read it: they know the special words only as the whole value.
-pub fn device_request_as_written(value: Option<&str>, legacy_image: bool) -> DeviceRequest {
+/// Returns the same for older toolkits, which recognise the special values only as the whole value.
+pub fn old_toolkit_device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest {
     match value {
         None if legacy_image => DeviceRequest::All,
         None | Some("" | "void") => DeviceRequest::Nothing,
@@ -78,7 +79,7 @@ pub fn device_request_as_written(value: Option<&str>, legacy_image: bool) -> Dev
     }
 }
 
-/// What `NVIDIA_VISIBLE_DEVICES` asks for, with the list of devices.
+/// Returns the devices that `NVIDIA_VISIBLE_DEVICES` requests.
 pub fn visible_devices(value: Option<&str>, legacy_image: bool) -> VisibleDevices {
     match device_request(value, legacy_image) {
         DeviceRequest::Nothing => VisibleDevices::Nothing,
@@ -96,8 +97,9 @@ pub fn visible_devices(value: Option<&str>, legacy_image: bool) -> VisibleDevice
     }
 }
 
-/// What an environment asks for; variables of `preferred` that are set stand in for `NVIDIA_VISIBLE_DEVICES`.
-pub fn visible_devices_of(env: &impl Environment, preferred: &[&str]) -> VisibleDevices {
+/// Returns the devices that an environment requests; variables in `preferred` that are set replace
+/// `NVIDIA_VISIBLE_DEVICES`.
+pub fn visible_devices_from_env(env: &impl EnvironmentVariables, preferred: &[&str]) -> VisibleDevices {
     let legacy = is_legacy_image(env);
     let stand_ins: Vec<&str> = preferred.iter().filter_map(|name| env.get(name)).collect();
     if stand_ins.is_empty() {
@@ -109,10 +111,10 @@ pub fn visible_devices_of(env: &impl Environment, preferred: &[&str]) -> Visible
 /// All driver capabilities, in alphabetical order.
 pub const SUPPORTED_CAPABILITIES: &str = "compat32,compute,display,graphics,ngx,utility,video";
 
-/// What a container gets that asks for none.
+/// The driver capabilities of a container that requests none.
 pub const DEFAULT_CAPABILITIES: &str = "compute,utility";
 
-/// Capabilities that the host does not give: the container is not created.
+/// The error for requested driver capabilities that the host does not allow; the container is not created.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("unsupported capabilities found in '{requested}' (allowed '{allowed}')")]
 pub struct UnsupportedCapabilities {
@@ -122,14 +124,14 @@ pub struct UnsupportedCapabilities {
     pub allowed: String,
 }
 
-/// The words of a list of capabilities, alphabetical; blanks around them do not count.
-pub fn capability_list(value: &str) -> BTreeSet<String> {
+/// Parses a comma-separated list of driver capabilities, without the blanks at their ends.
+pub fn parse_capability_list(value: &str) -> BTreeSet<String> {
     value.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The requested capabilities that are supported; `all` requests every supported one.
+/// Returns the requested capabilities that are supported; `all` requests every supported one.
 pub fn intersect_capabilities(requested: &str, supported: &str) -> BTreeSet<String> {
-    let (requested, supported) = (capability_list(requested), capability_list(supported));
+    let (requested, supported) = (parse_capability_list(requested), parse_capability_list(supported));
     if requested.contains("all") {
         return supported;
     }
@@ -139,8 +141,9 @@ pub fn intersect_capabilities(requested: &str, supported: &str) -> BTreeSet<Stri
     requested.intersection(&supported).cloned().collect()
 }
 
-/// What `NVIDIA_DRIVER_CAPABILITIES` asks for; `value` is none where it is unset, `supported` is what the host gives.
-pub fn driver_capabilities(
+/// Returns the driver capabilities that a container gets for `NVIDIA_DRIVER_CAPABILITIES`; `value` is `None` if it is
+/// unset, `supported` is what the host allows.
+pub fn driver_capability_names(
     value: Option<&str>,
     legacy_image: bool,
     supported: &str,
@@ -151,9 +154,9 @@ pub fn driver_capabilities(
         None | Some("") => return Ok(intersect_capabilities(DEFAULT_CAPABILITIES, supported)),
         Some(value) => value,
     };
-    let requested = capability_list(value);
+    let requested = parse_capability_list(value);
     if requested.contains("all") {
-        return Ok(capability_list(supported));
+        return Ok(parse_capability_list(supported));
     }
     let allowed = intersect_capabilities(value, supported);
     if allowed.len() == requested.len() {
@@ -163,97 +166,100 @@ pub fn driver_capabilities(
     Err(UnsupportedCapabilities { requested: joined(&requested), allowed: joined(&allowed) })
 }
 
-/// How a container toolkit reads `NVIDIA_DRIVER_CAPABILITIES`.
+/// How a container toolkit parses `NVIDIA_DRIVER_CAPABILITIES`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CapabilityReading {
-    /// As a set of words; blanks around them do not count.
+pub enum DriverCapabilitySyntax {
+    /// As a set of names, without the blanks at their ends.
     #[default]
     Set,
-    /// As a text that has to be the same once the allowed words of it are put together again.
+    /// As a text that must equal the joined list of its allowed names.
     Text,
-    /// Word by word up to an empty one; what the host gives does not count.
+    /// Name by name up to an empty one, without a limit by the host.
     Words,
 }
 
 /// A set of driver capabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capabilities(u8);
+pub struct DriverCapabilities(u8);
 
-impl Capabilities {
-    /// All driver capabilities, in alphabetical order.
-    pub const WORDS: &[&str] = &["compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
+impl DriverCapabilities {
+    /// The names of all driver capabilities, in alphabetical order.
+    pub const NAMES: &[&str] = &["compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
 
-    const EVERY: Self = Self(0x7f);
+    const ALL: Self = Self(0x7f);
 
-    /// The words of a list, `all` for every one of them; none where a word is no capability.
-    pub fn read(list: &str) -> Option<Self> {
+    /// Parses a list of names, with `all` for every capability; `None` if a name is unknown.
+    pub fn parse(list: &str) -> Option<Self> {
         let words = || list.split(',').map(str::trim).filter(|word| !word.is_empty());
         if words().any(|word| word == "all") {
-            return Some(Self::EVERY);
+            return Some(Self::ALL);
         }
-        Self::as_written(words())
+        Self::parse_exact(words())
     }
 
-    /// Whether a capability is among them.
-    pub fn has(self, word: &str) -> bool {
-        Self::place(word).is_some_and(|at| self.0 & 1 << at != 0)
+    /// Whether the set contains a capability.
+    pub fn contains(self, word: &str) -> bool {
+        Self::bit_index(word).is_some_and(|at| self.0 & 1 << at != 0)
     }
 
-    /// Those of either.
+    /// Returns the capabilities in either set.
     #[must_use]
-    pub const fn with(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those of both.
+    /// Returns the capabilities in both sets.
     #[must_use]
-    pub const fn common(self, other: Self) -> Self {
+    pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What a container gets, as [`driver_capabilities`] without its words: none where it is not created.
-    pub fn given(value: Option<&str>, legacy_image: bool, default: Self, supported: Self) -> Option<Self> {
+    /// Returns the capabilities that a container gets, as `driver_capability_names` does; `None` if it is not
+    /// created.
+    pub fn granted(value: Option<&str>, legacy_image: bool, default: Self, supported: Self) -> Option<Self> {
         let value = match value {
             None if legacy_image => "all",
-            None | Some("") => return Some(default.common(supported)),
+            None | Some("") => return Some(default.intersection(supported)),
             Some(value) => value,
         };
         if value.split(',').any(|word| word.trim() == "all") {
             return Some(supported);
         }
-        Self::read(value).filter(|asked| asked.common(supported) == *asked)
+        Self::parse(value).filter(|asked| asked.intersection(supported) == *asked)
     }
 
-    /// The same as an older toolkit reads it.
-    pub fn given_by(
-        reading: CapabilityReading,
+    /// Returns the capabilities that a container gets from a toolkit with this syntax; `None` if it is not created.
+    pub fn granted_by_syntax(
+        reading: DriverCapabilitySyntax,
         value: Option<&str>,
         legacy_image: bool,
         default: Self,
         supported: Self,
     ) -> Option<Self> {
         match (reading, value) {
-            (CapabilityReading::Text, Some(value)) if !matches!(value, "" | "all") => {
-                Self::as_written(value.split(',')).filter(|asked| asked.common(supported) == *asked)
+            (DriverCapabilitySyntax::Text, Some(value)) if !matches!(value, "" | "all") => {
+                Self::parse_exact(value.split(',')).filter(|asked| asked.intersection(supported) == *asked)
             }
-            (CapabilityReading::Set | CapabilityReading::Text, _) => {
-                Self::given(value, legacy_image, default, supported)
+            (DriverCapabilitySyntax::Set | DriverCapabilitySyntax::Text, _) => {
+                Self::granted(value, legacy_image, default, supported)
             }
-            (CapabilityReading::Words, Some("all")) => Some(Self::EVERY),
-            (CapabilityReading::Words, None) if legacy_image => Some(Self::EVERY),
-            (CapabilityReading::Words, None | Some("")) => Some(default),
-            (CapabilityReading::Words, Some(value)) => {
-                Self::as_written(value.split(',').take_while(|word| !word.is_empty()))
+            (DriverCapabilitySyntax::Words, Some("all")) => Some(Self::ALL),
+            (DriverCapabilitySyntax::Words, None) if legacy_image => Some(Self::ALL),
+            (DriverCapabilitySyntax::Words, None | Some("")) => Some(default),
+            (DriverCapabilitySyntax::Words, Some(value)) => {
+                Self::parse_exact(value.split(',').take_while(|word| !word.is_empty()))
             }
         }
     }
 
-    fn as_written<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Self> {
-        words.try_fold(Self::default(), |set, word| Some(Self(set.0 | 1 << Self::place(word)?)))
+    /// Returns the set of exact names; `None` if one is unknown.
+    fn parse_exact<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Self> {
+        words.try_fold(Self::default(), |set, word| Some(Self(set.0 | 1 << Self::bit_index(word)?)))
     }
 
-    fn place(word: &str) -> Option<usize> {
-        Self::WORDS.iter().position(|known| *known == word)
+    /// Returns the bit of a capability.
+    fn bit_index(word: &str) -> Option<usize> {
+        Self::NAMES.iter().position(|known| *known == word)
     }
 }
 
@@ -263,9 +269,10 @@ mod tests {
 
     #[test]
     fn an_unknown_capability_is_refused_in_alphabetical_order() {
-        let error = driver_capabilities(Some("foo, compute"), false, SUPPORTED_CAPABILITIES).expect_err("unknown word");
+        let error =
+            driver_capability_names(Some("foo, compute"), false, SUPPORTED_CAPABILITIES).expect_err("unknown word");
         assert_eq!(error.to_string(), "unsupported capabilities found in 'compute,foo' (allowed 'compute')");
-        assert!(driver_capabilities(Some("none"), false, SUPPORTED_CAPABILITIES).is_err());
+        assert!(driver_capability_names(Some("none"), false, SUPPORTED_CAPABILITIES).is_err());
     }
 
     #[test]
@@ -275,26 +282,36 @@ mod tests {
         {
             for supported in [SUPPORTED_CAPABILITIES, "compute,utility", "utility"] {
                 for legacy in [false, true] {
-                    let default = Capabilities::read(DEFAULT_CAPABILITIES).expect("known words");
-                    let set =
-                        Capabilities::given(value, legacy, default, Capabilities::read(supported).expect("known"));
-                    let list = driver_capabilities(value, legacy, supported).ok();
-                    let words = |set: Capabilities| -> BTreeSet<String> {
-                        Capabilities::WORDS.iter().filter(|word| set.has(word)).map(|word| (*word).to_owned()).collect()
+                    let default = DriverCapabilities::parse(DEFAULT_CAPABILITIES).expect("known words");
+                    let set = DriverCapabilities::granted(
+                        value,
+                        legacy,
+                        default,
+                        DriverCapabilities::parse(supported).expect("known"),
+                    );
+                    let list = driver_capability_names(value, legacy, supported).ok();
+                    let words = |set: DriverCapabilities| -> BTreeSet<String> {
+                        DriverCapabilities::NAMES
+                            .iter()
+                            .filter(|word| set.contains(word))
+                            .map(|word| (*word).to_owned())
+                            .collect()
                     };
                     assert_eq!(set.map(words), list, "{value:?} of {supported}");
                 }
             }
         }
-        assert!(Capabilities::read("compute,foo").is_none() && Capabilities::read("Compute").is_none());
+        assert!(DriverCapabilities::parse("compute,foo").is_none() && DriverCapabilities::parse("Compute").is_none());
     }
 
     #[test]
     fn older_toolkits_compare_words_as_they_are_written() {
-        let all = Capabilities::read("all").expect("known");
-        let default = Capabilities::read(DEFAULT_CAPABILITIES).expect("known words");
-        let given = |reading, value, supported| Capabilities::given_by(reading, value, false, default, supported);
-        let two = Capabilities::read("compute,utility");
+        let all = DriverCapabilities::parse("all").expect("known");
+        let default = DriverCapabilities::parse(DEFAULT_CAPABILITIES).expect("known words");
+        let given = |reading, value, supported| {
+            DriverCapabilities::granted_by_syntax(reading, value, false, default, supported)
+        };
+        let two = DriverCapabilities::parse("compute,utility");
         for (value, set, text, words) in [
             (Some("compute,utility"), two, two, two),
             (Some("utility,compute"), two, two, two),
@@ -303,23 +320,23 @@ mod tests {
             (None, two, two, two),
             (Some(""), two, two, two),
             (Some("compute, utility"), two, None, None),
-            (Some(" compute"), Capabilities::read("compute"), None, None),
+            (Some(" compute"), DriverCapabilities::parse("compute"), None, None),
             (Some("compute,utility,"), two, None, two),
             (Some("compute,all"), Some(all), None, None),
             (Some("all,foo"), Some(all), None, None),
-            (Some(","), Some(Capabilities::default()), None, Some(Capabilities::default())),
-            (Some("compute,,foo"), None, None, Capabilities::read("compute")),
+            (Some(","), Some(DriverCapabilities::default()), None, Some(DriverCapabilities::default())),
+            (Some("compute,,foo"), None, None, DriverCapabilities::parse("compute")),
             (Some("compute,foo"), None, None, None),
             (Some("Compute"), None, None, None),
         ] {
-            assert_eq!(given(CapabilityReading::Set, value, all), set, "{value:?}");
-            assert_eq!(given(CapabilityReading::Text, value, all), text, "{value:?}");
-            assert_eq!(given(CapabilityReading::Words, value, all), words, "{value:?}");
+            assert_eq!(given(DriverCapabilitySyntax::Set, value, all), set, "{value:?}");
+            assert_eq!(given(DriverCapabilitySyntax::Text, value, all), text, "{value:?}");
+            assert_eq!(given(DriverCapabilitySyntax::Words, value, all), words, "{value:?}");
         }
-        let narrow = Capabilities::read("utility").expect("known");
-        assert_eq!(given(CapabilityReading::Text, Some("compute,utility"), narrow), None);
-        assert_eq!(given(CapabilityReading::Text, Some("all"), narrow), Some(narrow));
-        assert_eq!(given(CapabilityReading::Words, Some("compute,utility"), narrow), two, "no such option yet");
+        let narrow = DriverCapabilities::parse("utility").expect("known");
+        assert_eq!(given(DriverCapabilitySyntax::Text, Some("compute,utility"), narrow), None);
+        assert_eq!(given(DriverCapabilitySyntax::Text, Some("all"), narrow), Some(narrow));
+        assert_eq!(given(DriverCapabilitySyntax::Words, Some("compute,utility"), narrow), two, "no such option yet");
     }
 
     #[test]
@@ -337,7 +354,7 @@ mod tests {
             (Some(" all"), false, DeviceRequest::Listed),
             (Some(" "), false, DeviceRequest::Listed),
         ] {
-            assert_eq!(device_request_as_written(value, legacy), expected, "{value:?}");
+            assert_eq!(old_toolkit_device_request(value, legacy), expected, "{value:?}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! What a requirement may ask of a host, and what is known of it.
+//! The host properties that a requirement can check, and their known values.
 
 use std::fmt;
 
-/// What a requirement may ask of the host.
+/// A property of the host that a requirement can check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Property {
+pub enum HostProperty {
     /// CUDA version of the driver.
     Cuda,
     /// Driver version.
@@ -15,11 +15,11 @@ pub enum Property {
     Brand,
 }
 
-impl Property {
-    /// All of them.
+impl HostProperty {
+    /// All properties.
     pub const ALL: [Self; 4] = [Self::Cuda, Self::Driver, Self::Arch, Self::Brand];
 
-    /// As written in a requirement.
+    /// Returns the name as written in a requirement.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cuda => "cuda",
@@ -30,32 +30,32 @@ impl Property {
     }
 }
 
-impl fmt::Display for Property {
+impl fmt::Display for HostProperty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-/// A property of the host.
+/// The value of a host property.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostValue {
-    /// The check sees this value.
+    /// The value that the check sees.
     Known(String),
     /// The check sees none: no device is visible, or a version is missing.
     NotVisible,
-    /// We do not know what the check will see.
+    /// Unknown what the check sees.
     #[default]
     Unknown,
 }
 
 impl HostValue {
-    /// A known value, or one that the check does not see.
-    pub fn visible(value: Option<&str>) -> Self {
+    /// Returns a known value, or `NotVisible` for `None`.
+    pub fn from_visible(value: Option<&str>) -> Self {
         value.map_or(Self::NotVisible, |value| Self::Known(value.to_owned()))
     }
 }
 
-/// All that a requirement can ask of one host and one GPU.
+/// The values of all properties of one host and one of its GPUs that requirements can check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequirementHost {
     /// CUDA version of the driver, such as `12.4`.
@@ -69,49 +69,51 @@ pub struct RequirementHost {
 }
 
 impl RequirementHost {
-    /// The value of a property.
-    pub const fn get(&self, property: Property) -> &HostValue {
+    /// Returns the value of a property.
+    pub const fn get(&self, property: HostProperty) -> &HostValue {
         match property {
-            Property::Cuda => &self.cuda,
-            Property::Driver => &self.driver,
-            Property::Arch => &self.arch,
-            Property::Brand => &self.brand,
+            HostProperty::Cuda => &self.cuda,
+            HostProperty::Driver => &self.driver,
+            HostProperty::Arch => &self.arch,
+            HostProperty::Brand => &self.brand,
         }
     }
 }
 
-/// Properties that would have to be known.
+/// A set of host properties, such as those that would have to be known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs(u8);
+pub struct HostPropertySet(u8);
 
-impl Needs {
-    const fn bit(property: Property) -> u8 {
+impl HostPropertySet {
+    /// Returns the bit of a property.
+    const fn bit(property: HostProperty) -> u8 {
         1 << property as u8
     }
 
-    /// Whether a property is one of them.
-    pub const fn contains(self, property: Property) -> bool {
+    /// Whether the set contains a property.
+    pub const fn contains(self, property: HostProperty) -> bool {
         self.0 & Self::bit(property) != 0
     }
 
-    /// Those of both.
+    /// Returns the properties in either set.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// In the order of [`Property::ALL`].
-    pub fn list(self) -> Vec<Property> {
-        Property::ALL.into_iter().filter(|property| self.contains(*property)).collect()
+    /// Returns the properties in the order of `HostProperty::ALL`.
+    pub fn to_vec(self) -> Vec<HostProperty> {
+        HostProperty::ALL.into_iter().filter(|property| self.contains(*property)).collect()
     }
 
-    pub(crate) const fn insert(&mut self, property: Property) {
+    /// Adds a property.
+    pub(crate) const fn insert(&mut self, property: HostProperty) {
         self.0 |= Self::bit(property);
     }
 }
 
-impl FromIterator<Property> for Needs {
-    fn from_iter<T: IntoIterator<Item = Property>>(list: T) -> Self {
+impl FromIterator<HostProperty> for HostPropertySet {
+    fn from_iter<T: IntoIterator<Item = HostProperty>>(list: T) -> Self {
         list.into_iter().fold(Self::default(), |needs, property| Self(needs.0 | Self::bit(property)))
     }
 }

@@ -1,40 +1,40 @@
-//! Which requirements the environment of a container makes.
+//! Collects the requirements in the environment of a container.
 
 use std::cmp::Ordering;
 
 use thiserror::Error;
 
-use crate::cuda::environment::Environment;
+use crate::cuda::environment::EnvironmentVariables;
 
-/// Which reading of versions the container toolkit has.
+/// The releases of the container toolkit that parse versions alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolkitVersion {
-    /// v1.20.0 and older: no leading zeros.
+pub enum ContainerToolkitRelease {
+    /// v1.20.0 and older, which reject leading zeros.
     #[default]
     UpTo1_20_0,
     /// Newer than v1.20.0.
     After1_20_0,
 }
 
-/// The most requirements that one container may have.
+/// The largest number of requirements of one container.
 pub const MAX_REQUIREMENTS: usize = 32;
 
-/// A `CUDA_VERSION` that the toolkit cannot read.
+/// The error for a `CUDA_VERSION` that the toolkit cannot parse.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("invalid CUDA version {value}: invalid {what}")]
-pub struct BadCudaVersion {
+pub struct InvalidCudaVersion {
     /// The value as written.
     pub value: String,
     what: &'static str,
 }
 
-/// Why an environment has no requirements to evaluate, although the container is refused.
+/// The reason why a container is refused before its requirements are evaluated.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RequirementsError {
     /// An image with `CUDA_VERSION` and no `NVIDIA_REQUIRE_CUDA`.
     #[error("failed to get version: {0}")]
-    CudaVersion(#[from] BadCudaVersion),
-    /// The same, in the words of the toolkits that scanned numbers.
+    CudaVersion(#[from] InvalidCudaVersion),
+    /// An invalid `CUDA_VERSION`, with the message of toolkits that scanned numbers.
     #[error("invalid CUDA version: {value}")]
     Unscanned {
         /// The value as written.
@@ -48,14 +48,16 @@ pub enum RequirementsError {
     },
 }
 
-/// Whether the toolkit certainly treats an image as one from before `NVIDIA_REQUIRE_CUDA`: not where the value of that
-/// variable cannot be told.
-pub fn is_legacy_image(env: &impl Environment) -> bool {
-    env.filled("CUDA_VERSION") && !env.filled("NVIDIA_REQUIRE_CUDA") && !env.untold("NVIDIA_REQUIRE_CUDA")
+/// Whether the toolkit certainly treats an image as one from before `NVIDIA_REQUIRE_CUDA`; false if the value of that
+/// variable is unknown.
+pub fn is_legacy_image(env: &impl EnvironmentVariables) -> bool {
+    env.is_non_empty("CUDA_VERSION")
+        && !env.is_non_empty("NVIDIA_REQUIRE_CUDA")
+        && !env.is_unknown("NVIDIA_REQUIRE_CUDA")
 }
 
-/// A boolean as Go reads it; nothing for any other text.
-pub fn go_bool(text: &str) -> Option<bool> {
+/// Parses a boolean as Go does; `None` for any other text.
+pub fn parse_go_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
@@ -63,50 +65,52 @@ pub fn go_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// How the variables of a container are turned into requirements.
+/// The component that turns the variables of a container into requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequirementsReader {
     /// The container toolkit.
-    Toolkit(ToolkitVersion),
-    /// Its hook before it had a reader for images: every variable, and a `CUDA_VERSION` of plain numbers.
+    Toolkit(ContainerToolkitRelease),
+    /// The container toolkit hook of older releases: every variable, and a `CUDA_VERSION` of plain numbers.
     OldHook,
-    /// The container toolkit by itself: no command line limits how many there are.
-    Csv(ToolkitVersion),
-    /// enroot's own hook: every variable, no legacy images, and any value switches the check off.
+    /// The container toolkit in csv mode, without a limit on the number of requirements.
+    Csv(ContainerToolkitRelease),
+    /// The hook of enroot: every variable, no legacy images, and any value disables the check.
     Enroot,
 }
 
-/// Whether the environment switches the check off.
-pub fn requirements_disabled(env: &impl Environment, reader: RequirementsReader) -> bool {
+/// Whether the environment disables the check.
+pub fn are_requirements_disabled(env: &impl EnvironmentVariables, reader: RequirementsReader) -> bool {
     match reader {
         RequirementsReader::Toolkit(_) | RequirementsReader::OldHook | RequirementsReader::Csv(_) => {
-            env.get("NVIDIA_DISABLE_REQUIRE").and_then(go_bool) == Some(true)
+            env.get("NVIDIA_DISABLE_REQUIRE").and_then(parse_go_bool) == Some(true)
         }
-        RequirementsReader::Enroot => env.filled("NVIDIA_DISABLE_REQUIRE"),
+        RequirementsReader::Enroot => env.is_non_empty("NVIDIA_DISABLE_REQUIRE"),
     }
 }
 
-/// Visits every requirement by the variable that it comes from; every one must hold.
+/// Visits every requirement with the variable that contains it; all of them must hold.
 ///
 /// That of a legacy image comes from `CUDA_VERSION`. None where the environment switches the check off.
 pub fn visit_requirements(
-    env: &impl Environment,
+    env: &impl EnvironmentVariables,
     reader: RequirementsReader,
     mut visit: impl FnMut(&str, &str),
 ) -> Result<(), RequirementsError> {
-    if requirements_disabled(env, reader) {
+    if are_requirements_disabled(env, reader) {
         return Ok(());
     }
     let every = matches!(reader, RequirementsReader::Enroot | RequirementsReader::OldHook);
     let counts = |name: &str| every || !name.starts_with("NVIDIA_REQUIRE_JETPACK");
-    let mut count = env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)).count();
+    let mut count = env.with_prefix("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)).count();
     let legacy = match reader {
         RequirementsReader::Toolkit(version) | RequirementsReader::Csv(version) if is_legacy_image(env) => {
             env.get("CUDA_VERSION").map(|value| cuda_version_requirement(value, version)).transpose()?
         }
         RequirementsReader::OldHook if is_legacy_image(env) => {
             let unread = |value: &str| RequirementsError::Unscanned { value: value.to_owned() };
-            env.get("CUDA_VERSION").map(|value| scanned(value).ok_or_else(|| unread(value))).transpose()?
+            env.get("CUDA_VERSION")
+                .map(|value| scan_cuda_version_requirement(value).ok_or_else(|| unread(value)))
+                .transpose()?
         }
         _ => None,
     };
@@ -114,7 +118,7 @@ pub fn visit_requirements(
     if count > MAX_REQUIREMENTS && !matches!(reader, RequirementsReader::Csv(_)) {
         return Err(RequirementsError::TooMany { count });
     }
-    for (name, value) in env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)) {
+    for (name, value) in env.with_prefix("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)) {
         visit(name, value);
     }
     if let Some(requirement) = legacy {
@@ -123,10 +127,10 @@ pub fn visit_requirements(
     Ok(())
 }
 
-/// All requirements of an environment as the container toolkit reads them, in a list.
+/// Returns all requirements of an environment as the container toolkit reads them, each with its variable.
 pub fn image_requirements(
-    env: &impl Environment,
-    version: ToolkitVersion,
+    env: &impl EnvironmentVariables,
+    version: ContainerToolkitRelease,
 ) -> Result<Vec<(String, String)>, RequirementsError> {
     let mut list = Vec::new();
     visit_requirements(env, RequirementsReader::Toolkit(version), |name, value| {
@@ -135,14 +139,14 @@ pub fn image_requirements(
     Ok(list)
 }
 
-/// The requirement that `CUDA_VERSION` stands for: `cuda>=12.4` of `12.4.1`.
-pub fn cuda_version_requirement(value: &str, version: ToolkitVersion) -> Result<String, BadCudaVersion> {
-    let bad = |what| BadCudaVersion { value: value.to_owned(), what };
+/// Returns the requirement that `CUDA_VERSION` implies: `cuda>=12.4` for `12.4.1`.
+pub fn cuda_version_requirement(value: &str, version: ContainerToolkitRelease) -> Result<String, InvalidCudaVersion> {
+    let bad = |what| InvalidCudaVersion { value: value.to_owned(), what };
     let unread = match version {
-        ToolkitVersion::UpTo1_20_0 => "version string",
-        ToolkitVersion::After1_20_0 => "version string: invalid semantic version",
+        ContainerToolkitRelease::UpTo1_20_0 => "version string",
+        ContainerToolkitRelease::After1_20_0 => "version string: invalid semantic version",
     };
-    let semver = Semver::read(value, version).ok_or_else(|| bad(unread))?;
+    let semver = Semver::parse(value, version).ok_or_else(|| bad(unread))?;
     let [major, minor, _] = semver.numbers;
     for (number, what) in [(major, "major version"), (minor, "minor version")] {
         if number > u64::from(u32::MAX) {
@@ -152,8 +156,8 @@ pub fn cuda_version_requirement(value: &str, version: ToolkitVersion) -> Result<
     Ok(format!("cuda>={major}.{minor}"))
 }
 
-/// The same in a toolkit that scanned one to three numbers: leading zeros count for nothing.
-fn scanned(value: &str) -> Option<String> {
+/// Returns the same for toolkits that scanned one to three numbers and ignored leading zeros.
+fn scan_cuda_version_requirement(value: &str) -> Option<String> {
     let mut numbers = [0_u32; 3];
     let mut places = numbers.iter_mut();
     for part in value.trim_matches(' ').split('.') {
@@ -164,7 +168,7 @@ fn scanned(value: &str) -> Option<String> {
     Some(format!("cuda>={major}.{minor}"))
 }
 
-/// A semantic version as the toolkit reads it; build metadata is dropped.
+/// A semantic version as the toolkit parses it, without build metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Semver<'a> {
     numbers: [u64; 3],
@@ -172,8 +176,9 @@ pub(crate) struct Semver<'a> {
 }
 
 impl<'a> Semver<'a> {
-    pub(crate) fn read(text: &'a str, version: ToolkitVersion) -> Option<Self> {
-        let strict = version == ToolkitVersion::UpTo1_20_0;
+    /// Parses a version with the rules of a toolkit release.
+    pub(crate) fn parse(text: &'a str, version: ContainerToolkitRelease) -> Option<Self> {
+        let strict = version == ContainerToolkitRelease::UpTo1_20_0;
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
         let (core, prerelease) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));
@@ -193,14 +198,15 @@ impl<'a> Semver<'a> {
         }
         let word =
             |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        let zero_led = |word: &str| word.len() > 1 && word.starts_with('0') && is_number(word);
+        let zero_led = |word: &str| word.len() > 1 && word.starts_with('0') && is_decimal(word);
         let good = prerelease.is_none_or(|pre| pre.split('.').all(|part| word(part) && !zero_led(part)))
             && build.is_none_or(|build| build.split('.').all(word));
         good.then_some(Self { numbers, prerelease })
     }
 }
 
-fn is_number(word: &str) -> bool {
+/// Whether a text consists of digits.
+fn is_decimal(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -221,9 +227,10 @@ impl Ord for Semver<'_> {
     }
 }
 
+/// Compares pre-release identifiers by the rules of semantic versioning.
 fn compare_prereleases(a: &str, b: &str) -> Ordering {
     let key = |part: &str| {
-        if is_number(part) { (0, part.len(), part.to_owned()) } else { (1, 0, part.to_owned()) }
+        if is_decimal(part) { (0, part.len(), part.to_owned()) } else { (1, 0, part.to_owned()) }
     };
     a.split('.').map(key).cmp(b.split('.').map(key))
 }
@@ -244,7 +251,7 @@ mod tests {
             visit_requirements(env, reader, |_, _| count += 1).expect("readable");
             count
         };
-        let toolkit = RequirementsReader::Toolkit(ToolkitVersion::default());
+        let toolkit = RequirementsReader::Toolkit(ContainerToolkitRelease::default());
         let jetpack = env(&[("NVIDIA_REQUIRE_JETPACK", "csv-mounts=all"), ("CUDA_VERSION", "11.8.0")]);
         assert_eq!((count(&jetpack, toolkit), count(&jetpack, RequirementsReader::Enroot)), (1, 1));
         let legacy = env(&[("CUDA_VERSION", "11.8.0")]);
@@ -256,7 +263,7 @@ mod tests {
     #[test]
     fn only_a_command_line_has_room_for_so_many() {
         let env: BTreeMap<String, String> = (0..33).map(|at| (format!("NVIDIA_REQUIRE_{at}"), String::new())).collect();
-        let version = ToolkitVersion::default();
+        let version = ContainerToolkitRelease::default();
         for (reader, read) in [
             (RequirementsReader::Csv(version), true),
             (RequirementsReader::Toolkit(version), false),
@@ -271,8 +278,8 @@ mod tests {
         let env = |count: usize| -> BTreeMap<String, String> {
             (0..count).map(|at| (format!("NVIDIA_REQUIRE_{at}"), String::new())).collect()
         };
-        assert!(image_requirements(&env(32), ToolkitVersion::default()).is_ok());
-        let error = image_requirements(&env(33), ToolkitVersion::default()).expect_err("too many");
+        assert!(image_requirements(&env(32), ContainerToolkitRelease::default()).is_ok());
+        let error = image_requirements(&env(33), ContainerToolkitRelease::default()).expect_err("too many");
         assert_eq!(error.to_string(), "input error: too many requirements");
     }
 
@@ -283,20 +290,20 @@ mod tests {
             ("4294967296.1", "invalid CUDA version 4294967296.1: invalid major version"),
             ("12.4294967296", "invalid CUDA version 12.4294967296: invalid minor version"),
         ] {
-            let error = cuda_version_requirement(value, ToolkitVersion::UpTo1_20_0).expect_err(value);
+            let error = cuda_version_requirement(value, ContainerToolkitRelease::UpTo1_20_0).expect_err(value);
             assert_eq!(error.to_string(), expected);
         }
-        let found = cuda_version_requirement("4294967295.0.1", ToolkitVersion::UpTo1_20_0);
+        let found = cuda_version_requirement("4294967295.0.1", ContainerToolkitRelease::UpTo1_20_0);
         assert_eq!(found.as_deref(), Ok("cuda>=4294967295.0"));
     }
 
     #[test]
     fn versions_read_and_order_as_semantic_versions() {
-        let read = |text| Semver::read(text, ToolkitVersion::UpTo1_20_0);
+        let read = |text| Semver::parse(text, ContainerToolkitRelease::UpTo1_20_0);
         assert!(read("11.6-rc1").is_none() && read("11.6.0-rc1") < read("11.6") && read("v11") == read("11.0.0"));
-        assert!(Semver::read("11.6-rc1", ToolkitVersion::After1_20_0).is_some());
+        assert!(Semver::parse("11.6-rc1", ContainerToolkitRelease::After1_20_0).is_some());
         let long = "99999999999999999999";
-        assert!(read(long) > read("13.0") && Semver::read(long, ToolkitVersion::After1_20_0).is_none());
+        assert!(read(long) > read("13.0") && Semver::parse(long, ContainerToolkitRelease::After1_20_0).is_none());
         assert!(read("1.0.0-2") < read("1.0.0-10") && read("1.0.0-10") < read("1.0.0-a"));
     }
 }

@@ -1,40 +1,49 @@
-//! Versions, compute capabilities, requirement expressions, compat libraries: plain values, no table.
+//! Versions, compute capabilities, requirement expressions and compat libraries, as plain values without tables.
 
 mod capability;
 mod compat;
-mod compat_files;
 mod compat_note;
-mod compat_order;
 mod devices;
 mod environment;
 mod host_values;
+mod image_paths;
 mod image_requirements;
-mod requirement;
-mod requirement_go;
-mod requirement_memo;
+mod ldconfig;
+mod requirement_cache;
+mod requirement_cli;
+mod requirement_toolkit;
 mod version;
 
-pub use self::capability::{CodeTarget, ComputeCapability, Suffix};
-pub use self::compat::{CliCompat, ElfNote, HookHost, HookRule, cli_keeps, hook_uses, only};
-pub use self::compat_files::{
-    COMPAT_ROOT, LIBCUDA, TOOLKIT_ROOT, hook_looks_at, in_compat_directory, is_compat_directory, is_stub_directory,
-    lies_below, resolve, split_path, toolkit_directory,
+pub use self::capability::{CodeTarget, ComputeCapability, TargetSuffix};
+pub use self::compat::{
+    CompatHookHost, CompatHookRule, CompatNote, CudaCompatMode, cli_uses_compat_library, exactly_one,
+    hook_uses_compat_library,
 };
-pub use self::compat_order::{LIB64, LdConf, Linked, debian_directory, library_path, linked, search_order, trimmed};
 pub use self::devices::{
-    Capabilities, CapabilityReading, DEFAULT_CAPABILITIES, DeviceRequest, SUPPORTED_CAPABILITIES,
-    UnsupportedCapabilities, VisibleDevices, capability_list, device_names, device_request, device_request_as_written,
-    driver_capabilities, intersect_capabilities, is_cdi_name, visible_devices, visible_devices_of,
+    DEFAULT_CAPABILITIES, DeviceRequest, DriverCapabilities, DriverCapabilitySyntax, SUPPORTED_CAPABILITIES,
+    UnsupportedCapabilities, VisibleDevices, device_names, device_request, driver_capability_names,
+    intersect_capabilities, is_cdi_name, old_toolkit_device_request, parse_capability_list, visible_devices,
+    visible_devices_from_env,
 };
-pub use self::environment::{Environment, entries_from};
-pub use self::host_values::{HostValue, Needs, Property, RequirementHost};
+pub use self::environment::{EnvironmentVariables, entries_with_prefix};
+pub use self::host_values::{HostProperty, HostPropertySet, HostValue, RequirementHost};
+pub use self::image_paths::{
+    COMPAT_ROOT, LIBCUDA_SONAME, TOOLKIT_ROOT, is_at_or_below, is_compat_directory, is_hook_library_name,
+    is_in_compat_tree, is_stub_directory, resolve_links, split_path, toolkit_directory,
+};
 pub use self::image_requirements::{
-    BadCudaVersion, MAX_REQUIREMENTS, RequirementsError, RequirementsReader, ToolkitVersion, cuda_version_requirement,
-    go_bool, image_requirements, is_legacy_image, requirements_disabled, visit_requirements,
+    ContainerToolkitRelease, InvalidCudaVersion, MAX_REQUIREMENTS, RequirementsError, RequirementsReader,
+    are_requirements_disabled, cuda_version_requirement, image_requirements, is_legacy_image, parse_go_bool,
+    visit_requirements,
 };
-pub use self::requirement::{
-    Outcome as RequirementOutcome, UNSATISFIED, Verdict, evaluate_all_c, evaluate_c, last_condition, outcome_c,
+pub use self::ldconfig::{
+    LIB64_DIRECTORY, LdConf, LinkedFile, debian_library_directory, ldconfig_search_order, library_path_directories,
+    select_linked_file, trim_trailing_slash,
 };
-pub use self::requirement_go::{evaluate_all_go, go_condition};
-pub use self::requirement_memo::remembered_c;
+pub use self::requirement_cache::cached_cli_requirement_outcome;
+pub use self::requirement_cli::{
+    RequirementOutcome, RequirementVerdict, UNSATISFIED_PREFIX, cli_requirement_outcome, evaluate_cli_requirement,
+    evaluate_cli_requirements, last_failed_condition,
+};
+pub use self::requirement_toolkit::{evaluate_toolkit_requirements, toolkit_condition};
 pub use self::version::{BadVersion, CudaVersion, DottedVersion, DriverVersion};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Text that is no version number.
+/// The error for a text that is not a version number.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`{text}` is not a {what}: expected {expected}")]
 pub struct BadVersion {
@@ -30,7 +30,7 @@ pub struct DottedVersion {
 }
 
 impl DottedVersion {
-    /// A version known when the program is written or generated.
+    /// Returns a version known at compile time.
     ///
     /// # Panics
     /// At compile time, where the text is none.
@@ -41,6 +41,7 @@ impl DottedVersion {
         }
     }
 
+    /// Parses a version; `None` if the text is not one.
     const fn scan(text: &[u8]) -> Option<Self> {
         let mut version = Self { parts: [0; 4], widths: [0; 4], len: 0 };
         let mut at = 0;
@@ -73,22 +74,22 @@ impl DottedVersion {
         }
     }
 
-    /// The component at `index`, zero where none was written.
+    /// Returns the component at `index`, zero if it was not written.
     pub const fn part(self, index: usize) -> u32 {
         self.parts[index]
     }
 
-    /// With how many digits the first component was written.
-    pub(super) const fn first_digits(self) -> u8 {
+    /// Returns the number of digits with which the first component was written.
+    pub(super) const fn first_component_width(self) -> u8 {
         self.widths[0]
     }
 
-    /// How many components were written.
+    /// Returns the number of components that were written.
     pub const fn len(self) -> usize {
         self.len as usize
     }
 
-    /// Never true of a parsed version.
+    /// Whether it has no component, which is never true of a parsed version.
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -187,25 +188,25 @@ versions! {
 }
 
 impl CudaVersion {
-    /// Major and minor alone: what decides compatibility.
+    /// Returns major and minor version, which decide compatibility.
     pub const fn release(self) -> (u32, u32) {
         (self.major(), self.minor())
     }
 
-    /// Whether it is a major alone, `12`, of which the minor is not said.
-    pub const fn is_major(self) -> bool {
+    /// Whether it is a major version without a minor, such as `12`.
+    pub const fn is_major_only(self) -> bool {
         self.0.len() == 1
     }
 }
 
 impl DriverVersion {
-    /// The driver branch: `535` of `535.161.08`.
+    /// Returns the driver branch: `535` for `535.161.08`.
     pub const fn branch(self) -> u32 {
         self.major()
     }
 
-    /// Whether it is a branch alone, `535`, of which the release is not said.
-    pub const fn is_branch(self) -> bool {
+    /// Whether it is a branch without a release, such as `535`.
+    pub const fn is_branch_only(self) -> bool {
         self.0.len() == 1
     }
 }

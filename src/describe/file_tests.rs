@@ -2,7 +2,7 @@
 
 use super::*;
 
-const FULL: &str = r#"of = "dockerfile"
+const FULL_DESCRIPTION: &str = r#"of = "dockerfile"
 base_unknown = { reason = "no value", supply = "give it", repository = "nvidia/cuda" }
 base = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04"
 as_of = 2021-06-29
@@ -56,37 +56,38 @@ opens = ["libcudnn.so.8"]
 ptx = ["compute_90a"]
 "#;
 
-fn read(text: &str) -> Result<Description, DescriptionErrors> {
-    Description::read(&SourceText::new("a.image.toml", text))
+/// Reads a description.
+fn read_description(text: &str) -> Result<ImageDescription, DescriptionErrors> {
+    ImageDescription::read(&SourceText::new("a.image.toml", text))
 }
 
 #[test]
 fn reads_and_writes_back_to_the_letter() {
-    let description = read(FULL).expect("good description");
-    assert_eq!(description.to_toml(), FULL);
+    let description = read_description(FULL_DESCRIPTION).expect("good description");
+    assert_eq!(description.to_toml(), FULL_DESCRIPTION);
     let base = description.base.expect("base");
-    assert_eq!(&FULL[base.span.start..base.span.end], format!("\"{}\"", base.value));
+    assert_eq!(&FULL_DESCRIPTION[base.span.start..base.span.end], format!("\"{}\"", base.value));
     assert_eq!(description.gpu_code[0].ptx, Some(Vec::new()));
     assert_eq!(description.gpu_code[1].sass, None);
 }
 
 #[test]
 fn json_loses_nothing() {
-    let description = read(FULL).expect("good description");
+    let description = read_description(FULL_DESCRIPTION).expect("good description");
     let json = description.to_json();
-    let again = Description::from_json(json.clone()).expect("good json");
+    let again = ImageDescription::from_json(json.clone()).expect("good json");
     assert_eq!(again.to_json(), json);
     assert_eq!(again.gpu_code, description.gpu_code);
     assert_eq!(again.files.len(), 5);
-    assert!(Description::from_json(serde_json::json!({ "base": null })).is_err());
-    let error = Description::from_json(serde_json::json!({ "bas": "x" })).expect_err("unknown key");
+    assert!(ImageDescription::from_json(serde_json::json!({ "base": null })).is_err());
+    let error = ImageDescription::from_json(serde_json::json!({ "bas": "x" })).expect_err("unknown key");
     assert_eq!(error.to_string(), "unknown key `bas`");
 }
 
 #[test]
 fn nothing_is_needed() {
-    let description = read("").expect("empty description");
-    assert_eq!(description, Description::default());
+    let description = read_description("").expect("empty description");
+    assert_eq!(description, ImageDescription::default());
     assert_eq!(description.to_toml(), "");
 }
 
@@ -151,7 +152,7 @@ fn bad_files_say_what_and_where() {
         ),
     ] {
         let source = SourceText::new("a.image.toml", text);
-        let errors = Description::read(&source).expect_err(text);
+        let errors = ImageDescription::read(&source).expect_err(text);
         let found: Vec<String> = errors
             .all()
             .iter()
@@ -177,7 +178,7 @@ fn what_people_and_programs_mean_is_taken() {
         // A program writes down what stands in a Dockerfile, and it is judged again as it was.
         "of = \"dockerfile\"\nplatform = \"bogus\"\n[packages.pip]\ntorch = \"banana\"",
     ] {
-        if let Err(error) = read(text) {
+        if let Err(error) = read_description(text) {
             panic!("{text}: {error}: {:?}", error.all());
         }
     }
@@ -185,7 +186,7 @@ fn what_people_and_programs_mean_is_taken() {
 
 #[test]
 fn no_input_panics() {
-    for end in (0..FULL.len()).filter(|end| FULL.is_char_boundary(*end)) {
-        let _ = read(&FULL[..end]);
+    for end in (0..FULL_DESCRIPTION.len()).filter(|end| FULL_DESCRIPTION.is_char_boundary(*end)) {
+        let _ = read_description(&FULL_DESCRIPTION[..end]);
     }
 }

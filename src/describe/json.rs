@@ -1,27 +1,20 @@
 //! Descriptions as JSON, with the keys of the TOML form.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::describe::Description;
-use crate::describe::FileFacts;
-use crate::describe::GpuCode;
-use crate::describe::Named;
-use crate::describe::OnBase;
-use crate::describe::Packages;
-use crate::describe::Spanned;
-use crate::describe::UnknownBase;
-use crate::describe::package;
-use crate::describe::package::gone_written;
-use crate::describe::told_of;
-use crate::describe::write::code_words;
+use crate::describe::described_package::removals_entry;
+use crate::describe::write::target_names;
+use crate::describe::{
+    DescribedEnvTemplate, DescribedFile, DescribedGpuCode, DescribedPackages, ImageDescription, NamedEntry, Spanned,
+    UnknownBase, described_package, source_kind,
+};
 use crate::source::SourceText;
 
-/// JSON that is no description.
+/// Why a JSON value is not a description.
 #[derive(Debug, Error)]
-pub enum BadDescription {
-    /// It has a null or a number beyond 64 bits, which TOML lacks.
+pub enum DescriptionJsonError {
+    /// It contains a null or a number beyond 64 bits, which TOML lacks.
     #[error("not an image description: {0}")]
     NotToml(String),
     /// Its keys or values are wrong.
@@ -29,8 +22,8 @@ pub enum BadDescription {
     Errors(super::DescriptionErrors),
 }
 
-impl Description {
-    /// The description as JSON; order of keys aside, [`Self::from_json`] gives it back.
+impl ImageDescription {
+    /// Returns the description as JSON.
     pub fn to_json(&self) -> Value {
         let mut all = serde_json::Map::new();
         let mut put = |key: &str, value: Option<Value>| {
@@ -38,11 +31,11 @@ impl Description {
                 all.insert(key.to_owned(), value);
             }
         };
-        put("of", told_of(self.of).map(|word| json!(word)));
-        put("base_unknown", self.base_unknown.as_ref().map(|base| base_unknown(&base.value)));
+        put("of", source_kind(self.source).map(|word| json!(word)));
+        put("base_unknown", self.base_unknown.as_ref().map(|base| unknown_base_json(&base.value)));
         put("base", self.base.as_ref().map(|base| json!(base.value)));
         put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
-        put("platform", platforms(&self.platforms));
+        put("platform", platforms_json(&self.platforms));
         put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
         put("builds_for_gpus", self.builds_for_gpus.then_some(Value::Bool(true)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
@@ -54,30 +47,31 @@ impl Description {
         put("removed", (!removed.is_empty()).then(|| json!(removed)));
         let unknown: Vec<&str> = self.env_unknown.iter().map(|name| name.value.as_str()).collect();
         put("env_unknown", (!unknown.is_empty()).then(|| json!(unknown)));
-        put("env", texts(&self.env));
+        put("env", text_table_json(&self.env));
         let on_base: serde_json::Map<String, Value> =
-            self.env_on_base.iter().map(|(name, value)| (name.value.clone(), on_base(value))).collect();
+            self.env_on_base.iter().map(|(name, value)| (name.value.clone(), env_template_json(value))).collect();
         put("env_on_base", (!on_base.is_empty()).then_some(Value::Object(on_base)));
-        let packages = packages(&self.packages);
+        let packages = packages_json(&self.packages);
         put("packages", (!packages.is_empty()).then_some(Value::Object(packages)));
         let files: serde_json::Map<String, Value> =
-            self.files.iter().map(|(path, facts)| (path.value.clone(), file(facts))).collect();
+            self.files.iter().map(|(path, facts)| (path.value.clone(), file_json(facts))).collect();
         put("files", (!files.is_empty()).then_some(Value::Object(files)));
-        let codes: Vec<Value> = self.gpu_code.iter().map(code).collect();
+        let codes: Vec<Value> = self.gpu_code.iter().map(gpu_code_json).collect();
         put("gpu_code", (!codes.is_empty()).then(|| json!(codes)));
         Value::Object(all)
     }
 
-    /// Reads a description from JSON; the places in it point into a text that nobody sees.
-    pub fn from_json(value: Value) -> Result<Self, BadDescription> {
+    /// Reads a description from JSON; its spans point into a generated text.
+    pub fn from_json(value: Value) -> Result<Self, DescriptionJsonError> {
         let table: toml::Table =
-            serde_json::from_value(value).map_err(|error| BadDescription::NotToml(error.to_string()))?;
-        let text = toml::to_string(&table).map_err(|error| BadDescription::NotToml(error.to_string()))?;
-        Self::read(&SourceText::new("description", text)).map_err(BadDescription::Errors)
+            serde_json::from_value(value).map_err(|error| DescriptionJsonError::NotToml(error.to_string()))?;
+        let text = toml::to_string(&table).map_err(|error| DescriptionJsonError::NotToml(error.to_string()))?;
+        Self::read(&SourceText::new("description", text)).map_err(DescriptionJsonError::Errors)
     }
 }
 
-fn platforms(list: &[Spanned<String>]) -> Option<Value> {
+/// Returns the value of `platform`.
+fn platforms_json(list: &[Spanned<String>]) -> Option<Value> {
     match list {
         [] => None,
         [one] => Some(json!(one.value)),
@@ -85,7 +79,8 @@ fn platforms(list: &[Spanned<String>]) -> Option<Value> {
     }
 }
 
-fn base_unknown(base: &UnknownBase) -> Value {
+/// Returns the value of `base_unknown`.
+fn unknown_base_json(base: &UnknownBase) -> Value {
     let mut map = serde_json::Map::new();
     map.insert("reason".to_owned(), json!(base.reason));
     map.extend(base.supply.as_ref().map(|supply| ("supply".to_owned(), json!(supply))));
@@ -93,18 +88,21 @@ fn base_unknown(base: &UnknownBase) -> Value {
     Value::Object(map)
 }
 
-fn packages(packages: &Packages) -> serde_json::Map<String, Value> {
+/// Returns the entries of `packages`.
+fn packages_json(packages: &DescribedPackages) -> serde_json::Map<String, Value> {
     let mut map = serde_json::Map::new();
     map.extend(packages.other_python.then(|| ("other_python".to_owned(), Value::Bool(true))));
     map.extend(packages.by_driver.as_ref().map(|command| ("by_driver".to_owned(), json!(command.value))));
     map.extend(packages.unread.as_ref().map(|reason| ("unread".to_owned(), json!(reason.value))));
-    for (name, list) in packages.commands().into_iter().filter(|(_, list)| !list.is_empty()) {
+    for (name, list) in packages.command_lists().into_iter().filter(|(_, list)| !list.is_empty()) {
         map.insert(name.to_owned(), list.iter().map(|number| json!(number.value)).collect());
     }
-    map.extend(gone_written(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
+    map.extend(removals_entry(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
     for (name, list) in packages.sections() {
-        let entries: serde_json::Map<String, Value> =
-            package::section(list).into_iter().map(|(name, written)| (name, written.to_json())).collect();
+        let entries: serde_json::Map<String, Value> = described_package::section_entries(list)
+            .into_iter()
+            .map(|(name, written)| (name, written.to_json()))
+            .collect();
         if !entries.is_empty() {
             map.insert(name.to_owned(), Value::Object(entries));
         }
@@ -112,20 +110,23 @@ fn packages(packages: &Packages) -> serde_json::Map<String, Value> {
     map
 }
 
-fn texts(list: &[Named<Spanned<String>>]) -> Option<Value> {
+/// Returns a table of strings; `None` if it is empty.
+fn text_table_json(list: &[NamedEntry<Spanned<String>>]) -> Option<Value> {
     let map: serde_json::Map<String, Value> =
         list.iter().map(|(name, text)| (name.value.clone(), json!(text.value))).collect();
     (!map.is_empty()).then_some(Value::Object(map))
 }
 
-fn on_base(value: &OnBase) -> Value {
+/// Returns the value of an entry of `env_on_base`.
+fn env_template_json(value: &DescribedEnvTemplate) -> Value {
     match &value.unset {
         Some(unset) => json!({ "set": value.set.value, "unset": unset.value }),
         None => json!(value.set.value),
     }
 }
 
-fn file(facts: &FileFacts) -> Value {
+/// Returns the value of an entry of `files`.
+fn file_json(facts: &DescribedFile) -> Value {
     let mut map = serde_json::Map::new();
     if let Some(link) = &facts.link {
         map.insert("link".to_owned(), json!(link.value));
@@ -143,11 +144,12 @@ fn file(facts: &FileFacts) -> Value {
         inner.insert("device".to_owned(), json!(numbers(&note.device)));
         map.insert("elf_note".to_owned(), Value::Object(inner));
     }
-    put_names(&mut map, &facts.needs, &facts.opens);
+    insert_library_names(&mut map, &facts.needs, &facts.opens);
     Value::Object(map)
 }
 
-fn code(code: &GpuCode) -> Value {
+/// Returns the value of an element of `gpu_code`.
+fn gpu_code_json(code: &DescribedGpuCode) -> Value {
     let mut map = serde_json::Map::new();
     for (key, text) in [("file", &code.file), ("component", &code.component), ("untold", &code.untold)] {
         if let Some(text) = text {
@@ -156,11 +158,11 @@ fn code(code: &GpuCode) -> Value {
     }
     for (key, targets) in [("sass", &code.sass), ("ptx", &code.ptx)] {
         if let Some(targets) = targets {
-            map.insert(key.to_owned(), json!(code_words(key, targets)));
+            map.insert(key.to_owned(), json!(target_names(key, targets)));
         }
     }
     if !code.linkable.is_empty() {
-        map.insert("linkable".to_owned(), json!(code_words("ptx", &code.linkable)));
+        map.insert("linkable".to_owned(), json!(target_names("ptx", &code.linkable)));
     }
     if let Some(isa) = &code.ptx_isa {
         map.insert("ptx_isa".to_owned(), json!(isa.value.to_string()));
@@ -168,11 +170,16 @@ fn code(code: &GpuCode) -> Value {
     if let Some(count) = &code.containers {
         map.insert("containers".to_owned(), json!(count.value));
     }
-    put_names(&mut map, &code.needs, &code.opens);
+    insert_library_names(&mut map, &code.needs, &code.opens);
     Value::Object(map)
 }
 
-fn put_names(map: &mut serde_json::Map<String, Value>, needs: &[Spanned<String>], opens: &[Spanned<String>]) {
+/// Inserts the lists `needs` and `opens` that are not empty.
+fn insert_library_names(
+    map: &mut serde_json::Map<String, Value>,
+    needs: &[Spanned<String>],
+    opens: &[Spanned<String>],
+) {
     for (key, names) in [("needs", needs), ("opens", opens)] {
         if !names.is_empty() {
             let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();

@@ -1,37 +1,32 @@
-//! Image descriptions: what a person or a script says about an image that nobody can look into.
+//! Image descriptions: files in which a user or a script declares the contents of an image that cannot be inspected.
 
-mod checked;
-mod file;
+mod described_package;
 mod json;
-mod package;
+mod parse;
+mod validation;
 mod write;
 
-use crate::cuda::CodeTarget;
-use crate::cuda::CudaVersion;
-use crate::fact::Depth;
+use crate::cuda::{CodeTarget, CudaVersion};
+use crate::fact::InspectionDepth;
 use crate::source::Span;
 
-pub use self::file::CODE_KEYS;
-pub use self::file::DescriptionErrors;
-pub use self::file::KEYS;
-pub use self::file::PACKAGE_KEYS;
-pub use self::json::BadDescription;
-pub use self::package::Gone;
-pub use self::package::Package;
-pub(crate) use self::write::quoted;
+pub use self::described_package::{DescribedPackage, DescribedRemoval};
+pub use self::json::DescriptionJsonError;
+pub use self::parse::{DESCRIPTION_KEYS, DescriptionErrors, GPU_CODE_KEYS, PACKAGE_KEYS};
+pub(crate) use self::write::toml_string;
 
-/// A value and the place where it is written; an empty place where it comes from no text.
+/// A value with its span in the file; the span is empty for a value that comes from no text.
 #[derive(Clone, Debug)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Where.
+    /// Its span in the file.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// A value that comes from no text.
-    pub const fn nowhere(value: T) -> Self {
+    /// Creates a value that comes from no text.
+    pub const fn without_span(value: T) -> Self {
         Self { value, span: Span::new(0, 0) }
     }
 }
@@ -45,29 +40,29 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 
 impl<T: Eq> Eq for Spanned<T> {}
 
-/// A part of a description that may be said to list everything.
+/// A category of content that a description can declare as completely listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Family {
+pub enum ContentCategory {
     /// Environment variables.
     Env,
-    /// Packages of all managers.
+    /// Packages of all package managers.
     Packages,
     /// Files.
     Files,
     /// GPU code.
     Code,
-    /// Everything that may bring a shared library, beside the base.
+    /// Everything outside of the base image that may contain a shared library.
     Libraries,
 }
 
-impl Family {
-    /// All of them.
+impl ContentCategory {
+    /// All categories.
     pub const ALL: &[Self] = &[Self::Env, Self::Packages, Self::Files, Self::Code, Self::Libraries];
 
-    /// All their words, in the order of [`Self::ALL`].
-    pub const WORDS: &[&str] = &["env", "packages", "files", "code", "libraries"];
+    /// The names of all categories, in the order of `ALL`.
+    pub const NAMES: &[&str] = &["env", "packages", "files", "code", "libraries"];
 
-    /// The word of the file.
+    /// Returns the name in the file.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Env => "env",
@@ -79,50 +74,54 @@ impl Family {
     }
 }
 
-/// The words for what a description tells of, each with how deep that was looked into.
-pub(crate) const TOLD_OF: &[(&str, Depth)] =
-    &[("dockerfile", Depth::Text), ("config", Depth::Config), ("sbom", Depth::Sbom), ("layers", Depth::Layers)];
+/// The kinds of input that a description can be made from, each with its inspection depth.
+pub(crate) const SOURCE_KINDS: &[(&str, InspectionDepth)] = &[
+    ("dockerfile", InspectionDepth::Text),
+    ("config", InspectionDepth::Config),
+    ("sbom", InspectionDepth::Sbom),
+    ("layers", InspectionDepth::Layers),
+];
 
-/// The word for how deep an input was looked into; none for a description that somebody wrote.
-fn told_of(depth: Depth) -> Option<&'static str> {
-    TOLD_OF.iter().find(|(_, own)| *own == depth).map(|(word, _)| *word)
+/// Returns the kind of input that was inspected this deeply; `None` for a description that a user wrote.
+fn source_kind(depth: InspectionDepth) -> Option<&'static str> {
+    SOURCE_KINDS.iter().find(|(_, own)| *own == depth).map(|(word, _)| *word)
 }
 
 /// A name with its value.
-pub type Named<T> = (Spanned<String>, T);
+pub type NamedEntry<T> = (Spanned<String>, T);
 
-/// The packages of each manager, in the order in which they are installed.
+/// The packages of each package manager, in the order of installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packages {
-    /// Python distributions by pip.
-    pub pip: Vec<Named<Spanned<Package>>>,
+pub struct DescribedPackages {
+    /// Python distributions installed by pip.
+    pub pip: Vec<NamedEntry<Spanned<DescribedPackage>>>,
     /// conda packages.
-    pub conda: Vec<Named<Spanned<Package>>>,
+    pub conda: Vec<NamedEntry<Spanned<DescribedPackage>>>,
     /// Debian packages.
-    pub apt: Vec<Named<Spanned<Package>>>,
-    /// Bounds that commands put on what other packages bring.
-    pub bounds: Vec<Named<Spanned<Package>>>,
-    /// What commands take away.
-    pub gone: Vec<Spanned<Gone>>,
-    /// Whether commands bring a Python of their own.
+    pub apt: Vec<NamedEntry<Spanned<DescribedPackage>>>,
+    /// Constraints of commands on transitive dependencies.
+    pub bounds: Vec<NamedEntry<Spanned<DescribedPackage>>>,
+    /// Packages that commands remove.
+    pub gone: Vec<Spanned<DescribedRemoval>>,
+    /// Whether commands install another Python.
     pub other_python: bool,
-    /// A command that chooses packages by the driver of the machine that builds.
+    /// A command that selects packages by the driver of the build machine.
     pub by_driver: Option<Spanned<String>>,
-    /// Why there may be more than is listed, such as a list of packages that nobody read.
+    /// Why there may be more packages than listed, such as a requirements file that was not read.
     pub unread: Option<Spanned<String>>,
-    /// The numbers of commands that install wheels of which nobody knows which they are.
+    /// Numbers of the commands that install unknown wheels.
     pub unknown_wheels: Vec<Spanned<u32>>,
-    /// The numbers of commands that may install more than is listed.
+    /// Numbers of the commands that may install packages that are not listed.
     pub untold: Vec<Spanned<u32>>,
-    /// The numbers of commands that keep, of what they name, what is there already.
+    /// Numbers of the commands whose installer does not replace packages that are already installed.
     pub keeping: Vec<Spanned<u32>>,
-    /// Commands that take the newest of all that they bring along as well: the number of each.
+    /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
     pub renewing: Vec<Spanned<u32>>,
 }
 
-impl Packages {
-    /// The lists of commands by their names.
-    fn commands(&self) -> [(&'static str, &[Spanned<u32>]); 4] {
+impl DescribedPackages {
+    /// Returns the lists of command numbers with their keys.
+    fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 4] {
         [
             ("unknown_wheels", &self.unknown_wheels),
             ("untold", &self.untold),
@@ -131,26 +130,26 @@ impl Packages {
         ]
     }
 
-    /// The sections by their names.
-    fn sections(&self) -> [(&'static str, &[Named<Spanned<Package>>]); 4] {
+    /// Returns the lists of packages with their keys.
+    fn sections(&self) -> [(&'static str, &[NamedEntry<Spanned<DescribedPackage>>]); 4] {
         [("pip", &self.pip), ("conda", &self.conda), ("apt", &self.apt), ("bounds", &self.bounds)]
     }
 }
 
-/// A base image that cannot be told.
+/// A base image that is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnknownBase {
-    /// Why.
+    /// Why it is unknown.
     pub reason: String,
-    /// What would tell it.
+    /// What the user can do to make it known.
     pub supply: Option<String>,
-    /// Its repository, where only what follows is not known.
+    /// Its repository, if only tag or digest are unknown.
     pub repository: Option<String>,
 }
 
-/// What the ELF note of a compat library admits.
+/// The ELF note of a compat library, which lists its compatible drivers and devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ElfNote {
+pub struct DescribedElfNote {
     /// CUDA version of the library.
     pub cuda: Option<Spanned<CudaVersion>>,
     /// Driver branches.
@@ -159,92 +158,92 @@ pub struct ElfNote {
     pub device: Vec<Spanned<u32>>,
 }
 
-/// What is known of one file; nothing beyond its being there where all is empty.
+/// What a description declares about a file; only its existence if everything is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileFacts {
-    /// Target of a symbolic link.
+pub struct DescribedFile {
+    /// The target of a symbolic link.
     pub link: Option<Spanned<String>>,
-    /// Whole text.
+    /// The content of a text file.
     pub text: Option<Spanned<String>>,
     /// ELF note.
-    pub elf_note: Option<ElfNote>,
+    pub elf_note: Option<DescribedElfNote>,
     /// Libraries that the loader resolves before the program starts.
     pub needs: Vec<Spanned<String>>,
-    /// Libraries that the program opens while it runs.
+    /// Libraries that the program opens at run time.
     pub opens: Vec<Spanned<String>>,
 }
 
-/// A value in which `${NAME}` stands for a variable of the base, and `$$` for a dollar sign.
+/// A value in which `${NAME}` stands for a variable of the base image, and `$$` for a dollar sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OnBase {
+pub struct DescribedEnvTemplate {
     /// The value.
     pub set: Spanned<String>,
-    /// The value where the base does not set the variable, if that is another.
+    /// The value if the base image does not set the variable itself, where it differs.
     pub unset: Option<Spanned<String>>,
 }
 
-/// GPU code of one library.
+/// The GPU code of a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GpuCode {
-    /// The library.
+pub struct DescribedGpuCode {
+    /// The path of the library.
     pub file: Option<Spanned<String>>,
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub component: Option<Spanned<String>>,
-    /// Why nobody knows for which GPUs it is compiled.
+    /// Why its GPU targets are unknown.
     pub untold: Option<Spanned<String>>,
-    /// Targets of native code; none = not declared.
+    /// Targets of native code; `None` if not declared.
     pub sass: Option<Vec<Spanned<CodeTarget>>>,
-    /// Targets of PTX; none = not declared.
+    /// Targets of PTX; `None` if not declared.
     pub ptx: Option<Vec<Spanned<CodeTarget>>>,
-    /// Targets of PTX that is linked while the program runs, if at all.
+    /// Targets of PTX that is linked at run time, if at all.
     pub linkable: Vec<Spanned<CodeTarget>>,
-    /// The newest version of the PTX language in it.
+    /// The newest PTX ISA version in it.
     pub ptx_isa: Option<Spanned<CudaVersion>>,
-    /// How many containers of the library hold just that; one where not said.
+    /// The number of containers with exactly this code; one if not declared.
     pub containers: Option<Spanned<u32>>,
     /// Libraries that the loader resolves before the program starts.
     pub needs: Vec<Spanned<String>>,
-    /// Libraries that the program opens while it runs.
+    /// Libraries that the program opens at run time.
     pub opens: Vec<Spanned<String>>,
 }
 
-/// A description; what is missing is not declared.
+/// An image description; anything that is missing is not declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Description {
-    /// How deep the input was looked into that it tells of; of a Dockerfile what its base brings is not known.
-    pub of: Depth,
-    /// Image it is built on.
+pub struct ImageDescription {
+    /// How deeply the described input was inspected; the base image of a Dockerfile is not inspected.
+    pub source: InspectionDepth,
+    /// The base image.
     pub base: Option<Spanned<String>>,
-    /// That the image it is built on cannot be told.
+    /// The unknown base image.
     pub base_unknown: Option<Spanned<UnknownBase>>,
-    /// Day as of which it holds.
+    /// The day of the build.
     pub as_of: Option<Spanned<jiff::civil::Date>>,
-    /// `linux/amd64`, or all of them; none where nothing fixes it.
+    /// The platforms, such as `linux/amd64`; empty if they are not fixed.
     pub platforms: Vec<Spanned<String>>,
-    /// Whether the files of the base were copied into an empty image, so that its environment is not there.
+    /// Whether the files of the base image were copied into an empty image, without its environment.
     pub from_scratch: bool,
-    /// Whether commands compile for GPUs, or what nobody read is copied into it.
+    /// Whether commands compile for GPUs, or copy unread files into the image.
     pub builds_for_gpus: bool,
     /// CUDA runtime of the image.
     pub cuda_runtime: Option<Spanned<CudaVersion>>,
-    /// Program that the image starts.
+    /// The program that the image starts.
     pub entrypoint: Option<Spanned<Vec<String>>>,
-    /// What the tag of the base asks of a node by now, other than the pinned digest.
+    /// How the current requirement of the base image's tag differs from that of the pinned digest.
     pub tag_now: Option<Spanned<Vec<String>>>,
-    /// Families of which everything is listed.
-    pub complete: Vec<Spanned<Family>>,
+    /// The categories of which everything is listed.
+    pub complete: Vec<Spanned<ContentCategory>>,
     /// Environment variables.
-    pub env: Vec<Named<Spanned<String>>>,
-    /// Environment variables whose values build on the environment of the base.
-    pub env_on_base: Vec<Named<OnBase>>,
-    /// What the build removes of the base: packages and absolute paths.
+    pub env: Vec<NamedEntry<Spanned<String>>>,
+    /// Environment variables whose values depend on the environment of the base image.
+    pub env_on_base: Vec<NamedEntry<DescribedEnvTemplate>>,
+    /// Packages and absolute paths of the base image that the build removes.
     pub removed: Vec<Spanned<String>>,
-    /// Variables that are set to a value that cannot be told.
+    /// Environment variables whose values are unknown.
     pub env_unknown: Vec<Spanned<String>>,
     /// Packages.
-    pub packages: Packages,
+    pub packages: DescribedPackages,
     /// Files by path.
-    pub files: Vec<Named<FileFacts>>,
+    pub files: Vec<NamedEntry<DescribedFile>>,
     /// GPU code.
-    pub gpu_code: Vec<GpuCode>,
+    pub gpu_code: Vec<DescribedGpuCode>,
 }

@@ -1,14 +1,13 @@
-//! What a Dockerfile is made of.
+//! The syntax tree of a Dockerfile.
 
-use crate::dockerfile::Control;
-use crate::dockerfile::Mapped;
 use crate::dockerfile::stages::StageNames;
+use crate::dockerfile::{LintComment, MappedText};
 use crate::source::Span;
 
-/// A keyword; [`Kind::Unknown`] holds a word that is none.
+/// The keyword of an instruction; `Unknown` contains an unrecognized one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each name is the keyword itself")]
-pub enum Kind {
+pub enum InstructionKind {
     Add,
     Arg,
     Cmd,
@@ -30,9 +29,9 @@ pub enum Kind {
     Unknown(String),
 }
 
-impl Kind {
-    /// The kind of a word, in any case.
-    pub fn of(word: &str) -> Self {
+impl InstructionKind {
+    /// Returns the instruction kind of a keyword in any case.
+    pub fn from_keyword(word: &str) -> Self {
         match word.to_ascii_uppercase().as_str() {
             "ADD" => Self::Add,
             "ARG" => Self::Arg,
@@ -56,8 +55,8 @@ impl Kind {
         }
     }
 
-    /// The keyword in upper case, or the unknown word as written.
-    pub fn name(&self) -> &str {
+    /// Returns the keyword in upper case, or the unknown keyword as written.
+    pub fn keyword(&self) -> &str {
         match self {
             Self::Add => "ADD",
             Self::Arg => "ARG",
@@ -81,24 +80,24 @@ impl Kind {
         }
     }
 
-    /// Whether `BuildKit` reads heredocs after this keyword.
-    pub fn takes_heredocs(&self) -> bool {
+    /// Whether `BuildKit` accepts here-documents after this keyword.
+    pub fn accepts_heredocs(&self) -> bool {
         matches!(self, Self::Run | Self::Copy | Self::Add)
     }
 
-    /// Whether a JSON array is another way to write the arguments.
-    pub fn takes_json(&self) -> bool {
+    /// Whether the arguments can be written as a JSON array.
+    pub fn accepts_json_form(&self) -> bool {
         matches!(self, Self::Add | Self::Copy | Self::Cmd | Self::Entrypoint | Self::Run | Self::Shell | Self::Volume)
     }
 }
 
-/// `--name=value` in front of the arguments.
+/// A `--name=value` flag in front of the arguments of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flag {
+pub struct InstructionFlag {
     /// The name without the dashes.
     pub name: String,
     /// What follows `=`; `None` where there is no `=`.
-    pub value: Option<Mapped>,
+    pub value: Option<MappedText>,
     /// The whole flag.
     pub span: Span,
 }
@@ -111,28 +110,28 @@ pub struct Heredoc {
     /// The opening word.
     pub span: Span,
     /// The body, up to but without the terminator.
-    pub body: Mapped,
+    pub body: MappedText,
     /// Whether variables in the body are expanded: the terminator is not quoted.
     pub expand: bool,
     /// Whether leading tabs are stripped: `<<-`.
     pub strip: bool,
 }
 
-/// One instruction.
+/// An instruction with its flags, arguments and here-documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// Its keyword.
-    pub kind: Kind,
+    pub kind: InstructionKind,
     /// From the keyword to the last byte, heredocs included.
     pub span: Span,
     /// The keyword.
     pub keyword: Span,
     /// The flags in front of the arguments.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<InstructionFlag>,
     /// What follows keyword and flags, without continuations and comments.
-    pub arguments: Mapped,
+    pub arguments: MappedText,
     /// The elements where the arguments are a JSON array.
-    pub json: Option<Vec<Mapped>>,
+    pub json: Option<Vec<MappedText>>,
     /// The here-documents it opens.
     pub heredocs: Vec<Heredoc>,
     /// The instruction below ONBUILD.
@@ -140,13 +139,13 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// The first flag of a name.
-    pub fn flag(&self, name: &str) -> Option<&Flag> {
+    /// Returns the first flag with a name.
+    pub fn flag(&self, name: &str) -> Option<&InstructionFlag> {
         self.flags.iter().find(|flag| flag.name == name)
     }
 }
 
-/// A build stage: a FROM and what follows it.
+/// A build stage: a FROM and the instructions after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// The name after AS.
@@ -156,16 +155,16 @@ pub struct Stage {
     /// Which instruction is its FROM.
     pub from: usize,
     /// The base as written.
-    pub base: Mapped,
+    pub base: MappedText,
     /// Where the base is written.
     pub base_span: Span,
     /// The instructions after its FROM.
     pub instructions: Vec<usize>,
 }
 
-/// Something that `BuildKit` would refuse.
+/// An error that `BuildKit` would report, with its source span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct DockerfileProblem {
     /// Where it is.
     pub span: Span,
     /// What is wrong.
@@ -174,14 +173,14 @@ pub struct Problem {
     pub templated: bool,
 }
 
-impl Problem {
-    /// What no template language explains.
+impl DockerfileProblem {
+    /// Creates a problem in text that does not come from a template language.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self { span, message: message.into(), templated: false }
     }
 }
 
-/// A Dockerfile as far as it could be read.
+/// A parsed Dockerfile, with its errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dockerfile {
     /// The escape character: `\`, or what `# escape=` says.
@@ -191,9 +190,9 @@ pub struct Dockerfile {
     /// The build stages in order.
     pub stages: Vec<Stage>,
     /// What is wrong with the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DockerfileProblem>,
     /// Comments that speak to imagelint.
-    pub controls: Vec<Control>,
+    pub controls: Vec<LintComment>,
     /// The stages by their names.
     pub(super) names: StageNames,
 }

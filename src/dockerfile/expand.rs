@@ -1,14 +1,17 @@
-//! Expansion of variables as `BuildKit` does it, and the little more that a shell does.
+//! Expansion of variables by the rules of `BuildKit`, with the additions of a shell.
 
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Resolved;
+use crate::cause::Cause;
+use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::source::Span;
 
-const DEEPEST: usize = 24;
-const LONGEST: usize = 64 * 1024;
-pub(super) const MOST_ORIGINS: usize = 32;
+/// The maximum nesting depth of substitutions.
+const MAX_NESTING_DEPTH: usize = 24;
+/// The maximum length of an expanded text in bytes.
+const MAX_EXPANDED_LENGTH: usize = 64 * 1024;
+/// The maximum number of source spans, and of variable names, that an expanded text records.
+pub(super) const MAX_ORIGINS: usize = 32;
 
-/// Whose rules an expansion follows.
+/// The syntax rules of an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `BuildKit`, with the file's escape character.
@@ -17,11 +20,10 @@ pub enum Dialect {
     Shell,
 }
 
-/// Expands a text with its quotes; quotes and escapes are removed.
-pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> Resolved {
+/// Expands the variables in a text and removes its quotes and escapes.
+pub fn expand_variables(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> VariableLookup) -> ExpandedText {
     if is_template(text) {
-        let reason = "the line contains a template marker".to_owned();
-        return Resolved::Unresolved { names: Vec::new(), reason };
+        return ExpandedText::unresolved(Vec::new(), Cause::TemplateMarker);
     }
     let escape = match dialect {
         Dialect::Dockerfile(escape) => escape,
@@ -29,11 +31,11 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
     };
     // Most words stand for themselves.
     let plain = |byte| !matches!(byte, b'$' | b'\'' | b'"' | b'`' | b'\\');
-    if text.len() <= LONGEST && text.bytes().all(plain) && !text.contains(escape) {
-        return Resolved::Known { value: text.to_owned(), origins: Vec::new() };
+    if text.len() <= MAX_EXPANDED_LENGTH && text.bytes().all(plain) && !text.contains(escape) {
+        return ExpandedText::Known { value: text.to_owned(), origins: Vec::new() };
     }
     let shell = dialect == Dialect::Shell;
-    let mut run = Run {
+    let mut run = VariableExpander {
         chars: text.chars().collect(),
         at: 0,
         escape,
@@ -44,20 +46,20 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
         depth: 0,
         broken: false,
     };
-    let value = run.until(None, false);
-    if value.len() > LONGEST {
-        run.miss(Vec::new(), "the value is too long");
+    let value = run.expand_until(None, false);
+    if value.len() > MAX_EXPANDED_LENGTH {
+        run.record_unresolved(Vec::new(), Cause::ValueTooLong);
     }
     if run.broken {
-        run.miss(Vec::new(), "a substitution is not closed, or nested too deeply");
+        run.record_unresolved(Vec::new(), Cause::SubstitutionBroken);
     }
     match run.missing {
-        Some((names, reason)) => Resolved::Unresolved { names, reason },
-        None => Resolved::Known { value, origins: run.origins },
+        Some((names, reason)) => ExpandedText::unresolved(names, reason),
+        None => ExpandedText::Known { value, origins: run.origins },
     }
 }
 
-/// Whether a text has a marker of a template language.
+/// Whether a text contains a marker of a template language.
 pub(super) fn is_template(text: &str) -> bool {
     if !text.bytes().any(|byte| matches!(byte, b'{' | b'<' | b'@')) {
         return false;
@@ -78,58 +80,62 @@ pub(super) fn is_template(text: &str) -> bool {
     alone() || text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
 }
 
-/// What stands in front of the first variable or template marker of a text; none where it has neither.
-pub fn in_front_of_variables(text: &str) -> Option<&str> {
+/// Returns the text before the first variable or template marker; `None` where there is neither.
+pub fn literal_prefix(text: &str) -> Option<&str> {
     const MARKS: &[&str] = &["$", "{", "<", "@@"];
     text.get(..MARKS.iter().filter_map(|mark| text.find(mark)).min()?)
 }
 
-/// An expansion on its way through a text.
-pub(super) struct Run<'a> {
+/// The state of an expansion: position in the text, unresolved variables, and source spans.
+pub(super) struct VariableExpander<'a> {
     pub(super) chars: Vec<char>,
     pub(super) at: usize,
     escape: char,
     pub(super) shell: bool,
-    pub(super) lookup: &'a dyn Fn(&str) -> Lookup,
-    pub(super) missing: Option<(Vec<String>, String)>,
+    pub(super) lookup: &'a dyn Fn(&str) -> VariableLookup,
+    pub(super) missing: Option<(Vec<String>, Cause)>,
     pub(super) origins: Vec<Span>,
     pub(super) depth: usize,
     /// Set once the text cannot be read; no alternative takes that back.
     pub(super) broken: bool,
 }
 
-impl Run<'_> {
-    pub(super) fn peek(&self) -> Option<char> {
+impl VariableExpander<'_> {
+    /// Returns the next character without consuming it.
+    pub(super) fn peek_char(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
 
-    pub(super) fn next(&mut self) -> Option<char> {
-        let c = self.peek();
+    /// Consumes and returns the next character.
+    pub(super) fn next_char(&mut self) -> Option<char> {
+        let c = self.peek_char();
         self.at += usize::from(c.is_some());
         c
     }
 
-    pub(super) fn miss(&mut self, names: Vec<String>, reason: &str) {
-        let (known, _) = self.missing.get_or_insert_with(|| (Vec::new(), reason.to_owned()));
+    /// Records that the text cannot be resolved, with the variables responsible and the reason.
+    pub(super) fn record_unresolved(&mut self, names: Vec<String>, reason: Cause) {
+        let (known, _) = self.missing.get_or_insert_with(|| (Vec::new(), reason));
         for name in names {
-            if known.len() < MOST_ORIGINS && !known.contains(&name) {
+            if known.len() < MAX_ORIGINS && !known.contains(&name) {
                 known.push(name);
             }
         }
     }
 
-    pub(super) fn until(&mut self, stop: Option<char>, raw: bool) -> String {
+    /// Expands the text up to a terminator; with `raw`, escape characters outside quotes are preserved.
+    pub(super) fn expand_until(&mut self, stop: Option<char>, raw: bool) -> String {
         let mut out = String::new();
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_NESTING_DEPTH {
             self.at = self.chars.len();
             self.broken = true;
         }
         loop {
-            if out.len() > LONGEST {
+            if out.len() > MAX_EXPANDED_LENGTH {
                 self.at = self.chars.len();
             }
-            let Some(c) = self.next() else {
+            let Some(c) = self.next_char() else {
                 if stop.is_some() {
                     self.broken = true;
                 }
@@ -137,15 +143,15 @@ impl Run<'_> {
             };
             match c {
                 _ if Some(c) == stop => break,
-                '\'' => self.single(&mut out),
-                '"' => self.double(&mut out),
-                '$' => self.dollar(&mut out),
-                '`' if self.shell => self.backtick(),
+                '\'' => self.read_single_quoted(&mut out),
+                '"' => self.expand_double_quoted(&mut out),
+                '$' => self.expand_dollar(&mut out),
+                '`' if self.shell => self.skip_backtick_command(),
                 _ if c == self.escape => {
                     if raw {
                         out.push(c);
                     }
-                    out.extend(self.next());
+                    out.extend(self.next_char());
                 }
                 _ => out.push(c),
             }
@@ -154,23 +160,25 @@ impl Run<'_> {
         out
     }
 
-    fn single(&mut self, out: &mut String) {
+    /// Reads the rest of a single-quoted string.
+    fn read_single_quoted(&mut self, out: &mut String) {
         loop {
-            match self.next() {
+            match self.next_char() {
                 Some('\'') => return,
                 Some(c) => out.push(c),
-                None => return self.miss(Vec::new(), "a single quote is not closed"),
+                None => return self.record_unresolved(Vec::new(), Cause::SingleQuoteNotClosed),
             }
         }
     }
 
-    fn double(&mut self, out: &mut String) {
+    /// Expands the rest of a double-quoted string.
+    fn expand_double_quoted(&mut self, out: &mut String) {
         loop {
-            match self.next() {
+            match self.next_char() {
                 Some('"') => return,
-                Some('$') => self.dollar(out),
-                Some('`') if self.shell => self.backtick(),
-                Some(c) if c == self.escape => match self.peek() {
+                Some('$') => self.expand_dollar(out),
+                Some('`') if self.shell => self.skip_backtick_command(),
+                Some(c) if c == self.escape => match self.peek_char() {
                     Some(next) if next == '"' || next == '$' || next == self.escape || (self.shell && next == '`') => {
                         out.push(next);
                         self.at += 1;
@@ -179,14 +187,15 @@ impl Run<'_> {
                     None => {}
                 },
                 Some(c) => out.push(c),
-                None => return self.miss(Vec::new(), "a double quote is not closed"),
+                None => return self.record_unresolved(Vec::new(), Cause::DoubleQuoteNotClosed),
             }
         }
     }
 
-    fn backtick(&mut self) {
-        self.miss(Vec::new(), "its value is the output of a command");
-        while let Some(c) = self.next() {
+    /// Skips a command substitution in backticks and records its output as unresolved.
+    fn skip_backtick_command(&mut self) {
+        self.record_unresolved(Vec::new(), Cause::CommandOutput);
+        while let Some(c) = self.next_char() {
             match c {
                 '`' => return,
                 '\\' => self.at += 1,
@@ -195,17 +204,18 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn name(&mut self) -> String {
+    /// Reads the name of a variable or special parameter.
+    pub(super) fn read_variable_name(&mut self) -> String {
         let start = self.at;
-        match self.peek() {
+        match self.peek_char() {
             Some('0'..='9') => {
-                while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+                while self.peek_char().is_some_and(|c| c.is_ascii_digit()) {
                     self.at += 1;
                 }
             }
             Some('@' | '*' | '#' | '?' | '-' | '$' | '!') => self.at += 1,
             _ => {
-                while self.peek().is_some_and(|c| c.is_alphanumeric() || c == '_') {
+                while self.peek_char().is_some_and(|c| c.is_alphanumeric() || c == '_') {
                     self.at += 1;
                 }
             }
@@ -213,30 +223,32 @@ impl Run<'_> {
         self.chars[start..self.at].iter().collect()
     }
 
-    fn dollar(&mut self, out: &mut String) {
-        match self.peek() {
+    /// Expands the variable or substitution after a `$`.
+    fn expand_dollar(&mut self, out: &mut String) {
+        match self.peek_char() {
             Some('{') => {
                 self.at += 1;
-                self.braces(out);
+                self.expand_braces(out);
             }
             Some('(') if self.shell => {
-                self.miss(Vec::new(), "its value is the output of a command");
-                self.parens();
+                self.record_unresolved(Vec::new(), Cause::CommandOutput);
+                self.skip_parentheses();
             }
             _ => {
-                let name = self.name();
+                let name = self.read_variable_name();
                 if name.is_empty() {
                     out.push('$');
-                } else if let Some(value) = self.value(&name) {
+                } else if let Some(value) = self.variable_value(&name) {
                     out.push_str(&value);
                 }
             }
         }
     }
 
-    fn parens(&mut self) {
+    /// Skips a parenthesized command substitution.
+    fn skip_parentheses(&mut self) {
         let mut open = 0;
-        while let Some(c) = self.next() {
+        while let Some(c) = self.next_char() {
             match c {
                 '(' => open += 1,
                 ')' => open -= 1,

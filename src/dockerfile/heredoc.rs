@@ -1,18 +1,15 @@
-//! Here-documents: the words that open them and the lines up to their end.
+//! Here-documents: their operators and bodies.
 
 use std::ops::Range;
 
-use crate::dockerfile::Heredoc;
-use crate::dockerfile::Kind;
-use crate::dockerfile::Mapped;
-use crate::dockerfile::Problem;
-use crate::dockerfile::lines::Lines;
-use crate::dockerfile::words::quoted_words;
+use crate::dockerfile::argument_words::quoted_word_ranges;
+use crate::dockerfile::lines::PhysicalLines;
+use crate::dockerfile::{DockerfileProblem, Heredoc, InstructionKind, MappedText};
 use crate::source::Span;
 
-/// An opening word.
+/// The operator and terminator that open a here-document, such as `<<-EOF`.
 #[derive(Debug)]
-pub(crate) struct Opening {
+pub(crate) struct HeredocOpening {
     /// The terminator without its quotes.
     pub(crate) name: String,
     /// Where the word lies.
@@ -23,13 +20,13 @@ pub(crate) struct Opening {
     pub(crate) strip: bool,
 }
 
-/// The opening words in a text.
-pub(crate) fn openings(text: &str, escape: char) -> Vec<Opening> {
+/// Returns all here-document openings in a text.
+pub(crate) fn find_heredoc_openings(text: &str, escape: char) -> Vec<HeredocOpening> {
     let mut found = Vec::new();
     if !text.contains("<<") {
         return found;
     }
-    let mut words = quoted_words(text, escape).into_iter().peekable();
+    let mut words = quoted_word_ranges(text, escape).into_iter().peekable();
     while let Some(word) = words.next() {
         let Some(raw) = text.get(word.clone()) else { continue };
         let Some(rest) = raw.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<") else { continue };
@@ -37,17 +34,18 @@ pub(crate) fn openings(text: &str, escape: char) -> Vec<Opening> {
             let next = words.peek().cloned().unwrap_or(0..0);
             let name = text.get(next.clone()).unwrap_or("");
             if name.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '"' | '\'')) {
-                found.extend(opening(name, word.start..next.end, false, escape));
+                found.extend(parse_heredoc_opening(name, word.start..next.end, false, escape));
             }
             continue;
         }
         let (strip, rest) = rest.strip_prefix('-').map_or((false, rest), |after| (true, after));
-        found.extend(opening(rest, word, strip, escape));
+        found.extend(parse_heredoc_opening(rest, word, strip, escape));
     }
     found
 }
 
-fn opening(raw: &str, range: Range<usize>, strip: bool, escape: char) -> Option<Opening> {
+/// Parses the terminator of a here-document; `None` where it is not a valid one.
+fn parse_heredoc_opening(raw: &str, range: Range<usize>, strip: bool, escape: char) -> Option<HeredocOpening> {
     if raw.is_empty() || raw.contains('<') {
         return None;
     }
@@ -69,24 +67,24 @@ fn opening(raw: &str, range: Range<usize>, strip: bool, escape: char) -> Option<
             _ => name.push(c),
         }
     }
-    (quote.is_none() && !name.is_empty()).then_some(Opening { name, range, expand, strip })
+    (quote.is_none() && !name.is_empty()).then_some(HeredocOpening { name, range, expand, strip })
 }
 
-/// Reads the bodies that the words of an instruction open; gives them and where the last one ends.
-pub(super) fn bodies(
-    line: &Mapped,
+/// Reads the here-documents that an instruction opens, and returns them with the offset where the last one ends.
+pub(super) fn read_heredocs(
+    line: &MappedText,
     escape: char,
-    lines: &mut Lines<'_>,
-    problems: &mut Vec<Problem>,
+    lines: &mut PhysicalLines<'_>,
+    problems: &mut Vec<DockerfileProblem>,
 ) -> (Vec<Heredoc>, Option<usize>) {
     let mut found = Vec::new();
     let mut end = None;
-    for opening in openings(line.text(), escape) {
-        let span = line.span(opening.range.clone());
-        let (body, closed) = body(&opening, lines);
+    for opening in find_heredoc_openings(line.text(), escape) {
+        let span = line.source_span(opening.range.clone());
+        let (body, closed) = read_heredoc_body(&opening, lines);
         if !closed {
             let message = format!("unterminated heredoc: no line contains only `{}`", opening.name);
-            problems.push(Problem::new(span, message));
+            problems.push(DockerfileProblem::new(span, message));
         }
         end = Some(lines.at);
         found.push(Heredoc { name: opening.name, span, body, expand: opening.expand, strip: opening.strip });
@@ -97,28 +95,35 @@ pub(super) fn bodies(
     (found, end)
 }
 
-/// The body, and whether it ends; one without end ends before the next line that begins with a keyword, so
-/// that no stage is lost in it.
-fn body(opening: &Opening, lines: &mut Lines<'_>) -> (Mapped, bool) {
+/// Reads a body and returns whether it is terminated; an unterminated body ends before the next instruction.
+fn read_heredoc_body(opening: &HeredocOpening, lines: &mut PhysicalLines<'_>) -> (MappedText, bool) {
     let start = lines.at;
-    let (all, closed) = up_to(opening, lines, |_| false);
+    let (all, closed) = read_body_until(opening, lines, |_| false);
     if closed {
         return (all, true);
     }
     lines.at = start;
-    (up_to(opening, lines, begins_instruction).0, false)
+    (read_body_until(opening, lines, starts_instruction).0, false)
 }
 
-/// Whether a line begins as an instruction does: a keyword in upper case, or a FROM in any.
-fn begins_instruction(line: &str) -> bool {
+/// Whether a line starts like an instruction: with an upper-case keyword, or with FROM in any case.
+fn starts_instruction(line: &str) -> bool {
     let word = line.split([' ', '\t']).next().unwrap_or("");
-    let kind = Kind::of(word);
-    line.len() > word.len() && !matches!(kind, Kind::Unknown(_)) && (kind == Kind::From || kind.name() == word)
+    let kind = InstructionKind::from_keyword(word);
+    line.len() > word.len()
+        && !matches!(kind, InstructionKind::Unknown(_))
+        && (kind == InstructionKind::From || kind.keyword() == word)
 }
 
-fn up_to(opening: &Opening, lines: &mut Lines<'_>, stops: impl Fn(&str) -> bool) -> (Mapped, bool) {
+/// Reads lines up to the terminator or to a line for which `stops` is true; also returns whether the terminator was
+/// found.
+fn read_body_until(
+    opening: &HeredocOpening,
+    lines: &mut PhysicalLines<'_>,
+    stops: impl Fn(&str) -> bool,
+) -> (MappedText, bool) {
     let start = lines.at;
-    let mut body = Mapped::default();
+    let mut body = MappedText::default();
     body.push("", start);
     while let Some(line) = lines.next_line() {
         let compared = if opening.strip { line.text.trim_start_matches('\t') } else { line.text };
@@ -137,8 +142,8 @@ fn up_to(opening: &Opening, lines: &mut Lines<'_>, stops: impl Fn(&str) -> bool)
     (body, false)
 }
 
-/// The span of an instruction whose last heredoc ends before `end`.
-pub(super) fn extend(span: Span, end: Option<usize>, text: &str) -> Span {
+/// Returns the span of an instruction, extended to the end of its last here-document.
+pub(super) fn extend_span(span: Span, end: Option<usize>, text: &str) -> Span {
     match end {
         Some(end) => {
             let kept = text.get(span.start..end).map_or(0, |all| all.trim_end_matches(['\r', '\n']).len());

@@ -1,62 +1,65 @@
-//! Platforms as builders read them: one word may stand for the rest, and architectures have several names.
+//! Platform specifiers as builders parse them, with short forms and alternative architecture names.
 //!
 //! After `Parse` and `Normalize` of containerd's platforms package, which docker and `BuildKit` read them with.
 
-use crate::dockerfile::Dockerfile;
-use crate::dockerfile::Instruction;
-use crate::dockerfile::Mapped;
+use crate::dockerfile::{Dockerfile, Instruction, MappedText};
 
-/// What a word or several with slashes name.
+/// A normalized platform specifier, such as the value of `--platform`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Platform {
+pub enum PlatformSpecifier {
     /// System, architecture, and the variant if any: `linux/arm64`.
     Whole(String),
     /// A system alone: the architecture is that of the machine that builds.
     System,
 }
 
-/// Systems that a word alone may name.
-const SYSTEMS: &[&str] =
+/// The operating systems that a specifier can name alone.
+const OPERATING_SYSTEMS: &[&str] =
     &["linux", "windows", "darwin", "freebsd", "android", "netbsd", "openbsd", "solaris", "wasip1"];
-/// Architectures that a word alone may name.
+/// The architectures that a specifier can name alone.
 const ARCHITECTURES: &[&str] =
     &["386", "amd64", "arm", "arm64", "loong64", "mips64", "mips64le", "ppc64", "ppc64le", "riscv64", "s390x", "wasm"];
 
-/// How the names begin of the arguments that the platform sets.
-const ARGUMENTS: &[&str] = &["TARGET", "BUILD"];
-/// And how they go on.
-const PARTS: &[&str] = &["PLATFORM", "OS", "ARCH", "VARIANT"];
+/// The prefixes of the names of predefined platform arguments.
+const PLATFORM_ARGUMENT_PREFIXES: &[&str] = &["TARGET", "BUILD"];
+/// The suffixes of the names of predefined platform arguments.
+const PLATFORM_ARGUMENT_SUFFIXES: &[&str] = &["PLATFORM", "OS", "ARCH", "VARIANT"];
 
 impl Dockerfile {
-    /// Whether a word in it may name an argument that the platform sets: without any, it says the same for every platform.
-    pub fn names_platform(&self) -> bool {
-        self.instructions.iter().any(names_argument)
+    /// Whether it may use a predefined platform argument; otherwise it is the same for every platform.
+    pub fn may_use_platform_arguments(&self) -> bool {
+        self.instructions.iter().any(may_use_platform_argument)
     }
 }
 
-fn names_argument(instruction: &Instruction) -> bool {
+/// Whether an instruction may use a predefined platform argument.
+fn may_use_platform_argument(instruction: &Instruction) -> bool {
     let flags = instruction.flags.iter().filter_map(|flag| flag.value.as_ref());
     let bodies = instruction.heredocs.iter().map(|heredoc| &heredoc.body);
     let words = instruction.json.iter().flatten();
-    let mut texts = flags.chain(bodies).chain(words).chain([&instruction.arguments]).map(Mapped::text);
-    texts.any(named) || instruction.child.as_deref().is_some_and(names_argument)
+    let mut texts = flags.chain(bodies).chain(words).chain([&instruction.arguments]).map(MappedText::text);
+    texts.any(contains_platform_argument) || instruction.child.as_deref().is_some_and(may_use_platform_argument)
 }
 
-fn named(text: &str) -> bool {
+/// Whether a text contains the name of a predefined platform argument.
+fn contains_platform_argument(text: &str) -> bool {
     let behind = |start: &'static str| text.match_indices(start).filter_map(|(at, word)| text.get(at + word.len()..));
-    ARGUMENTS.iter().flat_map(|start| behind(start)).any(|rest| PARTS.iter().any(|part| rest.starts_with(part)))
+    PLATFORM_ARGUMENT_PREFIXES
+        .iter()
+        .flat_map(|start| behind(start))
+        .any(|rest| PLATFORM_ARGUMENT_SUFFIXES.iter().any(|part| rest.starts_with(part)))
 }
 
-/// Whether a text is system and architecture under their own names, with whatever variant.
-pub fn is_platform(text: &str) -> bool {
+/// Whether a text is an operating system and architecture under their canonical names, with any variant.
+pub fn is_canonical_platform(text: &str) -> bool {
     let mut parts = text.splitn(3, '/');
     let named = |part: Option<&str>, names: &[&str]| part.is_some_and(|part| names.contains(&part));
-    named(parts.next(), SYSTEMS) && named(parts.next(), ARCHITECTURES)
+    named(parts.next(), OPERATING_SYSTEMS) && named(parts.next(), ARCHITECTURES)
 }
 
-impl Platform {
-    /// Reads one; none where no builder takes it for a platform.
-    pub fn read(text: &str) -> Option<Self> {
+impl PlatformSpecifier {
+    /// Parses a platform specifier; `None` where a builder would reject it.
+    pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<String> = text.split('/').map(str::to_lowercase).collect();
         let plain =
             |part: &String| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
@@ -64,37 +67,39 @@ impl Platform {
             return None;
         }
         match parts.as_slice() {
-            [word] if SYSTEMS.contains(&system(word)) => Some(Self::System),
+            [word] if OPERATING_SYSTEMS.contains(&normalize_operating_system(word)) => Some(Self::System),
             [word] => {
-                let (architecture, variant) = architecture(word, "");
+                let (architecture, variant) = normalize_architecture(word, "");
                 // What is v7 by itself is not said of a word alone.
                 let variant = if variant == "v7" { String::new() } else { variant };
                 let known = ARCHITECTURES.contains(&architecture.as_str());
-                known.then(|| Self::Whole(joined("linux", &architecture, &variant)))
+                known.then(|| Self::Whole(format_platform("linux", &architecture, &variant)))
             }
             [os, word] => {
-                let (architecture, variant) = architecture(word, "");
-                Some(Self::Whole(joined(system(os), &architecture, &variant)))
+                let (architecture, variant) = normalize_architecture(word, "");
+                Some(Self::Whole(format_platform(normalize_operating_system(os), &architecture, &variant)))
             }
             [os, word, variant] => {
-                let (architecture, variant) = architecture(word, variant);
-                Some(Self::Whole(joined(system(os), &architecture, &variant)))
+                let (architecture, variant) = normalize_architecture(word, variant);
+                Some(Self::Whole(format_platform(normalize_operating_system(os), &architecture, &variant)))
             }
             _ => None,
         }
     }
 }
 
-fn joined(system: &str, architecture: &str, variant: &str) -> String {
+/// Joins operating system, architecture and variant with slashes.
+fn format_platform(system: &str, architecture: &str, variant: &str) -> String {
     if variant.is_empty() { format!("{system}/{architecture}") } else { format!("{system}/{architecture}/{variant}") }
 }
 
-fn system(word: &str) -> &str {
+/// Returns the canonical name of an operating system.
+fn normalize_operating_system(word: &str) -> &str {
     if word == "macos" { "darwin" } else { word }
 }
 
-/// An architecture under its own name, with its variant.
-fn architecture(word: &str, variant: &str) -> (String, String) {
+/// Returns the canonical name of an architecture, and its variant.
+fn normalize_architecture(word: &str, variant: &str) -> (String, String) {
     let (name, variant) = match (word, variant) {
         ("i386", _) => ("386", ""),
         ("x86_64" | "x86-64" | "amd64", "v1") => ("amd64", ""),
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn one_word_and_other_names_are_read_as_builders_do() {
-        let whole = |text: &str| Some(Platform::Whole(text.to_owned()));
+        let whole = |text: &str| Some(PlatformSpecifier::Whole(text.to_owned()));
         for (text, expected) in [
             ("linux/amd64", whole("linux/amd64")),
             ("amd64", whole("linux/amd64")),
@@ -131,8 +136,8 @@ mod tests {
             ("arm", whole("linux/arm")),
             ("linux/armhf", whole("linux/arm/v7")),
             ("windows/amd64", whole("windows/amd64")),
-            ("linux", Some(Platform::System)),
-            ("macos", Some(Platform::System)),
+            ("linux", Some(PlatformSpecifier::System)),
+            ("macos", Some(PlatformSpecifier::System)),
             ("amd46", None),
             ("", None),
             ("linux/", None),
@@ -140,7 +145,7 @@ mod tests {
             ("linux/amd64/v1/x", None),
             ("linux amd64", None),
         ] {
-            assert_eq!(Platform::read(text), expected, "{text}");
+            assert_eq!(PlatformSpecifier::parse(text), expected, "{text}");
         }
         for (text, expected) in [
             ("linux/amd64", true),
@@ -152,7 +157,7 @@ mod tests {
             ("linx/amd64", false),
             ("", false),
         ] {
-            assert_eq!(is_platform(text), expected, "{text}");
+            assert_eq!(is_canonical_platform(text), expected, "{text}");
         }
     }
 
@@ -170,7 +175,7 @@ mod tests {
             ("FROM x\nRUN pip install \"a; platform_machine == 'x'\"\n", false),
             ("FROM x\n# ARG TARGETARCH\nCOPY target /a\nRUN targetarch\n", false),
         ] {
-            assert_eq!(Dockerfile::parse(text).names_platform(), names, "{text}");
+            assert_eq!(Dockerfile::parse(text).may_use_platform_arguments(), names, "{text}");
         }
     }
 }

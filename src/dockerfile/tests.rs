@@ -1,18 +1,14 @@
 //! Tables for expansion and evaluation.
 
-use crate::dockerfile::BaseKind;
-use crate::dockerfile::Dialect;
-use crate::dockerfile::Dockerfile;
-use crate::dockerfile::EvaluateError;
-use crate::dockerfile::EvaluateOptions;
-use crate::dockerfile::Evaluated;
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::evaluated::MOST_INSTRUCTIONS;
-use crate::dockerfile::expand;
+use crate::cause::Cause;
+use crate::dockerfile::evaluated_target::MOST_INSTRUCTIONS;
+use crate::dockerfile::{
+    BaseKind, Dialect, Dockerfile, EvaluateError, EvaluateOptions, EvaluatedTarget, ExpandedText, VariableLookup,
+    expand_variables,
+};
 use crate::source::Span;
 
-fn evaluate(text: &str, target: Option<&str>) -> Evaluated {
+fn evaluate_target(text: &str, target: Option<&str>) -> EvaluatedTarget {
     let options = EvaluateOptions {
         target: target.map(str::to_owned),
         ..EvaluateOptions::new(crate::knowledge::Knowledge::built_in())
@@ -23,19 +19,19 @@ fn evaluate(text: &str, target: Option<&str>) -> Evaluated {
 #[test]
 fn bases_follow_arguments_and_stages() {
     let text = "ARG V=12.4.1\nARG N\nFROM nvidia/cuda:${V}-base AS one\nFROM --platform=$TARGETPLATFORM One\nFROM x:$N AS n\nFROM scratch\n";
-    let second = evaluate(text, Some("1"));
+    let second = evaluate_target(text, Some("1"));
     assert_eq!(
-        (second.chain.as_slice(), second.base.text.known()),
+        (second.chain.as_slice(), second.base.text.known_text()),
         ([0, 1].as_slice(), Some("nvidia/cuda:12.4.1-base"))
     );
     assert_eq!(second.base.sources, [Span::new(6, 12)]);
-    assert!(matches!(&second.base.kind, BaseKind::Image(image) if image.familiar() == "nvidia/cuda"));
-    assert_eq!(evaluate(text, Some("n")).base.kind, BaseKind::Unresolved);
-    assert_eq!(evaluate(text, None).base.kind, BaseKind::Scratch);
-    assert_eq!(evaluate("FROM {{ base }}", None).base.kind, BaseKind::Unresolved);
-    assert_eq!(evaluate("FROM {base_image}", None).base.kind, BaseKind::Unresolved);
+    assert!(matches!(&second.base.kind, BaseKind::Image(image) if image.familiar_name() == "nvidia/cuda"));
+    assert_eq!(evaluate_target(text, Some("n")).base.kind, BaseKind::Unresolved);
+    assert_eq!(evaluate_target(text, None).base.kind, BaseKind::Scratch);
+    assert_eq!(evaluate_target("FROM {{ base }}", None).base.kind, BaseKind::Unresolved);
+    assert_eq!(evaluate_target("FROM {base_image}", None).base.kind, BaseKind::Unresolved);
     assert_eq!(Dockerfile::parse("FROM a\n{extra}\n{a b}\n").problems.iter().filter(|one| one.templated).count(), 1);
-    assert_eq!(evaluate("FROM <image>", None).base.kind, BaseKind::Unresolved);
+    assert_eq!(evaluate_target("FROM <image>", None).base.kind, BaseKind::Unresolved);
     assert!(
         Dockerfile::parse(text)
             .evaluate(&EvaluateOptions {
@@ -50,8 +46,8 @@ fn bases_follow_arguments_and_stages() {
 fn the_environment_is_the_one_before_the_instruction() {
     let text =
         "ARG G=g\nFROM a\nARG G\nARG TARGETARCH\nENV A=1 B=$G$TARGETARCH\nENV A=2 C=$A P=$PATH:x\nRUN x\nENV D e f\n";
-    let all = evaluate(text, None);
-    let value = |name: &str| all.env(name).and_then(|set| set.value.known());
+    let all = evaluate_target(text, None);
+    let value = |name: &str| all.env(name).and_then(|set| set.value.known_text());
     assert_eq!((value("A"), value("C"), value("P"), value("D")), (Some("2"), Some("1"), None, Some("e f")));
     assert_eq!(value("B"), Some("gamd64"));
     assert!(all.runs[0].scope.env("D").is_none());
@@ -60,17 +56,17 @@ fn the_environment_is_the_one_before_the_instruction() {
     assert_eq!(set.origins.iter().map(|span| &text[span.start..span.end]).collect::<Vec<_>>(), ["1"]);
 }
 
-fn with(text: &str, dialect: Dialect) -> Result<String, Vec<String>> {
+fn expand_with_sample_variables(text: &str, dialect: Dialect) -> Result<String, Vec<String>> {
     let lookup = |name: &str| match name {
-        "v" => Lookup::Known("v12.4.1".into(), vec![Span::new(1, 2)]),
-        "e" => Lookup::Known(String::new(), vec![]),
-        "n" => Lookup::NoValue,
-        "u" => Lookup::Unset,
-        other => Lookup::Unknown(vec![other.into()], "base".into()),
+        "v" => VariableLookup::Known("v12.4.1".into(), vec![Span::new(1, 2)]),
+        "e" => VariableLookup::Known(String::new(), vec![]),
+        "n" => VariableLookup::NoValue,
+        "u" => VariableLookup::Unset,
+        other => VariableLookup::Unknown(vec![other.into()], Cause::OnlyBaseSets),
     };
-    match expand(text, dialect, &lookup) {
-        Resolved::Known { value, .. } => Ok(value),
-        Resolved::Unresolved { names, .. } => Err(names),
+    match expand_variables(text, dialect, &lookup) {
+        ExpandedText::Known { value, .. } => Ok(value),
+        ExpandedText::Unresolved { names, .. } => Err(names),
     }
 }
 
@@ -90,13 +86,13 @@ fn substitutions_give_what_buildkit_gives() {
         ("${v:-${x}}", "v12.4.1"),
         ("a$", "a$"),
     ] {
-        assert_eq!(with(text, Dialect::Dockerfile('\\')), Ok(value.to_owned()), "{text}");
+        assert_eq!(expand_with_sample_variables(text, Dialect::Dockerfile('\\')), Ok(value.to_owned()), "{text}");
     }
 }
 
 #[test]
 fn the_forms_of_buildkit_and_of_bash_give_what_those_give() {
-    let docker = |text: &str| with(text, Dialect::Dockerfile('\\'));
+    let docker = |text: &str| expand_with_sample_variables(text, Dialect::Dockerfile('\\'));
     for (text, value) in [
         ("he\\$v|\"he\\v\"|'\\$v'", "he$v|he\\v|\\$v"),
         ("$v.$|$%|${v}$", "v12.4.1.$|$%|v12.4.1$"),
@@ -122,12 +118,12 @@ fn the_forms_of_buildkit_and_of_bash_give_what_those_give() {
         ("${v^}|${v^^}|${v,,}|${v,}", "V12.4.1|V12.4.1|v12.4.1|v12.4.1"),
         ("${v:1}|${v:1:4}|${v:0:-2}|${v: -3}|${v: -3:1}|${v:9}|${v:1:0}", "12.4.1|12.4|v12.4|4.1|4||"),
     ] {
-        assert_eq!(with(text, Dialect::Shell), Ok(value.to_owned()), "{text}");
+        assert_eq!(expand_with_sample_variables(text, Dialect::Shell), Ok(value.to_owned()), "{text}");
     }
     for text in
         ["${v^a}", "${v:0:x}", "${v: -30}", "${v:5:-5}", "${v:1+1}", "${v: 99999999999999999999}", "${#v}", "${!v}"]
     {
-        assert!(with(text, Dialect::Shell).is_err(), "{text}");
+        assert!(expand_with_sample_variables(text, Dialect::Shell).is_err(), "{text}");
     }
 }
 
@@ -143,12 +139,16 @@ fn what_is_not_known_names_its_variables() {
         ("${v:", vec!["v"]),
         ("'x", vec![]),
     ] {
-        assert_eq!(with(text, Dialect::Dockerfile('\\')), Err(names.into_iter().map(String::from).collect()), "{text}");
+        assert_eq!(
+            expand_with_sample_variables(text, Dialect::Dockerfile('\\')),
+            Err(names.into_iter().map(String::from).collect()),
+            "{text}"
+        );
     }
-    assert_eq!(with("$(ls)", Dialect::Dockerfile('\\')), Ok("$(ls)".into()));
-    assert_eq!(with("$(ls $(a))", Dialect::Shell), Err(vec![]));
-    assert_eq!(with("${v/.4}", Dialect::Shell), Ok("v12.1".into()));
-    assert!(with(&"${v:-".repeat(100_000), Dialect::Shell).is_err());
+    assert_eq!(expand_with_sample_variables("$(ls)", Dialect::Dockerfile('\\')), Ok("$(ls)".into()));
+    assert_eq!(expand_with_sample_variables("$(ls $(a))", Dialect::Shell), Err(vec![]));
+    assert_eq!(expand_with_sample_variables("${v/.4}", Dialect::Shell), Ok("v12.1".into()));
+    assert!(expand_with_sample_variables(&"${v:-".repeat(100_000), Dialect::Shell).is_err());
 }
 
 /// Compared with `BuildKit`'s own parser of instructions, case by case.
@@ -228,9 +228,9 @@ fn so_many_instructions_of_one_file_are_followed_and_no_more() {
 
 #[test]
 fn the_variables_of_one_instruction_see_those_in_front_of_it() {
-    let seen = evaluate("FROM a\nENV A=1 B=2\nENV A=$B B=$A C=$C\nRUN x\nENV A=3\nRUN y\n", None);
+    let seen = evaluate_target("FROM a\nENV A=1 B=2\nENV A=$B B=$A C=$C\nRUN x\nENV A=3\nRUN y\n", None);
     let of = |run: usize, name: &str| match seen.runs[run].scope.lookup(name) {
-        Lookup::Known(value, _) => value,
+        VariableLookup::Known(value, _) => value,
         _ => "-".to_owned(),
     };
     assert_eq!([of(0, "A"), of(0, "B"), of(1, "A"), of(1, "B")], ["2", "1", "3", "1"]);

@@ -1,6 +1,6 @@
-//! Lines of a text: where they begin, and how they end.
+//! Lines of a text: where they begin and how they end.
 
-/// The line ending that a text has: that of its first line.
+/// Returns the line ending of a text: that of its first line.
 pub fn line_ending(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
@@ -8,12 +8,12 @@ pub fn line_ending(text: &str) -> &'static str {
     }
 }
 
-/// The first byte of the line that holds a place.
+/// Returns the offset at which the line that contains an offset begins.
 pub fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
-/// Where a line is put behind the one that holds a place, and what has to be written there.
+/// Returns where to insert a line after the one that contains an offset, and the text to insert.
 pub fn insertion_after(text: &str, at: usize, line: &str) -> (usize, String) {
     let ending = line_ending(text);
     match text.get(at..).and_then(|rest| rest.find('\n')) {

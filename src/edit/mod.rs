@@ -1,66 +1,62 @@
-//! Edits: exact replacements in texts. They are applied to one snapshot, and a Dockerfile is read again afterwards:
-//! where an instruction that no edit touches is another one than before, nothing is changed at all.
+//! Edits: exact replacements in source texts. An edited Dockerfile is parsed again; if an instruction changed that no
+//! edit touches, all edits are rejected.
 
-mod check;
+mod diff;
+mod instruction_check;
 mod lines;
-mod patch;
-mod spell;
+mod value_spelling;
 
 use thiserror::Error;
 
 use crate::dockerfile::Dockerfile;
-use crate::source::SourceId;
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 
-pub use self::lines::insertion_after;
-pub use self::lines::line_ending;
-pub use self::lines::line_start;
-pub use self::patch::patch;
-pub use self::spell::leaves;
-pub use self::spell::respell;
+pub use self::diff::unified_diff;
+pub use self::lines::{insertion_after, line_ending, line_start};
+pub use self::value_spelling::{replacement_candidates, value_spans};
 
-/// One text in the place of another.
+/// A replacement in a source text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TextEdit {
-    /// The text.
+pub struct SourceEdit {
+    /// The source text.
     pub source: SourceId,
-    /// What is replaced; empty at the place of an insertion.
+    /// The span that is replaced; empty for an insertion.
     pub span: Span,
-    /// What stands there afterwards.
+    /// The text in its place.
     pub replacement: String,
 }
 
-/// Why edits are not applied.
+/// Why edits are rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EditError {
     /// A span does not fit the text.
     #[error("an edit is outside the text")]
     Outside,
-    /// Two edits are of the same place.
+    /// Two edits overlap.
     #[error("two edits overlap")]
     Overlap,
-    /// The file that comes out is not the one that was meant.
+    /// The edits would change more than intended.
     #[error("the edits would change {0}")]
     Changed(String),
 }
 
-/// The edits of one text in the order of their places, each once.
-fn ordered(edits: &[TextEdit]) -> Result<Vec<&TextEdit>, EditError> {
-    let mut list: Vec<&TextEdit> = edits.iter().collect();
+/// Returns the edits of one text sorted by span, each once.
+fn sorted_edits(edits: &[SourceEdit]) -> Result<Vec<&SourceEdit>, EditError> {
+    let mut list: Vec<&SourceEdit> = edits.iter().collect();
     list.sort_by_key(|edit| edit.span);
     list.dedup();
-    let apart = |pair: &[&TextEdit]| match pair {
+    let apart = |pair: &[&SourceEdit]| match pair {
         [one, other] => one.span.end <= other.span.start && one.span != other.span,
         _ => true,
     };
     if list.windows(2).all(apart) { Ok(list) } else { Err(EditError::Overlap) }
 }
 
-/// A text after edits, all of which are meant for it.
-pub fn apply(text: &str, edits: &[TextEdit]) -> Result<String, EditError> {
+/// Returns a text after edits, all of which must belong to it.
+pub fn apply_edits(text: &str, edits: &[SourceEdit]) -> Result<String, EditError> {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
-    for edit in ordered(edits)? {
+    for edit in sorted_edits(edits)? {
         out.push_str(text.get(at..edit.span.start).ok_or(EditError::Outside)?);
         // Both ends have to lie between characters.
         text.get(edit.span.start..edit.span.end).ok_or(EditError::Outside)?;
@@ -71,11 +67,15 @@ pub fn apply(text: &str, edits: &[TextEdit]) -> Result<String, EditError> {
     Ok(out)
 }
 
-/// A Dockerfile after edits, with its text; every instruction that none of them touches is as it was.
-pub fn dockerfile(text: &str, before: &Dockerfile, edits: &[TextEdit]) -> Result<(String, Dockerfile), EditError> {
-    let new = apply(text, edits)?;
+/// Returns a Dockerfile after edits, with its text; every instruction that no edit touches is unchanged.
+pub fn edit_dockerfile(
+    text: &str,
+    before: &Dockerfile,
+    edits: &[SourceEdit],
+) -> Result<(String, Dockerfile), EditError> {
+    let new = apply_edits(text, edits)?;
     let after = Dockerfile::parse(&new);
-    check::unchanged((text, before), &ordered(edits)?, (&new, &after))?;
+    instruction_check::check_unchanged((text, before), &sorted_edits(edits)?, (&new, &after))?;
     Ok((new, after))
 }
 
@@ -83,8 +83,8 @@ pub fn dockerfile(text: &str, before: &Dockerfile, edits: &[TextEdit]) -> Result
 mod tests {
     use super::*;
 
-    fn edit(start: usize, end: usize, replacement: &str) -> TextEdit {
-        TextEdit { source: SourceId(0), span: Span::new(start, end), replacement: replacement.to_owned() }
+    fn edit(start: usize, end: usize, replacement: &str) -> SourceEdit {
+        SourceEdit { source: SourceId(0), span: Span::new(start, end), replacement: replacement.to_owned() }
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             (vec![edit(4, 9, "")], Err(EditError::Outside)),
             (vec![edit(3, 1, "")], Err(EditError::Outside)),
         ] {
-            assert_eq!(apply(text, &edits), expected.map(str::to_owned), "{edits:?}");
+            assert_eq!(apply_edits(text, &edits), expected.map(str::to_owned), "{edits:?}");
         }
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let text = "FROM a:1\nRUN x \\\n  y\nENV A=1\nCMD z\n";
         let before = Dockerfile::parse(text);
         let at = |what: &str| text.find(what).expect("there");
-        let made = |edits: &[TextEdit]| dockerfile(text, &before, edits).map(|(new, _)| new);
+        let made = |edits: &[SourceEdit]| edit_dockerfile(text, &before, edits).map(|(new, _)| new);
         let new = made(&[edit(at("a:1"), at("a:1") + 3, "a:2")]).expect("one word");
         assert_eq!(new, text.replace("a:1", "a:2"));
         let line = made(&[edit(at("ENV"), at("ENV"), "ENV B=2\n")]).expect("one line more");

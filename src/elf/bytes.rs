@@ -1,32 +1,32 @@
-//! Little-endian numbers out of bytes that may end too early.
+//! Reads little-endian integers from byte slices that may be too short.
 
-/// The `N` bytes at an offset.
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+/// Returns the `N` bytes at an offset.
+fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// Two bytes.
+/// Reads a `u16` at an offset.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    array(bytes, at).map(u16::from_le_bytes)
+    array_at(bytes, at).map(u16::from_le_bytes)
 }
 
-/// Four bytes.
+/// Reads a `u32` at an offset.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    array(bytes, at).map(u32::from_le_bytes)
+    array_at(bytes, at).map(u32::from_le_bytes)
 }
 
-/// Eight bytes.
+/// Reads a `u64` at an offset.
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    array(bytes, at).map(u64::from_le_bytes)
+    array_at(bytes, at).map(u64::from_le_bytes)
 }
 
-/// A length in memory as an offset in a file.
-pub(super) fn offset(length: usize) -> u64 {
+/// Converts a length in memory to an offset in a file.
+pub(super) fn to_file_offset(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// An offset in a file as a length in memory; the longest where it is beyond all.
-pub(super) fn length(offset: u64) -> usize {
+/// Converts an offset in a file to a length in memory, or to `usize::MAX` if it does not fit.
+pub(super) fn to_memory_length(offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX)
 }
 

@@ -1,31 +1,26 @@
-//! Headers of fat binaries: containers, and the entries that follow each other inside them.
+//! Parses the headers of fat binaries: containers, and the consecutive entries inside them.
 
-use crate::cuda::CodeTarget;
-use crate::cuda::ComputeCapability;
-use crate::cuda::Suffix;
-use crate::elf::bytes::length;
-use crate::elf::bytes::offset;
-use crate::elf::bytes::u16_at;
-use crate::elf::bytes::u32_at;
-use crate::elf::bytes::u64_at;
-use crate::elf::seen::Ptx;
+use crate::cuda::{CodeTarget, ComputeCapability, TargetSuffix};
+use crate::elf::bytes::{to_file_offset, to_memory_length, u16_at, u32_at, u64_at};
+use crate::elf::summary::Ptx;
 
-/// The first bytes of a container.
+/// The magic number at the start of a container.
 pub(super) const MAGIC: &[u8] = b"\x50\xed\x55\xba";
-/// Containers and entries begin at multiples of it.
-pub(super) const STEP: usize = 8;
-/// Shortest header of an entry, and all of it that is used but for a group.
-pub(super) const ENTRY: usize = 64;
-/// Longest header of a container that is taken for one, with the first entry behind it.
-pub(super) const CANDIDATE: usize = ENTRY + ENTRY;
-/// Longest header of a group, all of which is read: some 200 images. Of groups that were met the longest had 312 bytes.
-pub(super) const MAX_GROUP: usize = 15 * 1024;
-/// Longest header of another entry, of which the first bytes are read and the rest is passed over. A cubin that was linked
-/// of many objects has their names in its header: of those that were met the longest had 32,608 bytes.
-const MAX_HEADER: usize = 1024 * 1024;
+/// The alignment of containers and entries, in bytes.
+pub(super) const ALIGNMENT: usize = 8;
+/// The shortest header of an entry, and the part of it that is used except for groups.
+pub(super) const ENTRY_HEADER_SIZE: usize = 64;
+/// The bytes that are needed to recognize a container: its longest accepted header and that of the first entry.
+pub(super) const MAX_CONTAINER_PREFIX: usize = ENTRY_HEADER_SIZE + ENTRY_HEADER_SIZE;
+/// The longest header of a group, which is read completely: about 200 images. The longest known one has 312 bytes.
+pub(super) const MAX_GROUP_HEADER: usize = 15 * 1024;
+/// The longest header of another entry, of which the first bytes are read and the rest is skipped. A cubin that was
+/// linked from many objects has their names in its header: the longest known one has 32,608 bytes.
+const MAX_ENTRY_HEADER: usize = 1024 * 1024;
 
 const CONTAINER_VERSION: u16 = 1;
-const CONTAINER: u16 = 16;
+/// The shortest header of a container.
+const CONTAINER_HEADER_SIZE: u16 = 16;
 const ENTRY_VERSION: u16 = 0x0101;
 const PTX: u16 = 1;
 const CUBIN: u16 = 2;
@@ -34,15 +29,15 @@ const GROUP: u16 = 0x100;
 const ARCHITECTURE_SPECIFIC: u64 = 1 << 20;
 const FAMILY_SPECIFIC: u64 = 1 << 21;
 
-/// One piece of GPU code.
+/// One cubin, PTX or intermediate-code image in a fat binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Image {
+pub(super) enum CodeImage {
     Sass(CodeTarget),
     Ptx(Ptx),
     Lto(CodeTarget),
 }
 
-/// How far a container or an entry reaches.
+/// The sizes of the header and the payload of a container or an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) header: usize,
@@ -50,85 +45,88 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Header and payload.
-    pub(super) fn all(self) -> u64 {
-        offset(self.header).saturating_add(self.payload)
+    /// Returns the size of header and payload together.
+    pub(super) fn total_size(self) -> u64 {
+        to_file_offset(self.header).saturating_add(self.payload)
     }
 }
 
-/// The container that begins here, if one does: empty, or with a first entry that fits, in no more than `room` bytes.
-pub(super) fn container(bytes: &[u8], room: u64) -> Option<Extent> {
+/// Parses the container at the start of `bytes`, if there is one: empty, or with a valid first entry, in at most
+/// `room` bytes.
+pub(super) fn parse_container(bytes: &[u8], room: u64) -> Option<Extent> {
     if !bytes.starts_with(MAGIC) || u16_at(bytes, 4)? != CONTAINER_VERSION {
         return None;
     }
-    let header = u16_at(bytes, 6).filter(|header| (CONTAINER..=64).contains(header) && header % 8 == 0)?;
+    let header = u16_at(bytes, 6).filter(|header| (CONTAINER_HEADER_SIZE..=64).contains(header) && header % 8 == 0)?;
     let found = Extent { header: header.into(), payload: u64_at(bytes, 8)? };
-    let sound = || found.payload == 0 || entry(bytes.get(found.header..).unwrap_or_default(), found.payload).is_some();
-    (found.all() <= room && sound()).then_some(found)
+    let sound =
+        || found.payload == 0 || parse_entry(bytes.get(found.header..).unwrap_or_default(), found.payload).is_some();
+    (found.total_size() <= room && sound()).then_some(found)
 }
 
-/// The entry that begins here, in no more than `room` bytes.
-pub(super) fn entry(bytes: &[u8], room: u64) -> Option<Extent> {
-    let header = length(u32_at(bytes, 4)?.into());
+/// Parses the entry at the start of `bytes`, in at most `room` bytes.
+pub(super) fn parse_entry(bytes: &[u8], room: u64) -> Option<Extent> {
+    let header = to_memory_length(u32_at(bytes, 4)?.into());
     let found = Extent { header, payload: u64_at(bytes, 8)? };
-    let whole = u16_at(bytes, 2)? == ENTRY_VERSION && found.all() <= room;
-    let steps = header.is_multiple_of(STEP) && found.payload.is_multiple_of(offset(STEP));
-    let most = if u16_at(bytes, 0) == Some(GROUP) { MAX_GROUP } else { MAX_HEADER };
-    (whole && steps && (ENTRY..=most).contains(&header)).then_some(found)
+    let whole = u16_at(bytes, 2)? == ENTRY_VERSION && found.total_size() <= room;
+    let steps = header.is_multiple_of(ALIGNMENT) && found.payload.is_multiple_of(to_file_offset(ALIGNMENT));
+    let most = if u16_at(bytes, 0) == Some(GROUP) { MAX_GROUP_HEADER } else { MAX_ENTRY_HEADER };
+    (whole && steps && (ENTRY_HEADER_SIZE..=most).contains(&header)).then_some(found)
 }
 
-/// How much of a header of this length is needed to tell its images.
-pub(super) fn needed(bytes: &[u8], extent: Extent) -> usize {
-    if u16_at(bytes, 0) == Some(GROUP) { extent.header } else { ENTRY }
+/// Returns how many bytes of an entry header are needed to parse its images.
+pub(super) fn required_header_size(bytes: &[u8], extent: Extent) -> usize {
+    if u16_at(bytes, 0) == Some(GROUP) { extent.header } else { ENTRY_HEADER_SIZE }
 }
 
-/// The images that a header tells of, each none where it is of no known kind.
-pub(super) fn images(header: &[u8]) -> Vec<Option<Image>> {
+/// Parses the images that an entry header describes; each is `None` if its kind is unknown.
+pub(super) fn parse_images(header: &[u8]) -> Vec<Option<CodeImage>> {
     if u16_at(header, 0) != Some(GROUP) {
-        return vec![image(header)];
+        return vec![parse_image(header)];
     }
-    group(header).unwrap_or_else(|| vec![None])
+    parse_group(header).unwrap_or_else(|| vec![None])
 }
 
-/// The images of a group; none where its list does not fit.
-fn group(header: &[u8]) -> Option<Vec<Option<Image>>> {
-    let list = length(u32_at(header, 20)?.into());
+/// Parses the images of a group; `None` if its list does not fit.
+fn parse_group(header: &[u8]) -> Option<Vec<Option<CodeImage>>> {
+    let list = to_memory_length(u32_at(header, 20)?.into());
     let count = u32_at(header, list)?;
     let mut rest = header.get(list.checked_add(8)?..)?;
     let mut found = Vec::new();
     for _ in 0..count {
-        let head = rest.get(..ENTRY)?;
-        let size = match length(u32_at(head, 20)?.into()) {
-            0 => ENTRY,
+        let head = rest.get(..ENTRY_HEADER_SIZE)?;
+        let size = match to_memory_length(u32_at(head, 20)?.into()) {
+            0 => ENTRY_HEADER_SIZE,
             options => {
-                let text = length(u32_at(rest, options)?.into());
-                let text = text.checked_add(length(u32_at(rest, options.checked_add(4)?)?.into()))?;
-                text.checked_add(1)?.checked_next_multiple_of(STEP)?.max(ENTRY)
+                let text = to_memory_length(u32_at(rest, options)?.into());
+                let text = text.checked_add(to_memory_length(u32_at(rest, options.checked_add(4)?)?.into()))?;
+                text.checked_add(1)?.checked_next_multiple_of(ALIGNMENT)?.max(ENTRY_HEADER_SIZE)
             }
         };
-        found.push(image(head));
+        found.push(parse_image(head));
         // The last one may end where the header does, without the zeros behind it.
         rest = rest.get(size.min(rest.len())..)?;
     }
     Some(found)
 }
 
-fn image(header: &[u8]) -> Option<Image> {
+/// Parses the header of one image; `None` if its kind or target is unknown.
+fn parse_image(header: &[u8]) -> Option<CodeImage> {
     let number = u32_at(header, 28)?;
     let flags = u64_at(header, 40)?;
     let suffix = match (flags & ARCHITECTURE_SPECIFIC != 0, flags & FAMILY_SPECIFIC != 0) {
-        (false, false) => Suffix::None,
-        (true, false) => Suffix::ArchitectureSpecific,
-        (false, true) => Suffix::FamilySpecific,
+        (false, false) => TargetSuffix::None,
+        (true, false) => TargetSuffix::ArchitectureSpecific,
+        (false, true) => TargetSuffix::FamilySpecific,
         (true, true) => return None,
     };
     let (major, minor) = (u8::try_from(number / 10).ok()?, u8::try_from(number % 10).ok()?);
     let target = CodeTarget { capability: ComputeCapability::new(major, minor), suffix };
     match u16_at(header, 0)? {
         _ if major == 0 => None,
-        PTX => Some(Image::Ptx(Ptx { target, isa: (u16_at(header, 26)?, u16_at(header, 24)?) })),
-        CUBIN => Some(Image::Sass(target)),
-        LTO => Some(Image::Lto(target)),
+        PTX => Some(CodeImage::Ptx(Ptx { target, isa: (u16_at(header, 26)?, u16_at(header, 24)?) })),
+        CUBIN => Some(CodeImage::Sass(target)),
+        LTO => Some(CodeImage::Lto(target)),
         _ => None,
     }
 }

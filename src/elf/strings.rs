@@ -1,75 +1,76 @@
-//! Strings that may turn out to be names, remembered by their offset as the stream passes them.
+//! Strings that may be library names, search paths or section names, recorded by their offset as the stream passes
+//! them.
 //!
 //! The dynamic section, which says where the names are, comes long after them in most files: strings with `.so`,
 //! `$ORIGIN`, `${ORIGIN}` or `/lib` in them are kept until it does. The names of sections come before or after the table that points at
 //! them: those that matter are kept as mere offsets.
 
-use memchr::memchr;
 use memchr::memmem::Finder;
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 
-use crate::elf::bytes::offset;
-use crate::elf::sections::Named;
+use crate::elf::bytes::to_file_offset;
+use crate::elf::sections::SectionKind;
 
-/// What the loader puts the folder of a file for, behind `$` or `${`.
+/// The variable after `$` or `${` that the loader replaces by the directory of a file.
 const ORIGIN: &[u8] = b"ORIGIN";
-/// Longest name of a library on either side of its `.so`.
-pub(super) const MAX_NAME: usize = 160;
-/// Longest search path; torch's is some 900 bytes.
-pub(super) const MAX_PATH: usize = 2_000;
-/// How far behind a hit is looked for the start of its string.
-pub(super) const BEHIND: usize = MAX_NAME;
-/// How far after a hit is looked for the end of its string.
-pub(super) const AHEAD: usize = MAX_PATH + 48;
-/// Bytes of strings that are kept: some 700 names.
-const MAX_ARENA: usize = 24 * 1024;
-/// Strings that are kept.
+/// The longest part of a library name on either side of its `.so`.
+pub(super) const MAX_NAME_LENGTH: usize = 160;
+/// The longest search path; torch has one of about 900 bytes.
+pub(super) const MAX_PATH_LENGTH: usize = 2_000;
+/// The number of bytes before a match that are searched for the start of its string.
+pub(super) const LOOK_BEHIND: usize = MAX_NAME_LENGTH;
+/// The number of bytes after a match that are searched for the end of its string.
+pub(super) const LOOK_AHEAD: usize = MAX_PATH_LENGTH + 48;
+/// The largest total size of recorded strings in bytes: about 700 names.
+const MAX_ARENA_SIZE: usize = 24 * 1024;
+/// The largest number of recorded strings.
 const MAX_STRINGS: usize = 640;
-/// Of these, strings that can be no more than search paths: libraries have many that look so.
-const MAX_PATHS: usize = 64;
-/// Places where the name of a section was met; a file has three.
+/// The largest number of these that can only be search paths; many other strings in libraries resemble them.
+const MAX_SEARCH_PATHS: usize = 64;
+/// The largest number of recorded section names; a file has three.
 const MAX_SECTION_NAMES: usize = 256;
 
-/// A stretch of the file: a hit counts where it begins in `from..to`, and its string may reach beyond on both sides.
+/// A range of the file: a match counts if it begins in `from..to`, and its string may extend beyond on both sides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'a> {
+pub(super) struct SearchRange<'a> {
     pub(super) base: u64,
     pub(super) bytes: &'a [u8],
     pub(super) from: usize,
     pub(super) to: usize,
 }
 
-impl Piece<'_> {
-    /// The first hit that begins at `from` or later.
+impl SearchRange<'_> {
+    /// Returns the first match that begins at `from` or later.
     pub(super) fn find(&self, finder: &Finder<'_>, from: usize) -> Option<usize> {
         let end = self.to.saturating_add(finder.needle().len()).saturating_sub(1).min(self.bytes.len());
         finder.find(self.bytes.get(from..end)?).map(|at| from + at)
     }
 }
 
-/// A string that is kept: offset in the file, start in the arena, length.
-type Kept = (u64, usize, usize);
+/// A recorded string: offset in the file, start in the arena, length.
+type RecordedString = (u64, usize, usize);
 
-/// The strings of a file.
+/// The recorded strings of a file that may be names or search paths.
 #[derive(Debug)]
-pub(super) struct Strings {
+pub(super) struct NameStrings {
     library: Finder<'static>,
     paths: [Finder<'static>; 2],
     fatbin: Finder<'static>,
     note: Finder<'static>,
     arena: Vec<u8>,
-    kept: Vec<Kept>,
+    kept: Vec<RecordedString>,
     /// Up to where each needle's last string reaches.
     passed: [u64; 3],
     /// Search paths among the strings.
     paths_kept: usize,
     /// Names of sections, by offset in the file.
-    pub(super) sections: Vec<(u64, Named)>,
+    pub(super) sections: Vec<(u64, SectionKind)>,
     /// Whether there were more of them than are kept.
     pub(super) too_many: bool,
 }
 
-impl Strings {
+impl NameStrings {
+    /// Creates an empty collection with its search patterns.
     pub(super) fn new() -> Self {
         Self {
             library: Finder::new(b".so"),
@@ -85,28 +86,28 @@ impl Strings {
         }
     }
 
-    /// Keeps the strings that may be names of libraries or search paths.
-    pub(super) fn keep_names(&mut self, piece: Piece<'_>) {
+    /// Records the strings that may be library names or search paths.
+    pub(super) fn record_names(&mut self, piece: SearchRange<'_>) {
         let [library, origin, lib] = self.passed;
         let paths = self.paths.clone();
-        let library = self.keep(piece, &self.library.clone(), false, library);
+        let library = self.record_matches(piece, &self.library.clone(), false, library);
         let [origin, lib] =
-            [(&paths[0], origin), (&paths[1], lib)].map(|(finder, at)| self.keep(piece, finder, true, at));
+            [(&paths[0], origin), (&paths[1], lib)].map(|(finder, at)| self.record_matches(piece, finder, true, at));
         self.passed = [library, origin, lib];
     }
 
-    /// Keeps the strings around one needle; says up to where they reach.
-    fn keep(&mut self, piece: Piece<'_>, finder: &Finder<'_>, path: bool, passed: u64) -> u64 {
-        let ahead = if path { MAX_PATH } else { MAX_NAME };
+    /// Records the strings around the matches of one pattern, and returns the offset up to which they reach.
+    fn record_matches(&mut self, piece: SearchRange<'_>, finder: &Finder<'_>, path: bool, passed: u64) -> u64 {
+        let ahead = if path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
         let mut passed = passed;
         let done = usize::try_from(passed.saturating_sub(piece.base)).unwrap_or(usize::MAX);
         let mut from = piece.from.max(done);
         while self.has_room(path) {
             let Some(hit) = piece.find(finder, from) else { break };
-            let before = piece.bytes.get(hit.saturating_sub(BEHIND)..hit).unwrap_or_default();
+            let before = piece.bytes.get(hit.saturating_sub(LOOK_BEHIND)..hit).unwrap_or_default();
             if finder.needle() == ORIGIN && !before.ends_with(b"$") && !before.ends_with(b"${") {
                 from = hit + 1;
-                passed = piece.base.saturating_add(offset(from));
+                passed = piece.base.saturating_add(to_file_offset(from));
                 continue;
             }
             let start = memrchr(0, before).map_or(hit - before.len(), |zero| hit - before.len() + zero + 1);
@@ -114,46 +115,50 @@ impl Strings {
             let rest = piece.bytes.get(hit..end).unwrap_or_default();
             let zero = memchr(0, rest).map(|zero| hit + zero);
             let text = zero.and_then(|zero| piece.bytes.get(start..zero));
-            if let Some(text) = text.filter(|text| self.arena.len() + text.len() <= MAX_ARENA) {
-                self.kept.push((piece.base.saturating_add(offset(start)), self.arena.len(), text.len()));
+            if let Some(text) = text.filter(|text| self.arena.len() + text.len() <= MAX_ARENA_SIZE) {
+                self.kept.push((piece.base.saturating_add(to_file_offset(start)), self.arena.len(), text.len()));
                 self.arena.extend_from_slice(text);
                 self.paths_kept += usize::from(path);
             }
             from = zero.unwrap_or(end).max(hit + 1);
-            passed = piece.base.saturating_add(offset(from));
+            passed = piece.base.saturating_add(to_file_offset(from));
         }
         passed
     }
 
+    /// Whether another string can be recorded.
     fn has_room(&mut self, path: bool) -> bool {
         if self.arena.capacity() == 0 {
-            self.arena.reserve_exact(MAX_ARENA);
+            self.arena.reserve_exact(MAX_ARENA_SIZE);
             self.kept.reserve_exact(MAX_STRINGS);
         }
-        self.kept.len() < MAX_STRINGS && self.arena.len() < MAX_ARENA && (!path || self.paths_kept < MAX_PATHS)
+        self.kept.len() < MAX_STRINGS
+            && self.arena.len() < MAX_ARENA_SIZE
+            && (!path || self.paths_kept < MAX_SEARCH_PATHS)
     }
 
-    /// Keeps where names of sections are.
-    pub(super) fn keep_section_names(&mut self, piece: Piece<'_>) {
+    /// Records the offsets of relevant section names.
+    pub(super) fn record_section_names(&mut self, piece: SearchRange<'_>) {
         let mut from = piece.from;
         while let Some(hit) = piece.find(&self.fatbin, from) {
             let before = piece.bytes.get(..hit).unwrap_or_default();
-            let at = piece.base.saturating_add(offset(hit));
+            let at = piece.base.saturating_add(to_file_offset(hit));
             if before.ends_with(b".nv_") {
-                self.section(at - 4, Named::Registered);
+                self.add_section_name(at - 4, SectionKind::Registered);
             } else if before.ends_with(b"__nv_rel") {
-                self.section(at - 8, Named::Relocatable);
+                self.add_section_name(at - 8, SectionKind::Relocatable);
             }
             from = hit + 1;
         }
         let mut from = piece.from;
         while let Some(hit) = piece.find(&self.note, from) {
-            self.section(piece.base.saturating_add(offset(hit)), Named::Note);
+            self.add_section_name(piece.base.saturating_add(to_file_offset(hit)), SectionKind::Note);
             from = hit + 1;
         }
     }
 
-    fn section(&mut self, at: u64, named: Named) {
+    /// Records the offset of one section name, unless the limit is reached.
+    fn add_section_name(&mut self, at: u64, named: SectionKind) {
         if self.sections.len() < MAX_SECTION_NAMES {
             self.sections.push((at, named));
         } else {
@@ -161,18 +166,18 @@ impl Strings {
         }
     }
 
-    /// The string at an offset of the file, which may lie inside of a longer one.
-    pub(super) fn at(&self, at: u64) -> Option<&[u8]> {
+    /// Returns the string at a file offset, which may lie inside a longer recorded one.
+    pub(super) fn string_at(&self, at: u64) -> Option<&[u8]> {
         self.kept.iter().find_map(|(start, from, length)| {
             let inside = usize::try_from(at.checked_sub(*start)?).ok().filter(|inside| inside < length)?;
             self.arena.get(from + inside..from + length)
         })
     }
 
-    /// Bytes held.
-    pub(super) fn held(&self) -> usize {
+    /// Returns the heap memory in use, in bytes.
+    pub(super) fn memory_usage(&self) -> usize {
         self.arena.capacity()
-            + self.kept.capacity() * size_of::<Kept>()
-            + self.sections.capacity() * size_of::<(u64, Named)>()
+            + self.kept.capacity() * size_of::<RecordedString>()
+            + self.sections.capacity() * size_of::<(u64, SectionKind)>()
     }
 }

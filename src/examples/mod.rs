@@ -1,11 +1,9 @@
-//! The examples of rule pages, judged: whether a page says of each what it promises, and nothing else.
+//! Checks the examples of rule pages: each must have exactly the findings that its page promises.
 
-mod compare;
-mod input;
-mod skeleton;
+mod check;
+mod example_input;
+mod page_template;
 
-pub use self::compare::Tried;
-pub use self::compare::Verdict;
-pub use self::compare::of_page;
-pub use self::input::judged;
-pub use self::skeleton::skeleton;
+pub use self::check::{ExampleResult, ExpectedVerdict, check_page};
+pub use self::example_input::judge_example;
+pub use self::page_template::page_template;

@@ -1,51 +1,31 @@
-//! What the shipped stage of a Dockerfile says.
+//! Observations from the target stage of a Dockerfile.
 
-use crate::context::Shelf;
-use crate::dockerfile::BaseKind;
-use crate::dockerfile::Dockerfile;
-use crate::dockerfile::EnvSet;
-use crate::dockerfile::EvaluateError;
-use crate::dockerfile::EvaluateOptions;
-use crate::dockerfile::Evaluated;
-use crate::dockerfile::EvaluatedBase;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::RunInstruction;
-use crate::dockerfile::in_front_of_variables;
-use crate::extract::aside;
-use crate::extract::closed;
-use crate::extract::closed::Beyond;
-use crate::extract::copied::Stages;
-use crate::extract::inherited;
-use crate::extract::install;
-use crate::extract::install::State as Done;
-use crate::extract::interpreter;
-use crate::extract::interpreter::At;
-use crate::extract::linked;
-use crate::extract::listed;
-use crate::extract::of_tests::LOADER_PATH;
-use crate::extract::of_tests::Spared;
-use crate::extract::removed;
-use crate::extract::started::Said;
-use crate::extract::started::Started;
-use crate::extract::tree::Looks;
-use crate::extract::tree::Tree;
-use crate::fact::BaseSeen;
-use crate::fact::Depth;
-use crate::fact::Evidence;
-use crate::fact::FactId;
-use crate::fact::FactKey;
-use crate::fact::Observations;
-use crate::fact::Origin;
-use crate::fact::State;
-use crate::fact::Value;
-use crate::fact::Why;
+use crate::cause::Cause;
+use crate::context::ContextReader;
+use crate::dockerfile::{
+    BaseKind, Dockerfile, EnvAssignment, EvaluateError, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
+    RunInstruction, literal_prefix,
+};
+use crate::extract::active_python::ProgramStart;
+use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::run_commands::StageState as Done;
+use crate::extract::stage_copies::StageEvaluator;
+use crate::extract::stage_files::{StageFileTree, StageLookups};
+use crate::extract::start_commands::{EntrypointAndCmd, StartInstruction};
+use crate::extract::test_stages::{LOADER_PATH, ShippedLoaderPath};
+use crate::extract::{
+    active_python, arch_lists, command_effects, env_templates, loader_files, python_search_path, removed_compat,
+    run_commands,
+};
+use crate::fact::{
+    Evidence, FactId, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
+};
 use crate::reference::ImageReference;
-use crate::source::SourceId;
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 
-/// What was seen of a Dockerfile, with what a report says beside the facts.
+/// Observations of one target of a Dockerfile, with its stages and the notes for the report.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct TargetObservations {
     /// The observations.
     pub seen: Observations,
     /// Name of the stage that ships, where it has one.
@@ -54,80 +34,84 @@ pub struct Target {
     pub stages: Vec<usize>,
     /// What was left out.
     pub notes: Vec<String>,
-    /// Whether another platform may make it another: where not, this is what there is to be seen on every one.
+    /// Whether the observations may differ on another platform; if not, they hold on every platform.
     pub of_platform: bool,
 }
 
 /// Reads one target for one platform; `shelf` holds the files of its build context.
-pub fn of_dockerfile(
+pub fn observe_dockerfile(
     source: SourceId,
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
-    shelf: &dyn Shelf,
-) -> Result<Target, EvaluateError> {
+    shelf: &dyn ContextReader,
+) -> Result<TargetObservations, EvaluateError> {
     let evaluated = dockerfile.evaluate(options)?;
-    let mut reader = Reader {
+    let mut reader = TargetReader {
         source,
         dockerfile,
         options,
         shelf,
-        seen: Observations::new(Depth::Text),
+        seen: Observations::new(InspectionDepth::Text),
         notes: Vec::new(),
-        done: Done::default(),
-        looks: Looks::default(),
+        state: Done::default(),
+        looks: StageLookups::default(),
     };
-    let mut stages = Stages::new(dockerfile, options);
-    let flattened = stages.flattened(&evaluated);
-    reader.base(
+    let mut stages = StageEvaluator::new(dockerfile, options);
+    let flattened = stages.flattened_base(&evaluated);
+    reader.read_base(
         flattened.as_ref().map_or(&evaluated.base, |(base, _)| base),
         flattened.as_ref().map(|(_, copy)| copy.span),
     );
     let root = evaluated.chain.first().and_then(|stage| dockerfile.stages.get(*stage));
-    reader.seen.base_repository = root.and_then(|stage| repository(stage.base.text()));
-    reader.platforms(&evaluated, options);
-    reader.environment(dockerfile, &evaluated);
-    reader.directories(&evaluated);
-    stages.read(&mut reader, &evaluated);
-    reader.seen.complete.libraries = closed::is_plain(&evaluated) && reader.done.beyond == Beyond::Nothing;
-    let closed = closed::is_plain(&evaluated) && reader.done.beyond != Beyond::Files && !reader.done.other_toolkit;
-    if closed && listed::lacks_toolkit(&evaluated.base, options.knowledge) {
-        linked::without_stubs(&mut reader.seen);
+    reader.seen.base_repository = root.and_then(|stage| base_repository(stage.base.text()));
+    reader.read_platforms(&evaluated, options);
+    reader.read_environment(dockerfile, &evaluated);
+    reader.read_loader_directories(&evaluated);
+    stages.read_target(&mut reader, &evaluated);
+    reader.seen.complete.libraries = command_effects::has_only_plain_copies(&evaluated)
+        && reader.state.unknown_additions == UnknownAdditions::Nothing;
+    let closed = command_effects::has_only_plain_copies(&evaluated)
+        && reader.state.unknown_additions != UnknownAdditions::Files
+        && !reader.state.other_toolkit;
+    if closed && arch_lists::base_lacks_toolkit(&evaluated.base, options.knowledge) {
+        loader_files::remove_dangling_stub_links(&mut reader.seen);
     }
-    removed::read(&evaluated, source, &mut reader.seen);
-    reader.entrypoint(dockerfile, &evaluated);
-    reader.environments(&evaluated);
-    aside::open(&mut reader, &evaluated);
-    reader.other_targets(dockerfile, &evaluated);
+    removed_compat::record_removals(&evaluated, source, &mut reader.seen);
+    reader.read_entrypoint(dockerfile, &evaluated);
+    reader.drop_unused_environments(&evaluated);
+    python_search_path::mark_unreachable_packages(&mut reader, &evaluated);
+    reader.note_other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
-    let of_platform = reader.looks.machine.get() || dockerfile.names_platform();
-    Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes, of_platform })
+    let of_platform = reader.looks.machine.get() || dockerfile.may_use_platform_arguments();
+    Ok(TargetObservations { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes, of_platform })
 }
 
-/// The repository of a base as written, where only what follows it is behind a variable or a template marker:
-/// `nvidia/cuda:$TAG`, `nvidia/cuda:{{ tag }}`.
-fn repository(written: &str) -> Option<String> {
-    let name = in_front_of_variables(written.trim_start_matches('"'))?;
+/// Returns the repository of a base if only its tag or digest is a variable or a template marker: `nvidia/cuda:$TAG`,
+/// `nvidia/cuda:{{ tag }}`.
+fn base_repository(written: &str) -> Option<String> {
+    let name = literal_prefix(written.trim_start_matches('"'))?;
     let name = name.strip_suffix('@').or_else(|| Some(name.rsplit_once(':')?.0))?;
-    ImageReference::parse(name).ok().map(|image| image.familiar())
+    ImageReference::parse(name).ok().map(|image| image.familiar_name())
 }
 
-/// What was read so far.
-pub(super) struct Reader<'a> {
+/// Reads one target of a Dockerfile and collects its observations.
+pub(super) struct TargetReader<'a> {
     pub(super) source: SourceId,
     dockerfile: &'a Dockerfile,
     options: &'a EvaluateOptions,
-    shelf: &'a dyn Shelf,
+    shelf: &'a dyn ContextReader,
     pub(super) seen: Observations,
     notes: Vec<String>,
-    /// What the commands of the stage at hand left behind.
-    pub(super) done: Done,
+    /// What the commands of the current stage leave for later ones.
+    pub(super) state: Done,
     /// What was looked for in other stages.
-    looks: Looks,
+    looks: StageLookups,
 }
 
-impl Reader<'_> {
-    fn leaf(&self, spans: impl IntoIterator<Item = Span>) -> Evidence {
+impl TargetReader<'_> {
+    /// Returns evidence at these positions of the Dockerfile, without duplicates.
+    fn leaf_evidence(&self, spans: impl IntoIterator<Item = Span>) -> Evidence {
         let mut origins: Vec<Origin> = Vec::new();
         for span in spans {
             let origin = Origin::File { source: self.source, span };
@@ -138,80 +122,82 @@ impl Reader<'_> {
         Evidence::Leaf(origins)
     }
 
-    /// The base; with the COPY that brings its files alone, if it is one.
-    fn base(&mut self, base: &EvaluatedBase, copy: Option<Span>) {
-        let evidence = self.leaf(std::iter::once(base.span).chain(base.sources.iter().copied()).chain(copy));
+    /// Records the base image, with the COPY that adds its files if the target copies its whole tree.
+    fn read_base(&mut self, base: &EvaluatedBase, copy: Option<Span>) {
+        let evidence = self.leaf_evidence(std::iter::once(base.span).chain(base.sources.iter().copied()).chain(copy));
         self.seen.base_env = copy.is_none();
-        let text = base.text.known().unwrap_or_default().to_owned();
+        let text = base.text.known_text().unwrap_or_default().to_owned();
         let facts = &mut self.seen.facts;
         self.seen.base = match &base.kind {
-            BaseKind::Scratch => BaseSeen::Scratch(facts.add(FactKey::Base, None, known("scratch"), evidence)),
-            BaseKind::Image(reference) if reference.is_made_here() => {
+            BaseKind::Scratch => ObservedBase::Scratch(facts.add(FactKey::Base, None, known_text("scratch"), evidence)),
+            BaseKind::Image(reference) if reference.is_build_target() => {
                 let stage = self.dockerfile.stages.iter().find(|stage| stage.base_span == base.span);
                 let written = stage.map_or("", |stage| stage.base.text());
-                let why = Why {
-                    reason: format!("another build makes `{written}`, but not for this platform"),
-                    supply: "check that build for the platforms of the pools".to_owned(),
-                };
-                BaseSeen::Unresolved(why, facts.add(FactKey::Base, None, known(written), evidence))
+                let why = Cause::MadeForOtherPlatform { name: written.to_string() };
+                ObservedBase::Unresolved(why, facts.add(FactKey::Base, None, known_text(written), evidence))
             }
             BaseKind::Image(reference) => {
-                BaseSeen::Image(reference.clone(), facts.add(FactKey::Base, None, known(&text), evidence))
+                ObservedBase::Image(reference.clone(), facts.add(FactKey::Base, None, known_text(&text), evidence))
             }
             BaseKind::Invalid(reason) => {
-                let why = Why {
-                    reason: format!("`{text}` is not a valid image reference: {reason}"),
-                    supply: "correct the FROM line".to_owned(),
-                };
-                BaseSeen::Unresolved(why.clone(), facts.add(FactKey::Base, None, State::Unknown(why), evidence))
+                let why = Cause::NotAnImageReference { text: text.clone(), error: reason.clone() };
+                ObservedBase::Unresolved(
+                    why.clone(),
+                    facts.add(FactKey::Base, None, ValueState::Unknown(why), evidence),
+                )
             }
             BaseKind::Unresolved => {
-                let why = unresolved(&base.text);
-                BaseSeen::Unresolved(why.clone(), facts.add(FactKey::Base, None, State::Unknown(why), evidence))
+                let why = unresolved_reason(&base.text);
+                ObservedBase::Unresolved(
+                    why.clone(),
+                    facts.add(FactKey::Base, None, ValueState::Unknown(why), evidence),
+                )
             }
         };
     }
 
-    /// The platforms that FROM fixes, else those that the build is told.
-    fn platforms(&mut self, evaluated: &Evaluated, options: &EvaluateOptions) {
+    /// Records the platforms that FROM fixes, else those of the `--platform` option.
+    fn read_platforms(&mut self, evaluated: &EvaluatedTarget, options: &EvaluateOptions) {
         let (list, evidence) = match &evaluated.platform {
-            Some((Resolved::Known { value, .. }, span)) => (vec![value.clone()], self.leaf([*span])),
+            Some((ExpandedText::Known { value, .. }, span)) => (vec![value.clone()], self.leaf_evidence([*span])),
             _ if options.platforms.is_empty() => return,
             _ => (options.platforms.clone(), Evidence::Leaf(vec![Origin::Option("--platform")])),
         };
-        let fact = self.seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&list)), evidence);
+        let fact =
+            self.seen.facts.add(FactKey::Platforms, None, ValueState::Known(PrintedValue::from(&list)), evidence);
         self.seen.platforms = Some((list, fact));
     }
 
-    /// Says once that not all of a build was followed: what the rest brings is missing evidence.
-    pub(super) fn leaves_out(&mut self, reason: &str, span: Option<Span>) {
-        self.done.beyond = Beyond::Files;
-        let note = format!("a build installs unknown packages: {reason}");
+    /// Notes once that part of a build was not followed, so that packages of the rest are unknown.
+    pub(super) fn note_skipped_part(&mut self, reason: Cause, span: Option<Span>) {
+        self.state.unknown_additions = UnknownAdditions::Files;
+        let cause = Cause::BuildInstallsUnknown { because: Box::new(reason) };
+        let note = cause.reason();
         if self.notes.contains(&note) {
             return;
         }
-        let supply = "scan the built image, or list its packages in an image description".to_owned();
-        let state = State::Unknown(Why { reason: note.clone(), supply });
-        let evidence = self.leaf(span);
+        let state = ValueState::Unknown(cause);
+        let evidence = self.leaf_evidence(span);
         self.seen.facts.add(FactKey::Requirements, Some("other stages"), state, evidence);
         self.notes.push(note);
     }
 
-    /// Notes the stages that nothing is built from and that are not judged here.
-    fn other_targets(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
+    /// Notes the final stages of the file that are not checked.
+    fn note_other_targets(&mut self, dockerfile: &Dockerfile, evaluated: &EvaluatedTarget) {
         // A FROM that names a stage through a variable builds on it too.
         let built_on = |stage: &usize| evaluated.chain.contains(stage);
-        for stage in dockerfile.leaves().into_iter().filter(|stage| !built_on(stage)) {
+        for stage in dockerfile.leaf_stages().into_iter().filter(|stage| !built_on(stage)) {
             let Some(stage) = dockerfile.stages.get(stage) else { continue };
             let name = stage.name.clone().unwrap_or_else(|| stage.index.to_string());
             self.notes.push(format!("stage `{name}` is not checked; select it with `--target {name}`"));
         }
     }
 
-    fn environment(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
-        let spared = Spared::of(dockerfile, self.options, evaluated);
-        let mut templates = inherited::templates(dockerfile, self.options, evaluated);
-        let (mut sets, mut of_loader): (Vec<&EnvSet>, Vec<&EnvSet>) =
+    /// Records the environment variables of the target.
+    fn read_environment(&mut self, dockerfile: &Dockerfile, evaluated: &EvaluatedTarget) {
+        let spared = ShippedLoaderPath::from_dockerfile(dockerfile, self.options, evaluated);
+        let mut templates = env_templates::find_env_templates(dockerfile, self.options, evaluated);
+        let (mut sets, mut of_loader): (Vec<&EnvAssignment>, Vec<&EnvAssignment>) =
             evaluated.env.iter().partition(|set| set.name != LOADER_PATH);
         if let Some(spared) = &spared {
             of_loader = spared.env.iter().collect();
@@ -222,12 +208,12 @@ impl Reader<'_> {
         self.seen.of_base.env_templates = templates;
         sets.extend(of_loader);
         for set in sets {
-            let evidence = self.leaf(std::iter::once(set.value_span).chain(set.origins.iter().copied()));
+            let evidence = self.leaf_evidence(std::iter::once(set.value_span).chain(set.origins.iter().copied()));
             let (value, state) = match &set.value {
-                Resolved::Known { value, .. } => (Ok(value.clone()), known(value)),
-                unresolved_value @ Resolved::Unresolved { .. } => {
-                    let why = unresolved(unresolved_value);
-                    (Err(why.clone()), State::Unknown(why))
+                ExpandedText::Known { value, .. } => (Ok(value.clone()), known_text(value)),
+                unresolved_value @ ExpandedText::Unresolved { .. } => {
+                    let why = unresolved_reason(unresolved_value);
+                    (Err(why.clone()), ValueState::Unknown(why))
                 }
             };
             let fact = self.seen.facts.add(FactKey::Env, Some(&set.name), state, evidence);
@@ -235,21 +221,25 @@ impl Reader<'_> {
         }
     }
 
-    /// Files copied into the image that name directories for the loader.
-    fn directories(&mut self, evaluated: &Evaluated) {
+    /// Records the copied files that name directories for the dynamic loader.
+    fn read_loader_directories(&mut self, evaluated: &EvaluatedTarget) {
         let (dockerfile, options, looks) = (self.dockerfile, self.options, &self.looks);
-        let tree = Tree { dockerfile, evaluated, options, shelf: self.shelf, looks };
+        let tree = StageFileTree { dockerfile, evaluated, options, shelf: self.shelf, looks };
         for copy in &evaluated.copies {
-            for (path, text) in tree.brought(copy, linked::names_directories) {
+            for (path, text) in tree.copied_texts(copy, loader_files::is_ld_conf_path) {
                 let origin = Origin::File { source: self.source, span: copy.span };
-                linked::read(linked::Says::Writes(vec![path], text), origin, &mut self.seen);
+                loader_files::record_loader_file_effect(
+                    loader_files::LoaderFileEffect::Writes(vec![path], text),
+                    origin,
+                    &mut self.seen,
+                );
             }
         }
     }
 
-    /// What some RUN instructions of a target install.
-    pub(super) fn installs(&mut self, evaluated: &Evaluated, runs: &[RunInstruction]) {
-        let inputs = install::Inputs {
+    /// Reads what some RUN instructions of a target install.
+    pub(super) fn read_runs(&mut self, evaluated: &EvaluatedTarget, runs: &[RunInstruction]) {
+        let inputs = run_commands::RunInputs {
             dockerfile: self.dockerfile,
             evaluated,
             runs,
@@ -258,67 +248,70 @@ impl Reader<'_> {
             shelf: self.shelf,
             looks: &self.looks,
         };
-        install::installs(inputs, &mut self.done, &mut self.seen, &mut self.notes);
+        run_commands::read_runs(inputs, &mut self.state, &mut self.seen, &mut self.notes);
     }
 
-    /// What the image starts: its ENTRYPOINT, and the commands that come of that and of CMD.
-    fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
-        let started = Started::of(dockerfile, evaluated);
-        self.seen.entrypoint = started.entrypoint.map(|said| self.started(said, FactKey::Entrypoint));
-        let of_command = started.command.map(|said| self.started(said, FactKey::Command));
+    /// Records the ENTRYPOINT, and the commands that ENTRYPOINT and CMD start.
+    fn read_entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &EvaluatedTarget) {
+        let started = EntrypointAndCmd::from_stages(dockerfile, evaluated);
+        self.seen.entrypoint = started.entrypoint.map(|said| self.record_start_arguments(said, FactKey::Entrypoint));
+        let of_command = started.command.map(|said| self.record_start_arguments(said, FactKey::Command));
         let fact = of_command.or_else(|| self.seen.entrypoint.clone()).map(|(_, fact)| fact);
         self.seen.of_base.starts = fact.map(|fact| (started.commands(), fact));
-        self.seen.of_base.start_words = started.words();
+        self.seen.of_base.start_words = started.written_arguments();
     }
 
-    /// Leaves out what lies in environments of Python that the program does not use.
-    fn environments(&mut self, evaluated: &Evaluated) {
+    /// Removes packages in Python environments that the started program does not use.
+    fn drop_unused_environments(&mut self, evaluated: &EvaluatedTarget) {
         let knowledge = self.options.knowledge;
         let own_torch = match &evaluated.base.kind {
             BaseKind::Image(image) => {
-                let (name, tag) = (image.familiar(), image.tag().unwrap_or_default());
+                let (name, tag) = (image.familiar_name(), image.tag().unwrap_or_default());
                 let row = knowledge.framework_image(&name, tag).is_some_and(|row| row.torch.is_some());
                 row || knowledge.base_family(&name).is_some_and(|row| row.torch)
             }
             BaseKind::Scratch | BaseKind::Invalid(_) | BaseKind::Unresolved => false,
         };
-        let programs = Started::of(self.dockerfile, evaluated).programs();
+        let programs = EntrypointAndCmd::from_stages(self.dockerfile, evaluated).programs();
         let runs = evaluated.runs.iter().filter_map(|run| self.dockerfile.instructions.get(run.instruction));
         let links = |text: &&str| text.contains("ln ") || text.contains("update-alternatives");
         let links: Vec<&str> = runs.map(|run| run.arguments.text()).filter(links).collect();
-        let at = At { folder: evaluated.folder.as_ref(), programs: &programs, links: &links };
-        let notes = interpreter::choose(&mut self.seen, &self.done.homes, at, own_torch, knowledge);
+        let at = ProgramStart { folder: evaluated.folder.as_ref(), programs: &programs, links: &links };
+        let notes =
+            active_python::drop_invisible_frameworks(&mut self.seen, &self.state.homes, at, own_torch, knowledge);
         self.notes.extend(notes);
     }
 
-    /// The words of an instruction that says what is started.
-    fn started(&mut self, said: Said<'_>, key: FactKey) -> (Vec<String>, FactId) {
-        let words = said.words();
-        let evidence = self.leaf(std::iter::once(said.instruction.span).chain(said.shell.map(|shell| shell.span)));
-        let fact = self.seen.facts.add(key, None, State::Known(Value::from(&words)), evidence);
+    /// Records the arguments of an ENTRYPOINT or CMD as a fact.
+    fn record_start_arguments(&mut self, said: StartInstruction<'_>, key: FactKey) -> (Vec<String>, FactId) {
+        let words = said.written_arguments();
+        let evidence =
+            self.leaf_evidence(std::iter::once(said.instruction.span).chain(said.shell.map(|shell| shell.span)));
+        let fact = self.seen.facts.add(key, None, ValueState::Known(PrintedValue::from(&words)), evidence);
         (words, fact)
     }
 }
 
-fn known(text: &str) -> State<Value> {
-    State::Known(Value::Text(text.to_owned()))
+/// Wraps a text as the state of a known fact.
+fn known_text(text: &str) -> ValueState<PrintedValue> {
+    ValueState::Known(PrintedValue::Text(text.to_owned()))
 }
 
-fn unresolved(value: &Resolved) -> Why {
-    let (names, reason) = match value {
-        Resolved::Unresolved { names, reason } => (names.clone(), reason.clone()),
-        Resolved::Known { value, .. } => (Vec::new(), format!("`{value}` is not usable here")),
+/// Explains why a value is unresolved and how to supply it.
+fn unresolved_reason(value: &ExpandedText) -> Cause {
+    let (names, because) = match value {
+        ExpandedText::Unresolved { names, reason } => (names.as_slice(), reason.clone()),
+        ExpandedText::Known { value, .. } => (&[][..], Box::new(Cause::NotUsableHere { value: value.clone() })),
     };
-    let supply = match names.first() {
-        Some(name) => format!("set it with --build-arg {name}=VALUE"),
-        None => "check the file that the template generates".to_owned(),
-    };
-    Why { reason, supply }
+    match names.first() {
+        Some(name) => Cause::ArgumentNotKnown { because, name: name.clone() },
+        None => Cause::TemplateNotKnown { because },
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::repository;
+    use super::base_repository;
 
     #[test]
     fn a_repository_is_told_where_a_variable_or_marker_stands_behind_it() {
@@ -332,10 +325,10 @@ mod tests {
             ("nvidia/cuda:<version>-devel", "nvidia/cuda"),
             ("r.example:5000/nvidia/cuda:{tag}", "r.example:5000/nvidia/cuda"),
         ] {
-            assert_eq!(repository(written).as_deref(), Some(expected), "{written}");
+            assert_eq!(base_repository(written).as_deref(), Some(expected), "{written}");
         }
         for written in ["nvidia/cuda:12.4.1-base", "$BASE", "{{ base }}", "nvidia/$NAME:12.4.1", "cuda", ""] {
-            assert_eq!(repository(written), None, "{written}");
+            assert_eq!(base_repository(written), None, "{written}");
         }
     }
 }

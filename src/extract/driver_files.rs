@@ -1,36 +1,31 @@
-//! Driver libraries that COPY and ADD bring: their names tell what they are, and nobody has looked into them.
+//! Driver libraries that COPY and ADD add to an image, identified by their file names only.
 
-use crate::cuda::COMPAT_ROOT;
-use crate::cuda::CudaVersion;
-use crate::cuda::LIBCUDA;
-use crate::cuda::TOOLKIT_ROOT;
-use crate::cuda::is_compat_directory;
-use crate::cuda::split_path;
+use crate::cuda::{COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_compat_directory, split_path};
 use crate::dockerfile::CopyInstruction;
-use crate::extract::closed::PLAIN;
-use crate::extract::linked;
-use crate::extract::tree::absolute;
+use crate::extract::command_effects::PLAIN_EXTENSIONS;
+use crate::extract::loader_files;
+use crate::extract::stage_files::absolute_path;
 use crate::fact::FileKind;
 use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
-use crate::shell::Command;
-use crate::shell::Word;
+use crate::shell::{Command, Word};
 
-/// Where toolkits lie.
-const TOOLKITS: &str = "/usr/local";
-/// Letters of a pattern of names.
-const PATTERN: [char; 3] = ['*', '?', '['];
+/// Directory in which CUDA toolkits are installed.
+const TOOLKIT_PARENT: &str = "/usr/local";
+/// Characters that make a file name a pattern.
+const GLOB_CHARACTERS: [char; 3] = ['*', '?', '['];
 
-/// The paths of driver libraries that a COPY brings by their names.
-pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
-    let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
-    let into = absolute(copy.workdir.as_deref().unwrap_or("/"), written);
+/// Returns the paths of the driver libraries that a COPY adds, by their file names.
+pub(super) fn named_driver_libraries(copy: &CopyInstruction) -> Vec<String> {
+    let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known_text()) else { return Vec::new() };
+    let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), written);
     let mut found: Vec<String> = Vec::new();
-    for source in copy.sources.iter().filter_map(|(source, _)| source.known()).filter(|one| !one.starts_with("<<")) {
+    for source in copy.sources.iter().filter_map(|(source, _)| source.known_text()).filter(|one| !one.starts_with("<<"))
+    {
         let name = split_path(source.trim_end_matches('/')).1;
         let name = if source.contains("://") { name.split(['?', '#']).next().unwrap_or(name) } else { name };
         let folder = written.ends_with('/') || copy.sources.len() > 1;
-        let Some(path) = landing(name, &into, folder) else { continue };
+        let Some(path) = destination_path(name, &into, folder) else { continue };
         if !found.contains(&path) {
             found.push(path);
         }
@@ -38,31 +33,31 @@ pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
     found
 }
 
-/// The libcuda that may lie in what a COPY brings to a compat directory, where its name does not tell.
-pub(super) fn unnamed(copy: &CopyInstruction) -> Option<String> {
-    let into = absolute(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known()?);
+/// Returns the path of the libcuda that a COPY to a compat directory may add without naming it.
+pub(super) fn possible_libcuda(copy: &CopyInstruction) -> Option<String> {
+    let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known_text()?);
     let untold = |source: &str| {
         let name = split_path(source.trim_end_matches('/')).1;
-        let plain = name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN.contains(&ending));
+        let plain = name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN_EXTENSIONS.contains(&ending));
         !plain && !name.contains(".so") && !source.starts_with("<<")
     };
-    let any = copy.sources.iter().any(|(source, _)| source.known().is_none_or(untold));
-    (is_compat_directory(&into) && any).then(|| format!("{}/{LIBCUDA}", into.trim_end_matches('/')))
+    let any = copy.sources.iter().any(|(source, _)| source.known_text().is_none_or(untold));
+    (is_compat_directory(&into) && any).then(|| format!("{}/{LIBCUDA_SONAME}", into.trim_end_matches('/')))
 }
 
-/// Where a driver library of that name comes to lie; none of another file.
-fn landing(name: &str, into: &str, folder: bool) -> Option<String> {
-    if !linked::is_library(name) {
+/// Returns the destination path of a driver library; `None` for any other file.
+fn destination_path(name: &str, into: &str, folder: bool) -> Option<String> {
+    if !loader_files::is_driver_library_name(name) {
         return None;
     }
-    let pattern = name.contains(PATTERN);
-    let inside = pattern || folder || !names_library(into);
-    let name = if pattern { soname(name) } else { name };
+    let pattern = name.contains(GLOB_CHARACTERS);
+    let inside = pattern || folder || !is_library_path(into);
+    let name = if pattern { soname_for_pattern(name) } else { name };
     Some(if inside { format!("{}/{name}", into.trim_end_matches('/')) } else { into.to_owned() })
 }
 
-/// The driver libraries that `cp`, `mv` or `install` brings by their names: where each comes to lie, and from where.
-pub(super) fn moved(command: &Command, folder: &str) -> Vec<(String, String)> {
+/// Returns destination and source of the driver libraries that `cp`, `mv` or `install` copies, by their file names.
+pub(super) fn moved_driver_libraries(command: &Command, folder: &str) -> Vec<(String, String)> {
     // A word that is not known would be left out of the list.
     let words: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
     let Some(words) = words else { return Vec::new() };
@@ -83,46 +78,52 @@ pub(super) fn moved(command: &Command, folder: &str) -> Vec<(String, String)> {
         value = takes;
     }
     let Some((written, sources)) = plain.split_last() else { return Vec::new() };
-    let into = absolute(folder, written);
+    let into = absolute_path(folder, written);
     let inside = written.ends_with(['/', '.']) || sources.len() > 1;
-    let landed = |source: &&str| Some((landing(split_path(source).1, &into, inside)?, absolute(folder, source)));
+    let landed =
+        |source: &&str| Some((destination_path(split_path(source).1, &into, inside)?, absolute_path(folder, source)));
     sources.iter().filter_map(landed).collect()
 }
 
-/// The name that stands for what a pattern such as `libcuda.so*` finds.
-fn soname(pattern: &str) -> &'static str {
-    if pattern.starts_with("libcuda") { LIBCUDA } else { "libnvidia-ml.so.1" }
+/// Returns the soname that stands for the files of a pattern such as `libcuda.so*`.
+fn soname_for_pattern(pattern: &str) -> &'static str {
+    if pattern.starts_with("libcuda") { LIBCUDA_SONAME } else { "libnvidia-ml.so.1" }
 }
 
-fn names_library(path: &str) -> bool {
+/// Whether the file name of a path is that of a shared library.
+fn is_library_path(path: &str) -> bool {
     split_path(path).1.contains(".so")
 }
 
-/// A compat package that travels with the directory it lies in.
+/// A CUDA compat package that is copied with its directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Package {
+pub(super) struct CopiedCompatPackage {
     /// Its name.
     pub(super) name: String,
     /// Where `/usr/local/cuda` leads, where what is copied goes there itself.
     pub(super) linked: Option<FileKind>,
 }
 
-/// The compat package of a CUDA base image whose directory is copied to where toolkits lie.
-pub(super) fn of_image(copy: &CopyInstruction, image: &ImageReference, knowledge: Knowledge) -> Option<Package> {
-    if !knowledge.is_cuda_repository(&image.familiar()) {
+/// Returns the compat package of a CUDA base image whose directory is copied to a toolkit location.
+pub(super) fn copied_compat_package(
+    copy: &CopyInstruction,
+    image: &ImageReference,
+    knowledge: Knowledge,
+) -> Option<CopiedCompatPackage> {
+    if !knowledge.is_cuda_repository(&image.familiar_name()) {
         return None;
     }
     let version = image.tag()?.split('-').next()?;
-    let row = *knowledge.cuda_images_of(version).last()?;
+    let row = *knowledge.cuda_images_for_version(version).last()?;
     let cuda: CudaVersion = row.version.parse().ok()?;
     let (major, minor) = (cuda.major(), cuda.minor());
     knowledge.compat_package(format!("{major}.{minor}").parse().ok()?)?;
-    let own = format!("{TOOLKITS}/cuda-{major}.{minor}");
-    let destination = absolute(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known()?);
+    let own = format!("{TOOLKIT_PARENT}/cuda-{major}.{minor}");
+    let destination = absolute_path(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known_text()?);
     let mut linked = None;
-    let brings = copy.sources.iter().filter_map(|(source, _)| source.known()).any(|source| {
-        let source = absolute("/", source.trim_end_matches('*'));
-        let whole = source == TOOLKITS && destination == TOOLKITS;
+    let brings = copy.sources.iter().filter_map(|(source, _)| source.known_text()).any(|source| {
+        let source = absolute_path("/", source.trim_end_matches('*'));
+        let whole = source == TOOLKIT_PARENT && destination == TOOLKIT_PARENT;
         let toolkit = [own.as_str(), TOOLKIT_ROOT].contains(&source.as_str())
             && [own.as_str(), TOOLKIT_ROOT].contains(&destination.as_str());
         let folder = is_compat_directory(&source) && is_compat_directory(&destination);
@@ -131,22 +132,21 @@ pub(super) fn of_image(copy: &CopyInstruction, image: &ImageReference, knowledge
         }
         whole || toolkit || folder
     });
-    brings.then(|| Package { name: format!("cuda-compat-{major}-{minor}"), linked })
+    brings.then(|| CopiedCompatPackage { name: format!("cuda-compat-{major}-{minor}"), linked })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dockerfile::Dockerfile;
-    use crate::dockerfile::EvaluateOptions;
+    use crate::dockerfile::{Dockerfile, EvaluateOptions};
 
-    fn copies(line: &str) -> Vec<CopyInstruction> {
+    fn parse_copies(line: &str) -> Vec<CopyInstruction> {
         let file = Dockerfile::parse(&format!("FROM ubuntu:22.04\n{line}\n"));
         file.evaluate(&EvaluateOptions::new(Knowledge::built_in())).expect("a stage").copies
     }
 
-    fn paths(line: &str) -> Vec<String> {
-        copies(line).iter().flat_map(named).collect()
+    fn driver_library_paths(line: &str) -> Vec<String> {
+        parse_copies(line).iter().flat_map(named_driver_libraries).collect()
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             ("WORKDIR /srv\nCOPY libcuda.so.1 lib/", "/srv/lib/libcuda.so.1"),
             ("ADD https://x.example/a/libcuda.so.535.54.03?raw=1 /usr/lib64/", "/usr/lib64/libcuda.so.535.54.03"),
         ] {
-            assert_eq!(paths(line), [expected], "{line}");
+            assert_eq!(driver_library_paths(line), [expected], "{line}");
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
             "COPY compat /usr/local/cuda/compat",
             "RUN cp libcuda.so.1 /usr/lib64/",
         ] {
-            assert_eq!(paths(line), [""; 0], "{line}");
+            assert_eq!(driver_library_paths(line), [""; 0], "{line}");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
             ("COPY x /usr/local/cuda/compat.txt", ""),
             ("COPY x $NOWHERE", ""),
         ] {
-            let found = copies(line).iter().find_map(unnamed).unwrap_or_default();
+            let found = parse_copies(line).iter().find_map(possible_libcuda).unwrap_or_default();
             assert_eq!(found, expected, "{line}");
         }
     }
@@ -209,8 +209,8 @@ mod tests {
     fn a_compat_package_travels_with_its_directory() {
         let brought = |image: &str, rest: &str| {
             let image = ImageReference::parse(image).expect("a reference");
-            let copies = copies(&format!("COPY --from=x {rest}"));
-            copies.iter().find_map(|copy| of_image(copy, &image, Knowledge::built_in()))
+            let copies = parse_copies(&format!("COPY --from=x {rest}"));
+            copies.iter().find_map(|copy| copied_compat_package(copy, &image, Knowledge::built_in()))
         };
         let cuda = "nvidia/cuda:12.8.0-base-ubuntu22.04";
         for (rest, linked) in [

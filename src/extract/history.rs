@@ -1,26 +1,21 @@
-//! What the history of an image's configuration says: the commands that made its layers, read as a Dockerfile's are.
+//! Packages from the history of an image configuration: the commands of its steps, read like those of a Dockerfile.
 
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Mapped;
-use crate::extract::packaged::packaged;
-use crate::extract::packaged::take_away;
-use crate::fact::Observations;
-use crate::fact::Origin;
-use crate::install;
-use crate::install::Around;
-use crate::install::Environment;
-use crate::install::Machine;
+use crate::cause::Cause;
+use crate::dockerfile::{MappedText, VariableLookup};
+use crate::extract::package_observation::{observe_package, remove_packages};
+use crate::fact::{Observations, Origin};
+use crate::install::{CommandContext, MarkerEnvironment, TargetMachine};
 use crate::knowledge::Knowledge;
 use crate::oci::PulledImage;
-use crate::shell;
+use crate::{install, shell};
 
-/// Marks of steps that ran nothing.
-pub(super) const NOTHING_RAN: &str = "#(nop)";
-/// What `BuildKit` writes behind a step.
-pub(super) const BUILDKIT: &str = "# buildkit";
+/// Marker of history steps that ran no command.
+pub(super) const NOP_MARKER: &str = "#(nop)";
+/// Comment that `BuildKit` appends to a history step.
+pub(super) const BUILDKIT_SUFFIX: &str = "# buildkit";
 
-/// Reads the steps that are wanted: packages come and go in `seen`.
-pub(super) fn installs(
+/// Reads the wanted history steps, adding and removing packages in `seen`.
+pub(super) fn read_history_installs(
     image: &PulledImage,
     seen: &mut Observations,
     knowledge: Knowledge,
@@ -29,31 +24,35 @@ pub(super) fn installs(
     let machine = if image.config.platform.to_string().contains("arm64") { "aarch64" } else { "x86_64" };
     for (number, step) in image.config.history.iter().enumerate().filter(|(step, _)| wanted(*step)) {
         let Some(text) = shell_text(&step.created_by) else { continue };
-        for command in shell::script_commands(&Mapped::whole(text, 0)) {
+        for command in shell::script_commands(&MappedText::contiguous(text, 0)) {
             let value = |name: &str| image.config.variable(name).map(str::to_owned);
-            let lookup = |name: &str| value(name).map_or(Lookup::NoValue, |value| Lookup::Known(value, Vec::new()));
-            let open = |_: &str, _: &str| Err("layers were not read".to_owned());
-            let environment = Environment { machine: Machine::new(machine), python: None };
-            let found =
-                install::installs_with(&command, Around { lookup: &lookup, open: &open, environment, knowledge });
+            let lookup = |name: &str| {
+                value(name).map_or(VariableLookup::NoValue, |value| VariableLookup::Known(value, Vec::new()))
+            };
+            let open = |_: &str, _: &str| Err(Cause::LayersNotRead);
+            let environment = MarkerEnvironment { machine: TargetMachine::new(machine), python: None };
+            let found = install::read_installs_in_context(
+                &command,
+                CommandContext { lookup: &lookup, open: &open, environment, knowledge },
+            );
             seen.commands += 1;
-            take_away(seen, &found);
+            remove_packages(seen, &found);
             for install in &found.packages {
                 let field = format!("history[{number}]");
                 let origin = Origin::Config { digest: image.config_digest.clone(), field };
-                let package = packaged(&mut seen.facts, install, vec![origin], seen.commands, knowledge);
+                let package = observe_package(&mut seen.facts, install, vec![origin], seen.commands, knowledge);
                 seen.packages.push(package);
             }
         }
     }
 }
 
-/// The text that a shell ran: `/bin/sh -c TEXT`, with or without the words that builders put around it.
+/// Returns the script that a history step ran in a shell: `/bin/sh -c TEXT`, without the additions of builders.
 pub(super) fn shell_text(created_by: &str) -> Option<&str> {
-    if created_by.contains(NOTHING_RAN) {
+    if created_by.contains(NOP_MARKER) {
         return None;
     }
-    let text = created_by.trim().trim_end_matches(BUILDKIT).trim_end();
+    let text = created_by.trim().trim_end_matches(BUILDKIT_SUFFIX).trim_end();
     let text = text.strip_prefix("RUN ").unwrap_or(text);
     // Build arguments come first: `|2 A=1 B=2 /bin/sh -c TEXT`.
     let (before, after) = text.split_once(" -c ")?;

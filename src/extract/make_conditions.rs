@@ -1,36 +1,37 @@
-//! Conditions of a Makefile: `ifeq`, `ifneq`, `ifdef` and `ifndef`, with what they nest and what stands behind `else`.
+//! Conditional directives of a Makefile: `ifeq`, `ifneq`, `ifdef` and `ifndef`, with nesting and `else` branches.
 
-/// Whether a line of a Makefile counts.
+/// The result of a Makefile condition: whether its lines are active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counts {
-    /// It does.
+pub(super) enum MakeConditionResult {
+    /// The lines are active.
     Yes,
-    /// It does not.
+    /// The lines are skipped.
     No,
-    /// That cannot be told.
+    /// The condition depends on an unknown value.
     Maybe,
 }
 
-/// The conditions that are open at a line.
+/// The stack of open Makefile conditions at a line.
 #[derive(Debug, Default)]
-pub(super) struct Conditions {
-    /// Of each whether the lines at hand count, and whether an arm was taken so far.
-    open: Vec<(Counts, Counts)>,
+pub(super) struct MakeConditionStack {
+    /// For each condition, whether the current branch is active and whether any branch was active so far.
+    open: Vec<(MakeConditionResult, MakeConditionResult)>,
 }
 
-impl Conditions {
-    /// Whether the line at hand counts.
-    pub(super) fn now(&self) -> Counts {
+impl MakeConditionStack {
+    /// Returns whether the current line is active under all open conditions.
+    pub(super) fn current(&self) -> MakeConditionResult {
         let all = self.open.iter().map(|(now, _)| *now);
-        all.fold(Counts::Yes, |all, now| match (all, now) {
-            (Counts::No, _) | (_, Counts::No) => Counts::No,
-            (Counts::Maybe, _) | (_, Counts::Maybe) => Counts::Maybe,
-            (Counts::Yes, Counts::Yes) => Counts::Yes,
+        all.fold(MakeConditionResult::Yes, |all, now| match (all, now) {
+            (MakeConditionResult::No, _) | (_, MakeConditionResult::No) => MakeConditionResult::No,
+            (MakeConditionResult::Maybe, _) | (_, MakeConditionResult::Maybe) => MakeConditionResult::Maybe,
+            (MakeConditionResult::Yes, MakeConditionResult::Yes) => MakeConditionResult::Yes,
         })
     }
 
-    /// Takes a line, where it is one of a condition; `value` is what a text with variables comes to, where that is known.
-    pub(super) fn takes(&mut self, line: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
+    /// Applies a line if it is a conditional directive and returns whether it was; `value` expands a text if its
+    /// value is known.
+    pub(super) fn apply_directive(&mut self, line: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let (word, rest) = match line.find('(').filter(|at| matches!(line.get(..*at), Some("ifeq" | "ifneq"))) {
             Some(at) => line.split_at(at),
@@ -38,7 +39,7 @@ impl Conditions {
         };
         match word {
             "ifeq" | "ifneq" | "ifdef" | "ifndef" => {
-                let holds = holds(word, rest, value);
+                let holds = evaluate_condition(word, rest, value);
                 self.open.push((holds, holds));
             }
             "else" => {
@@ -48,19 +49,19 @@ impl Conditions {
                     "ifeq" | "ifneq" | "ifdef" | "ifndef" => {
                         let from = rest.len() - behind.len();
                         let from = from - usize::from(rest.get(..from).is_some_and(|front| front.ends_with('(')));
-                        holds(next, rest.get(from..).unwrap_or("").trim(), value)
+                        evaluate_condition(next, rest.get(from..).unwrap_or("").trim(), value)
                     }
-                    _ => Counts::Yes,
+                    _ => MakeConditionResult::Yes,
                 };
                 let now = match (taken, holds) {
-                    (Counts::Yes, _) | (_, Counts::No) => Counts::No,
-                    (Counts::No, holds) => holds,
-                    (Counts::Maybe, _) => Counts::Maybe,
+                    (MakeConditionResult::Yes, _) | (_, MakeConditionResult::No) => MakeConditionResult::No,
+                    (MakeConditionResult::No, holds) => holds,
+                    (MakeConditionResult::Maybe, _) => MakeConditionResult::Maybe,
                 };
                 let taken = match (taken, now) {
-                    (Counts::Yes, _) | (_, Counts::Yes) => Counts::Yes,
-                    (Counts::No, now) => now,
-                    (Counts::Maybe, _) => Counts::Maybe,
+                    (MakeConditionResult::Yes, _) | (_, MakeConditionResult::Yes) => MakeConditionResult::Yes,
+                    (MakeConditionResult::No, now) => now,
+                    (MakeConditionResult::Maybe, _) => MakeConditionResult::Maybe,
                 };
                 self.open.last_mut().into_iter().for_each(|own| *own = (now, taken));
             }
@@ -71,20 +72,21 @@ impl Conditions {
     }
 }
 
-fn holds(word: &str, rest: &str, value: &dyn Fn(&str) -> Option<String>) -> Counts {
+/// Evaluates the condition of an `ifeq`, `ifneq`, `ifdef` or `ifndef` directive.
+fn evaluate_condition(word: &str, rest: &str, value: &dyn Fn(&str) -> Option<String>) -> MakeConditionResult {
     let holds = match word {
         "ifdef" | "ifndef" => value(&format!("$({rest})")).map(|value| !value.is_empty()),
-        _ => sides(rest).and_then(|(one, other)| Some(value(one.trim())? == value(other.trim())?)),
+        _ => split_condition_operands(rest).and_then(|(one, other)| Some(value(one.trim())? == value(other.trim())?)),
     };
     match holds {
-        Some(holds) if holds == matches!(word, "ifeq" | "ifdef") => Counts::Yes,
-        Some(_) => Counts::No,
-        None => Counts::Maybe,
+        Some(holds) if holds == matches!(word, "ifeq" | "ifdef") => MakeConditionResult::Yes,
+        Some(_) => MakeConditionResult::No,
+        None => MakeConditionResult::Maybe,
     }
 }
 
-/// The two sides of `(a,b)`, `"a" "b"` and `'a' 'b'`.
-fn sides(text: &str) -> Option<(&str, &str)> {
+/// Returns the two operands of `(a,b)`, `"a" "b"` and `'a' 'b'`.
+fn split_condition_operands(text: &str) -> Option<(&str, &str)> {
     if let Some(inside) = text.strip_prefix('(') {
         let inside = inside.trim_end().strip_suffix(')')?;
         let mut depth = 0_usize;
@@ -112,22 +114,23 @@ fn sides(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// Which of the lines that are no conditions count; `D` is `gpu`, `E` nothing, `U` is not known.
-    fn counted(text: &str) -> String {
+    /// Returns the active lines of a text, `-` for skipped and `?` for unknown ones; `D` is `gpu`, `E` empty, `U`
+    /// unknown.
+    fn active_lines(text: &str) -> String {
         let value = |text: &str| match text {
             "$(D)" => Some("gpu".to_owned()),
             "$(E)" => Some(String::new()),
             _ if text.contains('$') => None,
             _ => Some(text.to_owned()),
         };
-        let mut conditions = Conditions::default();
+        let mut conditions = MakeConditionStack::default();
         let mut out = String::new();
         for line in text.lines() {
-            if !conditions.takes(line, &value) {
-                out += match conditions.now() {
-                    Counts::Yes => line,
-                    Counts::No => "-",
-                    Counts::Maybe => "?",
+            if !conditions.apply_directive(line, &value) {
+                out += match conditions.current() {
+                    MakeConditionResult::Yes => line,
+                    MakeConditionResult::No => "-",
+                    MakeConditionResult::Maybe => "?",
                 };
             }
         }
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_says_which_lines_count() {
+    fn a_condition_decides_which_lines_are_active() {
         for (text, expected) in [
             ("ifeq ($(D),gpu)\na\nelse\nb\nendif\nc", "a-c"),
             ("ifeq ($(D),cpu)\na\nelse\nb\nendif\nc", "-bc"),
@@ -153,7 +156,7 @@ mod tests {
             ("ifeq what\na\nendif\nb", "?b"),
             ("endif\nelse\na", "a"),
         ] {
-            assert_eq!(counted(text), expected, "{text}");
+            assert_eq!(active_lines(text), expected, "{text}");
         }
     }
 }

@@ -1,157 +1,150 @@
-//! `make` with a Makefile of the context: the recipes of what a command asks for are read as if they stood in the RUN.
+//! Makefiles of the build context: the recipes that a `make` command runs are read like commands of the RUN.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Mapped;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::RunInstruction;
-use crate::extract::install::Reader;
-use crate::extract::make_conditions::Conditions;
-use crate::extract::make_conditions::Counts;
-use crate::extract::make_values::At;
-use crate::extract::make_values::is_name;
-use crate::extract::scripts::DEEPEST;
-use crate::extract::scripts::MOST_SCRIPTS;
-use crate::extract::tree::absolute;
-use crate::install::Opened;
+use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableLookup};
+use crate::extract::make_conditions::{MakeConditionResult, MakeConditionStack};
+use crate::extract::make_variables::{MakeRecipeContext, is_variable_name};
+use crate::extract::run_commands::CommandReader;
+use crate::extract::scripts::{MAX_SCRIPT_DEPTH, MAX_SCRIPTS};
+use crate::extract::stage_files::absolute_path;
+use crate::install::OpenedFile;
 use crate::shell;
-use crate::shell::Command;
-use crate::shell::Word;
+use crate::shell::{Command, Word};
 
-/// The names that `make` looks for, in its order.
-const NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
-/// So many rules and variables are read of one file, and so many recipes are run of it.
-const MOST: usize = 512;
-/// Files that are read in name others, but not for ever.
-const MOST_FILES: usize = 16;
-/// No line of a recipe is longer when its variables are put in.
-pub(super) const LONGEST: usize = 64 * 1024;
+/// The default file names of `make`, in its search order.
+const DEFAULT_NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+/// The largest number of rules and variables that are read, and of recipe lines that are run, per Makefile.
+const MAX_RULES: usize = 512;
+/// The largest number of files that one Makefile may include.
+const MAX_FILES: usize = 16;
+/// The largest length, in bytes, of a recipe line after variable expansion.
+pub(super) const MAX_LINE_LENGTH: usize = 64 * 1024;
 
-/// What a command asks of `make`.
+/// The folder, file, goals and variables of a `make` command line.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Asked {
+struct MakeInvocation {
     folder: String,
     file: Option<String>,
     goals: Vec<String>,
-    /// Nothing for a value that is not known.
+    /// Variables set on the command line; `None` for an unknown value.
     variables: BTreeMap<String, Option<String>>,
 }
 
-/// A line of a recipe: in which of the files it stands, where it begins and ends there, and whether a condition of the file
-/// may leave it out.
+/// A recipe line: the number of its file, its byte range there, and whether a condition may skip it.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct MakeRecipeLine {
     file: usize,
     start: usize,
     end: usize,
     conditional: bool,
 }
 
-/// What a rule makes, and of what.
+/// The prerequisites and recipe of a Makefile target.
 #[derive(Debug, Default)]
-pub(super) struct Rule {
+pub(super) struct MakeRule {
+    /// The prerequisites of the target.
     pub(super) before: Vec<String>,
-    /// The variables that have another value here and for what it is made of.
+    /// The variables that have a target-specific value.
     own: BTreeSet<String>,
-    lines: Vec<Line>,
+    lines: Vec<MakeRecipeLine>,
 }
 
-/// The variables that `make` is run with: nothing where one is not set, an error where that is open.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Result<Option<String>, ()>;
+/// A lookup of environment variables of `make`: `None` if one is not set, an error if its value is unknown.
+pub(super) type MakeEnvironment<'a> = &'a dyn Fn(&str) -> Result<Option<String>, ()>;
 
-/// A Makefile, as far as it is plain.
+/// A parsed Makefile, limited to the constructs that can be evaluated statically.
 #[derive(Debug, Default)]
 pub(super) struct Makefile {
-    /// The file that was asked for, and those that it reads in.
-    files: Vec<Opened>,
-    rules: BTreeMap<String, Rule>,
+    /// The Makefile itself, followed by the files that it includes.
+    files: Vec<OpenedFile>,
+    rules: BTreeMap<String, MakeRule>,
     first: Option<String>,
-    /// Nothing where a condition of the file decides.
+    /// The values of the variables; `None` where a condition decides.
     pub(super) variables: BTreeMap<String, Option<String>>,
-    /// Those of them that are told where they are set, and not where they are used.
+    /// The variables that are expanded when they are assigned (`:=`).
     immediate: BTreeSet<String>,
-    /// Whether it reads in what is not at hand and may set any variable.
+    /// Whether an included file is unavailable, so that any variable may be set there.
     pub(super) open: bool,
-    /// Whether what is not at hand may have the first rule.
+    /// Whether an unavailable file may contain the first rule.
     first_open: bool,
-    /// How many texts were expanded.
+    /// The number of texts expanded so far.
     pub(super) spent: Cell<usize>,
 }
 
-/// What a Makefile is read with.
+/// The inputs of reading a Makefile.
 #[derive(Clone, Copy)]
-struct Around<'a> {
-    /// The variables of the command line.
+struct MakefileContext<'a> {
+    /// The variables set on the command line.
     given: &'a BTreeMap<String, Option<String>>,
-    environment: Environment<'a>,
-    /// A file by the name that the Makefile gives it.
-    named: &'a dyn Fn(&str) -> Option<Opened>,
+    environment: MakeEnvironment<'a>,
+    /// Opens an included file by its name.
+    named: &'a dyn Fn(&str) -> Option<OpenedFile>,
 }
 
-impl Reader<'_> {
-    /// Goes through the recipes that `make` runs, where the context has its file.
-    pub(super) fn make(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
-        let Some(asked) = asked(command) else { return };
-        let folder = absolute(&self.folder, &asked.folder);
-        let named: Vec<&str> = asked.file.as_ref().map_or_else(|| NAMES.to_vec(), |file| vec![file]);
-        let Some(opened) = named.iter().find_map(|name| self.open(&folder, name, run).ok()) else { return };
-        if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
-            return self.note(format!("{} was not read: the scripts are nested too deeply", opened.path));
+impl CommandReader<'_> {
+    /// Reads the recipes that a `make` command runs, if the build context contains its Makefile.
+    pub(super) fn read_make_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
+        let Some(asked) = parse_make_command(command) else { return };
+        let folder = absolute_path(&self.folder, &asked.folder);
+        let named: Vec<&str> = asked.file.as_ref().map_or_else(|| DEFAULT_NAMES.to_vec(), |file| vec![file]);
+        let Some(opened) = named.iter().find_map(|name| self.open_image_file(&folder, name, run).ok()) else { return };
+        if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
+            return self.add_note(format!("{} was not read: the scripts are nested too deeply", opened.path));
         }
-        self.done.scripts += 1;
-        let environment = |name: &str| set_for_make(name, command, run);
-        let named = |name: &str| self.open(&folder, name, run).ok();
-        let around = Around { given: &asked.variables, environment: &environment, named: &named };
+        self.state.scripts += 1;
+        let environment = |name: &str| make_environment_value(name, command, run);
+        let named = |name: &str| self.open_image_file(&folder, name, run).ok();
+        let around = MakefileContext { given: &asked.variables, environment: &environment, named: &named };
         let file = Makefile::read(opened, around);
         let (source, before) = (self.source, self.folder.clone());
         // A recipe has no arguments.
         let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
         let mut variables = command.variables.to_vec();
         variables.retain(|(name, _)| !is_number(name));
-        for (text, of, conditional) in file.run(asked.goals) {
+        for (text, of, conditional) in file.recipe_lines(asked.goals) {
             self.source = of.source.unwrap_or(source);
             // Every line has a shell of its own.
             self.folder.clone_from(&folder);
-            let commands = self.among(run, |files| shell::called_commands(&text, &run.scope, &variables, files));
+            let commands = self
+                .commands_with_files(run, |files| shell::called_script_commands(&text, &run.scope, &variables, files));
             for mut inner in commands {
                 inner.conditional |= command.conditional || conditional;
-                self.step(&inner, run, depth + 1);
+                self.read_command(&inner, run, depth + 1);
             }
         }
         (self.source, self.folder) = (source, before);
     }
 }
 
-/// What the environment of `make` has under a name: nothing where it is certainly not set, an error where that is open.
-fn set_for_make(name: &str, command: &Command, run: &RunInstruction) -> Result<Option<String>, ()> {
-    match command.variable(name).map(Resolved::known) {
+/// Returns an environment variable of `make`: `None` if it is certainly not set, an error if its value is unknown.
+fn make_environment_value(name: &str, command: &Command, run: &RunInstruction) -> Result<Option<String>, ()> {
+    match command.variable(name).map(ExpandedText::known_text) {
         Some(value) => value.map(|value| Some(value.to_owned())).ok_or(()),
-        None if run.scope.is_free(name) => Ok(None),
+        None if run.scope.is_set_nowhere(name) => Ok(None),
         None => match run.scope.lookup(name) {
-            Lookup::Known(value, _) => Ok(Some(value)),
-            Lookup::Unset | Lookup::NoValue => Ok(None),
-            Lookup::Unknown(..) => Err(()),
+            VariableLookup::Known(value, _) => Ok(Some(value)),
+            VariableLookup::Unset | VariableLookup::NoValue => Ok(None),
+            VariableLookup::Unknown(..) => Err(()),
         },
     }
 }
 
-/// What a command asks of `make`; none where it runs nothing.
-fn asked(command: &Command) -> Option<Asked> {
+/// Parses a `make` command line; `None` if the command runs no recipe.
+fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
     if !matches!(command.program(), Some("make" | "gmake")) {
         return None;
     }
-    let mut asked = Asked { folder: ".".to_owned(), ..Asked::default() };
+    let mut asked = MakeInvocation { folder: ".".to_owned(), ..MakeInvocation::default() };
     let mut words = command.words.iter().skip(1).map(Word::known).peekable();
     for (at, word) in command.words.iter().enumerate().skip(1).filter(|(_, word)| word.known().is_none()) {
         let raw = word.raw.trim_matches(['"', '\'']);
         let of_option = command.words.get(at - 1).and_then(Word::known);
         match raw.split_once('=') {
             _ if matches!(of_option, Some("-C" | "--directory" | "-f" | "--file" | "--makefile")) => return None,
-            Some((name, _)) if is_name(name) => {
+            Some((name, _)) if is_variable_name(name) => {
                 asked.variables.insert(name.to_owned(), None);
             }
             _ if raw.starts_with("-C") || raw.starts_with("-f") => return None,
@@ -193,29 +186,35 @@ fn asked(command: &Command) -> Option<Asked> {
 }
 
 impl Makefile {
-    fn read(opened: Opened, around: Around<'_>) -> Self {
+    /// Reads a Makefile and the files that it includes.
+    fn read(opened: OpenedFile, around: MakefileContext<'_>) -> Self {
         let mut file = Self { variables: around.given.clone(), ..Self::default() };
         file.files.push(opened);
-        file.lines(0, around);
+        file.read_lines(0, around);
         file
     }
 
-    /// Goes through one of the files.
-    fn lines(&mut self, number: usize, around: Around<'_>) {
+    /// Reads the lines of the file with this number.
+    fn read_lines(&mut self, number: usize, around: MakefileContext<'_>) {
         let Some(own) = self.files.get(number) else { return };
         let (text, environment) = (own.text.text().to_owned(), around.environment);
-        let (mut targets, mut conditions, mut at): (Vec<String>, Conditions, usize) =
-            (Vec::new(), Conditions::default(), 0);
+        let (mut targets, mut conditions, mut at): (Vec<String>, MakeConditionStack, usize) =
+            (Vec::new(), MakeConditionStack::default(), 0);
         let mut defines = false;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let length = logical(rest);
+            let length = logical_line_length(rest);
             let (start, line) = (at, rest.get(..length).unwrap_or(rest));
             at += length;
-            let counts = conditions.now();
+            let counts = conditions.current();
             if let Some(recipe) = line.strip_prefix('\t').filter(|_| !targets.is_empty()) {
-                if counts != Counts::No {
-                    let line = Line { file: number, start: start + 1, end: 0, conditional: counts == Counts::Maybe };
-                    self.recipe(&targets, line, recipe);
+                if counts != MakeConditionResult::No {
+                    let line = MakeRecipeLine {
+                        file: number,
+                        start: start + 1,
+                        end: 0,
+                        conditional: counts == MakeConditionResult::Maybe,
+                    };
+                    self.add_recipe_line(&targets, line, recipe);
                 }
                 continue;
             }
@@ -226,37 +225,46 @@ impl Makefile {
                 "define" => defines = true,
                 "endef" => defines = false,
                 _ if defines || plain.is_empty() || plain.starts_with('#') => {}
-                _ if conditions.takes(plain, &|text| self.told(text, environment, 0)) => {}
-                _ if counts == Counts::No => {}
+                _ if conditions.apply_directive(plain, &|text| self.expand(text, environment, 0)) => {}
+                _ if counts == MakeConditionResult::No => {}
                 "vpath" => {}
                 "include" | "-include" | "sinclude" => {
-                    self.read_in(plain.get(word.len()..).unwrap_or(""), counts == Counts::Maybe, around);
+                    self.include_files(
+                        plain.get(word.len()..).unwrap_or(""),
+                        counts == MakeConditionResult::Maybe,
+                        around,
+                    );
                 }
-                _ if self.assignment(plain, counts == Counts::Maybe, around) => {}
-                _ if self.of_targets(plain, around) => targets.clear(),
+                _ if self.read_assignment(plain, counts == MakeConditionResult::Maybe, around) => {}
+                _ if self.read_target_variable(plain, around) => targets.clear(),
                 _ => {
                     let plain = plain.split_once(':').map_or_else(String::new, |(names, rest)| {
-                        let told = |text: &str| self.told(text, environment, 0).unwrap_or_else(|| text.to_owned());
+                        let told = |text: &str| self.expand(text, environment, 0).unwrap_or_else(|| text.to_owned());
                         let (before, recipe) =
                             rest.split_once(';').map_or((rest, ""), |(before, recipe)| (before, recipe));
                         let recipe = if rest.contains(';') { format!(";{recipe}") } else { String::new() };
                         format!("{}:{}{recipe}", told(names), told(before))
                     });
-                    let at = Line { file: number, start, end: 0, conditional: counts == Counts::Maybe };
-                    targets = self.rule(&plain, at, line);
+                    let at = MakeRecipeLine {
+                        file: number,
+                        start,
+                        end: 0,
+                        conditional: counts == MakeConditionResult::Maybe,
+                    };
+                    targets = self.read_rule(&plain, at, line);
                 }
             }
         }
     }
 
-    /// Reads in what `include` names; what is not at hand may set every variable.
-    fn read_in(&mut self, names: &str, conditional: bool, around: Around<'_>) {
-        let told = self.told(names, around.environment, 0).filter(|_| !conditional);
+    /// Reads the files that an `include` directive names; an unavailable file makes every variable unknown.
+    fn include_files(&mut self, names: &str, conditional: bool, around: MakefileContext<'_>) {
+        let told = self.expand(names, around.environment, 0).filter(|_| !conditional);
         let names: Vec<String> = told
             .as_deref()
             .map_or_else(|| vec!["?".to_owned()], |told| told.split_whitespace().map(str::to_owned).collect());
         for name in names {
-            let is_plain = told.is_some() && !name.contains(['*', '?', '[']) && self.files.len() < MOST_FILES;
+            let is_plain = told.is_some() && !name.contains(['*', '?', '[']) && self.files.len() < MAX_FILES;
             let Some(opened) = Some(name).filter(|_| is_plain).and_then(|name| (around.named)(&name)) else {
                 let given = |name: &String| around.given.contains_key(name);
                 self.variables.iter_mut().filter(|(name, _)| !given(name)).for_each(|(_, value)| *value = None);
@@ -265,12 +273,12 @@ impl Makefile {
                 continue;
             };
             self.files.push(opened);
-            self.lines(self.files.len() - 1, around);
+            self.read_lines(self.files.len() - 1, around);
         }
     }
 
-    /// Takes `targets: NAME = value`; says whether the line is one.
-    fn of_targets(&mut self, line: &str, around: Around<'_>) -> bool {
+    /// Reads a target-specific variable, `targets: NAME = value`; returns whether the line is one.
+    fn read_target_variable(&mut self, line: &str, around: MakefileContext<'_>) -> bool {
         let Some((targets, rest)) = line.split_once(':') else { return false };
         let Some((name, _)) = rest.split_once('=').filter(|(name, _)| !name.contains([';', '$'])) else { return false };
         let words = name.trim().trim_end_matches([':', '?', '+', '!']).split_whitespace();
@@ -279,33 +287,34 @@ impl Makefile {
         if around.given.contains_key(name) {
             return true;
         }
-        let told = self.told(targets, around.environment, 0).filter(|told| !told.contains('%'));
+        let told = self.expand(targets, around.environment, 0).filter(|told| !told.contains('%'));
         match told {
             Some(told) => {
                 for target in told.split_whitespace() {
-                    if self.rules.len() < MOST || self.rules.contains_key(target) {
+                    if self.rules.len() < MAX_RULES || self.rules.contains_key(target) {
                         self.rules.entry(target.to_owned()).or_default().own.insert(name.to_owned());
                     }
                 }
             }
             // For which targets that is cannot be told.
-            None => self.varied(name),
+            None => self.mark_variable_unknown(name),
         }
         true
     }
 
-    fn varied(&mut self, name: &str) {
+    /// Marks a variable as target-specific for every rule and unknown elsewhere.
+    fn mark_variable_unknown(&mut self, name: &str) {
         for rule in self.rules.values_mut() {
             rule.own.insert(name.to_owned());
         }
-        if self.variables.len() < MOST {
+        if self.variables.len() < MAX_RULES {
             self.variables.insert(name.to_owned(), None);
         }
     }
 
-    /// Takes `NAME = value`; says whether the line is one.
-    fn assignment(&mut self, line: &str, conditional: bool, around: Around<'_>) -> bool {
-        let Around { given, environment, .. } = around;
+    /// Reads a variable assignment, `NAME = value`; returns whether the line is one.
+    fn read_assignment(&mut self, line: &str, conditional: bool, around: MakefileContext<'_>) -> bool {
+        let MakefileContext { given, environment, .. } = around;
         let forced = line.starts_with("override ");
         let line = ["export ", "override "].iter().fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
         let Some((name, value)) = line.split_once('=') else { return false };
@@ -327,9 +336,9 @@ impl Makefile {
             {
                 None
             }
-            (":" | "::" | ":::", _) => Some(self.frozen(value.trim(), environment, 0)),
+            (":" | "::" | ":::", _) => Some(self.expand_simply(value.trim(), environment, 0)),
             ("+", Some(Some(own))) if self.immediate.contains(name) => {
-                Some(format!("{own} {}", self.frozen(value.trim(), environment, 0)))
+                Some(format!("{own} {}", self.expand_simply(value.trim(), environment, 0)))
             }
             ("?", None) if environment(name) == Ok(None) => Some(value.trim().to_owned()),
             ("?", None) if environment(name).is_ok_and(|own| own.as_ref().is_some_and(plain)) => {
@@ -351,20 +360,20 @@ impl Makefile {
         } else if sign.is_empty() {
             self.immediate.remove(name);
         }
-        if self.variables.len() < MOST || self.variables.contains_key(name) {
+        if self.variables.len() < MAX_RULES || self.variables.contains_key(name) {
             self.variables.insert(name.to_owned(), value);
         }
         true
     }
 
-    /// Takes `targets: what they are made of ; recipe`; gives the targets.
-    fn rule(&mut self, plain: &str, at: Line, line: &str) -> Vec<String> {
+    /// Reads a rule, `targets: prerequisites ; recipe`; returns its targets.
+    fn read_rule(&mut self, plain: &str, at: MakeRecipeLine, line: &str) -> Vec<String> {
         let Some((targets, before)) = plain.split_once(':') else { return Vec::new() };
         let (before, inline) = before.split_once(';').map_or((before, false), |(before, _)| (before, true));
         let names = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
         let targets: Vec<String> = names(targets).into_iter().filter(|name| !name.contains(['%', '$', '='])).collect();
         for target in targets.iter().filter(|target| !target.starts_with('.')) {
-            if self.rules.len() < MOST {
+            if self.rules.len() < MAX_RULES {
                 self.first.get_or_insert_with(|| target.clone());
                 let rule = self.rules.entry(target.clone()).or_default();
                 rule.before.extend(names(before.trim_start_matches(':')).into_iter().filter(|name| name != "|"));
@@ -372,23 +381,24 @@ impl Makefile {
         }
         if let Some(from) = line.find(';').filter(|_| inline) {
             let recipe = line.get(from + 1..).unwrap_or("");
-            self.recipe(&targets, Line { start: at.start + from + 1, ..at }, recipe);
+            self.add_recipe_line(&targets, MakeRecipeLine { start: at.start + from + 1, ..at }, recipe);
         }
         targets
     }
 
-    fn recipe(&mut self, targets: &[String], at: Line, recipe: &str) {
+    /// Adds a recipe line to the rules of the targets.
+    fn add_recipe_line(&mut self, targets: &[String], at: MakeRecipeLine, recipe: &str) {
         let marks = recipe.len() - recipe.trim_start_matches(['@', '-', '+', ' ', '\t']).len();
-        let line = Line { start: at.start + marks, end: at.start + recipe.trim_end().len(), ..at };
+        let line = MakeRecipeLine { start: at.start + marks, end: at.start + recipe.trim_end().len(), ..at };
         for target in targets {
-            if let Some(rule) = self.rules.get_mut(target).filter(|rule| rule.lines.len() < MOST) {
+            if let Some(rule) = self.rules.get_mut(target).filter(|rule| rule.lines.len() < MAX_RULES) {
                 rule.lines.push(line);
             }
         }
     }
 
-    /// The lines that are run for some goals, in order, each with whether it may be left out.
-    fn run(&self, goals: Vec<String>) -> Vec<(Mapped, &Opened, bool)> {
+    /// Returns the recipe lines that are run for some goals, in order, each with whether it may be skipped.
+    fn recipe_lines(&self, goals: Vec<String>) -> Vec<(MappedText, &OpenedFile, bool)> {
         // Which goal is the first one cannot be told where a file may be in front of it.
         let any = goals.is_empty() && self.first_open;
         let none: Arc<BTreeSet<String>> = Arc::default();
@@ -399,7 +409,8 @@ impl Makefile {
                 .map(|goal| (goal, false, Arc::clone(&none)))
                 .collect();
         let mut perhaps: BTreeSet<String> = BTreeSet::new();
-        let (mut seen, mut lines): (BTreeSet<String>, Vec<(Mapped, &Opened, bool)>) = (BTreeSet::new(), Vec::new());
+        let (mut seen, mut lines): (BTreeSet<String>, Vec<(MappedText, &OpenedFile, bool)>) =
+            (BTreeSet::new(), Vec::new());
         while let Some((goal, ready, own)) = open.pop() {
             let Some(rule) = self.rules.get(&goal) else {
                 if let Some((front, back)) = goal.split_once('$').filter(|_| seen.insert(goal.clone())) {
@@ -424,24 +435,33 @@ impl Makefile {
                 continue;
             }
             for line in rule.lines.iter().filter(|line| line.end > line.start) {
-                if let Some(opened) = self.files.get(line.file).filter(|_| lines.len() < MOST) {
-                    let at = At { goal: &goal, rule, own: &own };
+                if let Some(opened) = self.files.get(line.file).filter(|_| lines.len() < MAX_RULES) {
+                    let at = MakeRecipeContext { goal: &goal, rule, own: &own };
                     let conditional = line.conditional || any || perhaps.contains(&goal);
-                    lines.push((self.filled(opened, *line, at), opened, conditional));
+                    lines.push((self.expand_recipe_line(opened, *line, at), opened, conditional));
                 }
             }
         }
         lines
     }
 
-    /// A line of a recipe as the shell gets it.
-    fn filled(&self, opened: &Opened, line: Line, at_goal: At<'_>) -> Mapped {
+    /// Returns a recipe line as the shell receives it, with its variables expanded.
+    fn expand_recipe_line(
+        &self,
+        opened: &OpenedFile,
+        line: MakeRecipeLine,
+        at_goal: MakeRecipeContext<'_>,
+    ) -> MappedText {
         let text = opened.text.get(line.start..line.end);
-        let mut filled = Mapped::default();
+        let mut filled = MappedText::default();
         let mut chars = text.char_indices();
         while let Some((at, c)) = chars.next() {
-            let place = opened.text.offset(line.start + at);
-            let value = if c == '$' { self.value(text.get(at + 1..).unwrap_or(""), at_goal, 0) } else { None };
+            let place = opened.text.source_offset(line.start + at);
+            let value = if c == '$' {
+                self.expand_recipe_reference(text.get(at + 1..).unwrap_or(""), at_goal, 0)
+            } else {
+                None
+            };
             let Some((value, length)) = value else {
                 filled.push(c.encode_utf8(&mut [0; 4]), place);
                 continue;
@@ -450,7 +470,7 @@ impl Makefile {
             while chars.clone().next().is_some_and(|(next, _)| next < end) {
                 chars.next();
             }
-            for c in value.chars().take(LONGEST.saturating_sub(filled.text().len())) {
+            for c in value.chars().take(MAX_LINE_LENGTH.saturating_sub(filled.text().len())) {
                 filled.push(c.encode_utf8(&mut [0; 4]), place);
             }
         }
@@ -458,8 +478,8 @@ impl Makefile {
     }
 }
 
-/// How long a line is, with those that a backslash joins to it.
-fn logical(text: &str) -> usize {
+/// Returns the length of the first line, including the lines that a backslash joins to it.
+fn logical_line_length(text: &str) -> usize {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
         length += line.len();

@@ -1,120 +1,122 @@
-//! The installer that a command calls and that is certainly not in the image by then: the build stops there.
+//! Detection of a package installer that a command calls and that is certainly missing from the image, so that the
+//! build fails.
 //!
 //! The tables state which installers a base lacks. One command, file or variable that may bring one is enough for silence.
 
-use crate::dockerfile::BaseKind;
-use crate::dockerfile::CopyInstruction;
-use crate::dockerfile::Instruction;
-use crate::dockerfile::Kind;
-use crate::dockerfile::Mapped;
-use crate::dockerfile::RunInstruction;
-use crate::dockerfile::pairs;
-use crate::extract::asked;
-use crate::extract::closed;
-use crate::extract::install::Reader;
-use crate::extract::tree::absolute;
-use crate::fact::BuildAskSeen;
-use crate::fact::Evidence;
-use crate::fact::FactKey;
-use crate::fact::Origin;
-use crate::fact::State;
-use crate::fact::Value;
-use crate::install::python_of;
+use crate::dockerfile::{
+    BaseKind, CopyInstruction, Instruction, InstructionKind, MappedText, RunInstruction, parse_name_value_pairs,
+};
+use crate::extract::run_commands::CommandReader;
+use crate::extract::stage_files::absolute_path;
+use crate::extract::{build_host_queries, command_effects};
+use crate::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};
+use crate::install::python_version_of_program;
 use crate::knowledge::ImageInstallersRow;
-use crate::shell::Command;
-use crate::shell::Word;
+use crate::shell::{Command, Word};
 
-/// Installers of system packages, with the verbs by which they install.
-const SYSTEM: &[&str] = &["apk", "apt", "apt-get", "dnf", "microdnf", "yum"];
-const INSTALLS: &[&str] = &["add", "install"];
-/// What they do without a new package.
-const UPKEEP: &[&str] = &["autoclean", "autoremove", "clean", "purge", "remove", "update"];
-/// Commands that bring no program into a directory of PATH.
-const IDLE: &[&str] = &["git", "ldconfig", "locale-gen", "sed"];
-/// Commands that link programs.
-const LINKS: &[&str] = &["ln", "update-alternatives"];
+/// Installers of system packages.
+const SYSTEM_INSTALLERS: &[&str] = &["apk", "apt", "apt-get", "dnf", "microdnf", "yum"];
+/// The subcommands by which they install packages.
+const INSTALL_VERBS: &[&str] = &["add", "install"];
+/// The subcommands by which they install no new package.
+const MAINTENANCE_VERBS: &[&str] = &["autoclean", "autoremove", "clean", "purge", "remove", "update"];
+/// Commands that add no program to a directory of PATH.
+const HARMLESS_COMMANDS: &[&str] = &["git", "ldconfig", "locale-gen", "sed"];
+/// Commands that create links to programs.
+const LINK_COMMANDS: &[&str] = &["ln", "update-alternatives"];
 /// Directories that are in the PATH of every image.
-const ON_PATH: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin"];
-/// Directories below which a copied file may be a program, a Python module or a setting of the shell.
-const OF_PROGRAMS: &[&str] = &["", "bin", "etc", "lib", "root", "sbin", "usr"];
-/// Variables by which a shell or a Python finds more than its image has.
-const OF_SHELL: &[&str] = &["BASH_ENV"];
-const OF_PYTHON: &[&str] = &["PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE"];
-/// Shells that read only what they are given.
-const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "sh", "zsh"];
-/// Kinds of mounts that bring no program.
-const OWN_MOUNTS: &[&str] = &["cache", "secret", "ssh", "tmpfs"];
+const DEFAULT_PATH: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin"];
+/// Top-level directories in which a copied file may be a program, a Python module or a shell setting.
+const PROGRAM_ROOTS: &[&str] = &["", "bin", "etc", "lib", "root", "sbin", "usr"];
+/// Environment variables that change what a shell runs.
+const SHELL_VARIABLES: &[&str] = &["BASH_ENV"];
+/// Environment variables that change the module search path of Python.
+const PYTHON_VARIABLES: &[&str] = &["PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE"];
+/// Shells that run only the script that they receive.
+const PLAIN_SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "sh", "zsh"];
+/// Mount types that provide no program.
+const MOUNTS_WITHOUT_PROGRAMS: &[&str] = &["cache", "secret", "ssh", "tmpfs"];
 
-/// Notes the installer that one command of a RUN calls, if it is certainly missing.
-pub(super) fn read(reader: &mut Reader<'_>, command: &Command, run: &RunInstruction, depth: usize) {
-    if reader.done.any_installer {
+/// Records the installer that one command of a RUN calls, if it is certainly missing.
+pub(super) fn record_missing_installer(
+    reader: &mut CommandReader<'_>,
+    command: &Command,
+    run: &RunInstruction,
+    depth: usize,
+) {
+    if reader.state.any_installer {
         return;
     }
     let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return };
-    let Some(row) = reader.knowledge.image_installers(&base.familiar()) else { return };
-    let missing = called(command).filter(|name| row.lacks.contains(name));
-    reader.done.any_installer = missing.is_some() || !is_idle(reader, command);
+    let Some(row) = reader.knowledge.image_installers(&base.familiar_name()) else { return };
+    let missing = called_installer(command).filter(|name| row.lacks.contains(name));
+    reader.state.any_installer = missing.is_some() || !provides_no_installer(reader, command);
     let Some((name, word)) = missing.zip(command.words.first()) else { return };
-    let certain = depth == 0 && !command.conditional && !asked::may_fail(run) && !is_brought(reader, command, run, row);
+    let certain = depth == 0
+        && !command.conditional
+        && !build_host_queries::tolerates_failure(run)
+        && !may_be_provided(reader, command, run, row);
     if certain {
-        let state = State::Known(Value::Text(name.to_owned()));
+        let state = ValueState::Known(PrintedValue::Text(name.to_owned()));
         let evidence = Evidence::Leaf(vec![Origin::File { source: reader.source, span: word.span }]);
-        let what = BuildAskSeen::MISSING_INSTALLER;
+        let what = BuildMachineQuery::MISSING_INSTALLER;
         let fact = reader.seen.facts.add(FactKey::BuildAsk, Some(what), state, evidence);
-        reader.seen.build_asks.push(BuildAskSeen { what: what.to_owned(), command: name.to_owned(), fact });
+        reader.seen.build_asks.push(BuildMachineQuery { what: what.to_owned(), command: name.to_owned(), fact });
     }
 }
 
-/// The installer that a command calls by its bare name.
-fn called(command: &Command) -> Option<&'static str> {
+/// Returns the installer that a command calls by its bare name.
+fn called_installer(command: &Command) -> Option<&'static str> {
     let program = command.words.first()?.known()?;
     let word = |at: usize| command.words.get(at).and_then(Word::known);
-    let of_python = is_python(program) && word(1) == Some("-m") && word(2) == Some("pip");
-    if of_python { Some("pip") } else { named(program) }
+    let of_python = is_python_program(program) && word(1) == Some("-m") && word(2) == Some("pip");
+    if of_python { Some("pip") } else { installer_of_program(program) }
 }
 
-/// The installer that a program is by its name.
-fn named(program: &str) -> Option<&'static str> {
+/// Returns the installer with this program name.
+fn installer_of_program(program: &str) -> Option<&'static str> {
     match program {
         "conda" => Some("conda"),
         "mamba" => Some("mamba"),
         "uv" | "uvx" => Some("uv"),
-        _ if program.starts_with("pip") => is_numbered(program, "pip").then_some("pip"),
+        _ if program.starts_with("pip") => is_name_with_version(program, "pip").then_some("pip"),
         _ => None,
     }
 }
 
-fn is_python(program: &str) -> bool {
-    is_numbered(program, "python")
+/// Whether a program is a Python interpreter by its name.
+fn is_python_program(program: &str) -> bool {
+    is_name_with_version(program, "python")
 }
 
-/// Whether a program has a name, with or without the version of a Python behind it.
-fn is_numbered(program: &str, name: &str) -> bool {
+/// Whether a program has this name, optionally followed by a Python version.
+fn is_name_with_version(program: &str, name: &str) -> bool {
     let rest = program.strip_prefix(name);
-    rest.is_some_and(|rest| rest.is_empty() || rest == "3" || python_of(program).is_some())
+    rest.is_some_and(|rest| rest.is_empty() || rest == "3" || python_version_of_program(program).is_some())
 }
 
-/// Whether a command brings no installer.
-fn is_idle(reader: &Reader<'_>, command: &Command) -> bool {
+/// Whether a command certainly adds no installer to the image.
+fn provides_no_installer(reader: &CommandReader<'_>, command: &Command) -> bool {
     let Some(program) = command.program() else { return false };
-    if SYSTEM.contains(&program) {
+    if SYSTEM_INSTALLERS.contains(&program) {
         let words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("?"));
         let mut words = words.filter(|word| !word.starts_with('-'));
         return match words.next() {
-            Some(verb) if INSTALLS.contains(&verb) => words.all(|name| {
+            Some(verb) if INSTALL_VERBS.contains(&verb) => words.all(|name| {
                 let name = name.split('=').next().unwrap_or(name);
-                reader.knowledge.is_without_installer(name, program.starts_with("apt"))
+                reader.knowledge.package_has_no_installer(name, program.starts_with("apt"))
             }),
-            Some(verb) => UPKEEP.contains(&verb),
+            Some(verb) => MAINTENANCE_VERBS.contains(&verb),
             None => false,
         };
     }
-    let idle = closed::is_harmless(program) || IDLE.contains(&program);
-    command.writes.is_empty() && (idle || (LINKS.contains(&program) && links_none(&reader.folder, command)))
+    let idle = command_effects::is_harmless(program) || HARMLESS_COMMANDS.contains(&program);
+    command.writes.is_empty()
+        && (idle || (LINK_COMMANDS.contains(&program) && links_no_installer(&reader.folder, command)))
 }
 
-/// Whether none of the links that a command makes may be an installer, or a Python that has one.
-fn links_none(folder: &str, command: &Command) -> bool {
+/// Whether no link that a command creates can be an installer or a Python interpreter.
+fn links_no_installer(folder: &str, command: &Command) -> bool {
     let known: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
     let Some(words) = known else { return false };
     let operands: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
@@ -122,7 +124,8 @@ fn links_none(folder: &str, command: &Command) -> bool {
     let elsewhere = words.iter().any(|word| word.starts_with("-t") || word.starts_with("--target"));
     if of_links && !elsewhere {
         // A link of one operand lies in the folder of the command.
-        let place = absolute(folder, if operands.len() > 1 { operands.last().copied().unwrap_or(".") } else { "." });
+        let place =
+            absolute_path(folder, if operands.len() > 1 { operands.last().copied().unwrap_or(".") } else { "." });
         let of_programs = |part: &str| matches!(part, "bin" | "sbin") || part.contains('?') || part.contains("python");
         if !place.split('/').any(of_programs) {
             return true;
@@ -131,108 +134,122 @@ fn links_none(folder: &str, command: &Command) -> bool {
     let none = |(at, word): (usize, &&str)| {
         let (parent, name) = word.trim_end_matches('/').rsplit_once('/').unwrap_or(("", word));
         let is_place = of_links && at > 0 && at + 1 == operands.len();
-        let of_image = parent.is_empty() || ON_PATH.contains(&parent);
+        let of_image = parent.is_empty() || DEFAULT_PATH.contains(&parent);
         let of_all = matches!(name, "." | "bin" | "sbin") && !is_place;
-        !of_all && !name.contains(['*', '?', '[']) && named(name).is_none() && (of_image || !is_python(name))
+        !of_all
+            && !name.contains(['*', '?', '['])
+            && installer_of_program(name).is_none()
+            && (of_image || !is_python_program(name))
     };
     operands.iter().enumerate().all(none)
 }
 
-/// Whether a file, a mount, a variable or a line that no builder of Docker reads may bring the installer that a command calls.
-fn is_brought(reader: &Reader<'_>, command: &Command, run: &RunInstruction, row: &ImageInstallersRow) -> bool {
+/// Whether a file, mount, variable or unknown instruction may provide the installer that a command calls.
+fn may_be_provided(
+    reader: &CommandReader<'_>,
+    command: &Command,
+    run: &RunInstruction,
+    row: &ImageInstallersRow,
+) -> bool {
     let dockerfile = reader.tree.dockerfile;
     let mut before = reader.tree.evaluated.copies.iter().take_while(|copy| copy.instruction < run.instruction);
     let instruction = dockerfile.instructions.get(run.instruction);
     let mut mounts = instruction.into_iter().flat_map(|one| &one.flags).filter(|flag| flag.name == "mount");
     let mut lines = dockerfile.instructions.iter().take(run.instruction);
-    let python = command.program().is_some_and(is_python);
+    let python = command.program().is_some_and(is_python_program);
     let leads = |line: &Instruction| {
-        matches!(line.kind, Kind::Unknown(_)) || leads_elsewhere(line, dockerfile.escape, python, row)
+        matches!(line.kind, InstructionKind::Unknown(_)) || changes_search_path(line, dockerfile.escape, python, row)
     };
     let of_run = |name: &&str| command.variable(name).is_some();
     let shell = run.shell.as_ref().and_then(|words| words.first());
     let is_shell = |shell: &String| {
         let (folder, name) = shell.rsplit_once('/').unwrap_or(("", shell));
-        SHELLS.contains(&name) && (folder.is_empty() || ON_PATH.contains(&folder))
+        PLAIN_SHELLS.contains(&name) && (folder.is_empty() || DEFAULT_PATH.contains(&folder))
     };
     of_run(&"PATH")
-        || OF_SHELL.iter().any(&of_run)
-        || (python && OF_PYTHON.iter().any(of_run))
+        || SHELL_VARIABLES.iter().any(&of_run)
+        || (python && PYTHON_VARIABLES.iter().any(of_run))
         || shell.is_some_and(|shell| !is_shell(shell))
         || lines.any(leads)
-        || before.any(|copy| may_bring(copy, row))
-        || mounts.any(|flag| !is_own(flag.value.as_ref().map_or("", Mapped::text), &run.folder, row))
+        || before.any(|copy| may_copy_installer(copy, row))
+        || mounts
+            .any(|flag| !is_mount_without_programs(flag.value.as_ref().map_or("", MappedText::text), &run.folder, row))
 }
 
-/// Whether a line sets a variable by which programs or modules are found that the base does not have.
-fn leads_elsewhere(line: &Instruction, escape: char, python: bool, row: &ImageInstallersRow) -> bool {
-    if !matches!(line.kind, Kind::Arg | Kind::Env) {
+/// Whether an ARG or ENV changes where programs or Python modules are searched.
+fn changes_search_path(line: &Instruction, escape: char, python: bool, row: &ImageInstallersRow) -> bool {
+    if !matches!(line.kind, InstructionKind::Arg | InstructionKind::Env) {
         return false;
     }
-    let of_base =
-        |folder: &str| matches!(folder, "$PATH" | "${PATH}") || ON_PATH.contains(&folder) || row.path.contains(&folder);
-    pairs(&line.arguments, escape, line.kind == Kind::Env).iter().any(|pair| match pair.name.as_str() {
-        "PATH" => {
-            let value = pair.value.as_ref().map_or("", Mapped::text);
-            !value.trim_matches(['"', '\'']).split(':').all(of_base)
+    let of_base = |folder: &str| {
+        matches!(folder, "$PATH" | "${PATH}") || DEFAULT_PATH.contains(&folder) || row.path.contains(&folder)
+    };
+    parse_name_value_pairs(&line.arguments, escape, line.kind == InstructionKind::Env).iter().any(|pair| {
+        match pair.name.as_str() {
+            "PATH" => {
+                let value = pair.value.as_ref().map_or("", MappedText::text);
+                !value.trim_matches(['"', '\'']).split(':').all(of_base)
+            }
+            name => SHELL_VARIABLES.contains(&name) || (python && PYTHON_VARIABLES.contains(&name)),
         }
-        name => OF_SHELL.contains(&name) || (python && OF_PYTHON.contains(&name)),
     })
 }
 
-/// Whether a mount brings no program: it has none of another image, and lies over no directory of programs.
-fn is_own(mount: &str, folder: &str, row: &ImageInstallersRow) -> bool {
+/// Whether a mount provides no program: it uses no other image and covers no program directory.
+fn is_mount_without_programs(mount: &str, folder: &str, row: &ImageInstallersRow) -> bool {
     let fields = || mount.split(',').filter_map(|field| field.split_once('='));
-    let own = fields().any(|(name, value)| name == "type" && OWN_MOUNTS.contains(&value));
+    let own = fields().any(|(name, value)| name == "type" && MOUNTS_WITHOUT_PROGRAMS.contains(&value));
     let mut targets = fields().filter(|(name, _)| matches!(*name, "target" | "dst" | "destination"));
     let aside = |path: &str| {
-        let path = absolute(folder, path);
+        let path = absolute_path(folder, path);
         let of_home = path.strip_prefix("/root/").is_some_and(|rest| rest.starts_with('.'));
-        !path.contains(['?', '$']) && (of_home || !is_of_programs(&path, row))
+        !path.contains(['?', '$']) && (of_home || !may_contain_programs(&path, row))
     };
     own && !fields().any(|(name, _)| name == "from") && targets.all(|(_, path)| aside(path))
 }
 
-/// Whether a COPY or ADD may bring an installer: it copies from an image, or to a directory of programs.
-fn may_bring(copy: &CopyInstruction, row: &ImageInstallersRow) -> bool {
-    let plain = |source: &str| source.rsplit_once('.').is_some_and(|(_, ending)| closed::PLAIN.contains(&ending));
-    if copy.from.is_none() && copy.sources.iter().all(|(source, _)| source.known().is_some_and(plain)) {
+/// Whether a COPY or ADD may add an installer: its source is an image, or its destination a program directory.
+fn may_copy_installer(copy: &CopyInstruction, row: &ImageInstallersRow) -> bool {
+    let plain = |source: &str| {
+        source.rsplit_once('.').is_some_and(|(_, ending)| command_effects::PLAIN_EXTENSIONS.contains(&ending))
+    };
+    if copy.from.is_none() && copy.sources.iter().all(|(source, _)| source.known_text().is_some_and(plain)) {
         return false;
     }
-    let to = copy.destination.as_ref().and_then(|(path, _)| path.known());
-    let to = to.map(|path| absolute(&copy.folder, path)).filter(|path| !path.contains('?'));
-    copy.from.is_some() || to.is_none_or(|path| is_of_programs(&path, row))
+    let to = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
+    let to = to.map(|path| absolute_path(&copy.folder, path)).filter(|path| !path.contains('?'));
+    copy.from.is_some() || to.is_none_or(|path| may_contain_programs(&path, row))
 }
 
-/// Whether programs may be found below the first directory of a path.
-fn is_of_programs(path: &str, row: &ImageInstallersRow) -> bool {
+/// Whether the top-level directory of a path may contain programs.
+fn may_contain_programs(path: &str, row: &ImageInstallersRow) -> bool {
     let first = |path: &str| path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
     let own = first(path);
-    OF_PROGRAMS.contains(&own.as_str()) || row.path.iter().any(|folder| first(folder) == own)
+    PROGRAM_ROOTS.contains(&own.as_str()) || row.path.iter().any(|folder| first(folder) == own)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::context::Files;
-    use crate::dockerfile::Dockerfile;
-    use crate::dockerfile::EvaluateOptions;
-    use crate::extract::of_dockerfile;
-    use crate::fact::BuildAskSeen;
+    use crate::context::ContextFiles;
+    use crate::dockerfile::{Dockerfile, EvaluateOptions};
+    use crate::extract::observe_dockerfile;
+    use crate::fact::BuildMachineQuery;
     use crate::knowledge::Knowledge;
     use crate::source::SourceId;
 
-    fn missing(lines: &str) -> Vec<String> {
+    /// Returns the missing installers of a Dockerfile.
+    fn missing_installers(lines: &str) -> Vec<String> {
         let cuda = "FROM nvidia/cuda:11.7.1-base-ubuntu20.04\n";
         let text = if lines.starts_with("FROM") { format!("{lines}\n") } else { format!("{cuda}{lines}\n") };
         let dockerfile = Dockerfile::parse(&text);
         let options = EvaluateOptions::new(Knowledge::built_in());
-        let target = of_dockerfile(SourceId(0), &dockerfile, &options, &Files::default()).expect("a stage");
+        let target = observe_dockerfile(SourceId(0), &dockerfile, &options, &ContextFiles::default()).expect("a stage");
         let asks = target.seen.build_asks.into_iter();
-        asks.filter(|ask| ask.what == BuildAskSeen::MISSING_INSTALLER).map(|ask| ask.command).collect()
+        asks.filter(|ask| ask.what == BuildMachineQuery::MISSING_INSTALLER).map(|ask| ask.command).collect()
     }
 
     #[test]
-    fn an_installer_that_the_base_lacks_and_no_line_brings_is_missing() {
+    fn an_installer_that_the_base_lacks_and_no_line_provides_is_missing() {
         for (lines, expected) in [
             ("RUN pip install torch==1.13.1", "pip"),
             ("RUN [\"pip\", \"install\", \"torch\"]", "pip"),
@@ -271,12 +288,12 @@ mod tests {
             ("FROM python:3.11\nRUN conda install pytorch", "conda"),
             ("FROM continuumio/miniconda3:24.1.2-0\nRUN uv pip install torch", "uv"),
         ] {
-            assert_eq!(missing(lines), [expected], "{lines}");
+            assert_eq!(missing_installers(lines), [expected], "{lines}");
         }
     }
 
     #[test]
-    fn what_may_bring_an_installer_is_silent() {
+    fn a_line_that_may_provide_an_installer_is_silent() {
         for lines in [
             "RUN apt-get update && apt-get install -y python3-pip && pip3 install torch",
             "RUN apt-get install -y $PACKAGES\nRUN pip install torch",
@@ -341,7 +358,7 @@ mod tests {
             "FROM nvidia/cuda:$TAG\nRUN apt-get install -y python3-pip && pip install torch",
             "FROM scratch\nRUN pip install torch",
         ] {
-            assert_eq!(missing(lines), [] as [String; 0], "{lines}");
+            assert_eq!(missing_installers(lines), [] as [String; 0], "{lines}");
         }
     }
 }

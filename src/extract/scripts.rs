@@ -1,65 +1,60 @@
-//! Scripts of the build context that commands run: their commands are read as if they stood in the RUN.
+//! Shell scripts of the build context that commands run: their commands are read like commands of the RUN.
 
-use crate::context::matches;
-use crate::cuda::lies_below;
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Mapped;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::RunInstruction;
-use crate::extract::install::Reader;
-use crate::extract::lands::SYSTEM;
-use crate::extract::tree::absolute;
-use crate::install;
-use crate::install::Around;
-use crate::install::Environment;
-use crate::install::Opened;
-use crate::shell;
-use crate::shell::Command;
-use crate::shell::Files;
-use crate::shell::Input;
-use crate::shell::OWN_FILE;
-use crate::shell::Trace;
-use crate::shell::Word;
-use crate::shell::inner;
+use crate::cause::Cause;
+use crate::context::path_matches;
+use crate::cuda::is_at_or_below;
+use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableLookup};
+use crate::extract::install_locations::SYSTEM_BIN_FOLDERS;
+use crate::extract::run_commands::CommandReader;
+use crate::extract::stage_files::absolute_path;
+use crate::install::{CommandContext, MarkerEnvironment, OpenedFile};
+use crate::shell::{
+    Command, FileChanges, SCRIPT_FILE_VARIABLE, ShellFiles, StandardInput, Word, wrapped_program_index,
+};
 use crate::source::Span;
+use crate::{install, shell};
 
-/// Scripts run scripts, but not for ever.
-pub(super) const DEEPEST: usize = 4;
-pub(super) const MOST_SCRIPTS: usize = 64;
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh"];
-/// What more commands may have changed is not kept.
-const MOST_TRACES: usize = 4096;
+/// The largest depth of nested scripts.
+pub(super) const MAX_SCRIPT_DEPTH: usize = 4;
+/// The largest number of scripts that are read per stage.
+pub(super) const MAX_SCRIPTS: usize = 64;
+/// Programs that run shell scripts.
+const SHELL_PROGRAMS: &[&str] = &["sh", "bash", "dash", "ash", "zsh"];
+/// The largest number of commands whose file changes are recorded.
+const MAX_TRACES: usize = 4096;
 
-impl Reader<'_> {
-    /// Goes through a script that came from the context; says whether the command runs one.
-    pub(super) fn script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
-        let found = self.on_path(command, run);
-        let Some((at, same_shell)) = found.as_ref().map(|(at, _)| (*at, false)).or_else(|| script_word(command)) else {
-            return self.script_on_input(command, run, depth);
+impl CommandReader<'_> {
+    /// Reads a script of the build context; returns whether the command runs one.
+    pub(super) fn read_script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
+        let found = self.script_on_path(command, run);
+        let Some((at, same_shell)) =
+            found.as_ref().map(|(at, _)| (*at, false)).or_else(|| find_script_argument(command))
+        else {
+            return self.read_script_from_input(command, run, depth);
         };
         let Some(word) = command.words.get(at) else { return false };
         let path = match &word.value {
-            Resolved::Known { value, .. } if value.contains(['*', '?']) => {
-                self.nameless(value, "the files that match it are unknown", word.span, run);
+            ExpandedText::Known { value, .. } if value.contains(['*', '?']) => {
+                self.record_unknown_script(value, &Cause::MatchesUnknown, word.span, run);
                 return false;
             }
-            Resolved::Known { value, .. } => found.as_ref().map_or(value.as_str(), |(_, path)| path.as_str()),
-            Resolved::Unresolved { reason, .. } => {
-                self.nameless(word.raw.trim_matches(['"', '\'']), reason, word.span, run);
+            ExpandedText::Known { value, .. } => found.as_ref().map_or(value.as_str(), |(_, path)| path.as_str()),
+            ExpandedText::Unresolved { reason, .. } => {
+                self.record_unknown_script(word.raw.trim_matches(['"', '\'']), reason, word.span, run);
                 return false;
             }
         };
-        if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
-            self.note(format!("{path} was not read: the scripts are nested too deeply"));
+        if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
+            self.add_note(format!("{path} was not read: the scripts are nested too deeply"));
             return true;
         }
-        let opened = match self.open("", path, run) {
+        let opened = match self.open_image_file("", path, run) {
             Ok(opened) => opened,
             Err(why) => {
-                if is_script(path) {
+                if is_shell_script(path) {
                     self.seen.of_base.untold.push(self.seen.commands);
-                    self.unseen(path, &why, command.span);
-                    self.note(format!("{path} was not read: {why}"));
+                    self.record_unread_script(path, &why, command.span);
+                    self.add_note(format!("{path} was not read: {why}"));
                 }
                 return false;
             }
@@ -71,25 +66,27 @@ impl Reader<'_> {
         if first.starts_with("#!") && !first.contains("sh") {
             return false;
         }
-        self.done.scripts += 1;
+        self.state.scripts += 1;
         let mut variables = command.variables.to_vec();
         if !same_shell || command.words.len() > at + 1 {
             // Its arguments are its own.
             variables.retain(|(name, _)| name == "0" || !name.bytes().all(|byte| byte.is_ascii_digit()));
         }
         if !same_shell {
-            variables.push(("0".to_owned(), Resolved::literal(path)));
+            variables.push(("0".to_owned(), ExpandedText::literal(path)));
         }
-        variables.push((OWN_FILE.to_owned(), Resolved::literal(path)));
+        variables.push((SCRIPT_FILE_VARIABLE.to_owned(), ExpandedText::literal(path)));
         for (number, word) in command.words.iter().skip(at + 1).take(9).enumerate() {
             variables.push(((number + 1).to_string(), word.value.clone()));
         }
         let (source, folder) = (self.source, self.folder.clone());
         self.source = opened.source.unwrap_or(source);
-        let commands = self.among(run, |files| shell::called_commands(&opened.text, &run.scope, &variables, files));
+        let commands = self.commands_with_files(run, |files| {
+            shell::called_script_commands(&opened.text, &run.scope, &variables, files)
+        });
         for mut inner in commands {
             inner.conditional |= command.conditional;
-            self.step(&inner, run, depth + 1);
+            self.read_command(&inner, run, depth + 1);
         }
         self.source = source;
         if !same_shell {
@@ -99,185 +96,200 @@ impl Reader<'_> {
     }
 }
 
-impl Reader<'_> {
-    /// The script that a bare name means, with the word that names it: the first one that lies in a directory of PATH.
-    fn on_path(&mut self, command: &Command, run: &RunInstruction) -> Option<(usize, String)> {
-        let at = inner(&command.words);
+impl CommandReader<'_> {
+    /// Returns the first script in a directory of PATH with the bare name of a command, and the position of that
+    /// name.
+    fn script_on_path(&mut self, command: &Command, run: &RunInstruction) -> Option<(usize, String)> {
+        let at = wrapped_program_index(&command.words);
         let name = command.words.get(at)?.known().filter(|name| !name.is_empty() && !name.contains('/'))?;
-        if self.done.on_path.0 != run.instruction + 1 {
-            self.done.on_path = (run.instruction + 1, self.directories(command, run));
+        if self.state.on_path.0 != run.instruction + 1 {
+            self.state.on_path = (run.instruction + 1, self.copied_path_directories(command, run));
         }
-        let copied = self.done.on_path.1.iter().find_map(|folder| {
+        let copied = self.state.on_path.1.iter().find_map(|folder| {
             let path = format!("{folder}/{name}");
-            (!self.is_gone(&path) && self.open("", &path, run).is_ok()).then_some(path)
+            (!self.is_removed(&path) && self.open_image_file("", &path, run).is_ok()).then_some(path)
         });
-        let of_system =
-            || SYSTEM.iter().filter(|_| !self.done.made.is_empty()).map(|folder| format!("{folder}/{name}"));
-        let made = || of_system().find(|path| self.done.made.contains_key(path));
+        let of_system = || {
+            SYSTEM_BIN_FOLDERS
+                .iter()
+                .filter(|_| !self.state.written_files.is_empty())
+                .map(|folder| format!("{folder}/{name}"))
+        };
+        let made = || of_system().find(|path| self.state.written_files.contains_key(path));
         copied.or_else(made).map(|path| (at, path))
     }
 
-    /// The directories of PATH that a COPY may bring programs into.
-    fn directories(&self, command: &Command, run: &RunInstruction) -> Vec<String> {
+    /// Returns the directories of PATH that a COPY may add programs to.
+    fn copied_path_directories(&self, command: &Command, run: &RunInstruction) -> Vec<String> {
         let told = match command.variable("PATH") {
-            Some(value) => value.known().map(str::to_owned),
+            Some(value) => value.known_text().map(str::to_owned),
             None => match run.scope.lookup("PATH") {
-                Lookup::Known(value, _) => Some(value),
-                Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
+                VariableLookup::Known(value, _) => Some(value),
+                VariableLookup::Unset | VariableLookup::NoValue | VariableLookup::Unknown(..) => None,
             },
         };
         let told = told.or_else(|| run.path_head.clone()).unwrap_or_default();
         let copies = || self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
         let into = copies().filter_map(|copy| {
             let (path, _) = copy.destination.as_ref()?;
-            Some(absolute(&copy.folder, path.known()?))
+            Some(absolute_path(&copy.folder, path.known_text()?))
         });
         let into: Vec<String> = into.collect();
         let reached = |folder: &String| {
-            into.iter().any(|into| lies_below(into, folder) || (into != "/" && lies_below(folder, into)))
+            into.iter().any(|into| is_at_or_below(into, folder) || (into != "/" && is_at_or_below(folder, into)))
         };
-        let mut found: Vec<String> = told.split(':').chain(SYSTEM.iter().copied()).map(str::to_owned).collect();
+        let mut found: Vec<String> =
+            told.split(':').chain(SYSTEM_BIN_FOLDERS.iter().copied()).map(str::to_owned).collect();
         found.retain(|folder| folder.starts_with('/') && reached(folder));
         found.dedup();
         found
     }
 
-    /// Goes through the script that a shell reads from a file or another command; says whether it did.
-    fn script_on_input(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
-        let at = inner(&command.words);
+    /// Reads the script that a shell receives from a file or pipe; returns whether there is one.
+    fn read_script_from_input(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
+        let at = wrapped_program_index(&command.words);
         let known = |at: usize| command.words.get(at).and_then(Word::known);
-        let shell = known(at).is_some_and(|program| SHELLS.contains(&program.rsplit('/').next().unwrap_or(program)));
+        let shell =
+            known(at).is_some_and(|program| SHELL_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or(program)));
         let reads = |word: &str| word.starts_with("--") || !word.contains('n');
         let plain =
             (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-') && reads(word)));
         // A here-document was gone through with the text that it stands in.
-        let given = matches!(command.input, Input::File(_) | Input::Pipe(_));
-        if !shell || !plain || !given || depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
+        let given = matches!(command.input, StandardInput::File(_) | StandardInput::Pipe(_));
+        if !shell || !plain || !given || depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
             return false;
         }
-        let open = |folder: &str, path: &str| self.open(folder, path, run);
+        let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
         let lookup = |name: &str| run.scope.lookup(name);
-        let environment = Environment { machine: self.machine, python: None };
-        let around = Around { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
-        let Ok(texts) = install::input(command, &around) else { return false };
+        let environment = MarkerEnvironment { machine: self.machine, python: None };
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
+        let Ok(texts) = install::standard_input(command, &around) else { return false };
         for opened in texts {
-            self.done.scripts += 1;
+            self.state.scripts += 1;
             let (source, folder) = (self.source, self.folder.clone());
             self.source = opened.source.unwrap_or(source);
             let variables = &command.variables;
-            let commands = self.among(run, |files| shell::called_commands(&opened.text, &run.scope, variables, files));
+            let commands = self.commands_with_files(run, |files| {
+                shell::called_script_commands(&opened.text, &run.scope, variables, files)
+            });
             for mut inner in commands {
                 inner.conditional |= command.conditional;
-                self.step(&inner, run, depth + 1);
+                self.read_command(&inner, run, depth + 1);
             }
             (self.source, self.folder) = (source, folder);
         }
         true
     }
 
-    /// Reads commands among the files that are in the image now.
-    pub(super) fn among(&self, run: &RunInstruction, read: impl FnOnce(Files<'_>) -> Vec<Command>) -> Vec<Command> {
-        let text = |path: &str| self.text(path, run);
-        let listed = |pattern: &str| self.listed(pattern, run);
-        let unchanged = |path: &str| self.unchanged(path, run);
-        read(Files { folder: &self.folder, text: &text, unchanged: &unchanged, listed: &listed })
+    /// Parses commands with access to the files that are in the image at this point.
+    pub(super) fn commands_with_files(
+        &self,
+        run: &RunInstruction,
+        read: impl FnOnce(ShellFiles<'_>) -> Vec<Command>,
+    ) -> Vec<Command> {
+        let text = |path: &str| self.file_text(path, run);
+        let listed = |pattern: &str| self.expand_glob(pattern, run);
+        let unchanged = |path: &str| self.is_unchanged(path, run);
+        read(ShellFiles { folder: &self.folder, text: &text, unchanged: &unchanged, listed: &listed })
     }
 
-    /// The text of a file that is surely in the image.
-    fn text(&self, path: &str, run: &RunInstruction) -> Option<String> {
-        let opened = self.open("", path, run).ok().filter(|_| !self.is_gone(path))?;
+    /// Returns the text of a file that is certainly in the image.
+    fn file_text(&self, path: &str, run: &RunInstruction) -> Option<String> {
+        let opened = self.open_image_file("", path, run).ok().filter(|_| !self.is_removed(path))?;
         Some(opened.text.text().to_owned())
     }
 
-    /// Notes what a command may have changed.
-    pub(super) fn trace(&mut self, command: &Command, run: &RunInstruction) {
-        let Some(trace) = Trace::of(command) else { return };
+    /// Records the files that a command may have changed.
+    pub(super) fn record_file_changes(&mut self, command: &Command, run: &RunInstruction) {
+        let Some(trace) = FileChanges::of_command(command) else { return };
         // Behind more than that nothing is told.
-        if self.done.traces.len() <= MOST_TRACES {
-            self.done.traces.push((run.instruction, self.folder.clone(), trace));
+        if self.state.traces.len() <= MAX_TRACES {
+            self.state.traces.push((run.instruction, self.folder.clone(), trace));
         }
     }
 
-    /// Whether no command behind the COPY that brings a file may have changed it.
-    fn unchanged(&self, path: &str, run: &RunInstruction) -> bool {
-        let whole = absolute(&self.folder, path);
-        let from = self.tree.brought_at(run, &whole);
-        let may = |(at, folder, trace): &(usize, String, Trace)| {
+    /// Whether no command after the COPY of a file may have changed it.
+    fn is_unchanged(&self, path: &str, run: &RunInstruction) -> bool {
+        let whole = absolute_path(&self.folder, path);
+        let from = self.tree.copy_instruction_of(run, &whole);
+        let may = |(at, folder, trace): &(usize, String, FileChanges)| {
             *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
         };
         // What a command wrote itself is known; what came behind that counts.
-        let since = self.done.made_at.get(&whole).copied().unwrap_or(0);
-        self.done.traces.len() <= MOST_TRACES && !self.done.traces.iter().skip(since).any(may)
+        let since = self.state.traces_at_write.get(&whole).copied().unwrap_or(0);
+        self.state.traces.len() <= MAX_TRACES && !self.state.traces.iter().skip(since).any(may)
     }
 
-    fn is_gone(&self, path: &str) -> bool {
-        let whole = absolute(&self.folder, path);
-        self.done.gone.iter().any(|gone| whole.starts_with(gone.as_str()))
+    /// Whether a command removed the file or a parent directory.
+    fn is_removed(&self, path: &str) -> bool {
+        let whole = absolute_path(&self.folder, path);
+        self.state.removed_paths.iter().any(|gone| whole.starts_with(gone.as_str()))
     }
 
-    /// The paths of the files that a pattern stands for, sorted; none where that cannot be told.
-    pub(super) fn listed(&self, pattern: &str, run: &RunInstruction) -> Option<Vec<String>> {
-        let whole = absolute(&self.folder, pattern);
-        let mut found = self.tree.listed(run, &whole)?;
-        let made = self.done.made.keys().filter(|path| same_folder(path, &whole) && matches(&whole, path));
+    /// Returns the sorted paths of the files that match a glob pattern; `None` where they are unknown.
+    pub(super) fn expand_glob(&self, pattern: &str, run: &RunInstruction) -> Option<Vec<String>> {
+        let whole = absolute_path(&self.folder, pattern);
+        let mut found = self.tree.expand_glob(run, &whole)?;
+        let made =
+            self.state.written_files.keys().filter(|path| is_in_folder_of(path, &whole) && path_matches(&whole, path));
         found.extend(made.cloned());
-        found.retain(|path| !self.is_gone(path));
+        found.retain(|path| !self.is_removed(path));
         found.sort();
         found.dedup();
         (!found.is_empty()).then_some(found)
     }
 
-    /// The names of the files that a pattern stands for, one a line.
-    pub(super) fn names(&self, pattern: &str, run: &RunInstruction) -> Result<Opened, String> {
-        let found = self.listed(pattern, run).ok_or_else(|| "the files that match it are unknown".to_owned())?;
-        Ok(Opened::new(None, pattern, Mapped::whole(&found.join("\n"), 0)))
+    /// Returns the paths of the files that match a glob pattern, one per line.
+    pub(super) fn open_glob_matches(&self, pattern: &str, run: &RunInstruction) -> Result<OpenedFile, Cause> {
+        let found = self.expand_glob(pattern, run).ok_or(Cause::MatchesUnknown)?;
+        Ok(OpenedFile::new(None, pattern, MappedText::contiguous(&found.join("\n"), 0)))
     }
 
-    /// The wheels of a folder that was not found in the context and whose names COPY instructions say; else why it was not.
-    pub(super) fn wheels_of(&self, folder: &str, why: String, run: &RunInstruction) -> Result<Opened, String> {
-        let names = self.tree.wheels(run, folder).ok_or(why)?;
-        Ok(Opened::new(None, folder, Mapped::whole(&names.join("\n"), 0)))
+    /// Returns the wheel names in a folder that COPY instructions list, one per line; otherwise the error `why`.
+    pub(super) fn open_wheel_names(&self, folder: &str, why: Cause, run: &RunInstruction) -> Result<OpenedFile, Cause> {
+        let names = self.tree.wheel_names(run, folder).ok_or(why)?;
+        Ok(OpenedFile::new(None, folder, MappedText::contiguous(&names.join("\n"), 0)))
     }
 
-    /// A script whose name cannot be told and that may be one of the context: what it installs is missing evidence.
-    fn nameless(&mut self, written: &str, reason: &str, span: Span, run: &RunInstruction) {
+    /// Records a script whose name is unknown and that may be in the build context, as missing evidence.
+    fn record_unknown_script(&mut self, written: &str, reason: &Cause, span: Span, run: &RunInstruction) {
         let name = written.rsplit('/').next().unwrap_or(written);
         // A name that is known is one of a file that a COPY brings, or no file of the context.
         let name = if name.contains(['$', '`', ')', '}']) { "*.sh" } else { name };
         let front = written.split(['$', '`', '*', '?']).next().unwrap_or_default();
         let folder = front.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let below = (!front.is_empty()).then(|| absolute(&self.folder, folder));
-        if self.tree.may_bring(run, below.as_deref(), name) {
-            self.note(format!("{written} was not read: {reason}"));
+        let below = (!front.is_empty()).then(|| absolute_path(&self.folder, folder));
+        if self.tree.may_copy_file(run, below.as_deref(), name) {
+            self.add_note(format!("{written} was not read: {reason}"));
             self.seen.of_base.untold.push(self.seen.commands);
-            self.unseen(written, reason, span);
+            self.record_unread_script(written, reason, span);
         }
     }
 }
 
-/// Whether a path is a pattern for files of one folder; all wheels of a folder are asked for in another way.
-pub(super) fn is_pattern(path: &str) -> bool {
+/// Whether a path is a glob pattern for files of one folder, other than all files or all wheels.
+pub(super) fn is_file_glob(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     name.contains('*') && !matches!(name, "*" | "*.whl") && !folder.contains('*')
 }
 
-/// Whether a path lies in the folder of a pattern.
-fn same_folder(path: &str, pattern: &str) -> bool {
+/// Whether a path is in the folder of a pattern.
+fn is_in_folder_of(path: &str, pattern: &str) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     folder(path) == folder(pattern)
 }
 
-/// Which word of a command is a script, and whether the same shell goes through it.
-fn script_word(command: &Command) -> Option<(usize, bool)> {
+/// Returns the position of the script among the arguments of a command, and whether the current shell runs it.
+fn find_script_argument(command: &Command) -> Option<(usize, bool)> {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
-    let at = inner(&command.words);
+    let at = wrapped_program_index(&command.words);
     let Some(first) = known(at) else {
         // `"$HERE/torch.sh"`
         let raw = command.words.get(at)?.raw.trim_matches(['"', '\'']);
-        return (raw.contains('/') && is_script(raw)).then_some((at, false));
+        return (raw.contains('/') && is_shell_script(raw)).then_some((at, false));
     };
     match first.rsplit('/').next()? {
-        program if SHELLS.contains(&program) => {
+        program if SHELL_PROGRAMS.contains(&program) => {
             let after =
                 (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
             // With `-n` the shell reads the script and runs nothing of it.
@@ -286,24 +298,26 @@ fn script_word(command: &Command) -> Option<(usize, bool)> {
             (!reads).then_some((after, false))
         }
         "." | "source" => Some((at + 1, true)),
-        _ => (is_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
-            .then_some((at, false)),
+        _ => {
+            (is_shell_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
+                .then_some((at, false))
+        }
     }
 }
 
-/// Whether a path names a script of the shell.
-fn is_script(path: &str) -> bool {
+/// Whether a path has the extension of a shell script.
+fn is_shell_script(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "sh" | "bash"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::script_word;
-    use crate::dockerfile::Mapped;
+    use super::find_script_argument;
+    use crate::dockerfile::MappedText;
     use crate::shell::script_commands;
 
     #[test]
-    fn a_command_says_which_script_it_runs() {
+    fn a_command_names_the_script_that_it_runs() {
         for (text, expected) in [
             ("./install.sh a", Some((0, false))),
             ("bash -eux /tmp/x.sh", Some((2, false))),
@@ -318,8 +332,8 @@ mod tests {
             ("bash --noprofile x.sh", Some((2, false))),
             ("echo x.sh", None),
         ] {
-            let commands = script_commands(&Mapped::whole(text, 0));
-            assert_eq!(commands.first().and_then(script_word), expected, "{text}");
+            let commands = script_commands(&MappedText::contiguous(text, 0));
+            assert_eq!(commands.first().and_then(find_script_argument), expected, "{text}");
         }
     }
 }

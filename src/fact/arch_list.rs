@@ -1,23 +1,22 @@
-//! Lists of GPUs that the commands of a build compile for.
+//! Lists of GPU targets that the commands of a build compile for.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cuda::CodeTarget;
 use crate::fact::FactId;
 use crate::reference::ImageReference;
 
-/// A list of GPUs that a command of the build compiles for, in a stage that the image is made of.
+/// A list of GPU targets that a build command compiles for, in a stage that is part of the image.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ArchListSeen {
-    /// The variable or the option that it stands in.
+pub struct ObservedArchList {
+    /// The variable or option that contains the list.
     pub name: String,
-    /// Its entries as written, with what they stand for.
+    /// The entries as written, each with its target.
     pub entries: Vec<(String, CodeTarget)>,
-    /// Whether PTX is asked for; none where the list cannot say.
+    /// Whether the list requests PTX; `None` where that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ptx: Option<bool>,
-    /// The base image whose compiler reads it; none where another may.
+    /// The base image whose compiler uses the list; `None` where it may be another compiler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<ImageReference>,
     /// Evidence.

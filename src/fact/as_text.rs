@@ -3,12 +3,10 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serializer;
 use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serializer};
 
-/// Writes a value as text.
+/// Serializes an optional value as its `Display` text.
 #[expect(clippy::ref_option, reason = "serde calls it so")]
 pub(super) fn serialize<T: Display, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {
@@ -17,7 +15,7 @@ pub(super) fn serialize<T: Display, S: Serializer>(value: &Option<T>, serializer
     }
 }
 
-/// Reads a value from its text.
+/// Deserializes an optional value from its text.
 pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: FromStr<Err: Display>,

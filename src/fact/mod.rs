@@ -1,4 +1,4 @@
-//! Facts: values with the evidence behind them, or the reason why there is none.
+//! Facts: values with their evidence, or the reason why they are unknown.
 //!
 //! A fact never travels without its evidence. Evidence is a graph: a fact is read somewhere (a leaf
 //! with its origin) or concluded from other facts and a table row. Labels, confidence and
@@ -6,41 +6,40 @@
 
 mod arch_list;
 mod as_text;
-mod image;
-mod key;
-mod loose;
-mod observed;
-mod package;
-mod saved;
-mod value;
+mod fact_key;
+mod image_facts;
+mod observations;
+mod observed_package;
+mod printed_value;
+mod saved_facts;
+mod unpackaged_files;
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-pub use self::arch_list::ArchListSeen;
-pub use self::image::{
-    Callers, CodeFloor, CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts,
-    Library, MadeFor, Needs, OWN_RUNTIME, Presence, Role, Signature, Soname, UNCALLED,
+pub use self::arch_list::ObservedArchList;
+pub use self::fact_key::{FactKey, VOCABULARY};
+pub use self::image_facts::{
+    CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, CodeTargets, CompatDirectory, CompatLibrary, Component, ComponentRole,
+    CudaUsage, DriverLibrary, EnvFacts, FrameworkErrorCodes, GpuCode, GpuCodeLibrary, ImageFacts, LibraryDependencies,
+    LibraryProvider, MinimumCapability, RequiredLibrary, TargetProcessor,
 };
-pub use self::key::{FactKey, VOCABULARY};
-pub use self::loose::LooseSeen;
-pub use self::observed::{
-    BaseSeen, BroughtText, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, NeedsSeen,
-    Observations, OfBase, TemplatePart, Unread, Unsaid,
+pub use self::observations::{
+    BaseChanges, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth, Observations, ObservedBase,
+    ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ReferencedText, TemplatePart, UnknownCodeKind, Unread,
 };
-pub use self::package::{Manager, Offered, PackageGone, PackageSeen, PackageVersion};
-pub use self::saved::REMOVED;
-pub use self::value::Value;
+pub use self::observed_package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage};
+pub use self::printed_value::PrintedValue;
+pub use self::saved_facts::REMOVED_BY_COMMAND;
+pub use self::unpackaged_files::UnpackagedFiles;
 
-pub use crate::cuda::ElfNote;
-use crate::knowledge::How;
-use crate::knowledge::RowInfo;
-use crate::source::SourceId;
-use crate::source::Span;
+use crate::cause::Cause;
+pub use crate::cuda::CompatNote;
+use crate::knowledge::{How, RowInfo};
+use crate::source::{SourceId, Span};
 
-/// A fact's number within its arena.
+/// The index of a fact in its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FactId(pub u32);
@@ -51,57 +50,48 @@ impl fmt::Display for FactId {
     }
 }
 
-/// Why something is unknown, and what would make it known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Why {
-    /// What stands in the way: `the base image was not read`.
-    pub reason: String,
-    /// What the user can do: `run imagelint scan on it`.
-    pub supply: String,
-}
-
-/// A value, its certain absence, or the reason why neither can be told.
+/// A value, its certain absence, or the reason why it is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State<T> {
+pub enum ValueState<T> {
     /// The value.
     Known(T),
-    /// Certainly not there.
+    /// Certainly absent.
     Absent {
         /// What was searched to say so.
         searched: &'static str,
     },
-    /// Cannot be told.
-    Unknown(Why),
+    /// Unknown, for this reason.
+    Unknown(Cause),
 }
 
-/// A typed state and the arena entry that holds its evidence.
+/// A typed value, with the id of its evidence.
 #[derive(Clone, Debug)]
-pub struct Fact<T> {
-    /// Where the evidence is.
+pub struct TypedFact<T> {
+    /// The id of the entry with the evidence.
     pub id: FactId,
-    /// What is known.
-    pub state: State<T>,
+    /// The value, if known.
+    pub state: ValueState<T>,
 }
 
-impl<T> Fact<T> {
-    /// The value, where there is one.
+impl<T> TypedFact<T> {
+    /// Returns the value if it is known.
     pub fn known(&self) -> Option<&T> {
         match &self.state {
-            State::Known(value) => Some(value),
-            State::Absent { .. } | State::Unknown(_) => None,
+            ValueState::Known(value) => Some(value),
+            ValueState::Absent { .. } | ValueState::Unknown(_) => None,
         }
     }
 
-    /// Whether it cannot be told.
+    /// Whether it is unknown if there is a value.
     pub fn is_unknown(&self) -> bool {
-        matches!(self.state, State::Unknown(_))
+        matches!(self.state, ValueState::Unknown(_))
     }
 }
 
-/// A place where something was read.
+/// A place from which a fact was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A span of a file that the user wrote: Dockerfile, image description.
+    /// A span of a file of the user, such as a Dockerfile or an image description.
     File {
         /// The text.
         source: SourceId,
@@ -115,7 +105,7 @@ pub enum Origin {
         /// `config.Env[NVIDIA_REQUIRE_CUDA]`, `history[3]`, `history[3]: ENV A=b`.
         field: String,
     },
-    /// An entry of a layer of an image.
+    /// A file in a layer of an image.
     Layer {
         /// Digest of the layer as the manifest names it.
         digest: String,
@@ -128,41 +118,41 @@ pub enum Origin {
     },
     /// A command-line option.
     Option(&'static str),
-    /// A saved report, or a list of packages beside an image, by its name.
+    /// A saved report or an SBOM, by its name.
     Report(String),
 }
 
-/// How the field of a configuration begins that is a step of the history, with its words behind it.
-pub fn step_field(number: usize) -> String {
+/// Returns the start of a configuration field that quotes a step of the image history.
+pub fn history_field_prefix(number: usize) -> String {
     format!("history[{number}]: ")
 }
 
-/// Whether a field of a configuration is a step of the history with its words.
-pub fn is_step_field(field: &str) -> bool {
+/// Whether a configuration field quotes a step of the image history.
+pub fn is_history_field(field: &str) -> bool {
     field.strip_prefix("history[").and_then(|rest| rest.split_once(']')).is_some_and(|(_, rest)| rest.starts_with(": "))
 }
 
-/// How a fact was concluded from others.
+/// How a fact was derived from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derivation {
-    /// Variables were put in.
+    /// By expanding variables.
     Expansion,
-    /// A stage or image was built on another.
+    /// By inheriting from a base stage or base image.
     Inheritance,
-    /// A table was asked.
+    /// By looking up a row of a knowledge table.
     Row,
-    /// Several facts were weighed.
+    /// By combining several facts.
     Resolution,
-    /// The newest of several that would do was taken.
+    /// By assuming the newest of several possible releases.
     Newest,
 }
 
-/// What a fact rests on.
+/// What a fact is based on.
 #[derive(Clone, Debug)]
 pub enum Evidence {
-    /// It was read here; several places where several spell it together.
+    /// It was read from these places, which together contain it.
     Leaf(Vec<Origin>),
-    /// It was concluded.
+    /// It was derived from other facts.
     Derived {
         /// How.
         by: Derivation,
@@ -173,21 +163,21 @@ pub enum Evidence {
     },
 }
 
-/// How far a fact can be trusted, weakest first. Computed, never written by hand.
+/// How reliable a fact is, the weakest level first; always computed from the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Rests on a table row from memory.
+    /// Based on a table row without a checked source.
     Assumed,
-    /// Rests on a table row.
+    /// Based on a table row.
     Inferred,
-    /// Somebody wrote it down.
+    /// Written in a file or option of the user.
     Declared,
-    /// Read off the image itself.
+    /// Read from the image itself.
     Measured,
 }
 
 impl Confidence {
-    /// The word in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Assumed => "assumed",
@@ -198,74 +188,86 @@ impl Confidence {
     }
 }
 
-/// One entry of the arena.
+/// A fact in the arena, with its printed value and its evidence.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// Which fact.
+pub struct FactEntry {
+    /// The key of the fact.
     pub key: FactKey,
-    /// Of what: the component, variable or path that the key speaks of.
-    pub of: Option<String>,
-    /// The value as it prints.
-    pub state: State<Value>,
-    /// What it rests on.
+    /// The component, variable or path that the key refers to.
+    pub subject: Option<String>,
+    /// The printed value, if known.
+    pub state: ValueState<PrintedValue>,
+    /// What the fact is based on.
     pub evidence: Evidence,
 }
 
-impl Entry {
-    /// The name in reports: `env.CUDA_VERSION`, `torch.version`, `image.base`.
+impl FactEntry {
+    /// Returns the name in reports: `env.CUDA_VERSION`, `torch.version`, `image.base`.
     pub fn name(&self) -> String {
-        self.key.name_of(self.of.as_deref())
+        self.key.name_for(self.subject.as_deref())
     }
 }
 
-/// The entry of no fact.
-static NOTHING: Entry = Entry {
+/// The entry for an id that is not in the arena.
+static UNKNOWN_ENTRY: FactEntry = FactEntry {
     key: FactKey::File,
-    of: None,
-    state: State::Unknown(Why { reason: String::new(), supply: String::new() }),
+    subject: None,
+    state: ValueState::Unknown(Cause::NotRead),
     evidence: Evidence::Leaf(Vec::new()),
 };
 
-/// All facts of one subject.
+/// The arena of all facts of one subject.
 #[derive(Clone, Debug, Default)]
-pub struct Facts(Vec<Entry>);
+pub struct Facts(Vec<FactEntry>);
 
 impl Facts {
-    /// Adds a fact.
-    pub fn add(&mut self, key: FactKey, of: Option<&str>, state: State<Value>, evidence: Evidence) -> FactId {
-        self.0.push(Entry { key, of: of.map(str::to_owned), state, evidence });
+    /// Adds a fact, and returns its id.
+    pub fn add(
+        &mut self,
+        key: FactKey,
+        of: Option<&str>,
+        state: ValueState<PrintedValue>,
+        evidence: Evidence,
+    ) -> FactId {
+        self.0.push(FactEntry { key, subject: of.map(str::to_owned), state, evidence });
         FactId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Adds a typed fact, with its printed form.
-    pub fn add_typed<T>(&mut self, key: FactKey, of: Option<&str>, state: State<T>, evidence: Evidence) -> Fact<T>
+    /// Adds a fact with a typed value, and returns it.
+    pub fn add_typed<T>(
+        &mut self,
+        key: FactKey,
+        of: Option<&str>,
+        state: ValueState<T>,
+        evidence: Evidence,
+    ) -> TypedFact<T>
     where
-        for<'a> Value: From<&'a T>,
+        for<'a> PrintedValue: From<&'a T>,
     {
         let printed = match &state {
-            State::Known(value) => State::Known(Value::from(value)),
-            State::Absent { searched } => State::Absent { searched },
-            State::Unknown(why) => State::Unknown(why.clone()),
+            ValueState::Known(value) => ValueState::Known(PrintedValue::from(value)),
+            ValueState::Absent { searched } => ValueState::Absent { searched },
+            ValueState::Unknown(why) => ValueState::Unknown(why.clone()),
         };
-        Fact { id: self.add(key, of, printed, evidence), state }
+        TypedFact { id: self.add(key, of, printed, evidence), state }
     }
 
-    /// The entry behind an id of this arena; one of which nothing is known for an id of none.
-    pub fn get(&self, id: FactId) -> &Entry {
-        self.0.get(id.0 as usize).unwrap_or(&NOTHING)
+    /// Returns the entry of an id; an unknown one for an id of another arena.
+    pub fn get(&self, id: FactId) -> &FactEntry {
+        self.0.get(id.0 as usize).unwrap_or(&UNKNOWN_ENTRY)
     }
 
-    /// Puts the lines that made something before the place where it was measured; concluded facts stay as they are.
-    pub fn ascribe(&mut self, id: FactId, lines: Vec<Origin>) {
-        let Some(Entry { evidence: Evidence::Leaf(origins), .. }) = self.0.get_mut(id.0 as usize) else { return };
+    /// Adds the lines that caused something before the place where it was measured; derived facts do not change.
+    pub fn prepend_origins(&mut self, id: FactId, lines: Vec<Origin>) {
+        let Some(FactEntry { evidence: Evidence::Leaf(origins), .. }) = self.0.get_mut(id.0 as usize) else { return };
         let new: Vec<Origin> = lines.into_iter().filter(|line| !origins.contains(line)).collect();
         origins.splice(0..0, new);
     }
 
-    /// Lets every absence that was concluded from nothing else rest on a fact that claims it.
-    pub fn claim(&mut self, id: FactId) {
-        for Entry { state, evidence, .. } in &mut self.0 {
-            if let (State::Absent { .. }, Evidence::Derived { from, row: None, .. }) = (state, evidence)
+    /// Bases every derived absence without evidence on the fact that declares it.
+    pub fn support_absences(&mut self, id: FactId) {
+        for FactEntry { state, evidence, .. } in &mut self.0 {
+            if let (ValueState::Absent { .. }, Evidence::Derived { from, row: None, .. }) = (state, evidence)
                 && from.is_empty()
             {
                 from.push(id);
@@ -273,22 +275,22 @@ impl Facts {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of facts.
     pub fn len(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether there is none.
+    /// Whether there are no facts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Every entry in the order of its id.
-    pub fn iter(&self) -> impl Iterator<Item = (FactId, &Entry)> {
+    /// Returns all entries in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (FactId, &FactEntry)> {
         self.0.iter().enumerate().map(|(at, entry)| (FactId(u32::try_from(at).unwrap_or(u32::MAX)), entry))
     }
 
-    /// The strength of the weakest thing that a fact rests on.
+    /// Returns the confidence of the weakest evidence of a fact.
     pub fn confidence(&self, id: FactId) -> Confidence {
         match &self.get(id).evidence {
             // The line that made what was measured takes nothing from it.
@@ -300,16 +302,16 @@ impl Facts {
         }
     }
 
-    /// The table row behind the newest release that was taken where nothing pins one, anywhere below a fact.
-    pub fn newest(&self, id: FactId) -> Option<&'static RowInfo> {
+    /// Returns the table row of the newest release that the evidence of a fact assumes for an unpinned version.
+    pub fn newest_release_row(&self, id: FactId) -> Option<&'static RowInfo> {
         match &self.get(id).evidence {
             Evidence::Derived { by: Derivation::Newest, row, .. } => *row,
-            Evidence::Derived { from, .. } => from.iter().find_map(|id| self.newest(*id)),
+            Evidence::Derived { from, .. } => from.iter().find_map(|id| self.newest_release_row(*id)),
             Evidence::Leaf(_) => None,
         }
     }
 
-    /// The places at the bottom of a fact's evidence, in the order in which they were concluded from.
+    /// Returns the places from which the evidence of a fact was read, in order and without duplicates.
     pub fn origins(&self, id: FactId) -> Vec<Origin> {
         match &self.get(id).evidence {
             Evidence::Leaf(origins) => origins.clone(),
@@ -325,25 +327,27 @@ impl Facts {
         }
     }
 
-    /// Of a component without CUDA, the fact that decides this: its own, or that of the component that it runs on.
-    pub fn without_cuda(&self, id: FactId) -> FactId {
+    /// Returns the fact that explains why a component has no CUDA: its own, or that of the component that it depends
+    /// on.
+    pub fn cuda_absence_source(&self, id: FactId) -> FactId {
         let Evidence::Derived { from, .. } = &self.get(id).evidence else { return id };
         let is_other = |one: &&FactId| {
             let entry = self.get(**one);
             entry.key == FactKey::ComponentCuda
-                && matches!(entry.state, State::Absent { .. })
-                && entry.of != self.get(id).of
+                && matches!(entry.state, ValueState::Absent { .. })
+                && entry.subject != self.get(id).subject
         };
-        from.iter().find(is_other).map_or(id, |one| self.without_cuda(*one))
+        from.iter().find(is_other).map_or(id, |one| self.cuda_absence_source(*one))
     }
 
-    /// The variable that a fact depends on.
-    pub fn variable(&self, id: FactId) -> Option<FactId> {
+    /// Returns the environment variable that a fact was derived from.
+    pub fn env_variable(&self, id: FactId) -> Option<FactId> {
         let Evidence::Derived { from, .. } = &self.get(id).evidence else { return None };
         from.iter().copied().find(|one| self.get(*one).key == FactKey::Env)
     }
 }
 
+/// Returns the confidence of something that was read from a place.
 fn origin_confidence(origin: &Origin) -> Confidence {
     match origin {
         Origin::Config { .. } | Origin::Layer { .. } => Confidence::Measured,
@@ -351,6 +355,7 @@ fn origin_confidence(origin: &Origin) -> Confidence {
     }
 }
 
+/// Returns the confidence of a table row.
 fn row_confidence(row: &RowInfo) -> Confidence {
     if row.how == How::Memory { Confidence::Assumed } else { Confidence::Inferred }
 }

@@ -2,10 +2,7 @@
 
 use super::*;
 use crate::cuda::DriverVersion;
-use crate::fleet::DriverSpec;
-use crate::fleet::Options;
-use crate::fleet::PoolEntry;
-use crate::fleet::PoolField;
+use crate::fleet::{DriverSpec, PoolEntry, PoolField, ToolkitOptions};
 
 const FULL: &str = r#"
 [[pool]]
@@ -32,21 +29,21 @@ disable-require = false
 nvidia-container-cli.environment = ["A=1", "B=2"]
 "#;
 
-fn lookup(name: &str) -> GpuName {
+fn look_up_gpu(name: &str) -> GpuNameLookup {
     if name.starts_with("NVIDIA") {
-        GpuName::Known
+        GpuNameLookup::Known
     } else {
-        GpuName::Unknown { suggestions: vec!["NVIDIA T4".to_owned()] }
+        GpuNameLookup::Unknown { suggestions: vec!["NVIDIA T4".to_owned()] }
     }
 }
 
-fn fleet(text: &str) -> Result<Fleet, FleetErrors> {
-    read(SourceId(7), &SourceText::new("fleet.toml", text), &lookup)
+fn parse_fleet(text: &str) -> Result<Fleet, FleetErrors> {
+    read_fleet(SourceId(7), &SourceText::new("fleet.toml", text), &look_up_gpu)
 }
 
 #[test]
 fn every_key_reads_back_with_its_place() {
-    let fleet = fleet(FULL).expect("good fleet");
+    let fleet = parse_fleet(FULL).expect("good fleet");
     let pool = &fleet.pools[0];
     let version = |text: &str| text.parse::<DriverVersion>().expect("version");
     assert_eq!((fleet.source, fleet.built_in, fleet.name.as_str()), (SourceId(7), false, "fleet.toml"));
@@ -69,30 +66,30 @@ fn every_key_reads_back_with_its_place() {
 
 #[test]
 fn a_name_is_enough() {
-    let fleet = fleet("[[pool]]\nname = \"a\"").expect("good fleet");
+    let fleet = parse_fleet("[[pool]]\nname = \"a\"").expect("good fleet");
     assert!(fleet.pools[0].runs_dockerfile("x") && fleet.pools[0].gpu.is_empty());
 }
 
 #[test]
 fn an_engine_that_is_no_misspelt_one_is_taken() {
     for engine in ["docker", "docker 28.2", "podman 5.2", "containerd 1.7.27", "cri-o 1.31", "finch 1.4", "kata 3"] {
-        let fleet = fleet(&format!("[[pool]]\nname = \"a\"\nengine = \"{engine}\"")).expect(engine);
+        let fleet = parse_fleet(&format!("[[pool]]\nname = \"a\"\nengine = \"{engine}\"")).expect(engine);
         assert_eq!(fleet.pools[0].engine.as_ref().map(|one| one.value.as_str()), Some(engine));
     }
 }
 
 #[test]
 fn the_reference_fleet_reads() {
-    let fleet = built_in(SourceId(0));
+    let fleet = built_in_fleet(SourceId(0));
     let names: Vec<_> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
     assert_eq!(names, ["t4", "a10g", "l4", "a100", "h100", "b200", "workstation"]);
     assert!(fleet.built_in);
 }
 
-/// What is said of a bad file, with its places.
-fn told(text: &str) -> String {
+/// Returns the errors of a bad file, with their positions.
+fn error_texts(text: &str) -> String {
     let source = SourceText::new("fleet.toml", text);
-    let errors = read(SourceId(0), &source, &lookup).expect_err(text);
+    let errors = read_fleet(SourceId(0), &source, &look_up_gpu).expect_err(text);
     let found: Vec<String> = errors
         .all()
         .iter()
@@ -180,7 +177,7 @@ fn bad_files_say_what_and_where() {
             "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is not a version | use numbers with dots, such as 1.17.8",
         ),
     ] {
-        assert_eq!(told(text), expected, "{text}");
+        assert_eq!(error_texts(text), expected, "{text}");
     }
 }
 
@@ -196,7 +193,7 @@ fn options_have_the_names_and_types_of_the_toolkits_configuration() {
         "supported-driver-capabilities = \"compute, utility\"",
         "nvidia-container-runtime.modes.cdi.spec-dirs = [\"/etc/cdi\"]",
     ] {
-        assert!(fleet(&with(good)).is_ok(), "{good}");
+        assert!(parse_fleet(&with(good)).is_ok(), "{good}");
     }
     for (options, expected) in [
         ("disable-requires = true", "4:1 unknown option `disable-requires` | did you mean `disable-require`?"),
@@ -222,7 +219,7 @@ fn options_have_the_names_and_types_of_the_toolkits_configuration() {
             "4:33 unknown driver capability `utilty` | did you mean `utility`?",
         ),
     ] {
-        assert_eq!(told(&with(options)), expected, "{options}");
+        assert_eq!(error_texts(&with(options)), expected, "{options}");
     }
 }
 
@@ -235,9 +232,9 @@ fn a_pool_that_may_be_anything_is_refused_with_its_place() {
     };
     let check = |text: &str| {
         let source = SourceText::new("fleet.toml", text);
-        let fleet = fleet(text).expect("good fleet");
+        let fleet = parse_fleet(text).expect("good fleet");
         let all: usize = fleet.pools.iter().map(|pool| pool.hosts(Knowledge::built_in(), None).len()).sum();
-        (all, check_width(&fleet, &source, Knowledge::built_in()))
+        (all, check_host_counts(&fleet, &source, Knowledge::built_in()))
     };
     let (count, result) = check(&wide("launch = \"docker-gpus\"\ntoolkit = \"1.17.8\""));
     assert!(result.is_ok() && count == 1200, "{count}");
@@ -252,10 +249,10 @@ fn a_mode_that_the_toolkit_lacks_is_refused_at_both_places() {
     let check = |rest: &str| {
         let text = format!("[[pool]]\nname = \"a\"\n{rest}");
         let source = SourceText::new("fleet.toml", text.as_str());
-        let fleet = fleet(&text).expect("good fleet");
-        check_modes(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
+        let fleet = parse_fleet(&text).expect("good fleet");
+        check_toolkit_modes(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
             let problem = errors.all()[0].clone();
-            let (span, message) = problem.against.expect("two places");
+            let (span, message) = problem.conflict.expect("two places");
             let at = |span: Span| source.position(span.start).to_string();
             format!("{} {}; {} {message}", at(problem.span), problem.message, at(span))
         })
@@ -279,8 +276,8 @@ fn a_gpu_that_cannot_be_divided_has_no_mig() {
     let check = |gpu: &str| {
         let text = format!("[[pool]]\nname = \"a\"\n{gpu}");
         let source = SourceText::new("fleet.toml", text.as_str());
-        let fleet = read(SourceId(7), &source, &|_| GpuName::Known).expect("good fleet");
-        check_mig(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
+        let fleet = read_fleet(SourceId(7), &source, &|_| GpuNameLookup::Known).expect("good fleet");
+        check_mig_support(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
             let problem = errors.all()[0].clone();
             format!("{} {}", source.position(problem.span.start), problem.message)
         })
@@ -314,7 +311,7 @@ fn a_gpu_that_cannot_be_divided_has_no_mig() {
 
 #[test]
 fn every_field_tells_its_own_line_and_value() {
-    let fleet = fleet(FULL).expect("good fleet");
+    let fleet = parse_fleet(FULL).expect("good fleet");
     let pool = &fleet.pools[0];
     for (field, expected) in [
         (PoolField::Launch, Some(("\"docker-gpus\"", "docker-gpus"))),
@@ -326,8 +323,8 @@ fn every_field_tells_its_own_line_and_value() {
         (PoolField::Runtime, None),
         (PoolField::Modeset, None),
     ] {
-        let written = pool.span_of(field).map(|span| &FULL[span.start..span.end]);
-        let text = pool.text_of(field);
+        let written = pool.field_span(field).map(|span| &FULL[span.start..span.end]);
+        let text = pool.field_text(field);
         assert_eq!(written.zip(text.as_deref()), expected, "{}", field.name());
     }
 }
@@ -337,34 +334,35 @@ fn every_field_tells_its_own_line_and_value() {
 fn every_entry_of_a_table_tells_its_own_line() {
     let text =
         "[[pool]]\nname = \"p\"\nenv = { B = \"b\", A = \"a\" }\n[pool.host]\ndisable-require = true\nmode = \"cdi\"\n";
-    let pool = &fleet(text).expect("good fleet").pools[0];
-    let written =
-        |entry: PoolEntry| entry.of(pool).map(|(name, value)| (name, &text[value.span.start..value.span.end]));
+    let pool = &parse_fleet(text).expect("good fleet").pools[0];
+    let written = |entry: PoolEntry| {
+        entry.declaration_in(pool).map(|(name, value)| (name, &text[value.span.start..value.span.end]))
+    };
     for (entry, expected) in [
         (PoolEntry::Variable(0), Some(("A", "\"a\""))),
         (PoolEntry::Variable(1), Some(("B", "\"b\""))),
         (PoolEntry::Variable(2), None),
-        (PoolEntry::Option(Options::DISABLE_REQUIRE), Some(("disable-require", "true"))),
-        (PoolEntry::Option(Options::MODE), Some(("mode", "\"cdi\""))),
-        (PoolEntry::Option(Options::ACCEPT_ENVVAR), None),
+        (PoolEntry::Option(ToolkitOptions::DISABLE_REQUIRE), Some(("disable-require", "true"))),
+        (PoolEntry::Option(ToolkitOptions::MODE), Some(("mode", "\"cdi\""))),
+        (PoolEntry::Option(ToolkitOptions::ACCEPT_ENVVAR), None),
     ] {
         assert_eq!(written(entry), expected, "{entry:?}");
     }
-    let keys: Vec<String> = pool.entries().map(|(key, _)| key).collect();
+    let keys: Vec<String> = pool.table_entries().map(|(key, _)| key).collect();
     assert_eq!(keys, ["pool.env.B", "pool.env.A", "pool.host.disable-require", "pool.host.mode"]);
 }
 
 #[test]
 fn a_syntax_error_is_one_error_and_nothing_panics() {
-    let errors = fleet("[[pool]\nname").expect_err("syntax");
+    let errors = parse_fleet("[[pool]\nname").expect_err("syntax");
     assert_eq!(errors.all().len(), 1);
     for end in 0..FULL.len() {
-        let _ = fleet(&FULL[..end]);
+        let _ = parse_fleet(&FULL[..end]);
     }
 }
 
-fn shown(text: &str) -> String {
-    let errors = fleet(text).expect_err("errors");
+fn rendered_errors(text: &str) -> String {
+    let errors = parse_fleet(text).expect_err("errors");
     let mut shown = String::new();
     let theme = miette::GraphicalTheme::none();
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(200);
@@ -375,25 +373,28 @@ fn shown(text: &str) -> String {
 #[test]
 fn a_file_without_a_line_says_what_is_wrong_with_it() {
     for text in ["", "\n", "  \n\t\n"] {
-        assert!(shown(text).contains("1 error in the fleet file `fleet.toml`: the fleet has no pool"), "{text:?}");
+        assert!(
+            rendered_errors(text).contains("1 error in the fleet file `fleet.toml`: the fleet has no pool"),
+            "{text:?}"
+        );
     }
-    let comment = shown("# nothing yet\n");
+    let comment = rendered_errors("# nothing yet\n");
     assert!(comment.contains("the fleet has no pool") && !comment.contains("`fleet.toml`:"), "{comment}");
 }
 
 #[test]
 fn each_of_several_errors_has_its_own_help() {
-    let two = shown("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"\ntoolkitt = \"1.17.8\"\n");
+    let two = rendered_errors("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"\ntoolkitt = \"1.17.8\"\n");
     assert!(two.contains("unknown launch `kubernets`; did you mean `kubernetes`?"), "{two}");
     assert!(two.contains("unknown key `toolkitt`; did you mean `toolkit`?"), "{two}");
     assert!(!two.contains("help:"), "{two}");
-    let one = shown("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"\n");
+    let one = rendered_errors("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"\n");
     assert!(one.contains("help: did you mean `kubernetes`?") && !one.contains("`kubernets`;"), "{one}");
 }
 
 #[test]
 fn errors_show_in_the_file() {
-    let errors = fleet("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"").expect_err("bad word");
+    let errors = parse_fleet("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"").expect_err("bad word");
     let mut shown = String::new();
     let theme = miette::GraphicalTheme::none();
     miette::GraphicalReportHandler::new_themed(theme).render_report(&mut shown, errors.as_ref()).expect("renders");

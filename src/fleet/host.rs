@@ -1,47 +1,30 @@
-//! Hosts: what a node of a pool may be, once every gap of the declaration is filled with each possibility.
+//! Hosts: the possible configurations of a node of a pool, with every open field filled in.
 
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
-use crate::cuda::Capabilities;
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
-use crate::cuda::RequirementHost;
-use crate::cuda::ToolkitVersion;
-use crate::fleet::DeviceListStrategy;
-use crate::fleet::GpuSpec;
-use crate::fleet::Launch;
-use crate::fleet::Mode;
-use crate::fleet::Options;
-use crate::fleet::Pool;
-use crate::fleet::PoolField;
-use crate::fleet::alike::Alike;
-use crate::fleet::alike::Numbers;
-use crate::fleet::drivers::Kernel;
-use crate::fleet::host_values::brand_of_row;
-use crate::fleet::host_values::values;
-use crate::fleet::options::default_capabilities;
-use crate::fleet::possible::PoolGpu;
-use crate::fleet::variants::Variants;
-use crate::fleet::ways::Versions;
-use crate::fleet::ways::Way;
-use crate::knowledge::CompatSelection;
-use crate::knowledge::ContainerToolkitRow;
-use crate::knowledge::GpuClass;
-use crate::knowledge::GpuRow;
-use crate::knowledge::Knowledge;
-use crate::knowledge::RowInfo;
-use crate::knowledge::ToolkitChange;
-use crate::knowledge::ToolkitChanges;
-use crate::knowledge::WslLibraryRow;
+use crate::cuda::{
+    ComputeCapability, ContainerToolkitRelease, CudaVersion, DriverCapabilities, DriverVersion, RequirementHost,
+};
+use crate::fleet::host_equivalence::{EquivalenceNumbering, HostEquivalence};
+use crate::fleet::host_variants::HostVariants;
+use crate::fleet::launch_configurations::{LaunchConfiguration, ToolkitVersions};
+use crate::fleet::possible_drivers::DriverProperties;
+use crate::fleet::possible_gpus::PoolGpu;
+use crate::fleet::requirement_values::{nvml_brand, requirement_host};
+use crate::fleet::toolkit_options::default_capabilities;
+use crate::fleet::{DeviceListStrategy, GpuSpec, Launch, Mode, Pool, PoolField, ToolkitOptions};
+use crate::knowledge::{
+    CompatSelection, ContainerToolkitRow, GpuClass, GpuRow, Knowledge, RowInfo, ToolkitChange, ToolkitChanges,
+    WslLibraryRow,
+};
 
-/// At most so many hosts are tried for one pool; a fleet with a wider one is refused (`check_width`).
+/// The maximum number of hosts of one pool; a fleet with a larger pool is an error.
 pub(super) const MAX_HOSTS: usize = 4096;
 
-/// Ways of starting a container that are tried where a pool does not say: all but those of one cloud and of no container.
-const USUAL_LAUNCHES: &[Launch] = &[
+/// The launch methods that are checked where a pool declares none: all except `gke` and `native`.
+const DEFAULT_LAUNCHES: &[Launch] = &[
     Launch::DockerGpus,
     Launch::Kubernetes,
     Launch::NvidiaRuntime,
@@ -51,8 +34,8 @@ const USUAL_LAUNCHES: &[Launch] = &[
     Launch::Singularity,
 ];
 
-/// Fields that change what other fields tell.
-const OVERRIDES: &[PoolField] = &[
+/// The fields whose declared values override values derived from other fields.
+const OVERRIDE_FIELDS: &[PoolField] = &[
     PoolField::Brand,
     PoolField::ComputeCapability,
     PoolField::DriverCuda,
@@ -61,7 +44,7 @@ const OVERRIDES: &[PoolField] = &[
     PoolField::CdiSpecs,
 ];
 
-/// Who says which devices a container gets.
+/// What determines the devices of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceSource {
     /// The one who starts it, whatever its environment says.
@@ -105,37 +88,37 @@ pub struct HostGpu {
     pub row: Option<&'static RowInfo>,
 }
 
-/// What differs between versions of the container toolkit.
+/// The behaviour of the container toolkit that depends on its version.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Behaviour {
+pub struct ToolkitBehaviour {
     /// What a container gets that asks for no capability.
-    pub default_capabilities: Capabilities,
+    pub default_capabilities: DriverCapabilities,
     /// Whether variables of `swarm-resource` are read outside the hook, too.
     pub swarm_in_runtime: bool,
     /// How the csv check reads versions.
-    pub reading: ToolkitVersion,
+    pub reading: ContainerToolkitRelease,
     /// Whether the requirement check knows the newer brands.
     pub newer_brands: bool,
     /// Every change that has come.
     pub changes: ToolkitChanges,
 }
 
-impl Behaviour {
-    /// That of some versions; without a toolkit nobody asks.
-    fn of(versions: Option<Versions>, knowledge: Knowledge) -> Self {
-        let has = |change| versions.is_some_and(|versions| versions.has(change, knowledge));
-        let compute = versions.is_none_or(|versions| versions.compute_by_default(knowledge));
+impl ToolkitBehaviour {
+    /// Returns the behaviour of toolkit versions; the default where there is no toolkit.
+    fn for_versions(versions: Option<ToolkitVersions>, knowledge: Knowledge) -> Self {
+        let has = |change| versions.is_some_and(|versions| versions.has_change(change, knowledge));
+        let compute = versions.is_none_or(|versions| versions.has_compute_by_default(knowledge));
         Self {
             default_capabilities: default_capabilities(compute),
             swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
-            reading: versions.map(|versions| versions.reading(knowledge)).unwrap_or_default(),
+            reading: versions.map(|versions| versions.csv_version_parser(knowledge)).unwrap_or_default(),
             newer_brands: has(ToolkitChange::BrandNames),
-            changes: ToolkitChanges::of(has),
+            changes: ToolkitChanges::matching(has),
         }
     }
 }
 
-/// One thing that a node of a pool may be.
+/// One possible configuration of a node of a pool.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// GPU, where declared.
@@ -184,9 +167,9 @@ pub struct Host {
     /// Directory of the driver's libraries on the node, where declared: CDI mounts them at the same place.
     pub library_directory: Option<String>,
     /// The toolkit's configuration.
-    pub options: Options,
+    pub options: ToolkitOptions,
     /// What its version of the toolkit does.
-    pub behaviour: Behaviour,
+    pub behaviour: ToolkitBehaviour,
     /// What the requirement check sees of this host.
     pub values: RequirementHost,
     /// Fields that the pool leaves open and that were filled in here.
@@ -195,79 +178,80 @@ pub struct Host {
     /// would tell; of a variant, what it tries as well.
     pub overrides: Vec<PoolField>,
     /// Which others of its pool are like it; none where no other is known to be.
-    pub alike: Option<Alike>,
+    pub alike: Option<HostEquivalence>,
     /// The same host with each value of what is still open.
-    pub(super) variants: Variants,
+    pub(super) variants: HostVariants,
 }
 
 impl Host {
-    /// Whether containers run privileged, by the pool's word or by every engine's default.
+    /// Whether containers run privileged; by default they do not.
     pub fn runs_privileged(&self) -> bool {
         self.privileged == Some(true)
     }
 
-    /// The driver branch.
-    pub fn branch(&self) -> Option<u32> {
+    /// Returns the driver branch.
+    pub fn driver_branch(&self) -> Option<u32> {
         self.driver_branch
     }
 }
 
-/// The ways of one launch, and what the toolkit does there.
-type WaysOf = (Launch, Vec<(Way, Behaviour)>);
+/// A launch method with its possible configurations, and the behaviour of the toolkit in each.
+type ConfigurationsOfLaunch = (Launch, Vec<(LaunchConfiguration, ToolkitBehaviour)>);
 
-/// What all hosts of a pool with one GPU and one driver have in common.
-struct Node {
+/// The properties that all hosts of a pool with the same GPU and driver have in common.
+struct NodeHardware {
     gpu: Option<HostGpu>,
     driver: Option<DriverVersion>,
-    kernel: Kernel,
+    kernel: DriverProperties,
     driver_cuda: Option<CudaVersion>,
     platform: String,
     /// Under a toolkit whose check does not know the newer brands, and under one whose check does.
     values: [RequirementHost; 2],
 }
 
-impl Node {
-    fn of(
+impl NodeHardware {
+    /// Determines the common properties for a GPU and a driver of a pool.
+    fn for_pool(
         pool: &Pool,
         PoolGpu { spec, row }: PoolGpu<'_>,
         driver: Option<DriverVersion>,
         knowledge: Knowledge,
     ) -> Self {
         let wsl = pool.wsl.as_ref().is_some_and(|wsl| wsl.value);
-        let kernel = Kernel::of(driver, row.map(|row| row.class), wsl, knowledge);
+        let kernel = DriverProperties::for_driver(driver, row.map(|row| row.class), wsl, knowledge);
         let driver_cuda = pool.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
         let gpu = pool.host_gpu(spec, row, kernel.branch, knowledge);
-        let values = [false, true].map(|newer| values(gpu.as_ref(), driver, driver_cuda, newer, knowledge));
-        Self { gpu, driver, kernel, driver_cuda, platform: pool.platform_of(row), values }
+        let values = [false, true].map(|newer| requirement_host(gpu.as_ref(), driver, driver_cuda, newer, knowledge));
+        Self { gpu, driver, kernel, driver_cuda, platform: pool.platform_for_gpu(row), values }
     }
 }
 
 impl Pool {
-    /// Every host that this pool may be.
+    /// Returns every possible host of this pool.
     pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
         let mut hosts = Vec::new();
-        let mut numbers = Numbers::default();
+        let mut numbers = EquivalenceNumbering::default();
         let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
         let same_ways = (self.toolkit.is_some() || self.libnvidia_container.is_some()) && !wsl;
-        let options = Options::of(self);
-        let mut known: BTreeMap<(bool, Option<DriverVersion>), Vec<WaysOf>> = BTreeMap::new();
+        let options = ToolkitOptions::for_pool(self);
+        let mut known: BTreeMap<(bool, Option<DriverVersion>), Vec<ConfigurationsOfLaunch>> = BTreeMap::new();
         for (at_gpu, gpu) in self.gpus(knowledge).into_iter().enumerate() {
-            let (drivers, driver_open) = self.drivers(gpu, knowledge);
+            let (drivers, driver_open) = self.possible_drivers(gpu, knowledge);
             for driver in &drivers {
-                let tegra = gpu.is_module();
+                let tegra = gpu.is_jetson();
                 // Of a toolkit that is declared they are the same with every driver.
                 let ways = known.entry((tegra, driver.filter(|_| !same_ways))).or_insert_with(|| {
-                    let behaving = |way: Way| {
-                        let behaviour = Behaviour::of(way.versions, knowledge);
+                    let behaving = |way: LaunchConfiguration| {
+                        let behaviour = ToolkitBehaviour::for_versions(way.versions, knowledge);
                         (way, behaviour)
                     };
                     let of_launch = |launch: &Launch| {
-                        let ways = self.ways(tegra, *driver, *launch, knowledge, as_of).into_iter();
+                        let ways = self.launch_configurations(tegra, *driver, *launch, knowledge, as_of).into_iter();
                         (*launch, ways.map(behaving).collect())
                     };
-                    self.launches().iter().map(of_launch).collect()
+                    self.candidate_launches().iter().map(of_launch).collect()
                 });
-                let node = Node::of(self, gpu, *driver, knowledge);
+                let node = NodeHardware::for_pool(self, gpu, *driver, knowledge);
                 let places = ways.iter().enumerate().flat_map(|(at, (launch, ways))| {
                     ways.iter().enumerate().map(move |(place, way)| ((*driver, at, place), launch, way))
                 });
@@ -275,11 +259,11 @@ impl Pool {
                     if hosts.len() == MAX_HOSTS {
                         return hosts;
                     }
-                    let mut host = self.host(&node, &options, *launch, way);
+                    let mut host = self.build_host(&node, &options, *launch, way);
                     host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
                     host.assumed.extend(driver_open.then_some(PoolField::Driver));
-                    host.assumed.extend((self.gpu.len() > 1 || gpu.is_possible()).then_some(PoolField::Gpu));
-                    numbers.give(&mut host, at_gpu, from);
+                    host.assumed.extend((self.gpu.len() > 1 || gpu.is_assumed()).then_some(PoolField::Gpu));
+                    numbers.assign(&mut host, at_gpu, from);
                     hosts.push(host);
                 }
             }
@@ -287,41 +271,51 @@ impl Pool {
         hosts
     }
 
-    /// The platforms of its hosts.
+    /// Returns the platforms of the possible GPUs' hosts.
     pub fn platforms(&self, knowledge: Knowledge) -> Vec<String> {
-        self.gpus(knowledge).into_iter().map(|gpu| self.platform_of(gpu.row)).collect()
+        self.gpus(knowledge).into_iter().map(|gpu| self.platform_for_gpu(gpu.row)).collect()
     }
 
-    fn platform_of(&self, row: Option<&'static GpuRow>) -> String {
+    /// Returns the declared platform, or the one that follows from the GPU.
+    fn platform_for_gpu(&self, row: Option<&'static GpuRow>) -> String {
         self.platform.as_ref().map_or_else(
             || if row.is_some_and(|row| row.arm64_host) { "linux/arm64" } else { "linux/amd64" }.to_owned(),
             |platform| platform.value.clone(),
         )
     }
 
-    /// How many hosts this pool may be, without making them.
-    pub(super) fn width(&self, knowledge: Knowledge) -> usize {
-        self.width_of(&self.gpus(knowledge), knowledge)
+    /// Returns the number of possible hosts without creating them.
+    pub(super) fn host_count(&self, knowledge: Knowledge) -> usize {
+        self.host_count_for_gpus(&self.gpus(knowledge), knowledge)
     }
 
-    /// The same with these GPUs.
-    pub(super) fn width_of(&self, gpus: &[PoolGpu<'_>], knowledge: Knowledge) -> usize {
+    /// Returns the number of possible hosts with certain GPUs.
+    pub(super) fn host_count_for_gpus(&self, gpus: &[PoolGpu<'_>], knowledge: Knowledge) -> usize {
         let (mut width, mut known) = (0_usize, BTreeMap::new());
         for gpu in gpus {
-            let tegra = gpu.is_module();
-            let of_launch = |launch: &Launch| self.ways(tegra, None, *launch, knowledge, None).len();
-            let ways: usize = *known.entry(tegra).or_insert_with(|| self.launches().iter().map(of_launch).sum());
-            width = width.saturating_add(ways.saturating_mul(self.drivers(*gpu, knowledge).0.len()));
+            let tegra = gpu.is_jetson();
+            let of_launch = |launch: &Launch| self.launch_configurations(tegra, None, *launch, knowledge, None).len();
+            let ways: usize =
+                *known.entry(tegra).or_insert_with(|| self.candidate_launches().iter().map(of_launch).sum());
+            width = width.saturating_add(ways.saturating_mul(self.possible_drivers(*gpu, knowledge).0.len()));
         }
         width
     }
 
-    fn launches(&self) -> &[Launch] {
-        self.launch.as_ref().map_or(USUAL_LAUNCHES, |launch| std::slice::from_ref(&launch.value))
+    /// Returns the declared launch method, or all default ones.
+    fn candidate_launches(&self) -> &[Launch] {
+        self.launch.as_ref().map_or(DEFAULT_LAUNCHES, |launch| std::slice::from_ref(&launch.value))
     }
 
-    fn host(&self, node: &Node, options: &Options, launch: Launch, (way, behaviour): &(Way, Behaviour)) -> Host {
-        let Node { gpu, driver, kernel, driver_cuda, platform, values } = node;
+    /// Builds the host for a GPU, a driver, a launch method and its configuration.
+    fn build_host(
+        &self,
+        node: &NodeHardware,
+        options: &ToolkitOptions,
+        launch: Launch,
+        (way, behaviour): &(LaunchConfiguration, ToolkitBehaviour),
+    ) -> Host {
+        let NodeHardware { gpu, driver, kernel, driver_cuda, platform, values } = node;
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
         let values = if behaviour.newer_brands { &values[1] } else { &values[0] };
         let mut host = Host {
@@ -348,21 +342,21 @@ impl Pool {
             privileged: self.privileged.as_ref().map(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             library_directory: self.library_directory.as_ref().map(|directory| directory.value.clone()),
-            options: Options { accept_mounts: way.accept_mounts, ..options.clone() },
+            options: ToolkitOptions { accept_mounts: way.accept_mounts, ..options.clone() },
             behaviour: *behaviour,
             values: values.clone(),
             assumed: way.assumed.clone(),
-            overrides: OVERRIDES.iter().copied().filter(|field| self.span_of(*field).is_some()).collect(),
+            overrides: OVERRIDE_FIELDS.iter().copied().filter(|field| self.field_span(*field).is_some()).collect(),
             alike: None,
-            variants: Variants::default(),
+            variants: HostVariants::default(),
         };
         if by_image || way.devices == DeviceSource::LaunchAndEnvironment {
-            host.in_cdi = Some(Box::new(in_cdi(host.clone())));
+            host.in_cdi = Some(Box::new(host_in_cdi_mode(host.clone())));
         }
         host
     }
 
-    /// What is known of the GPU; none where the pool says nothing of it, not even its brand.
+    /// Returns what is known of the GPU; `None` where the pool declares nothing about it.
     fn host_gpu(
         &self,
         gpu: Option<&GpuSpec>,
@@ -382,11 +376,11 @@ impl Pool {
         };
         let capability = gpu.and_then(|gpu| gpu.compute_capability);
         // Another brand than that of the row is another product of the same chip.
-        let of_row = row.and_then(|row| brand_of_row(row, branch));
+        let of_row = row.and_then(|row| nvml_brand(row, branch));
         let another = brand.as_deref().filter(|brand| of_row.as_deref().is_some_and(|own| own != *brand));
         let by_brand = another.and_then(|brand| knowledge.brand_number(brand));
         let forward_compat = match by_brand {
-            Some(number) => Some(knowledge.compat_brand(number)),
+            Some(number) => Some(knowledge.is_compat_brand(number)),
             None => row.and_then(|row| row.forward_compat),
         };
         Some(HostGpu {
@@ -402,8 +396,8 @@ impl Pool {
     }
 }
 
-/// The same host in cdi mode, with the devices that the launch or the image names.
-fn in_cdi(host: Host) -> Host {
+/// Returns the same host in CDI mode, with the devices that the launch or the image names.
+fn host_in_cdi_mode(host: Host) -> Host {
     let devices = match host.devices {
         DeviceSource::LaunchAndEnvironment => DeviceSource::Launch,
         devices => devices,

@@ -1,32 +1,34 @@
-//! Fleets: the node pools that images are judged against.
+//! Fleets: the node pools that images are checked against.
 
-mod alike;
-mod derived;
-mod drivers;
-mod field;
+mod derived_pool;
 mod file;
 mod host;
-mod host_values;
-mod options;
-mod plausible;
+mod host_equivalence;
+mod host_variants;
+mod keywords;
+mod launch_configurations;
+mod launch_override;
 mod pool;
-mod possible;
-mod started;
-mod values;
-mod variants;
-mod ways;
-mod words;
+mod pool_field;
+mod pool_values;
+mod possible_drivers;
+mod possible_gpus;
+mod requirement_values;
+mod toolkit_options;
+mod version_check;
 
-pub use self::alike::Alike;
-pub use self::derived::{Derived, DerivedValue, OpenField, derived};
-pub use self::field::{PoolEntry, PoolField};
-pub use self::file::KEYS as POOL_KEYS;
-pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_mig, check_modes, check_width, read};
-pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
-pub use self::options::Options;
-pub use self::plausible::check_versions;
-pub(crate) use self::pool::division;
+pub use self::derived_pool::{DerivedPool, DerivedValue, OpenField, derive_pool};
+pub use self::file::{
+    FleetErrors, GpuNameLookup, KEYS as POOL_KEYS, built_in_fleet, built_in_fleet_text, check_host_counts,
+    check_mig_support, check_toolkit_modes, read_fleet,
+};
+pub use self::host::{DeviceSource, Host, HostGpu, ToolkitBehaviour};
+pub use self::host_equivalence::HostEquivalence;
+pub use self::keywords::UnknownWord;
+pub(crate) use self::pool::mig_division_text;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
-pub(crate) use self::possible::likeness;
-pub(crate) use self::values::{image_matches, is_profile};
-pub use self::words::UnknownWord;
+pub use self::pool_field::{PoolEntry, PoolField};
+pub(crate) use self::pool_values::{image_pattern_matches, is_mig_profile};
+pub(crate) use self::possible_gpus::gpu_equivalence_key;
+pub use self::toolkit_options::ToolkitOptions;
+pub use self::version_check::check_versions;

@@ -1,15 +1,13 @@
 use super::check_versions;
-use crate::fleet::GpuName;
-use crate::fleet::read;
+use crate::fleet::{GpuNameLookup, read_fleet};
 use crate::knowledge::Knowledge;
-use crate::source::SourceId;
-use crate::source::SourceText;
+use crate::source::{SourceId, SourceText};
 
-/// Position, message and help of the first error.
-fn check(pool: &str) -> Result<(), String> {
+/// Returns the position, message and help of the first error.
+fn first_error(pool: &str) -> Result<(), String> {
     let text = format!("[[pool]]\nname = \"a\"\n{pool}");
     let source = SourceText::new("fleet.toml", text.as_str());
-    let fleet = read(SourceId(7), &source, &|_| GpuName::Known).expect("a fleet that can be read");
+    let fleet = read_fleet(SourceId(7), &source, &|_| GpuNameLookup::Known).expect("a fleet that can be read");
     check_versions(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
         let problem = errors.all()[0].clone();
         let help = problem.help.unwrap_or_default();
@@ -68,13 +66,13 @@ fn a_version_that_cannot_be_a_driver_is_an_error_with_a_suggestion() {
         ("gpu = \"A100\"\ndriver = \"36.4.3\"", format!("4:10 `36.4.3` {old}; did you mean `367`?")),
         ("driver_cuda = \"550.54\"", "3:15 `550.54` is not a CUDA version; is this `driver`?".to_owned()),
     ] {
-        assert_eq!(check(pool), Err(expected), "{pool}");
+        assert_eq!(first_error(pool), Err(expected), "{pool}");
     }
     for (pool, expected) in [
         ("toolkit = \"12.4\"", "`12.4` is not a version of the NVIDIA Container Toolkit; is this `driver_cuda`?"),
         ("toolkit = \"535\"", "`535` is not a version of the NVIDIA Container Toolkit; is this `driver`?"),
     ] {
-        let said = check(pool).expect_err(pool);
+        let said = first_error(pool).expect_err(pool);
         assert!(said.contains(expected), "{said}");
     }
 }
@@ -104,6 +102,6 @@ fn versions_that_may_be_are_no_errors() {
         "toolkit = \"1.17.8\"",
         "toolkit = \"2.0\"",
     ] {
-        assert_eq!(check(pool), Ok(()), "{pool}");
+        assert_eq!(first_error(pool), Ok(()), "{pool}");
     }
 }

@@ -1,14 +1,10 @@
-//! Node pools as declared: values with their place in the fleet file, gaps kept as gaps.
+//! Node pools as declared in a fleet file; undeclared fields stay empty.
 
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
-use crate::knowledge::GpuClass;
-use crate::knowledge::Knowledge;
-use crate::source::SourceId;
-use crate::source::Span;
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
+use crate::knowledge::{GpuClass, Knowledge};
+use crate::source::{SourceId, Span};
 
-/// A value and the place in the fleet file where it is written; no place for the built-in fleet.
+/// A value and its position in the fleet file; the built-in fleet has no positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared<T> {
     /// The value.
@@ -30,7 +26,7 @@ pub struct Fleet {
     pub pools: Vec<Pool>,
 }
 
-/// A way to start containers.
+/// A method to start containers with GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Launch {
     /// `docker run --gpus`.
@@ -53,7 +49,7 @@ pub enum Launch {
     Native,
 }
 
-/// Mode of the container toolkit.
+/// A mode of the container toolkit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// libnvidia-container behind a prestart hook.
@@ -68,7 +64,7 @@ pub enum Mode {
     None,
 }
 
-/// How the Kubernetes device plugin tells the runtime which devices a pod got.
+/// How the Kubernetes device plugin passes the devices of a pod to the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceListStrategy {
     /// `NVIDIA_VISIBLE_DEVICES`.
@@ -81,7 +77,7 @@ pub enum DeviceListStrategy {
     CdiCri,
 }
 
-/// The low-level runtime that containers run under.
+/// The low-level runtime of containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runtime {
     /// The container toolkit's own.
@@ -90,7 +86,7 @@ pub enum Runtime {
     Runc,
 }
 
-/// A driver as a pool declares it.
+/// A driver version, branch or range that a pool declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverSpec {
     /// `535.161.08`.
@@ -106,7 +102,7 @@ pub enum DriverSpec {
     },
 }
 
-/// A GPU as a pool declares it, overrides included.
+/// A GPU that a pool declares, with its overrides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuSpec {
     /// As written.
@@ -121,8 +117,8 @@ pub struct GpuSpec {
     pub mig: Option<String>,
 }
 
-/// The division of a GPU in words: `whole`, `partitioned with MIG` if no profile is set, `MIG 1g.5gb`.
-pub(crate) fn division(mig: Option<&str>) -> String {
+/// Returns the MIG division of a GPU as text: `whole`, `partitioned with MIG` without a profile, or `MIG 1g.5gb`.
+pub(crate) fn mig_division_text(mig: Option<&str>) -> String {
     match mig {
         None => "whole".to_owned(),
         Some("") => "partitioned with MIG".to_owned(),
@@ -131,8 +127,9 @@ pub(crate) fn division(mig: Option<&str>) -> String {
 }
 
 impl GpuSpec {
-    /// Whether MIG can divide it; none where the tables do not tell. `of_pool` is the capability that the pool declares.
-    pub fn divisible(&self, of_pool: Option<ComputeCapability>, knowledge: Knowledge) -> Option<bool> {
+    /// Whether the GPU supports MIG; `None` where that is unknown. `of_pool` is the compute capability that the pool
+    /// declares.
+    pub fn supports_mig(&self, of_pool: Option<ComputeCapability>, knowledge: Knowledge) -> Option<bool> {
         let row = knowledge.gpu(&self.name);
         if row.is_some_and(|row| row.class == GpuClass::Consumer) {
             return Some(false);
@@ -142,7 +139,7 @@ impl GpuSpec {
     }
 }
 
-/// One pool.
+/// A node pool as declared.
 #[derive(Clone, Debug)]
 pub struct Pool {
     /// Unique name.
@@ -198,8 +195,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of which nothing is declared but its name.
-    pub fn undeclared(name: Declared<String>) -> Self {
+    /// Creates a pool that declares only its name.
+    pub fn with_name(name: Declared<String>) -> Self {
         Self {
             name,
             gpu: Vec::new(),

@@ -1,43 +1,37 @@
-//! Firmware: what stands in the image where the driver's firmware directory of one version is mounted.
+//! Firmware: files in the image where a version directory of the driver's firmware is mounted.
 
-use crate::cuda::resolve;
-use crate::cuda::split_path;
-use crate::fact::BaseSeen;
-use crate::fact::Derivation;
-use crate::fact::Evidence;
-use crate::fact::Fact;
-use crate::fact::FactId;
-use crate::fact::FactKey;
-use crate::fact::Facts;
-use crate::fact::FileKind;
-use crate::fact::Observations;
-use crate::fact::State;
+use crate::cuda::{resolve_links, split_path};
+use crate::fact::{
+    Derivation, Evidence, FactId, FactKey, Facts, FileKind, Observations, ObservedBase, TypedFact, ValueState,
+};
 
-/// Files in the place of firmware directories, and links that lead out of the image; one to a path of the image is
+/// Infers the files in the place of firmware directories, and links to outside the image; links to image paths are
 /// followed.
-pub(super) fn firmware(facts: &mut Facts, seen: &Observations) -> Fact<Vec<String>> {
-    let entries = || seen.files.iter().filter(|(path, _)| is_version_directory(path));
+pub(super) fn infer_firmware_conflicts(facts: &mut Facts, seen: &Observations) -> TypedFact<Vec<String>> {
+    let entries = || seen.files.iter().filter(|(path, _)| is_firmware_version_directory(path));
     let mut from: Vec<FactId> = entries().map(|(_, file)| file.fact).collect();
     // Of a base that has none of them, its name is what tells it.
-    if let (true, BaseSeen::Image(_, base) | BaseSeen::Scratch(base) | BaseSeen::Unresolved(_, base)) =
+    if let (true, ObservedBase::Image(_, base) | ObservedBase::Scratch(base) | ObservedBase::Unresolved(_, base)) =
         (from.is_empty() && !seen.complete.files, &seen.base)
     {
         from.push(*base);
     }
-    let in_the_way: Vec<String> = entries().filter_map(|(path, file)| in_the_way(path, &file.kind, seen)).collect();
+    let in_the_way: Vec<String> =
+        entries().filter_map(|(path, file)| firmware_conflict(path, &file.kind, seen)).collect();
     let state = if in_the_way.is_empty() {
-        State::Absent { searched: "the base image and the inspected files of the image" }
+        ValueState::Absent { searched: "the base image and the inspected files of the image" }
     } else {
-        State::Known(in_the_way)
+        ValueState::Known(in_the_way)
     };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::Firmware, None, state, evidence)
 }
 
-/// What stands in the place of a directory: a file, a link to one, or a link with more `..` than it is deep.
-fn in_the_way(path: &str, kind: &FileKind, seen: &Observations) -> Option<String> {
+/// Returns what conflicts with a firmware directory: a file, a link to one, or a link with more `..` than parent
+/// directories.
+fn firmware_conflict(path: &str, kind: &FileKind, seen: &Observations) -> Option<String> {
     let FileKind::Link(target) = kind else { return Some(path.to_owned()) };
-    if leads_out(path, target) {
+    if leads_outside_image(path, target) {
         return Some(format!("{path} -> {target}"));
     }
     let link = |path: &str| match &seen.files.get(path)?.kind {
@@ -45,12 +39,12 @@ fn in_the_way(path: &str, kind: &FileKind, seen: &Observations) -> Option<String
         _ => None,
     };
     // Links that go in circles lead nowhere.
-    let passes = resolve(path, link).is_some_and(|behind| !seen.files.contains_key(&behind));
+    let passes = resolve_links(path, link).is_some_and(|behind| !seen.files.contains_key(&behind));
     (!passes).then(|| path.to_owned())
 }
 
 /// Whether a link has more `..` than directories before them.
-fn leads_out(path: &str, target: &str) -> bool {
+fn leads_outside_image(path: &str, target: &str) -> bool {
     let from = if target.starts_with('/') { "" } else { split_path(path).0 };
     let mut depth = 0_usize;
     for part in from.split('/').chain(target.split('/')).filter(|part| !matches!(*part, "" | ".")) {
@@ -63,19 +57,18 @@ fn leads_out(path: &str, target: &str) -> bool {
     false
 }
 
-/// Whether a path is itself `/lib/firmware/nvidia/VERSION`, nothing below it.
-fn is_version_directory(path: &str) -> bool {
+/// Whether a path is `/lib/firmware/nvidia/VERSION` itself, nothing below it.
+fn is_firmware_version_directory(path: &str) -> bool {
     let path = path.strip_prefix("/usr").unwrap_or(path);
     path.strip_prefix("/lib/firmware/nvidia/").is_some_and(|rest| !rest.is_empty() && !rest.contains('/'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_version_directory;
-    use super::leads_out;
+    use super::{is_firmware_version_directory, leads_outside_image};
 
     #[test]
-    fn a_link_leads_out_with_more_dots_than_it_is_deep() {
+    fn a_link_leaves_the_image_with_more_dots_than_parents() {
         for (target, expected) in [
             ("/../../../../opt/firmware", true),
             ("/..", true),
@@ -87,7 +80,7 @@ mod tests {
             ("/opt/./firmware", false),
             ("550.54.14", false),
         ] {
-            assert_eq!(leads_out("/lib/firmware/nvidia/550.54.15", target), expected, "{target}");
+            assert_eq!(leads_outside_image("/lib/firmware/nvidia/550.54.15", target), expected, "{target}");
         }
     }
 
@@ -101,7 +94,7 @@ mod tests {
             ("/lib/firmware/nvidia/", false),
             ("/opt/lib/firmware/nvidia/550.54.15", false),
         ] {
-            assert_eq!(is_version_directory(path), expected, "{path}");
+            assert_eq!(is_firmware_version_directory(path), expected, "{path}");
         }
     }
 }

@@ -1,97 +1,105 @@
 //! What is said of a library that a component asks for.
 
 use super::*;
-use crate::fact::FileSeen;
-use crate::fact::Value;
-use crate::infer::infer;
+use crate::fact::{ObservedFile, PrintedValue};
+use crate::infer::infer_image_facts;
 
-fn seen(files: &[&str], packages: &[(Manager, &str, &str)]) -> Observations {
-    let mut seen = Observations::new(Depth::Description);
+/// Creates observations with files and packages.
+fn observations_with(files: &[&str], packages: &[(PackageManager, &str, &str)]) -> Observations {
+    let mut seen = Observations::new(InspectionDepth::Description);
     let leaf = Evidence::Leaf(Vec::new());
-    let fact = seen.facts.add(FactKey::File, None, State::Known(Value::List(Vec::new())), leaf);
+    let fact = seen.facts.add(FactKey::File, None, ValueState::Known(PrintedValue::List(Vec::new())), leaf);
     for path in files {
-        seen.files.insert((*path).to_owned(), FileSeen { kind: FileKind::Present, fact });
+        seen.files.insert((*path).to_owned(), ObservedFile { kind: FileKind::Present, fact });
     }
     for (manager, name, version) in packages {
         let version = PackageVersion::Exact((*version).to_owned());
         let name = (*name).to_owned();
-        seen.packages.push(PackageSeen::new(*manager, name, version, fact));
+        seen.packages.push(ObservedPackage::new(*manager, name, version, fact));
     }
     seen
 }
 
-/// What is said of the first library that onnxruntime 1.18 asks for, `libcublas.so.11`.
-fn cublas_11(mut seen: Observations, cuda: &str) -> Option<Presence> {
-    let pip = seen_package("onnxruntime-gpu", "1.18.0", &mut seen);
+/// Returns the presence of the first library that onnxruntime 1.18 requires, `libcublas.so.11`.
+fn cublas_11_presence(mut seen: Observations, cuda: &str) -> Option<LibraryProvider> {
+    let pip = pip_package("onnxruntime-gpu", "1.18.0", &mut seen);
     seen.packages.push(pip);
     let leaf = Evidence::Leaf(Vec::new());
-    let fact = seen.facts.add(FactKey::CudaRuntime, None, State::Known(Value::Text(cuda.to_owned())), leaf);
+    let fact = seen.facts.add(FactKey::CudaRuntime, None, ValueState::Known(PrintedValue::Text(cuda.to_owned())), leaf);
     seen.cuda_runtime = cuda.parse().ok().map(|cuda| (cuda, fact));
-    let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+    let images = infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in());
     let needs = images.first()?.needs.iter().find(|needs| needs.component == "onnxruntime")?;
-    needs.at_start.known()?.iter().find(|library| library.name == "libcublas.so.11").map(|library| library.presence)
+    needs.at_start.known()?.iter().find(|library| library.name == "libcublas.so.11").map(|library| library.provider)
 }
 
-fn seen_package(name: &str, version: &str, seen: &mut Observations) -> PackageSeen {
+/// Creates a pip package with an exact version.
+fn pip_package(name: &str, version: &str, seen: &mut Observations) -> ObservedPackage {
     let fact = seen.facts.add(
         FactKey::Package,
         Some(name),
-        State::Known(Value::Text(version.to_owned())),
+        ValueState::Known(PrintedValue::Text(version.to_owned())),
         Evidence::Leaf(Vec::new()),
     );
     let version = PackageVersion::Exact(version.to_owned());
-    PackageSeen::new(Manager::Pip, name.to_owned(), version, fact)
+    ObservedPackage::new(PackageManager::Pip, name.to_owned(), version, fact)
 }
 
 #[test]
 fn a_library_is_missing_only_where_everything_is_known() {
-    let (pip, apt, conda) = (Manager::Pip, Manager::Apt, Manager::Conda);
+    let (pip, apt, conda) = (PackageManager::Pip, PackageManager::Apt, PackageManager::Conda);
     let file = "/usr/lib/x86_64-linux-gnu/libcublas.so.11";
     for (what, files, packages, cuda, complete, expected) in [
-        ("another major", &[][..], &[][..], "12.1", (false, true), Presence::Absent),
-        ("all files listed", &[], &[], "", (true, false), Presence::Absent),
-        ("its own major", &[], &[], "11.8", (false, true), Presence::Unseen),
-        ("packages not all listed", &[], &[], "12.1", (false, false), Presence::Unseen),
-        ("nothing said of the base", &[], &[], "", (false, true), Presence::Unseen),
-        ("a file", &[file], &[], "12.1", (true, true), Presence::Image),
-        ("a version of it", &["/usr/lib64/libcublas.so.11.11.3.6"], &[], "12.1", (true, true), Presence::Image),
-        ("a file elsewhere", &["/opt/libcublas.so.11"], &[], "12.1", (true, true), Presence::Unseen),
-        ("a file of another name", &["/usr/lib64/libcublas.so.110"], &[], "", (true, true), Presence::Absent),
-        ("its wheel", &[], &[(pip, "nvidia-cublas-cu11", "11.11.3.6")], "12.1", (true, true), Presence::Unseen),
-        ("another wheel", &[], &[(pip, "nvidia-cublas-cu12", "12.1.3.1")], "12.1", (true, true), Presence::Absent),
-        ("a package that may", &[], &[(conda, "cudatoolkit", "11.8")], "12.1", (true, true), Presence::Unseen),
-        ("a package that may not", &[], &[(apt, "curl", "8")], "12.1", (true, true), Presence::Absent),
+        ("another major", &[][..], &[][..], "12.1", (false, true), LibraryProvider::Absent),
+        ("all files listed", &[], &[], "", (true, false), LibraryProvider::Absent),
+        ("its own major", &[], &[], "11.8", (false, true), LibraryProvider::Unseen),
+        ("packages not all listed", &[], &[], "12.1", (false, false), LibraryProvider::Unseen),
+        ("nothing said of the base", &[], &[], "", (false, true), LibraryProvider::Unseen),
+        ("a file", &[file], &[], "12.1", (true, true), LibraryProvider::Image),
+        ("a version of it", &["/usr/lib64/libcublas.so.11.11.3.6"], &[], "12.1", (true, true), LibraryProvider::Image),
+        ("a file elsewhere", &["/opt/libcublas.so.11"], &[], "12.1", (true, true), LibraryProvider::Unseen),
+        ("a file of another name", &["/usr/lib64/libcublas.so.110"], &[], "", (true, true), LibraryProvider::Absent),
+        ("its wheel", &[], &[(pip, "nvidia-cublas-cu11", "11.11.3.6")], "12.1", (true, true), LibraryProvider::Unseen),
+        (
+            "another wheel",
+            &[],
+            &[(pip, "nvidia-cublas-cu12", "12.1.3.1")],
+            "12.1",
+            (true, true),
+            LibraryProvider::Absent,
+        ),
+        ("a package that may", &[], &[(conda, "cudatoolkit", "11.8")], "12.1", (true, true), LibraryProvider::Unseen),
+        ("a package that may not", &[], &[(apt, "curl", "8")], "12.1", (true, true), LibraryProvider::Absent),
     ] {
-        let mut seen = seen(files, packages);
+        let mut seen = observations_with(files, packages);
         (seen.complete.files, seen.complete.packages) = complete;
-        assert_eq!(cublas_11(seen, cuda), Some(expected), "{what}");
+        assert_eq!(cublas_11_presence(seen, cuda), Some(expected), "{what}");
     }
 }
 
 #[test]
-fn a_part_comes_with_the_whole_and_may_be_left_out_of_files() {
+fn a_part_comes_with_its_library_but_may_be_missing_as_a_file() {
     let (whole, part) = ("/usr/lib/x86_64-linux-gnu/libcudnn.so.8", "libcudnn_ops_infer.so.8");
     let file = format!("/usr/lib/x86_64-linux-gnu/{part}");
     for (what, files, packages, expected) in [
-        ("both", &[whole, &file][..], &[][..], Presence::Image),
-        ("the whole alone", &[whole], &[], Presence::Absent),
-        ("its package", &[], &[(Manager::Apt, "libcudnn8", "8.9.7.29-1+cuda12.2")], Presence::Image),
-        ("another package", &[], &[(Manager::Apt, "libcudnn9-cuda-12", "9.1.0-1")], Presence::Absent),
+        ("both", &[whole, &file][..], &[][..], LibraryProvider::Image),
+        ("the whole alone", &[whole], &[], LibraryProvider::Absent),
+        ("its package", &[], &[(PackageManager::Apt, "libcudnn8", "8.9.7.29-1+cuda12.2")], LibraryProvider::Image),
+        ("another package", &[], &[(PackageManager::Apt, "libcudnn9-cuda-12", "9.1.0-1")], LibraryProvider::Absent),
     ] {
-        let mut seen = seen(files, packages);
+        let mut seen = observations_with(files, packages);
         seen.complete.files = true;
-        let pip = seen_package("onnxruntime-gpu", "1.18.0", &mut seen);
+        let pip = pip_package("onnxruntime-gpu", "1.18.0", &mut seen);
         seen.packages.push(pip);
-        let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+        let images = infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in());
         let needs = images[0].needs.iter().find(|needs| needs.component == "onnxruntime").expect("needs");
-        let later = needs.later.known().expect("parts");
-        let found = later.iter().find(|library| library.name == part).map(|library| library.presence);
+        let later = needs.at_run_time.known().expect("parts");
+        let found = later.iter().find(|library| library.name == part).map(|library| library.provider);
         assert_eq!(found, Some(expected), "{what}");
     }
 }
 
 #[test]
-fn a_version_is_that_of_its_release() {
+fn the_release_is_the_numeric_prefix_of_a_version() {
     for (version, expected) in [
         ("2.15.0.post1", Some("2.15.0")),
         ("2.16.0rc0", Some("2.16.0")),
@@ -103,30 +111,30 @@ fn a_version_is_that_of_its_release() {
         ("v2.15", None),
         (".post1", None),
     ] {
-        assert_eq!(release_of(version), expected.and_then(|text| text.parse().ok()), "{version}");
+        assert_eq!(parse_release(version), expected.and_then(|text| text.parse().ok()), "{version}");
     }
 }
 
 #[test]
-fn a_package_of_an_unknown_version_asks_for_nothing() {
-    let mut seen = seen(&[], &[(Manager::Pip, "onnxruntime-gpu", "nightly")]);
+fn a_package_of_unknown_version_requires_nothing() {
+    let mut seen = observations_with(&[], &[(PackageManager::Pip, "onnxruntime-gpu", "nightly")]);
     seen.complete.files = true;
-    let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+    let images = infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in());
     assert!(images.iter().all(|image| image.needs.is_empty()));
 }
 
 #[test]
-fn files_come_level_by_level() {
+fn files_are_ordered_level_by_level() {
     let fact = FactId(0);
-    let file = |name: &str, needs: &[&str]| NeedsSeen {
+    let file = |name: &str, needs: &[&str]| ObservedLibraryDependencies {
         file: format!("/opt/lib/{name}"),
         component: None,
         needs: needs.iter().map(|need| (*need).to_owned()).collect(),
         opens: Vec::new(),
         fact,
     };
-    let order = |files: &[NeedsSeen]| -> Vec<String> {
-        breadth_first(files.iter().collect()).iter().map(|file| split_path(&file.file).1.to_owned()).collect()
+    let order = |files: &[ObservedLibraryDependencies]| -> Vec<String> {
+        order_breadth_first(files.iter().collect()).iter().map(|file| split_path(&file.file).1.to_owned()).collect()
     };
     let (deep, app) = (file("liba.so.1", &["libdeep.so"]), file("zapp", &["libc.so.1", "libb.so.1"]));
     let (one, other) = (file("libb.so.1", &["liba.so.1"]), file("libc.so.1", &[]));

@@ -1,85 +1,76 @@
-//! Conclusions about the image alone: what was seen and the tables become the facts that the replay asks.
+//! Conclusions about the image without any node pool: observations and tables become the facts that the replay uses.
 //!
 //! No pool is in sight here. Where a tag was built several times with different contents, each build
 //! gives its own facts.
 
-mod along;
-mod asks;
 mod base;
-mod bounded;
-mod built_on;
-mod callers;
-mod candidates;
-mod choice;
-mod companion;
-mod compat;
+mod build_choice;
+mod code_floor;
+mod compat_package;
+mod compiled_for_torch;
 mod component;
 mod conda_torch;
-mod driver;
+mod constraints;
+mod cpu_only_variables;
+mod cuda_callers;
 mod driver_libraries;
 mod environment;
+mod external_libraries;
 mod firmware;
-mod floor;
-mod framework;
-mod held;
+mod forward_compatibility;
+mod gpu_hints;
 mod libraries;
-mod looks;
-mod loose;
-mod made_for;
-mod no_cuda;
-mod of_base_gone;
-mod overwritten;
-mod per_cuda;
-mod places;
+mod library_dependencies;
+mod library_per_cuda;
+mod mismatched_cuda;
+mod nonexistent_cuda;
+mod overwritten_builds;
 mod platform;
-mod python;
-mod replaced;
+mod python_version;
+mod removed_base_libraries;
+mod replaced_library_wheels;
 mod runtime_packages;
-mod settled;
+mod single_build_framework;
 mod stubs;
-mod switched_off;
+mod system_paths;
+mod target_processor;
 mod torch;
 mod torch_build;
-mod torch_pins;
+mod torch_candidates;
+mod torch_companion;
 mod torch_release;
+mod torch_requirements;
 mod torch_wheel;
-mod unpaired;
-mod unread;
+mod unpackaged_libraries;
+mod unread_installs;
+mod version_resolution;
+mod wheel_library_search;
 
 use jiff::civil::Date;
 
-use crate::fact::BuildAskSeen;
-use crate::fact::Component;
-use crate::fact::Depth;
-use crate::fact::Derivation;
-use crate::fact::Evidence;
-use crate::fact::Fact;
-use crate::fact::FactKey;
-use crate::fact::Facts;
-use crate::fact::ImageFacts;
-use crate::fact::Manager;
-use crate::fact::Observations;
-use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
-use crate::fact::Role;
-use crate::fact::State;
-use crate::fact::UNCALLED;
-use crate::fact::Value;
-use crate::fact::Why;
+use crate::cause::Cause;
+use crate::fact::{
+    BuildMachineQuery, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts, ImageFacts,
+    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
+    ValueState,
+};
 pub(crate) use crate::infer::base::tag_version;
-pub(crate) use crate::infer::built_on::is_compiled;
-pub(crate) use crate::infer::environment::ASKED;
-pub(crate) use crate::infer::framework::variant_cuda;
-pub(crate) use crate::infer::python::newest_of_base;
-pub(crate) use crate::infer::python::python;
+pub(crate) use crate::infer::compiled_for_torch::is_compiled_for_torch;
+pub(crate) use crate::infer::environment::STARTUP_VARIABLES;
+pub(crate) use crate::infer::python_version::{newest_base_python, python_of_package};
+pub(crate) use crate::infer::single_build_framework::variant_cuda;
 
-use crate::infer::base::BaseBuild;
-use crate::infer::base::Family;
-use crate::infer::places::Tree;
+use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::system_paths::ImageFileTree;
 use crate::knowledge::Knowledge;
 
-/// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
-pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
+/// Infers the facts of every build that matches the observations, for one platform such as `linux/amd64`.
+pub fn infer_image_facts(
+    seen: &Observations,
+    platform: &str,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> Vec<ImageFacts> {
     // What is in an image that is of one platform does not hang on the node that it is asked for.
     let own = match &seen.platforms {
         Some((list, _)) if list.len() == 1 => list.first().map(String::as_str),
@@ -88,11 +79,11 @@ pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge
     let own = own.and_then(|own| own.split('/').nth(1));
     let arch = own.or_else(|| platform.split('/').nth(1)).unwrap_or(platform);
     let as_of = seen.as_of.or(as_of);
-    let mut builds = base::builds(seen, arch, as_of, knowledge);
+    let mut builds = base::possible_base_builds(seen, arch, as_of, knowledge);
     // The environment of the base was read: the build that has it is the one.
     if !seen.base_env && seen.complete.env {
-        let best = builds.iter().map(|build| agreeing(build, seen)).max();
-        builds.retain(|build| Some(agreeing(build, seen)) == best);
+        let best = builds.iter().map(|build| count_matching_variables(build, seen)).max();
+        builds.retain(|build| Some(count_matching_variables(build, seen)) == best);
         // What is not told apart by the environment may differ in the compat library alone.
         let require = |build: &BaseBuild| build.variable("NVIDIA_REQUIRE_CUDA").map(str::to_owned);
         let first = builds.first().and_then(require);
@@ -103,23 +94,23 @@ pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge
             build.read = true;
         }
     }
-    builds.into_iter().map(|build| assemble(seen, build, arch, as_of, knowledge)).collect()
+    builds.into_iter().map(|build| infer_build_facts(seen, build, arch, as_of, knowledge)).collect()
 }
 
-/// What was seen, behind the packages that the tables know to be in the base image; none where they know of none.
-fn with_packages_of_base(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
+/// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
+fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
     let fact = build.fact.filter(|_| seen.base_env)?;
     let there = |name: &str| !seen.gone.iter().any(|gone| gone.name == name);
     let brought = build.brings.iter().filter(|(name, _)| there(name));
-    let foreign = platform::of_another(build, arch);
+    let foreign = platform::explain_unknown_platform(build, arch);
     let brought = brought.map(|(name, version)| {
         let version = match &foreign {
             Some(why) => PackageVersion::Unresolved(why.clone()),
             None => PackageVersion::Exact((*version).to_owned()),
         };
-        PackageSeen::new(Manager::Pip, (*name).to_owned(), version, fact)
+        ObservedPackage::new(PackageManager::Pip, (*name).to_owned(), version, fact)
     });
-    let mut packages: Vec<PackageSeen> = brought.collect();
+    let mut packages: Vec<ObservedPackage> = brought.collect();
     if packages.is_empty() {
         return None;
     }
@@ -127,71 +118,74 @@ fn with_packages_of_base(seen: &Observations, build: &BaseBuild, arch: &str) -> 
     Some(Observations { packages, ..seen.clone() })
 }
 
-/// How many variables of a build are as they were read.
-fn agreeing(build: &BaseBuild, seen: &Observations) -> usize {
+/// Returns how many environment variables of a build have the observed value.
+fn count_matching_variables(build: &BaseBuild, seen: &Observations) -> usize {
     let read = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
     build.env.iter().filter(|(name, value, _)| read(name) == Some(value.as_str())).count()
 }
 
-fn assemble(
+/// Infers all facts of an image on one build of its base image.
+fn infer_build_facts(
     seen: &Observations,
     build: BaseBuild,
     arch: &str,
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> ImageFacts {
-    let with_base = with_packages_of_base(seen, &build, arch);
+    let with_base = with_base_packages(seen, &build, arch);
     let seen = with_base.as_ref().unwrap_or(seen);
-    let with_bounds = bounded::bounded(seen, as_of, knowledge);
+    let with_bounds = constraints::apply_constraints(seen, as_of, knowledge);
     let seen = with_bounds.as_ref().unwrap_or(seen);
-    let place = settled::Place { build: &build, arch, as_of, knowledge };
-    let with_versions = settled::settled(seen, place);
+    let place = version_resolution::InstallContext { build: &build, arch, as_of, knowledge };
+    let with_versions = version_resolution::resolve_version_ranges(seen, place);
     let seen = with_versions.as_ref().unwrap_or(seen);
     let mut facts = seen.facts.clone();
     let base = build.fact.or(seen.built_on);
-    let env = environment::environment(&mut facts, seen, &build);
-    let tree = Tree::of(seen);
-    let base_cuda = base::cuda(&mut facts, &build, &env, seen, knowledge);
-    let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
-    let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
-    let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
-    let ld_conf = places::ld_conf(&mut facts, seen, &build, &tree, &library_directory);
-    let ld_cache = places::ld_cache(&mut facts, seen, &build, knowledge);
-    let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
-    let firmware = firmware::firmware(&mut facts, seen);
-    let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
-    switched_off::by_environment(&mut facts, &mut components, seen, &env, knowledge);
-    no_cuda::taken_back(&mut facts, &mut components, knowledge);
-    choice::step_back(&facts, &mut components, knowledge);
-    let code_floors = floor::code_floors(&mut facts, seen, &build, &components, knowledge);
-    let needs = libraries::needs(&mut facts, seen, place, &components, &env, &ld_conf);
-    let platforms = platform::platforms(&mut facts, seen, &build, arch);
-    let named = seen.depth == Depth::Text && seen.base_env && build.named;
+    let env = environment::infer_environment(&mut facts, seen, &build);
+    let tree = ImageFileTree::new(seen);
+    let base_cuda = base::infer_base_cuda(&mut facts, &build, &env, seen, knowledge);
+    let compat = forward_compatibility::infer_compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
+    let driver_libraries =
+        driver_libraries::infer_driver_libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
+    let library_directory = system_paths::infer_library_directory(&mut facts, seen, &build, arch, knowledge);
+    let ld_conf = system_paths::infer_ld_conf(&mut facts, seen, &build, &tree, &library_directory);
+    let ld_cache = system_paths::infer_ld_cache(&mut facts, seen, &build, knowledge);
+    let compat_probe = system_paths::infer_compat_probe(&mut facts, seen, &build, knowledge);
+    let firmware = firmware::infer_firmware_conflicts(&mut facts, seen);
+    let mut components = component::infer_components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    cpu_only_variables::apply_cpu_only_variables(&mut facts, &mut components, seen, &env, knowledge);
+    nonexistent_cuda::reject_nonexistent_cuda(&mut facts, &mut components, knowledge);
+    build_choice::demote_explicit_cpu_builds(&facts, &mut components, knowledge);
+    let code_floors = code_floor::infer_code_floors(&mut facts, seen, &build, &components, knowledge);
+    let needs = libraries::infer_needs(&mut facts, seen, place, &components, &env, &ld_conf);
+    let platforms = platform::infer_platforms(&mut facts, seen, &build, arch);
+    let named = seen.depth == InspectionDepth::Text && seen.base_env && build.named;
     // A Dockerfile says nothing of the programs that would ask it for a GPU.
-    let plain = seen.depth == Depth::Text && matches!(base_cuda.state, State::Absent { .. });
+    let plain = seen.depth == InspectionDepth::Text && matches!(base_cuda.state, ValueState::Absent { .. });
     let optional = |name: &str| plain && knowledge.frameworks().iter().any(|row| row.component == name && row.optional);
     let gpu_content = named
-        || matches!(build.family, Family::Cuda | Family::Framework)
-        || components.iter().any(|component| concerns_gpu(component, seen, &facts, optional))
-        || env.beginning("NVIDIA_").any(|(_, fact)| fact.known().is_some())
+        || matches!(build.family, BaseFamily::Cuda | BaseFamily::Framework)
+        || components.iter().any(|component| is_gpu_relevant(component, seen, &facts, optional))
+        || env.with_prefix("NVIDIA_").any(|(_, fact)| fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some()
-        || seen.build_asks.iter().any(|ask| ask.what == BuildAskSeen::BY_DRIVER);
-    let callers = callers::callers(seen, &components, knowledge);
-    let unread = if gpu_content { None } else { held::unread(&mut facts, seen, UNCALLED) };
+        || seen.build_asks.iter().any(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
+    let callers = cuda_callers::detect_cuda_callers(seen, &components, knowledge);
+    let unread =
+        if gpu_content { None } else { gpu_hints::component_for_unread_lists(&mut facts, seen, CONTAINER_COMPONENT) };
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);
     if gpu_content && components.is_empty() {
-        components.push(container(&mut facts));
+        components.push(container_component(&mut facts));
     }
     if let Some(claim) = seen.complete_by {
-        facts.claim(claim);
+        facts.support_absences(claim);
     }
-    let gpu_base = named || base_cuda.known().is_some() || build.family == Family::Cuda;
-    let made_for = made_for::made_for(seen, &facts, &components, gpu_base, knowledge);
+    let gpu_base = named || base_cuda.known().is_some() || build.family == BaseFamily::Cuda;
+    let made_for = target_processor::infer_target_processor(seen, &facts, &components, gpu_base, knowledge);
     for component in &mut components {
         let role = component.role;
-        component.may_be.iter_mut().for_each(|one| one.role = role);
+        component.possible_releases.iter_mut().for_each(|one| one.role = role);
     }
     ImageFacts {
         facts,
@@ -209,52 +203,57 @@ fn assemble(
         base,
         base_cuda,
         components,
-        callers,
-        code_floors,
+        cuda_usage: callers,
+        minimum_capabilities: code_floors,
         gpu_content,
-        made_for,
+        target_processor: made_for,
     }
 }
 
-/// Whether a component is a reason to ask about GPUs: it has a CUDA build, or is one without that nobody chose.
+/// Whether a component is a reason to check GPUs: it has a CUDA build, or a CPU build that nobody selected.
 ///
 /// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
-fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts, optional: impl Fn(&str) -> bool) -> bool {
+fn is_gpu_relevant(component: &Component, seen: &Observations, facts: &Facts, optional: impl Fn(&str) -> bool) -> bool {
     match &component.cuda.state {
-        State::Known(_) => true,
-        State::Absent { .. } => choice::by_default(facts, component.cuda.id),
-        State::Unknown(_) if optional(&component.name) => false,
-        State::Unknown(_) => {
-            component.name != component::OWN_RUNTIME || !component.anonymous || seen.depth != Depth::Text
+        ValueState::Known(_) => true,
+        ValueState::Absent { .. } => build_choice::is_default_variant(facts, component.cuda.id),
+        ValueState::Unknown(_) if optional(&component.name) => false,
+        ValueState::Unknown(_) => {
+            component.name != component::CUDA_RUNTIME_COMPONENT
+                || !component.anonymous
+                || seen.depth != InspectionDepth::Text
         }
     }
 }
 
-/// What stands for an image in which nothing was seen that calls CUDA.
-fn container(facts: &mut Facts) -> Component {
-    let why = || Why {
-        reason: "the image has no known program that calls CUDA".to_owned(),
-        supply: "list the packages or the [[gpu_code]] of the image in an image description".to_owned(),
-    };
+/// Returns the placeholder component of an image without anything that calls CUDA.
+fn container_component(facts: &mut Facts) -> Component {
+    let why = || Cause::NoCudaProgram;
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
     Component {
-        name: UNCALLED.to_owned(),
-        role: Role::Container,
-        cuda: unknown(facts, FactKey::ComponentCuda, Some(UNCALLED), why(), evidence()),
-        code: unknown(facts, FactKey::ComponentCode, Some(UNCALLED), why(), evidence()),
-        codes: component::PLAIN_WORDING,
+        name: CONTAINER_COMPONENT.to_owned(),
+        role: ComponentRole::Container,
+        cuda: add_unknown_fact(facts, FactKey::ComponentCuda, Some(CONTAINER_COMPONENT), why(), evidence()),
+        code: add_unknown_fact(facts, FactKey::ComponentCode, Some(CONTAINER_COMPONENT), why(), evidence()),
+        error_codes: component::CUDA_RUNTIME_WORDING,
         anonymous: true,
         program: false,
         release: None,
-        may_be: Vec::new(),
-        hollow: false,
+        possible_releases: Vec::new(),
+        lacks_required_code: false,
     }
 }
 
-/// Adds a fact that could not be told.
-fn unknown<T>(facts: &mut Facts, key: FactKey, of: Option<&str>, why: Why, evidence: Evidence) -> Fact<T>
+/// Adds a fact whose value is unknown.
+fn add_unknown_fact<T>(
+    facts: &mut Facts,
+    key: FactKey,
+    of: Option<&str>,
+    why: Cause,
+    evidence: Evidence,
+) -> TypedFact<T>
 where
-    for<'a> Value: From<&'a T>,
+    for<'a> PrintedValue: From<&'a T>,
 {
-    facts.add_typed(key, of, State::Unknown(why), evidence)
+    facts.add_typed(key, of, ValueState::Unknown(why), evidence)
 }

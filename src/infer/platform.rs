@@ -1,27 +1,23 @@
-//! The platforms that there is an image for: as the input says, within those that its base is built for.
+//! The platforms of an image: as the input states, limited to those of its base image.
 
-use crate::fact::Depth;
-use crate::fact::Derivation;
-use crate::fact::Evidence;
-use crate::fact::Fact;
-use crate::fact::FactId;
-use crate::fact::FactKey;
-use crate::fact::Facts;
-use crate::fact::Observations;
-use crate::fact::State;
-use crate::fact::Why;
-use crate::infer::base::BaseBuild;
-use crate::infer::base::Family;
-use crate::infer::unknown;
+use crate::cause::Cause;
+use crate::fact::{Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, TypedFact, ValueState};
+use crate::infer::add_unknown_fact;
+use crate::infer::base::{BaseBuild, BaseFamily};
 
-/// The architecture that an image is for where nothing says another.
-const COMMON: &str = "amd64";
+/// The architecture of an image if nothing states another.
+const DEFAULT_ARCHITECTURE: &str = "amd64";
 
-/// The platforms of the image. What a build is told to make it cannot make of a base that is not there for it.
+/// Infers the platforms of the image: those requested of the build, limited to those of the base image.
 ///
 /// A base that is there already, and that no table has, was built for whom it was built: a build for another platform than
 /// the one that published images have may find none to start from.
-pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuild, arch: &str) -> Fact<Vec<String>> {
+pub(super) fn infer_platforms(
+    facts: &mut Facts,
+    seen: &Observations,
+    build: &BaseBuild,
+    arch: &str,
+) -> TypedFact<Vec<String>> {
     let offered = build.platforms.as_ref();
     let evidence = |own: Option<FactId>, row| Evidence::Derived {
         by: Derivation::Row,
@@ -30,38 +26,40 @@ pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuil
     };
     match (&seen.platforms, offered) {
         (None, Some((offered, row))) => {
-            facts.add_typed(FactKey::Platforms, None, State::Known(offered.clone()), evidence(None, row))
+            facts.add_typed(FactKey::Platforms, None, ValueState::Known(offered.clone()), evidence(None, row))
         }
-        (None, None) if let Some(why) = of_another(build, arch) => {
+        (None, None) if let Some(why) = explain_unknown_platform(build, arch) => {
             let from = build.fact.into_iter().collect();
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: build.family_row };
-            unknown(facts, FactKey::Platforms, None, why, evidence)
+            add_unknown_fact(facts, FactKey::Platforms, None, why, evidence)
         }
         (None, None) => facts.add_typed(
             FactKey::Platforms,
             None,
-            State::Absent { searched: "the base image and the platform options of the build" },
+            ValueState::Absent { searched: "the base image and the platform options of the build" },
             Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None },
         ),
         (Some((list, fact)), Some((offered, row)))
-            if seen.depth == Depth::Text && !list.iter().all(|one| is_among(one, offered)) =>
+            if seen.depth == InspectionDepth::Text && !list.iter().all(|one| is_offered_platform(one, offered)) =>
         {
-            let left: Vec<String> = list.iter().filter(|one| is_among(one, offered)).cloned().collect();
-            facts.add_typed(FactKey::Platforms, None, State::Known(left), evidence(Some(*fact), row))
+            let left: Vec<String> = list.iter().filter(|one| is_offered_platform(one, offered)).cloned().collect();
+            facts.add_typed(FactKey::Platforms, None, ValueState::Known(left), evidence(Some(*fact), row))
         }
-        (Some((list, fact)), _) => Fact { id: *fact, state: State::Known(list.clone()) },
+        (Some((list, fact)), _) => TypedFact { id: *fact, state: ValueState::Known(list.clone()) },
     }
 }
 
-/// Why it cannot be told whether a base image that is there already is also there for an architecture; none where the
-/// tables tell it, or nothing of the image stands in the way.
-pub(super) fn of_another(build: &BaseBuild, arch: &str) -> Option<Why> {
-    let open = arch != COMMON && build.platforms.is_none() && build.fact.is_some() && build.family != Family::Plain;
-    open.then(|| build.unseen(&format!("support of the base image for linux/{arch}")))
+/// Explains why it is unknown whether an existing base image is available for an architecture; `None` if it is known.
+pub(super) fn explain_unknown_platform(build: &BaseBuild, arch: &str) -> Option<Cause> {
+    let open = arch != DEFAULT_ARCHITECTURE
+        && build.platforms.is_none()
+        && build.fact.is_some()
+        && build.family != BaseFamily::Plain;
+    open.then(|| build.explain_unknown(&format!("support of the base image for linux/{arch}")))
 }
 
-/// Whether a platform, its variant apart, is one of those.
-fn is_among(platform: &str, offered: &[String]) -> bool {
+/// Whether a platform, ignoring its variant, is among the offered ones.
+fn is_offered_platform(platform: &str, offered: &[String]) -> bool {
     let named = |platform: &str| {
         let mut parts = platform.split('/').map(str::to_owned);
         (parts.next(), parts.next())
@@ -74,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variant_is_of_its_architecture() {
+    fn a_platform_variant_belongs_to_its_architecture() {
         let offered = ["linux/amd64".to_owned(), "linux/arm64".to_owned()];
         for (platform, expected) in [
             ("linux/amd64", true),
@@ -84,7 +82,7 @@ mod tests {
             ("linux", false),
             ("", false),
         ] {
-            assert_eq!(is_among(platform, &offered), expected, "{platform}");
+            assert_eq!(is_offered_platform(platform, &offered), expected, "{platform}");
         }
     }
 }

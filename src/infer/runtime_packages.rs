@@ -1,60 +1,53 @@
-//! A CUDA runtime that a package of its own brings: without any framework, it is what the image runs on.
+//! CUDA runtimes that separate packages install: without a framework, they are what the image runs on.
 
+use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::CodeWording;
-use crate::fact::Component;
-use crate::fact::Depth;
-use crate::fact::Derivation;
-use crate::fact::Evidence;
-use crate::fact::FactKey;
-use crate::fact::Facts;
-use crate::fact::Manager;
-use crate::fact::Observations;
-use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
-use crate::fact::State;
-use crate::fact::Why;
-use crate::infer::framework::variant_cuda;
-use crate::infer::unknown;
-use crate::knowledge::Knowledge;
-use crate::knowledge::RowInfo;
+use crate::fact::{
+    Component, Derivation, Evidence, FactKey, Facts, FrameworkErrorCodes, InspectionDepth, Observations,
+    ObservedPackage, PackageManager, PackageVersion, ValueState,
+};
+use crate::infer::add_unknown_fact;
+use crate::infer::single_build_framework::variant_cuda;
+use crate::knowledge::{Knowledge, RowInfo};
 
-/// What a package says of its runtime.
-type Runtime = (Result<CudaVersion, Why>, Option<&'static RowInfo>);
+/// The CUDA runtime of a package, or why it is unknown, with the table row it comes from.
+type PackageRuntime = (Result<CudaVersion, Cause>, Option<&'static RowInfo>);
 
-/// The runtime that was installed last, as a component under the package's name; else what else is there for GPUs alone.
-pub(super) fn component(
+/// Returns the last installed runtime as a component named after its package; else one for another GPU-only package.
+pub(super) fn runtime_component(
     facts: &mut Facts,
     seen: &Observations,
-    codes: CodeWording,
+    codes: FrameworkErrorCodes,
     knowledge: Knowledge,
 ) -> Option<Component> {
-    let last = |of: fn(&PackageSeen, Knowledge) -> Option<Runtime>| {
+    let last = |of: fn(&ObservedPackage, Knowledge) -> Option<PackageRuntime>| {
         seen.packages.iter().rev().find_map(|package| Some((package, of(package, knowledge)?)))
     };
-    let of_cuda = last(runtime);
+    let of_cuda = last(package_runtime);
     // The libraries of CUDA are there for whatever calls them.
     let anonymous = of_cuda.is_some();
-    let (package, runtime) = of_cuda.or_else(|| last(for_gpus))?;
-    Some(Component { anonymous, ..under_its_name(facts, package, runtime, codes) })
+    let (package, runtime) = of_cuda.or_else(|| last(gpu_package_runtime))?;
+    Some(Component { anonymous, ..component_named_after_package(facts, package, runtime, codes) })
 }
 
-/// Packages with GPU code whose name says their CUDA, one of each; those are no parts of CUDA that others come with.
-pub(super) fn named(
+/// Returns one component per CUDA version for packages with GPU code that state it in their name, except parts of
+/// CUDA.
+pub(super) fn components_with_cuda_in_name(
     facts: &mut Facts,
     seen: &Observations,
-    codes: CodeWording,
+    codes: FrameworkErrorCodes,
     knowledge: Knowledge,
 ) -> Vec<Component> {
-    if seen.depth == Depth::Layers || seen.complete.code {
+    if seen.depth == InspectionDepth::Layers || seen.complete.code {
         // What has code was found by its files.
         return Vec::new();
     }
     let mut told = Vec::new();
     for package in &seen.packages {
-        let Some((cuda, row)) = by_name(package, knowledge) else { continue };
+        let Some((cuda, row)) = cuda_of_wheel(package, knowledge) else { continue };
         // A name may be that of a part of CUDA; a version that says its CUDA is that of a build.
-        let part = || knowledge.carries_libraries(&package.name) && of_version(package, knowledge).is_none();
+        let part =
+            || knowledge.may_contain_libraries(&package.name) && cuda_of_wheel_version(package, knowledge).is_none();
         if knowledge.framework(&package.name).is_some() || part() {
             continue;
         }
@@ -62,42 +55,49 @@ pub(super) fn named(
             told.push((package, cuda, row));
         }
     }
-    told.into_iter().map(|(package, cuda, row)| under_its_name(facts, package, (Ok(cuda), Some(row)), codes)).collect()
+    told.into_iter()
+        .map(|(package, cuda, row)| component_named_after_package(facts, package, (Ok(cuda), Some(row)), codes))
+        .collect()
 }
 
-fn by_name(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
-    let named = knowledge.named_cuda(&package.name).filter(|_| package.manager == Manager::Pip);
-    named.or_else(|| of_version(package, knowledge))
+/// Returns the CUDA version in the name or version of a wheel.
+fn cuda_of_wheel(package: &ObservedPackage, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
+    let named = knowledge.cuda_of_name(&package.name).filter(|_| package.manager == PackageManager::Pip);
+    named.or_else(|| cuda_of_wheel_version(package, knowledge))
 }
 
-/// The CUDA that the version of a wheel says.
-fn of_version(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
+/// Returns the CUDA version that the version of a wheel states.
+fn cuda_of_wheel_version(package: &ObservedPackage, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
     match &package.version {
         PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
     }
-    .filter(|_| package.manager == Manager::Pip)
+    .filter(|_| package.manager == PackageManager::Pip)
 }
 
-/// What a package that is of use on GPUs alone says of its CUDA.
-fn for_gpus(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
-    if let Some((cuda, row)) = by_name(package, knowledge) {
+/// Returns the CUDA runtime of a package that is useful only on GPUs.
+fn gpu_package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<PackageRuntime> {
+    if let Some((cuda, row)) = cuda_of_wheel(package, knowledge) {
         return Some((Ok(cuda), Some(row)));
     }
     // Its build string says it.
-    if let Some(cuda) = package.variant.as_deref().filter(|_| package.manager == Manager::Conda).and_then(variant_cuda)
+    if let Some(cuda) =
+        package.variant.as_deref().filter(|_| package.manager == PackageManager::Conda).and_then(variant_cuda)
     {
         return Some((Ok(cuda), None));
     }
-    let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == Manager::Pip)?;
-    let why = Why {
-        reason: format!("the CUDA version that {} calls is unknown", package.name),
-        supply: "describe the image with `cuda_runtime` and [[gpu_code]]".to_owned(),
-    };
+    let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == PackageManager::Pip)?;
+    let why = Cause::CudaOfPackage { package: package.name.clone() };
     Some((Err(why), Some(row)))
 }
 
-fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime, codes: CodeWording) -> Component {
+/// Returns a component with the name and the CUDA runtime of a package.
+fn component_named_after_package(
+    facts: &mut Facts,
+    package: &ObservedPackage,
+    (cuda, row): PackageRuntime,
+    codes: FrameworkErrorCodes,
+) -> Component {
     let name = package.name.as_str();
     let evidence = |row: Option<&'static RowInfo>| {
         let by = if row.is_some() { Derivation::Row } else { Derivation::Resolution };
@@ -106,48 +106,43 @@ fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime
     // Of what may not be there no row says anything.
     let row = row.filter(|_| package.conditional.is_none());
     let cuda = match (&package.conditional, cuda) {
-        (Some(why), _) => State::Unknown(why.clone()),
-        (None, Err(why)) => State::Unknown(why),
-        (None, Ok(cuda)) => State::Known(cuda),
+        (Some(why), _) => ValueState::Unknown(why.clone()),
+        (None, Err(why)) => ValueState::Unknown(why),
+        (None, Ok(cuda)) => ValueState::Known(cuda),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence(row));
-    let why = Why {
-        reason: format!("the GPU code that runs on {name} was not inspected"),
-        supply: "list it under [[gpu_code]] in an image description".to_owned(),
-    };
-    let code = unknown(facts, FactKey::ComponentCode, Some(name), why, evidence(None));
-    Component::core(name, cuda, code, codes)
+    let why = Cause::CodeOnRuntime { name: name.to_string() };
+    let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why, evidence(None));
+    Component::new_core(name, cuda, code, codes)
 }
 
-fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
-    let untold = |by: &str| Why {
-        reason: format!("{by} decides the CUDA version of {}", package.name),
-        supply: "install a package for one CUDA release, or describe the image with `cuda_runtime`".to_owned(),
-    };
+/// Returns the CUDA runtime that a package installs.
+fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<PackageRuntime> {
+    let untold = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.clone() };
     match (package.manager, &package.version) {
-        (Manager::Apt, version) => {
+        (PackageManager::Apt, version) => {
             let (row, cuda) = knowledge.runtime_package(&package.name)?;
             // Where the name says no release, the version is that of CUDA.
             let own = match version {
-                PackageVersion::Exact(version) | PackageVersion::Open(version) => release(version),
+                PackageVersion::Exact(version) | PackageVersion::Open(version) => parse_cuda_release(version),
                 PackageVersion::Unresolved(_) => None,
             };
             Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), Some(&row.info)))
         }
-        (Manager::Pip, PackageVersion::Exact(version)) => {
+        (PackageManager::Pip, PackageVersion::Exact(version)) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
             let cuda = knowledge.library_wheel_cuda(&package.name, version);
             Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| untold("the version")), Some(&wheel.info)))
         }
-        (Manager::Pip, _) => {
+        (PackageManager::Pip, _) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
             Some((wheel.cuda.ok_or_else(|| untold("the build date")), Some(&wheel.info)))
         }
-        (Manager::Conda, version) => {
+        (PackageManager::Conda, version) => {
             let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
             let row = chooses.or_else(|| knowledge.runtime_package(&package.name).map(|(row, _)| &row.info))?;
             let cuda = match version {
-                PackageVersion::Exact(version) => release(version),
+                PackageVersion::Exact(version) => parse_cuda_release(version),
                 _ => None,
             };
             Some((cuda.ok_or_else(|| untold("the date of the conda channels")), Some(row)))
@@ -155,8 +150,8 @@ fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
     }
 }
 
-/// `11.3` of `11.3.1`.
-fn release(version: &str) -> Option<CudaVersion> {
+/// Parses the CUDA release of a version: `11.3` of `11.3.1`.
+fn parse_cuda_release(version: &str) -> Option<CudaVersion> {
     let parts: Vec<&str> = version.split('.').take(2).collect();
     parts.join(".").parse().ok()
 }

@@ -1,97 +1,85 @@
-//! Which torch an image ends up with: command by command, what is asked for, brought along, replaced or kept.
+//! Which torch an image ends up with: per command, what is requested, installed as a dependency, replaced or
+//! retained.
 
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use crate::fact::Depth;
-use crate::fact::FactId;
-use crate::fact::Manager;
-use crate::fact::Observations;
-use crate::fact::Offered;
-use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
-use crate::fact::Why;
-use crate::infer::base::BaseBuild;
-use crate::infer::base::Family;
-use crate::infer::companion::Asked;
-use crate::infer::companion::Place;
-use crate::infer::companion::asked_of;
-use crate::infer::conda_torch::conda;
-use crate::infer::conda_torch::imported;
-use crate::infer::conda_torch::or_for_gpus;
-use crate::infer::python::python;
-use crate::infer::torch_pins::Ask;
-use crate::infer::torch_pins::pin_beside;
-use crate::infer::torch_release::Day;
-use crate::infer::torch_release::as_said;
-use crate::infer::torch_release::fits;
-use crate::infer::torch_release::newest;
-use crate::infer::torch_wheel::believed;
-use crate::infer::unread::replaces;
-use crate::infer::unread::there_already;
-use crate::knowledge::Knowledge;
-use crate::knowledge::RowInfo;
-use crate::knowledge::TorchRow;
+use crate::cause::Cause;
+use crate::fact::{
+    FactId, IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
+};
+use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::conda_torch::{reconcile_with_cuda_builds, select_imported_torch, torch_from_conda};
+use crate::infer::python_version::python_of_package;
+use crate::infer::torch_companion::{CompanionContext, CompanionRequirement, companion_requirement};
+use crate::infer::torch_release::{TorchContext, is_in_all_ranges, newest_torch, torch_as_specified};
+use crate::infer::torch_requirements::{TorchRequirement, requirement_within_ranges};
+use crate::infer::torch_wheel::verify_build;
+use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
+use crate::knowledge::{Knowledge, RowInfo, TorchRow};
 
-/// What the image holds.
+/// The torch of an image at some point of its build.
 #[derive(Clone, Debug)]
-pub(super) enum Torch<'a> {
-    /// None that was seen.
+#[expect(clippy::large_enum_variant, reason = "there is one for each image")]
+pub(super) enum ImageTorch<'a> {
+    /// None was seen.
     None,
-    /// That of the base image.
+    /// The torch of the base image.
     Base,
-    /// One that a command brought.
-    Brought(Brought<'a>),
+    /// A torch that a command installed.
+    Brought(TorchInstall<'a>),
 }
 
-/// A torch that a command brought.
+/// A torch that a command installs.
 #[derive(Clone, Debug)]
-pub(super) struct Brought<'a> {
-    /// The package that asked for it.
-    pub(super) package: &'a PackageSeen,
-    /// Which version, without local part.
-    pub(super) version: Result<String, Why>,
-    /// Which build; `None` is the default index's own.
-    pub(super) variant: Result<Option<String>, Why>,
-    /// Whether it is the newest of several that would do.
+pub(super) struct TorchInstall<'a> {
+    /// The package that requires it.
+    pub(super) package: &'a ObservedPackage,
+    /// The version, without local part.
+    pub(super) version: Result<String, Cause>,
+    /// The build; `None` for that of the default index.
+    pub(super) variant: Result<Option<String>, Cause>,
+    /// Whether it is the newest of several acceptable releases.
     pub(super) newest: bool,
-    /// The row that it was chosen by.
+    /// The row that it was selected by.
     pub(super) row: Option<&'static RowInfo>,
-    /// What tells, beside the package, that it is this one.
+    /// The fact, in addition to the package, that determines it.
     pub(super) told: Option<FactId>,
-    /// The releases that it may be, where the version cannot be told.
+    /// The releases that it may be, if the version is unknown.
     pub(super) candidates: Vec<&'static TorchRow>,
-    /// Whether it certainly is one of those.
+    /// Whether it is certainly one of those.
     pub(super) closed: bool,
-    /// Whose build it is.
-    pub(super) maker: Maker<'a>,
+    /// Who built it.
+    pub(super) maker: TorchBuilder<'a>,
 }
 
-/// Whose build of a release it is: they differ in their GPU code.
+/// Who built a release of torch: their builds differ in GPU code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Maker<'a> {
-    /// The wheel of the project.
+pub(super) enum TorchBuilder<'a> {
+    /// The project's wheel.
     Wheel,
-    /// That of a conda channel.
+    /// The build of a conda channel.
     Channel(&'a str),
-    /// Not told.
+    /// Unknown.
     Unknown,
 }
 
-impl<'a> Maker<'a> {
-    pub(super) fn of(package: &'a PackageSeen) -> Self {
+impl<'a> TorchBuilder<'a> {
+    /// Returns who built the torch that a package installs.
+    pub(super) fn of_package(package: &'a ObservedPackage) -> Self {
         match (package.manager, package.channel.as_deref()) {
-            (Manager::Conda, channel) => channel.map_or(Self::Unknown, Self::Channel),
+            (PackageManager::Conda, channel) => channel.map_or(Self::Unknown, Self::Channel),
             _ => Self::Wheel,
         }
     }
 }
 
-impl<'a> Brought<'a> {
-    pub(super) fn unknown(package: &'a PackageSeen, why: Why) -> Self {
+impl<'a> TorchInstall<'a> {
+    /// Creates an install of unknown version.
+    pub(super) fn unknown(package: &'a ObservedPackage, why: Cause) -> Self {
         let variant = match (&package.variant, &package.offered) {
-            (Some(tag), Offered::Only(_) | Offered::Default) => Ok(Some(tag.clone())),
+            (Some(tag), IndexSelection::Only(_) | IndexSelection::Default) => Ok(Some(tag.clone())),
             _ => Err(why.clone()),
         };
         Self {
@@ -103,37 +91,41 @@ impl<'a> Brought<'a> {
             told: None,
             candidates: Vec::new(),
             closed: false,
-            maker: Maker::of(package),
+            maker: TorchBuilder::of_package(package),
         }
     }
 
-    /// Whether it takes the place of what is there: by an option of the command, or because that names one build.
-    fn replaces(&self, seen: &Observations, knowledge: Knowledge) -> bool {
-        let named = |bound: &&PackageSeen| Some(bound.fact) == self.told;
+    /// Whether it replaces the installed torch: by an option of the command, or because the command names one build.
+    fn replaces_installed(&self, seen: &Observations, knowledge: Knowledge) -> bool {
+        let named = |bound: &&ObservedPackage| Some(bound.fact) == self.told;
         let named = seen.bounds.iter().find(named).unwrap_or(self.package);
         let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
-        let own = is_torch(self.package, knowledge) && replaces(seen, self.package);
-        own || (is_torch(named, knowledge) && local) || seen.of_base.renewing.contains(&self.package.command)
+        let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
+        own || (is_torch_package(named, knowledge) && local) || seen.of_base.renewing.contains(&self.package.command)
     }
 
-    /// Whether its version is the only one that goes with what is asked for.
+    /// Whether its version is the only one that satisfies the requirements.
     fn is_pinned(&self) -> bool {
         self.version.is_ok() && !self.newest
     }
 
-    /// The same where it may be there already, in any build: of a version that is named, the build alone is open.
-    fn or_there(self, why: Why) -> Self {
+    /// Returns the same if it may already be installed in any build: of a pinned version, only the build becomes
+    /// unknown.
+    fn or_already_installed(self, why: Cause) -> Self {
         let variant = Err(why.clone());
         let known = if self.is_pinned() { self } else { Self::unknown(self.package, why) };
         Self { variant, ..known }
     }
 
-    /// The same where the commands may also pass it by: its build is told where what is there without it is no other.
-    fn or_what_is_there(self, now: &Torch<'_>, open_base: bool) -> Self {
+    /// Returns the same if the command may also be skipped: its build stays known only if the installed one is no
+    /// other.
+    fn or_skipped(self, now: &ImageTorch<'_>, open_base: bool) -> Self {
         let alike = match now {
-            Torch::None => !open_base,
-            Torch::Base => false,
-            Torch::Brought(other) => self.variant.is_ok() && self.variant.as_ref().ok() == other.variant.as_ref().ok(),
+            ImageTorch::None => !open_base,
+            ImageTorch::Base => false,
+            ImageTorch::Brought(other) => {
+                self.variant.is_ok() && self.variant.as_ref().ok() == other.variant.as_ref().ok()
+            }
         };
         match &self.version {
             Err(why) if !alike => Self { variant: Err(why.clone()), ..self },
@@ -141,11 +133,12 @@ impl<'a> Brought<'a> {
         }
     }
 
-    /// The same where it is one of two that are known, of one kind of build.
-    fn or_one_of(self, two: [&Brought<'_>; 2], knowledge: Knowledge) -> Self {
+    /// Returns the same if it is one of two known installs with the same kind of build.
+    fn or_either(self, two: [&TorchInstall<'_>; 2], knowledge: Knowledge) -> Self {
         let [one, other] = two;
-        let wheels = two.iter().all(|brought| brought.maker == Maker::Wheel && self.maker == Maker::Wheel);
-        let rows = two.map(|brought| knowledge.torch(brought.version.as_ref().ok()?));
+        let wheels =
+            two.iter().all(|brought| brought.maker == TorchBuilder::Wheel && self.maker == TorchBuilder::Wheel);
+        let rows = two.map(|brought| knowledge.torch_release(brought.version.as_ref().ok()?));
         match (rows, &one.variant, &other.variant) {
             ([Some(first), Some(second)], Ok(variant), Ok(same)) if wheels && variant == same => {
                 Self { variant: Ok(variant.clone()), candidates: vec![first, second], closed: true, ..self }
@@ -154,29 +147,22 @@ impl<'a> Brought<'a> {
         }
     }
 
-    /// The same on a base that may bring that very version: a pin without a build is met by any of them.
-    fn or_of_base(self) -> Self {
+    /// Returns the same on a base image that may contain that version: a pin without a build accepts any build.
+    fn or_base_build(self) -> Self {
         let Ok(version) = &self.version else { return self };
         let name = &self.package.name;
-        let why = Why {
-            reason: format!(
-                "the base image was not read and may already include a build of {name} {version}, which the pin keeps"
-            ),
-            supply: format!(
-                "pin the build with its index, such as {name}=={version}+cuXXX from \
-                 https://download.pytorch.org/whl/cuXXX, describe the base image, or scan the built image"
-            ),
-        };
+        let why = Cause::BaseMayIncludeBuild { name: name.clone(), version: version.clone() };
         Self { variant: Err(why), ..self }
     }
 
-    /// The same behind one that may be there already: a build of the very version stays, of whatever index.
-    fn or_kept(self, other: &Brought<'_>, ranges: &[String]) -> Self {
+    /// Returns the same after an install that may have been skipped: an installed build of that version stays, from
+    /// whichever index.
+    fn or_previous_build(self, other: &TorchInstall<'_>, ranges: &[String]) -> Self {
         let Err(why) = &other.version else { return self };
         let of_same =
             (&other.package.offered, &other.package.variant) == (&self.package.offered, &self.package.variant);
         let replaced = match &other.package.version {
-            PackageVersion::Exact(version) => fits(ranges, version) == Some(false),
+            PackageVersion::Exact(version) => is_in_all_ranges(ranges, version) == Some(false),
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
         };
         let stays = other.package.conditional.is_some() && !of_same && !replaced;
@@ -184,102 +170,106 @@ impl<'a> Brought<'a> {
     }
 }
 
-impl Torch<'_> {
+impl ImageTorch<'_> {
     /// Whether its version is known.
-    fn has_version(&self) -> bool {
+    fn is_version_known(&self) -> bool {
         matches!(self, Self::Brought(brought) if brought.version.is_ok())
     }
 }
 
-/// Goes through the commands.
-pub(super) fn resolve<'a>(
+/// Determines the torch of the image by applying its commands in order.
+pub(super) fn resolve_torch<'a>(
     seen: &'a Observations,
     build: &BaseBuild,
     arch: &str,
     as_of: Option<Date>,
     knowledge: Knowledge,
-) -> Torch<'a> {
-    let day = Day { arch, as_of, knowledge };
+) -> ImageTorch<'a> {
+    let day = TorchContext { arch, as_of, knowledge };
     let told = build.torch.is_some() || !build.torch_about.is_empty();
-    let mut now = if told || build.of_others.is_some() { Torch::Base } else { Torch::None };
-    if seen.depth != Depth::Text {
-        let of_manager = |wanted: &dyn Fn(Manager) -> bool| {
-            seen.packages.iter().rfind(|package| is_torch(package, knowledge) && wanted(package.manager))
+    let mut now = if told || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
+    if seen.depth != InspectionDepth::Text {
+        let of_manager = |wanted: &dyn Fn(PackageManager) -> bool| {
+            seen.packages.iter().rfind(|package| is_torch_package(package, knowledge) && wanted(package.manager))
         };
-        let of_conda = of_manager(&|manager| manager == Manager::Conda).map(|package| conda(package, seen, knowledge));
-        let of_pip =
-            of_manager(&|manager| manager != Manager::Conda).map(|package| believed(as_said(package, day), seen, day));
+        let of_conda = of_manager(&|manager| manager == PackageManager::Conda)
+            .map(|package| torch_from_conda(package, seen, knowledge));
+        let of_pip = of_manager(&|manager| manager != PackageManager::Conda)
+            .map(|package| verify_build(torch_as_specified(package, day), seen, day));
         return match (of_pip, of_conda) {
-            (Some(pip), Some(conda)) => Torch::Brought(imported(pip, conda, seen, day)),
-            (Some(one), None) | (None, Some(one)) => Torch::Brought(one),
+            (Some(pip), Some(conda)) => ImageTorch::Brought(select_imported_torch(pip, conda, seen, day)),
+            (Some(one), None) | (None, Some(one)) => ImageTorch::Brought(one),
             (None, None) => now,
         };
     }
-    let mut open_base = build.torch.is_none() && !matches!(build.family, Family::Plain | Family::Cuda);
+    let mut open_base = build.torch.is_none() && !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda);
     let commands: BTreeSet<u32> =
         seen.packages.iter().map(|package| package.command).chain(seen.gone.iter().map(|gone| gone.command)).collect();
     for command in commands {
-        if seen.gone.iter().any(|gone| gone.command == command && knowledge.is_built_framework(&gone.name)) {
-            now = Torch::None;
+        if seen.gone.iter().any(|gone| gone.command == command && knowledge.has_variants(&gone.name)) {
+            now = ImageTorch::None;
             open_base = false;
         }
-        let here: Vec<&PackageSeen> = seen.packages.iter().filter(|package| package.command == command).collect();
-        if let Some(brought) = step(&here, &now, open_base, seen, build, day) {
-            let brought = match there_already(seen, command, brought.is_pinned()) {
-                Some(why) if !now.has_version() && !brought.replaces(seen, knowledge) => brought.or_there(why),
+        let here: Vec<&ObservedPackage> = seen.packages.iter().filter(|package| package.command == command).collect();
+        if let Some(brought) = apply_command(&here, &now, open_base, seen, build, day) {
+            let brought = match explain_possible_earlier_install(seen, command, brought.is_pinned()) {
+                Some(why) if !now.is_version_known() && !brought.replaces_installed(seen, knowledge) => {
+                    brought.or_already_installed(why)
+                }
                 _ => brought,
             };
-            now = Torch::Brought(believed(brought, seen, day));
+            now = ImageTorch::Brought(verify_build(brought, seen, day));
             open_base = false;
         }
     }
     match now {
-        Torch::Brought(brought) => Torch::Brought(or_for_gpus(brought, seen, knowledge)),
+        ImageTorch::Brought(brought) => ImageTorch::Brought(reconcile_with_cuda_builds(brought, seen, knowledge)),
         now => now,
     }
 }
 
-/// The name of what is asked for: the package itself, or what it asks for in turn.
-pub(super) fn wanted(package: &PackageSeen, knowledge: Knowledge) -> &str {
-    let built = knowledge.built_framework().map(|row| row.distribution);
-    built.filter(|_| !is_torch(package, knowledge)).unwrap_or(&package.name)
+/// Returns the name of the required distribution: torch if the package requires it, else the package.
+pub(super) fn required_distribution(package: &ObservedPackage, knowledge: Knowledge) -> &str {
+    let built = knowledge.framework_with_variants().map(|row| row.distribution);
+    built.filter(|_| !is_torch_package(package, knowledge)).unwrap_or(&package.name)
 }
 
-fn is_torch(package: &PackageSeen, knowledge: Knowledge) -> bool {
-    knowledge.is_built_framework(&package.name)
+/// Whether a package is torch.
+fn is_torch_package(package: &ObservedPackage, knowledge: Knowledge) -> bool {
+    knowledge.has_variants(&package.name)
 }
 
-/// Whether a base that was not read may have the package that is pinned: its name says so, or nobody knows its name.
-fn may_bring(build: &BaseBuild, package: &PackageSeen, knowledge: Knowledge) -> bool {
-    let of_index = package.variant.is_none() && package.offered == Offered::Default;
-    of_index && build.torch_about.is_empty() && build.may_be_named(wanted(package, knowledge))
+/// Whether an unread base image may contain the pinned package: its name contains the package name, or is unknown.
+fn base_may_include(build: &BaseBuild, package: &ObservedPackage, knowledge: Knowledge) -> bool {
+    let of_index = package.variant.is_none() && package.offered == IndexSelection::Default;
+    of_index && build.torch_about.is_empty() && build.name_may_contain(required_distribution(package, knowledge))
 }
 
-/// What one command changes; `None` where it leaves things as they are.
-fn step<'a>(
-    here: &[&'a PackageSeen],
-    now: &Torch<'_>,
+/// Returns the torch that one command installs; `None` if it changes nothing.
+fn apply_command<'a>(
+    here: &[&'a ObservedPackage],
+    now: &ImageTorch<'_>,
     open_base: bool,
     seen: &'a Observations,
     build: &BaseBuild,
-    day: Day<'_>,
-) -> Option<Brought<'a>> {
+    day: TorchContext<'_>,
+) -> Option<TorchInstall<'a>> {
     // An environment of its own does not see what lies outside it.
     let apart = here.iter().any(|package| package.apart);
-    let inside = matches!(now, Torch::Brought(brought) if brought.package.apart);
-    let (now, open_base) = if apart && !inside { (&Torch::None, false) } else { (now, open_base) };
-    let asked = here.iter().rfind(|package| is_torch(package, day.knowledge)).copied();
+    let inside = matches!(now, ImageTorch::Brought(brought) if brought.package.apart);
+    let (now, open_base) = if apart && !inside { (&ImageTorch::None, false) } else { (now, open_base) };
+    let asked = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
     let command = here.first()?.command;
-    let of_command = |bound: &&PackageSeen| bound.command == command && is_torch(bound, day.knowledge);
+    let of_command = |bound: &&ObservedPackage| bound.command == command && is_torch_package(bound, day.knowledge);
     let bounds = || seen.bounds.iter().filter(of_command);
     // What names one version: the command itself, else what bounds it.
-    let is_exact = |package: &&PackageSeen| matches!(package.version, PackageVersion::Exact(_));
-    let open = |asked: &PackageSeen| matches!(asked.version, PackageVersion::Open(_));
+    let is_exact = |package: &&ObservedPackage| matches!(package.version, PackageVersion::Exact(_));
+    let open = |asked: &ObservedPackage| matches!(asked.version, PackageVersion::Open(_));
     let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
     let named = asked.filter(is_exact).or_else(|| bound().filter(|_| asked.is_none_or(open)));
     let exact = named.is_some();
     let mut ranges: Vec<String> = Vec::new();
-    let mut untold: Option<Why> = None;
+    let mut untold: Option<Cause> = None;
     for package in asked.into_iter().chain(bounds()) {
         match (&package.version, &package.conditional) {
             (_, Some(why)) if Some(package.fact) != asked.map(|asked| asked.fact) => {
@@ -292,24 +282,26 @@ fn step<'a>(
             (PackageVersion::Unresolved(why), _) => untold = untold.or_else(|| Some(why.clone())),
         }
     }
-    let runs_on = here.first().and_then(|package| python(seen, package, day.knowledge).ok());
-    let place = Place { now, build, seen, python: runs_on.as_deref(), day };
-    let pins: Vec<(&'a PackageSeen, Result<Ask, Why>)> = here
+    let runs_on = here.first().and_then(|package| python_of_package(seen, package, day.knowledge).ok());
+    let place = CompanionContext { now, build, seen, python: runs_on.as_deref(), day };
+    let pins: Vec<(&'a ObservedPackage, Result<TorchRequirement, Cause>)> = here
         .iter()
-        .filter(|package| package.manager == Manager::Pip && !package.alone)
+        .filter(|package| package.manager == PackageManager::Pip && !package.alone)
         .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
         // What was compiled for the image runs on what the image has.
-        .filter(|package| build.compiled(package).is_none())
-        .filter_map(|package| Some((*package, asked_by(package, &ranges, exact, place)?)))
+        .filter(|package| build.compiled_package_row(package).is_none())
+        .filter_map(|package| Some((*package, torch_requirement_of(package, &ranges, exact, place)?)))
         .collect();
     // A package that was not read may require any build.
-    let unread = |(package, _): &&(&'a PackageSeen, Result<Ask, Why>)| matches!(package.offered, Offered::Unknown(_));
+    let unread = |(package, _): &&(&'a ObservedPackage, Result<TorchRequirement, Cause>)| {
+        matches!(package.offered, IndexSelection::Unknown(_))
+    };
     let first = pins.iter().find(unread).or(pins.first());
     let package = asked.or_else(|| first.map(|(package, _)| *package))?;
-    if package.manager == Manager::Conda {
-        return Some(conda(package, seen, day.knowledge));
+    if package.manager == PackageManager::Conda {
+        return Some(torch_from_conda(package, seen, day.knowledge));
     }
-    let older = may_stay(&pins, &ranges, now, build);
+    let older = find_possibly_older_requirement(&pins, &ranges, now, build);
     for (_, pin) in &pins {
         match pin {
             Ok(ask) => ranges.push(ask.range.to_owned()),
@@ -320,119 +312,116 @@ fn step<'a>(
     let replaced = asked.is_some_and(|asked| asked.upgrade);
     // What comes of an index of early versions asks for one of its own kind.
     let replaced =
-        replaced || asked.is_none() && package.early.is_some() && matches!(package.offered, Offered::Only(_));
+        replaced || asked.is_none() && package.early.is_some() && matches!(package.offered, IndexSelection::Only(_));
     let replaced = replaced || seen.of_base.renewing.contains(&command);
-    let kept = untold.is_none() && !replaced && keeps(now, build, &ranges);
-    if kept || !replaced && stays_for_others(package, now, build) {
+    let kept = untold.is_none() && !replaced && satisfies_ranges(now, build, &ranges);
+    if kept || !replaced && keeps_other_vendor_torch(package, now, build) {
         return None;
     }
     if let Some(older) = older.filter(|_| untold.is_none() && !replaced) {
-        return Some(Brought::unknown(older, asks_for_less(older)));
+        return Some(TorchInstall::unknown(older, explain_older_requirement(older)));
     }
     let ways = package.conditional.clone();
     let certain = untold.is_none();
     if let Some(why) = untold.or(ways) {
-        let brought = Brought::unknown(package, why);
+        let brought = TorchInstall::unknown(package, why);
         if package.conditional.is_none() {
             return Some(brought);
         }
-        let sure = certain.then(|| newest(package, &ranges, &python(seen, package, day.knowledge), day));
-        let brought = brought.or_what_is_there(now, open_base);
+        let sure =
+            certain.then(|| newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day));
+        let brought = brought.or_skipped(now, open_base);
         return Some(match (sure, now) {
-            (Some(sure), Torch::Brought(there)) => brought.or_one_of([&sure, there], day.knowledge),
+            (Some(sure), ImageTorch::Brought(there)) => brought.or_either([&sure, there], day.knowledge),
             _ => brought,
         });
     }
-    if let (Torch::Brought(Brought { version: Err(why), .. }), false, false) = (now, replaced, exact) {
-        return Some(Brought::unknown(package, why.clone()));
+    if let (ImageTorch::Brought(TorchInstall { version: Err(why), .. }), false, false) = (now, replaced, exact) {
+        return Some(TorchInstall::unknown(package, why.clone()));
     }
     if open_base && !exact {
-        let name = wanted(package, day.knowledge);
-        let why = Why {
-            reason: format!("the base image was not read and may already include {name}"),
-            supply: format!("pin it, such as {name}==<version>, or scan the built image"),
-        };
+        let name = required_distribution(package, day.knowledge);
+        let why = Cause::BaseMayInclude { name: name.to_string() };
         // What is there already stays, of whatever index: neither is the build told.
         let variant = Err(why.clone());
-        return Some(Brought { variant, ..Brought::unknown(package, why) });
+        return Some(TorchInstall { variant, ..TorchInstall::unknown(package, why) });
     }
     Some(match named {
         Some(named) => {
             let told = Some(named.fact).filter(|fact| *fact != package.fact);
-            let said = Brought { package, told, ..as_said(named, day) };
+            let said = TorchInstall { package, told, ..torch_as_specified(named, day) };
             let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
-            if open_base && !local && may_bring(build, package, day.knowledge) {
-                return Some(said.or_of_base());
+            if open_base && !local && base_may_include(build, package, day.knowledge) {
+                return Some(said.or_base_build());
             }
             match now {
-                Torch::Brought(other) if !replaced && !local => said.or_kept(other, &ranges),
+                ImageTorch::Brought(other) if !replaced && !local => said.or_previous_build(other, &ranges),
                 _ => said,
             }
         }
-        None => newest(package, &ranges, &python(seen, package, day.knowledge), day),
+        None => newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day),
     })
 }
 
-/// What a package asks of torch beside ranges of it that others ask for, or beside the `exact` version that is named.
-fn asked_by(package: &PackageSeen, ranges: &[String], exact: bool, place: Place<'_>) -> Option<Result<Ask, Why>> {
+/// Returns what a package requires of torch, within the ranges of others or with an `exact` version.
+fn torch_requirement_of(
+    package: &ObservedPackage,
+    ranges: &[String],
+    exact: bool,
+    place: CompanionContext<'_>,
+) -> Option<Result<TorchRequirement, Cause>> {
     // Of what is not pinned, the installer takes a release that goes with the version that is named.
     let beside = if exact { &[] } else { ranges };
-    if let Some(own) = asked_of(package, beside, place).filter(|_| !exact) {
+    if let Some(own) = companion_requirement(package, beside, place).filter(|_| !exact) {
         return match own {
-            Asked::Nothing => None,
-            Asked::Torch(pin) => Some(pin),
+            CompanionRequirement::Nothing => None,
+            CompanionRequirement::Torch(pin) => Some(pin),
         };
     }
-    let pin = pin_beside(package, beside, place.python, place.day.knowledge)?;
+    let pin = requirement_within_ranges(package, beside, place.python, place.day.knowledge)?;
     let open = matches!(package.version, PackageVersion::Open(_));
-    Some(if exact && open { Ok(Ask::ANY) } else { pin })
+    Some(if exact && open { Ok(TorchRequirement::ANY) } else { pin })
 }
 
-/// The first package that may ask for less than the tables say, where the torch that is there goes with the least of it all.
-fn may_stay<'a>(
-    pins: &[(&'a PackageSeen, Result<Ask, Why>)],
+/// Returns the first package that may require less than the tables list, if the installed torch satisfies all the
+/// least requirements.
+fn find_possibly_older_requirement<'a>(
+    pins: &[(&'a ObservedPackage, Result<TorchRequirement, Cause>)],
     ranges: &[String],
-    now: &Torch<'_>,
+    now: &ImageTorch<'_>,
     build: &BaseBuild,
-) -> Option<&'a PackageSeen> {
+) -> Option<&'a ObservedPackage> {
     let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
     let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.to_owned()));
-    keeps(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>()).then_some(*older)
+    satisfies_ranges(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>()).then_some(*older)
 }
 
-/// Why it cannot be told whether the torch that is there stays beside a release of which only newer ones are listed.
-fn asks_for_less(package: &PackageSeen) -> Why {
+/// Explains why it is unknown whether the installed torch stays: only newer releases of the package are listed.
+fn explain_older_requirement(package: &ObservedPackage) -> Cause {
     let name = &package.name;
     let of = match &package.version {
         PackageVersion::Exact(version) => format!("{name} {version}"),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => format!("the installed release of {name}"),
     };
-    Why {
-        reason: format!(
-            "{of} may require an older torch than its releases in the compatibility database, so the installed \
-                torch may stay"
-        ),
-        supply: "pin torch as well, or scan the built image".to_owned(),
-    }
+    Cause::OlderTorchPossible { package: of.clone() }
 }
 
-/// Whether a torch that the base brings for the GPUs of another maker is taken to stay: whatever it is, what is asked for
-/// names no version.
-fn stays_for_others(package: &PackageSeen, now: &Torch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(now, Torch::Base) && matches!(package.version, PackageVersion::Open(_))
+/// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no version is requested.
+fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, build: &BaseBuild) -> bool {
+    build.of_others.is_some() && matches!(now, ImageTorch::Base) && matches!(package.version, PackageVersion::Open(_))
 }
 
-/// Whether the version that is there will do, as the installer's records say it; of a base that tells none, whether
-/// those before and after it would.
-fn keeps(now: &Torch<'_>, build: &BaseBuild, ranges: &[String]) -> bool {
-    let will_do = |version: &str| fits(ranges, version) == Some(true);
+/// Whether the installed torch satisfies ranges; for a base image of unknown version, whether both listed neighbours
+/// do.
+fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String]) -> bool {
+    let will_do = |version: &str| is_in_all_ranges(ranges, version) == Some(true);
     match now {
-        Torch::None => false,
-        Torch::Base => match build.torch {
+        ImageTorch::None => false,
+        ImageTorch::Base => match build.torch {
             Some((version, _)) => will_do(version),
             None => !build.torch_about.is_empty() && build.torch_about.iter().all(|version| will_do(version)),
         },
-        Torch::Brought(brought) => brought.version.as_ref().is_ok_and(|version| match &brought.variant {
+        ImageTorch::Brought(brought) => brought.version.as_ref().is_ok_and(|version| match &brought.variant {
             Ok(Some(variant)) => will_do(&format!("{version}+{variant}")),
             _ => will_do(version),
         }),

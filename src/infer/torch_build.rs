@@ -1,35 +1,20 @@
-//! The framework that has several builds a version: its version, build, CUDA runtime and GPU code.
+//! A framework with several builds per version: its version, build, CUDA runtime and GPU code.
 
+use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::Component;
-use crate::fact::Derivation;
-use crate::fact::Evidence;
-use crate::fact::Fact;
-use crate::fact::FactId;
-use crate::fact::FactKey;
-use crate::fact::Facts;
-use crate::fact::GpuCode;
-use crate::fact::PackageSeen;
-use crate::fact::Signature;
-use crate::fact::State;
-use crate::fact::Why;
+use crate::fact::{
+    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, GpuCode, ObservedPackage, TypedFact,
+    ValueState,
+};
 use crate::infer::base::BaseBuild;
-use crate::infer::candidates;
-use crate::infer::framework::component_unknown;
-use crate::infer::framework::known_text;
-use crate::infer::framework::no_code_row;
-use crate::infer::framework::variant_cuda;
-use crate::infer::framework::wording;
-use crate::infer::torch::Brought;
-use crate::infer::torch::Maker;
-use crate::infer::unknown;
-use crate::knowledge::FrameworkRow;
-use crate::knowledge::Knowledge;
-use crate::knowledge::RowInfo;
+use crate::infer::single_build_framework::{code_wording, known_text, unknown_component, unlisted_code, variant_cuda};
+use crate::infer::torch::{TorchBuilder, TorchInstall};
+use crate::infer::{add_unknown_fact, torch_candidates};
+use crate::knowledge::{FrameworkRow, Knowledge, RowInfo};
 
-/// A framework that the base image ships.
+/// Returns the component of a framework in the base image.
 #[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]
-pub(super) fn shipped(
+pub(super) fn component_in_base_image(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     version: &'static str,
@@ -43,25 +28,25 @@ pub(super) fn shipped(
     let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.to_vec(), row: Some(row) };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), evidence(row));
     let (state, cuda_row) = match build.cuda {
-        Some((cuda, row)) => (State::Known(cuda), row),
-        None => (State::Unknown(build.unseen("its CUDA runtime")), row),
+        Some((cuda, row)) => (ValueState::Known(cuda), row),
+        None => (ValueState::Unknown(build.explain_unknown("its CUDA runtime")), row),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence(cuda_row));
     let code = match build.cuda {
         Some((cuda, _)) => {
-            let maker = build.torch_channel.map_or(Maker::Wheel, Maker::Channel);
-            torch_code(facts, name, (version, &variant_of(cuda), maker), arch, version_id, knowledge)
+            let maker = build.torch_channel.map_or(TorchBuilder::Wheel, TorchBuilder::Channel);
+            infer_torch_code(facts, name, (version, &variant_name(cuda), maker), arch, version_id, knowledge)
         }
-        None => no_code_row(facts, name, version, version_id),
+        None => unlisted_code(facts, name, version, version_id),
     };
-    Component::core(name, cuda, code, wording(framework))
+    Component::new_core(name, cuda, code, code_wording(framework))
 }
 
-/// The framework of several builds a version, as the commands brought it.
-pub(super) fn brought(
+/// Returns the component of a multi-build framework as the commands install it.
+pub(super) fn component_of_torch_install(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
-    brought: &Brought<'_>,
+    brought: &TorchInstall<'_>,
     arch: &str,
     knowledge: Knowledge,
 ) -> Component {
@@ -70,13 +55,15 @@ pub(super) fn brought(
     let version = match &brought.version {
         Ok(version) => version,
         Err(why) => {
-            if let Some(component) = candidates::shared(facts, framework, brought, why, arch, knowledge) {
+            if let Some(component) =
+                torch_candidates::component_from_candidates(facts, framework, brought, why, arch, knowledge)
+            {
                 return component;
             }
             let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
             return match tag.filter(|_| package.early.is_some()) {
-                Some(tag) => early(facts, framework, package, why, tag),
-                None => component_unknown(facts, framework, package, why, tag),
+                Some(tag) => prerelease_component(facts, framework, package, why, tag),
+                None => unknown_component(facts, framework, package, why, tag),
             };
         }
     };
@@ -86,31 +73,27 @@ pub(super) fn brought(
     let read = Evidence::Derived { by, from, row };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     let of_table = || {
-        let row = knowledge.torch(version)?;
+        let row = knowledge.torch_release(version)?;
         let default = row.default_variant.iter().find(|value| value.arch == arch)?;
-        let of_index = knowledge.without_cuda_on(&package.name, version, arch).filter(|_| package.variant.is_some());
+        let of_index =
+            knowledge.platform_without_cuda(&package.name, version, arch).filter(|_| package.variant.is_some());
         Some((default.value.to_owned(), of_index.unwrap_or(&row.info)))
     };
     let (variant, row) = match &brought.variant {
         Ok(Some(variant)) => (Ok(variant.clone()), None),
         Err(why) => (Err(why.clone()), None),
         Ok(None) => {
-            let why = || Why {
-                reason: knowledge.lacks_version(name, version),
-                supply: "pin the build with its index, such as +cu124 from https://download.pytorch.org/whl/cu124, or \
-                    describe its GPU code in an image description"
-                    .to_owned(),
-            };
+            let why = || Cause::TorchNotInTables { because: Box::new(knowledge.missing_version_cause(name, version)) };
             of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
         }
     };
-    let component = |cuda, code| Component::core(name, cuda, code, wording(framework));
+    let component = |cuda, code| Component::new_core(name, cuda, code, code_wording(framework));
     let from_version = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row };
     let variant = match variant {
         Ok(variant) => variant,
         Err(why) => {
-            let cuda = unknown(facts, FactKey::ComponentCuda, Some(name), why.clone(), from_version.clone());
-            let code = unknown(facts, FactKey::ComponentCode, Some(name), why, from_version);
+            let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), why.clone(), from_version.clone());
+            let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why, from_version);
             return component(cuda, code);
         }
     };
@@ -119,64 +102,66 @@ pub(super) fn brought(
     let Some(cuda) = variant_cuda(&variant) else {
         let searched = "the build variant, which does not use CUDA";
         let cuda =
-            facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, from_variant.clone());
-        let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, from_variant);
+            facts.add_typed(FactKey::ComponentCuda, Some(name), ValueState::Absent { searched }, from_variant.clone());
+        let code = facts.add_typed(FactKey::ComponentCode, Some(name), ValueState::Absent { searched }, from_variant);
         return component(cuda, code);
     };
-    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), from_variant);
-    let code = torch_code(facts, name, (version, &variant, brought.maker), arch, variant_id, knowledge);
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), ValueState::Known(cuda), from_variant);
+    let code = infer_torch_code(facts, name, (version, &variant, brought.maker), arch, variant_id, knowledge);
     component(cuda, code)
 }
 
-/// A build of no release, from the index of one CUDA: that is known of it, and neither which it is nor its code.
-fn early(
+/// Returns the component of a pre-release from the index of one CUDA: its CUDA is known, its version and code are
+/// not.
+fn prerelease_component(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
-    package: &PackageSeen,
-    why: &Why,
+    package: &ObservedPackage,
+    why: &Cause,
     tag: &str,
 ) -> Component {
     let name = framework.component;
     let derived = |from| Evidence::Derived { by: Derivation::Resolution, from: vec![from], row: None };
-    let version = facts.add(FactKey::ComponentVersion, Some(name), State::Unknown(why.clone()), derived(package.fact));
+    let version =
+        facts.add(FactKey::ComponentVersion, Some(name), ValueState::Unknown(why.clone()), derived(package.fact));
     let variant = facts.add(FactKey::ComponentVariant, Some(name), known_text(tag), derived(version));
-    let component = component_unknown(facts, framework, package, why, Some(tag));
+    let component = unknown_component(facts, framework, package, why, Some(tag));
     match component.code.state {
-        State::Unknown(_) if variant_cuda(tag).is_some() => {
-            let code = unknown(facts, FactKey::ComponentCode, Some(name), why.clone(), derived(variant));
+        ValueState::Unknown(_) if variant_cuda(tag).is_some() => {
+            let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why.clone(), derived(variant));
             Component { code, ..component }
         }
         _ => component,
     }
 }
 
-/// The code of a build: what is known of a wheel says nothing of one of conda.
-fn torch_code(
+/// Infers the GPU code of a build; wheels and conda builds are listed separately.
+fn infer_torch_code(
     facts: &mut Facts,
     name: &str,
-    (version, variant, maker): (&str, &str, Maker<'_>),
+    (version, variant, maker): (&str, &str, TorchBuilder<'_>),
     arch: &str,
     from: FactId,
     knowledge: Knowledge,
-) -> Fact<GpuCode> {
+) -> TypedFact<GpuCode> {
     let wheel = || knowledge.torch_build(version, variant, arch).map(|row| (&row.info, row.sass, row.ptx));
     let (row, whose) = match maker {
-        Maker::Wheel => (wheel(), String::new()),
-        Maker::Channel(channel) => {
+        TorchBuilder::Wheel => (wheel(), String::new()),
+        TorchBuilder::Channel(channel) => {
             let row = knowledge.conda_build(channel, version, variant).filter(|_| arch == "amd64");
             (row.map(|row| (&row.info, row.sass, row.ptx)), format!(" of conda channel {channel}"))
         }
-        Maker::Unknown => (None, " of conda, channel unknown,".to_owned()),
+        TorchBuilder::Unknown => (None, " of conda, channel unknown,".to_owned()),
     };
     let Some((info, sass, ptx)) = row else {
-        return no_code_row(facts, name, &format!("{version}+{variant} for {arch}{whose}"), from);
+        return unlisted_code(facts, name, &format!("{version}+{variant} for {arch}{whose}"), from);
     };
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(info) };
-    let container = Signature { sass: sass.to_vec(), ptx: ptx.to_vec() };
-    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode::from(container)), evidence)
+    let container = CodeTargets { sass: sass.to_vec(), ptx: ptx.to_vec() };
+    facts.add_typed(FactKey::ComponentCode, Some(name), ValueState::Known(GpuCode::from(container)), evidence)
 }
 
-/// `cu124` for 12.4.
-fn variant_of(cuda: CudaVersion) -> String {
+/// Returns the build variant of a CUDA version: `cu124` for 12.4.
+fn variant_name(cuda: CudaVersion) -> String {
     format!("cu{}{}", cuda.major(), cuda.minor())
 }

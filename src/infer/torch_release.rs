@@ -1,79 +1,63 @@
-//! Which release and build of torch a package means: as it is written down, or the newest that will do.
+//! The torch release and build that a package specifies: the exact version, or the newest acceptable one.
 
 use std::cmp::Ordering;
 
 use jiff::civil::Date;
 
-use crate::fact::Offered;
-use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
-use crate::fact::Why;
-use crate::infer::candidates::ends;
-use crate::infer::candidates::parts;
-use crate::infer::candidates::within;
-use crate::infer::framework::variant_cuda;
-use crate::infer::torch::Brought;
-use crate::infer::torch::Maker;
-use crate::infer::torch::wanted;
-use crate::install::admits;
-use crate::install::order;
-use crate::install::public;
-use crate::knowledge::Knowledge;
-use crate::knowledge::TorchRow;
+use crate::cause::Cause;
+use crate::fact::{IndexSelection, ObservedPackage, PackageVersion};
+use crate::infer::single_build_framework::variant_cuda;
+use crate::infer::torch::{TorchBuilder, TorchInstall, required_distribution};
+use crate::infer::torch_candidates::{is_range_covered, split_range_and_build, torch_releases_in_range};
+use crate::install::{compare_pep440_versions, public_version, range_contains};
+use crate::knowledge::{Knowledge, TorchRow};
 
-/// What decides beside the packages.
+/// The architecture, date and tables that select a torch release.
 #[derive(Clone, Copy)]
-pub(super) struct Day<'a> {
+pub(super) struct TorchContext<'a> {
     pub(super) arch: &'a str,
     pub(super) as_of: Option<Date>,
     pub(super) knowledge: Knowledge,
 }
 
-/// A version that is written down, with the build that the index gives.
-pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a> {
+/// Returns the torch of an exact version, with the build that the index provides.
+pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchContext<'_>) -> TorchInstall<'a> {
     let text = match &package.version {
         PackageVersion::Exact(text) => text,
-        PackageVersion::Unresolved(why) => return Brought::unknown(package, why.clone()),
+        PackageVersion::Unresolved(why) => return TorchInstall::unknown(package, why.clone()),
         PackageVersion::Open(range) => {
             let asked = if range.is_empty() { "no version" } else { range };
-            let why = Why {
-                reason: format!("{} is installed with {asked}: the build date decides its version", package.name),
-                supply: format!("pin it, such as {}==<version>", package.name),
-            };
-            return any_of(package, range, why, day);
+            let why = Cause::VersionByDate { package: package.name.clone(), specifier: asked.to_string() };
+            return any_release_in_range(package, range, why, day);
         }
     };
     if let Some(why) = &package.conditional {
-        return Brought::unknown(package, why.clone());
+        return TorchInstall::unknown(package, why.clone());
     }
-    let row = release(public(text), day.knowledge);
-    let version = row.map_or_else(|| public(text).to_owned(), |row| row.version.to_owned());
+    let row = find_torch_release(public_version(text), day.knowledge);
+    let version = row.map_or_else(|| public_version(text).to_owned(), |row| row.version.to_owned());
     let local = text.split_once('+').map(|(_, local)| local.to_owned());
     // Builds from source have a hash there; what they were built with stands elsewhere.
-    let hash = local.as_ref().filter(|local| !names_build(local));
+    let hash = local.as_ref().filter(|local| !is_build_tag(local));
     let variant = match (local.clone(), &package.offered, &package.variant) {
         (Some(_), _, Some(variant)) if hash.is_some() => Ok(Some(variant.clone())),
-        (Some(local), _, None) if hash.is_some() => Err(Why {
-            reason: format!(
-                "{} {text} is a custom build, and `{local}` does not include the CUDA version",
-                package.name
-            ),
-            supply: "declare its build, such as cu124, in an image description".to_owned(),
-        }),
+        (Some(local), _, None) if hash.is_some() => {
+            Err(Cause::CustomBuild { package: package.name.clone(), version: text.clone(), local: local.clone() })
+        }
         // `cu117.with.pypi.cudnn` is a build for CUDA 11.7.
         (Some(local), _, Some(variant)) if local.split('.').next() == Some(variant) => Ok(Some(variant.clone())),
         (Some(local), _, _) => Ok(Some(local)),
-        (None, Offered::Beside(tags), _) => {
-            Ok(row.map_or_else(|| package.variant.clone(), |row| highest(row, tags, day)))
+        (None, IndexSelection::Beside(tags), _) => {
+            Ok(row.map_or_else(|| package.variant.clone(), |row| highest_build(row, tags, day)))
         }
-        (None, Offered::Unknown(why), _) => Err(why.clone()),
+        (None, IndexSelection::Unknown(why), _) => Err(why.clone()),
         (None, offered, variant) => {
-            let without = day.knowledge.without_cuda_on(&package.name, &version, day.arch).is_some();
-            let only = matches!(offered, Offered::Only(tag) if row.is_some_and(|row| !has(row, tag, day)));
+            let without = day.knowledge.platform_without_cuda(&package.name, &version, day.arch).is_some();
+            let only = matches!(offered, IndexSelection::Only(tag) if row.is_some_and(|row| !has_build(row, tag, day)));
             if only && !without && day.arch != "amd64" {
-                Err(unlisted(package, &version, day.arch))
-            } else if matches!(offered, Offered::Default)
-                && row.is_some_and(|row| is_without(row, variant.as_deref(), day))
+                Err(explain_unlisted_build(package, &version, day.arch))
+            } else if matches!(offered, IndexSelection::Default)
+                && row.is_some_and(|row| is_default_cpu_build(row, variant.as_deref(), day))
             {
                 Ok(None)
             } else {
@@ -82,7 +66,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
             }
         }
     };
-    Brought {
+    TorchInstall {
         package,
         version: Ok(version),
         variant,
@@ -91,50 +75,55 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         told: None,
         candidates: Vec::new(),
         closed: false,
-        maker: Maker::of(package),
+        maker: TorchBuilder::of_package(package),
     }
 }
 
-/// Why nothing can be told of a build on an index of its own.
-fn unlisted(package: &PackageSeen, version: &str, arch: &str) -> Why {
-    Why {
-        reason: format!("it is unknown whether that index contains {} {version} for {arch}", package.name),
-        supply: "run `imagelint scan` on the built image".to_owned(),
-    }
+/// Explains why a build on a dedicated index is unknown.
+fn explain_unlisted_build(package: &ObservedPackage, version: &str, arch: &str) -> Cause {
+    Cause::NotKnownInIndex { package: package.name.clone(), version: version.to_string(), arch: arch.to_string() }
 }
 
-/// A range that somebody wrote of an image that is there: any release of it.
-fn any_of<'a>(package: &'a PackageSeen, range: &str, why: Why, day: Day<'_>) -> Brought<'a> {
-    let (range, tag) = parts(range);
-    let brought = Brought::unknown(package, why);
-    if package.conditional.is_some() || matches!(package.offered, Offered::Unknown(_) | Offered::Beside(_)) {
+/// Returns a torch of unknown version within a range of an existing image.
+fn any_release_in_range<'a>(
+    package: &'a ObservedPackage,
+    range: &str,
+    why: Cause,
+    day: TorchContext<'_>,
+) -> TorchInstall<'a> {
+    let (range, tag) = split_range_and_build(range);
+    let brought = TorchInstall::unknown(package, why);
+    if package.conditional.is_some()
+        || matches!(package.offered, IndexSelection::Unknown(_) | IndexSelection::Beside(_))
+    {
         return brought;
     }
     let variant = Ok(tag.or_else(|| package.variant.clone()));
-    let closed = ends(&range, day.as_of, day.knowledge);
-    Brought { variant, candidates: within(&range, day.as_of, day.knowledge), closed, ..brought }
+    let closed = is_range_covered(&range, day.as_of, day.knowledge);
+    TorchInstall { variant, candidates: torch_releases_in_range(&range, day.as_of, day.knowledge), closed, ..brought }
 }
 
-/// Whether a local part names a build: `cu124`, `cpu`, `rocm6.2`.
-pub(super) fn names_build(local: &str) -> bool {
+/// Whether a local version part names a build: `cu124`, `cpu`, `rocm6.2`.
+pub(super) fn is_build_tag(local: &str) -> bool {
     let word = local.split(['.', '_', '-']).next().unwrap_or(local);
     let cuda = word.strip_prefix("cu").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     cuda || word.starts_with("rocm") || matches!(word, "cpu" | "xpu" | "cxx11")
 }
 
-fn release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {
+/// Returns the row of a torch release.
+fn find_torch_release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {
     let mut rows = knowledge.torch_releases().iter();
-    rows.find(|row| order(row.version, version) == Some(Ordering::Equal))
+    rows.find(|row| compare_pep440_versions(row.version, version) == Some(Ordering::Equal))
 }
 
-/// Whether a build is the one without CUDA that a plain install brings on the platform.
-fn is_without(row: &TorchRow, tag: Option<&str>, day: Day<'_>) -> bool {
+/// Whether a build is the default one on the platform and without CUDA.
+fn is_default_cpu_build(row: &TorchRow, tag: Option<&str>, day: TorchContext<'_>) -> bool {
     let mut default = row.default_variant.iter().filter(|value| value.arch == day.arch);
     default.any(|value| variant_cuda(value.value).is_none() && tag == Some(value.value))
 }
 
 /// Whether a release has a build.
-fn has(row: &TorchRow, tag: &str, day: Day<'_>) -> bool {
+fn has_build(row: &TorchRow, tag: &str, day: TorchContext<'_>) -> bool {
     let cuda = tag.starts_with("cu");
     if !cuda {
         return true;
@@ -145,46 +134,46 @@ fn has(row: &TorchRow, tag: &str, day: Day<'_>) -> bool {
     day.knowledge.torch_build(row.version, tag, day.arch).is_some()
 }
 
-/// The build that an installer takes of those that several indexes have of one release: among equal versions the local
-/// part decides, which is compared as text, so that `cu92` comes before `cu126`.
-fn highest(row: &TorchRow, tags: &[String], day: Day<'_>) -> Option<String> {
+/// Returns the build that an installer takes if several indexes have one release: the highest local version, compared
+/// as text.
+fn highest_build(row: &TorchRow, tags: &[String], day: TorchContext<'_>) -> Option<String> {
     // A build that no version names is a wheel for one platform like that of the default index, which is taken before it.
-    let named = |tag: &&String| !day.knowledge.is_unnamed(row.version, tag, day.arch);
-    tags.iter().filter(|tag| has(row, tag, day)).filter(named).max().cloned()
+    let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(row.version, tag, day.arch);
+    tags.iter().filter(|tag| has_build(row, tag, day)).filter(named).max().cloned()
 }
 
-/// The newest release that will do.
-pub(super) fn newest<'a>(
-    package: &'a PackageSeen,
+/// Returns the newest acceptable torch release.
+pub(super) fn newest_torch<'a>(
+    package: &'a ObservedPackage,
     ranges: &[String],
-    python: &Result<String, Why>,
-    day: Day<'_>,
-) -> Brought<'a> {
-    let name = wanted(package, day.knowledge);
-    let unknown = |reason: String| {
-        let supply = format!("pin it, such as {name}==<version>+<build>");
-        Brought::unknown(package, Why { reason, supply })
+    python: &Result<String, Cause>,
+    day: TorchContext<'_>,
+) -> TorchInstall<'a> {
+    let name = required_distribution(package, day.knowledge);
+    let unknown = |because: Cause| {
+        TorchInstall::unknown(package, Cause::NewestNotKnown { because: Box::new(because), package: name.to_owned() })
     };
-    if let Offered::Unknown(why) = &package.offered {
-        return Brought::unknown(package, why.clone());
+    if let IndexSelection::Unknown(why) = &package.offered {
+        return TorchInstall::unknown(package, why.clone());
     }
-    if let (Some(why), Offered::Only(_)) = (&package.early, &package.offered) {
-        return Brought::unknown(package, why.clone());
+    if let (Some(why), IndexSelection::Only(_)) = (&package.early, &package.offered) {
+        return TorchInstall::unknown(package, why.clone());
     }
-    if ranges.iter().any(|range| admits(range, "1").is_none()) {
-        return unknown(format!("`{}` is not a version range", ranges.join(",")));
+    if ranges.iter().any(|range| range_contains(range, "1").is_none()) {
+        return unknown(Cause::NotARange { range: ranges.join(",") });
     }
-    let fitting = |row: &&TorchRow| fits(ranges, row.version) == Some(true);
-    if day.as_of.is_some() && day.knowledge.torch_served().filter(fitting).any(|row| row.released.is_none()) {
-        return unknown(format!(
-            "the release dates of the allowed {name} versions are not in the compatibility \
-            database"
-        ));
+    let fitting = |row: &&TorchRow| is_in_all_ranges(ranges, row.version) == Some(true);
+    if day.as_of.is_some() && day.knowledge.served_torch_releases().filter(fitting).any(|row| row.released.is_none()) {
+        return unknown(Cause::ReleaseDatesNotInTables { package: name.to_owned() });
     }
     let of_python = |python: &str| {
-        let rows = day.knowledge.torch_served().filter(fitting).filter(|row| runs_on(row, python, day.knowledge));
-        rows.filter(|row| is_out(row, day) && offered(row, package, day))
-            .max_by(|a, b| order(a.version, b.version).unwrap_or(Ordering::Equal))
+        let rows = day
+            .knowledge
+            .served_torch_releases()
+            .filter(fitting)
+            .filter(|row| has_torch_wheel_for_python(row, python, day.knowledge));
+        rows.filter(|row| is_released(row, day) && is_offered_by_indexes(row, package, day))
+            .max_by(|a, b| compare_pep440_versions(a.version, b.version).unwrap_or(Ordering::Equal))
     };
     let chosen: Vec<&'static TorchRow> = if let Ok(python) = python {
         of_python(python).into_iter().collect()
@@ -197,34 +186,34 @@ pub(super) fn newest<'a>(
     let row = match (chosen.as_slice(), python) {
         ([row], _) => *row,
         ([], _) => {
-            let date = day.knowledge.newest_date();
-            let none = unknown(format!("no release of {name} in the compatibility database of {date} matches"));
+            let date = day.knowledge.newest_source_date();
+            let none = unknown(Cause::NoReleaseMatches { package: name.to_owned(), date });
             // An index of CUDA may hold builds without it for another platform.
             let elsewhere = none.version.clone().err().filter(|_| day.arch != "amd64");
-            return Brought { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
+            return TorchInstall { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
         }
         (rows, Err(why)) => {
             let variant = match &package.offered {
-                Offered::Only(tag) => Ok(Some(tag.clone())),
-                Offered::Default => Ok(None),
-                Offered::Beside(_) | Offered::Unknown(_) => Err(why.clone()),
+                IndexSelection::Only(tag) => Ok(Some(tag.clone())),
+                IndexSelection::Default => Ok(None),
+                IndexSelection::Beside(_) | IndexSelection::Unknown(_) => Err(why.clone()),
             };
-            return Brought {
+            return TorchInstall {
                 variant,
                 candidates: rows.to_vec(),
                 closed: true,
-                ..Brought::unknown(package, why.clone())
+                ..TorchInstall::unknown(package, why.clone())
             };
         }
-        (_, Ok(_)) => return unknown("several releases match".to_owned()),
+        (_, Ok(_)) => return unknown(Cause::SeveralReleases),
     };
     let variant = match &package.offered {
-        Offered::Only(tag) => Some(tag.clone()),
-        Offered::Beside(tags) => highest(row, tags, day),
-        Offered::Default | Offered::Unknown(_) => None,
+        IndexSelection::Only(tag) => Some(tag.clone()),
+        IndexSelection::Beside(tags) => highest_build(row, tags, day),
+        IndexSelection::Default | IndexSelection::Unknown(_) => None,
     };
-    let newest = day.knowledge.torch_served().filter(fitting).count() > 1;
-    Brought {
+    let newest = day.knowledge.served_torch_releases().filter(fitting).count() > 1;
+    TorchInstall {
         package,
         version: Ok(row.version.to_owned()),
         variant: Ok(variant),
@@ -233,42 +222,42 @@ pub(super) fn newest<'a>(
         told: None,
         candidates: Vec::new(),
         closed: false,
-        maker: Maker::of(package),
+        maker: TorchBuilder::of_package(package),
     }
 }
 
-/// Whether a release has a wheel for a Python.
-pub(super) fn runs_on(row: &TorchRow, python: &str, knowledge: Knowledge) -> bool {
+/// Whether a torch release has a wheel for a Python version.
+pub(super) fn has_torch_wheel_for_python(row: &TorchRow, python: &str, knowledge: Knowledge) -> bool {
     let range = knowledge.torch_pythons().iter().find(|range| range.python == python);
     range.is_some_and(|range| {
-        order(row.version, range.first).is_some_and(Ordering::is_ge)
-            && range.last.is_none_or(|last| order(row.version, last).is_some_and(Ordering::is_le))
+        compare_pep440_versions(row.version, range.first).is_some_and(Ordering::is_ge)
+            && range.last.is_none_or(|last| compare_pep440_versions(row.version, last).is_some_and(Ordering::is_le))
     })
 }
 
-/// Whether a release is out on the day that counts.
-pub(super) fn is_out(row: &TorchRow, day: Day<'_>) -> bool {
+/// Whether a release was released by the date.
+pub(super) fn is_released(row: &TorchRow, day: TorchContext<'_>) -> bool {
     match (day.as_of, row.released) {
         (Some(day), Some(released)) => released <= day,
         _ => true,
     }
 }
 
-/// Whether the indexes that a command names have a release for the platform.
-pub(super) fn offered(row: &TorchRow, package: &PackageSeen, day: Day<'_>) -> bool {
+/// Whether the indexes of a command have a release for the platform.
+pub(super) fn is_offered_by_indexes(row: &TorchRow, package: &ObservedPackage, day: TorchContext<'_>) -> bool {
     let default = row.default_variant.iter().any(|value| value.arch == day.arch);
     match &package.offered {
-        Offered::Only(tag) => has(row, tag, day),
-        Offered::Beside(tags) => default || tags.iter().any(|tag| has(row, tag, day)),
-        Offered::Default | Offered::Unknown(_) => default,
+        IndexSelection::Only(tag) => has_build(row, tag, day),
+        IndexSelection::Beside(tags) => default || tags.iter().any(|tag| has_build(row, tag, day)),
+        IndexSelection::Default | IndexSelection::Unknown(_) => default,
     }
 }
 
-/// Whether a version lies in every range; none where a range cannot be read.
-pub(super) fn fits(ranges: &[String], version: &str) -> Option<bool> {
+/// Whether a version lies in every range; `None` if a range is invalid.
+pub(super) fn is_in_all_ranges(ranges: &[String], version: &str) -> Option<bool> {
     let mut all = true;
     for range in ranges {
-        all &= admits(range, version)?;
+        all &= range_contains(range, version)?;
     }
     Some(all)
 }

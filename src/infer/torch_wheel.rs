@@ -1,75 +1,77 @@
-//! Whether a build of torch that is asked for is one that there is: a name alone says nothing about a wheel.
+//! Whether a requested build of torch exists as a wheel.
 
-use crate::fact::Depth;
-use crate::fact::Manager;
-use crate::fact::Observations;
-use crate::fact::PackageVersion;
-use crate::fact::Why;
-use crate::infer::framework::variant_cuda;
-use crate::infer::places::operating_system;
-use crate::infer::torch::Brought;
-use crate::infer::torch::Maker;
-use crate::infer::torch::wanted;
-use crate::infer::torch_release::Day;
+use crate::cause::Cause;
+use crate::fact::{InspectionDepth, Observations, PackageManager, PackageVersion};
+use crate::infer::single_build_framework::variant_cuda;
+use crate::infer::system_paths::base_operating_system;
+use crate::infer::torch::{TorchBuilder, TorchInstall, required_distribution};
+use crate::infer::torch_release::TorchContext;
 
-/// A torch whose build is one of its release, or may be; of any other nothing is told.
-pub(super) fn believed<'a>(brought: Brought<'a>, seen: &Observations, day: Day<'_>) -> Brought<'a> {
-    if let Some(why) = foreign(&brought, seen, day) {
-        return Brought { version: Err(why.clone()), variant: Err(why), candidates: Vec::new(), ..brought };
+/// Returns a torch whose build exists or may exist; otherwise its build becomes unknown.
+pub(super) fn verify_build<'a>(
+    brought: TorchInstall<'a>,
+    seen: &Observations,
+    day: TorchContext<'_>,
+) -> TorchInstall<'a> {
+    if let Some(why) = explain_musl_base(&brought, seen, day) {
+        return TorchInstall { version: Err(why.clone()), variant: Err(why), candidates: Vec::new(), ..brought };
     }
     let depth = seen.depth;
     let Ok(Some(tag)) = &brought.variant else { return brought };
-    let why = unnamed(tag, &brought, depth, day).or_else(|| unheard(tag, &brought, depth, day));
+    let why =
+        explain_unnamed_build(tag, &brought, depth, day).or_else(|| explain_unknown_build(tag, &brought, depth, day));
     let Some(why) = why else { return brought };
-    Brought { variant: Err(why), candidates: Vec::new(), ..brought }
+    TorchInstall { variant: Err(why), candidates: Vec::new(), ..brought }
 }
 
-/// Why there is no wheel for the C library of the base's system, of which pip takes those alone.
-fn foreign(brought: &Brought<'_>, seen: &Observations, day: Day<'_>) -> Option<Why> {
-    let of_pip = seen.depth == Depth::Text && brought.maker == Maker::Wheel;
-    let system = operating_system(seen, day.knowledge).filter(|row| of_pip && row.musl)?;
-    let name = wanted(brought.package, day.knowledge);
-    Some(Why {
-        reason: format!("{name} has no wheel for musl, the C library of {}: pip fails to install it", system.name),
-        supply: "use a base image with glibc, or describe the built image".to_owned(),
-    })
+/// Explains why no wheel matches the C library of the base image's system.
+fn explain_musl_base(brought: &TorchInstall<'_>, seen: &Observations, day: TorchContext<'_>) -> Option<Cause> {
+    let of_pip = seen.depth == InspectionDepth::Text && brought.maker == TorchBuilder::Wheel;
+    let system = base_operating_system(seen, day.knowledge).filter(|row| of_pip && row.musl)?;
+    let name = required_distribution(brought.package, day.knowledge);
+    Some(Cause::NoMuslWheel { name: name.to_string(), system: system.name.to_string() })
 }
 
-/// Why a version that names its build is that of no wheel for the platform.
-fn unnamed(tag: &str, brought: &Brought<'_>, depth: Depth, day: Day<'_>) -> Option<Why> {
+/// Explains why a version with a local build part matches no wheel for the platform.
+fn explain_unnamed_build(
+    tag: &str,
+    brought: &TorchInstall<'_>,
+    depth: InspectionDepth,
+    day: TorchContext<'_>,
+) -> Option<Cause> {
     let version = brought.version.as_ref().ok()?;
     let said = matches!(&brought.package.version, PackageVersion::Exact(text) if text.contains('+'));
-    let of_pip = depth == Depth::Text && brought.maker == Maker::Wheel && said;
-    let name = wanted(brought.package, day.knowledge);
-    (of_pip && day.knowledge.is_unnamed(version, tag, day.arch)).then(|| Why {
-        reason: format!(
-            "no wheel of {name} {version} for {} has {tag} in its version: the index of {tag} contains that build \
-                as {version}",
-            day.arch
-        ),
-        supply: format!("install {name}=={version} only from the index of {tag}, or describe the built image"),
+    let of_pip = depth == InspectionDepth::Text && brought.maker == TorchBuilder::Wheel && said;
+    let name = required_distribution(brought.package, day.knowledge);
+    (of_pip && day.knowledge.is_unnamed_torch_build(version, tag, day.arch)).then(|| Cause::NoWheelOfBuild {
+        name: name.to_string(),
+        version: version.clone(),
+        arch: day.arch.to_string(),
+        tag: tag.to_string(),
     })
 }
 
-/// Why no wheel of that build is known.
-fn unheard(tag: &str, brought: &Brought<'_>, depth: Depth, day: Day<'_>) -> Option<Why> {
+/// Explains why no wheel of a build is known.
+fn explain_unknown_build(
+    tag: &str,
+    brought: &TorchInstall<'_>,
+    depth: InspectionDepth,
+    day: TorchContext<'_>,
+) -> Option<Cause> {
     let cuda = variant_cuda(tag)?;
-    let name = wanted(brought.package, day.knowledge);
-    let release = brought.version.as_ref().ok().and_then(|version| day.knowledge.torch(version));
+    let name = required_distribution(brought.package, day.knowledge);
+    let release = brought.version.as_ref().ok().and_then(|version| day.knowledge.torch_release(version));
     if release.is_some_and(|row| row.variants.contains(&tag)) {
         return None;
     }
-    let supply = "correct the build in its version or its index, or describe the built image".to_owned();
-    if !day.knowledge.may_be_cuda(cuda) {
-        return Some(Why {
-            reason: format!("the build {tag} of {name} implies CUDA {cuda}, which does not exist"),
-            supply,
-        });
+    if !day.knowledge.is_plausible_cuda(cuda) {
+        return Some(Cause::BuildImpliesCuda { tag: tag.to_owned(), package: name.to_owned(), cuda });
     }
     // Of what lies in an image, or of another platform, the list of the indexes is no measure.
-    let of_list = depth == Depth::Text && brought.package.manager == Manager::Pip && day.arch == "amd64";
+    let of_list =
+        depth == InspectionDepth::Text && brought.package.manager == PackageManager::Pip && day.arch == "amd64";
     let row = release.filter(|_| of_list)?;
     let known = row.variants.join(", ");
-    let reason = format!("no wheel of {name} {} for {tag} is known, only for {known}", row.version);
-    Some(Why { reason, supply })
+    let (package, version, tag) = (name.to_owned(), row.version.to_owned(), tag.to_owned());
+    Some(Cause::NoWheelOfVersion { package, version, tag, known })
 }

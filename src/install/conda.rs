@@ -1,23 +1,18 @@
-//! Arguments of `conda install` and `conda create`, and of the programs that take its place.
+//! Arguments of `conda install` and `conda create`, also for mamba and micromamba.
 
-use crate::dockerfile::Resolved;
-use crate::install::Around;
-use crate::install::Install;
-use crate::install::Installs;
-use crate::install::Manager;
-use crate::install::RequirementFile;
-use crate::install::Variant;
-use crate::install::VariantSource;
-use crate::install::VersionSpec;
-use crate::install::environment;
-use crate::install::files::at_source;
-use crate::install::requirement::empty;
-use crate::install::variant::is_tag;
-use crate::shell::Command;
-use crate::shell::Word;
+use crate::dockerfile::ExpandedText;
+use crate::install::build_variant::is_build_tag;
+use crate::install::requirement::pip_package;
+use crate::install::requirement_files::set_source;
+use crate::install::{
+    BuildVariant, CommandContext, InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VariantSource,
+    VersionSpec, conda_environment,
+};
+use crate::shell::{Command, Word};
 use crate::source::Span;
 
-const WITH_VALUE: &[&str] = &[
+/// Options that take the next word as their value.
+const OPTIONS_WITH_VALUE: &[&str] = &[
     "-c",
     "--channel",
     "--clone",
@@ -34,7 +29,13 @@ const WITH_VALUE: &[&str] = &[
     "--root-prefix",
 ];
 
-pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
+/// Reads the effects of a conda command from its arguments.
+pub(super) fn read_arguments(
+    words: &[Word],
+    command: &Command,
+    around: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
     let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
     let Some(mut verb) = rest.next().and_then(Word::known) else { return };
     let mut rest = rest.peekable();
@@ -58,28 +59,28 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
             "-f" | "--file" => {
                 let Some(next) = rest.next() else { break };
                 files += 1;
-                file(&next.value, next.span, around, found);
+                read_spec_file(&next.value, next.span, around, found);
             }
             _ if text.starts_with("--file=") => {
                 files += 1;
-                file(&Resolved::literal(text.trim_start_matches("--file=")), word.span, around, found);
+                read_spec_file(&ExpandedText::literal(text.trim_start_matches("--file=")), word.span, around, found);
             }
             "-c" | "--channel" => {
-                let named = rest.next().map(|word| channel_of(word.known().unwrap_or("")));
+                let named = rest.next().map(|word| channel_name(word.known().unwrap_or("")));
                 channel = channel.or(named);
             }
             _ if text.starts_with("--channel=") => {
-                channel = channel.or_else(|| Some(channel_of(text.trim_start_matches("--channel="))));
+                channel = channel.or_else(|| Some(channel_name(text.trim_start_matches("--channel="))));
             }
-            _ if WITH_VALUE.contains(&text) => drop(rest.next()),
+            _ if OPTIONS_WITH_VALUE.contains(&text) => drop(rest.next()),
             _ if text.starts_with('-') => {}
             _ => {
-                if matches!(ending(text), "yml" | "yaml") {
+                if matches!(file_extension(text), "yml" | "yaml") {
                     files += 1;
-                    file(&word.value, word.span, around, found);
-                } else if let Some(package) = spec(text, word.span) {
+                    read_spec_file(&word.value, word.span, around, found);
+                } else if let Some(package) = parse_match_spec(text, word.span) {
                     if removes {
-                        found.removed.push((Manager::Conda, package.name, package.span));
+                        found.removed.push((PackageInstaller::Conda, package.name, package.span));
                     } else {
                         found.packages.push(package);
                     }
@@ -88,18 +89,18 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
         }
     }
     if env && files == 0 && matches!(verb, "create" | "update") {
-        file(&Resolved::literal("environment.yml"), command.span, around, found);
+        read_spec_file(&ExpandedText::literal("environment.yml"), command.span, around, found);
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
-        if package.manager == Manager::Conda && package.channel.is_none() {
+        if package.manager == PackageInstaller::Conda && package.channel.is_none() {
             package.channel.clone_from(&channel);
         }
     }
 }
 
-/// The name of a channel, which may be given by its address.
-pub(super) fn channel_of(text: &str) -> String {
+/// Returns the name of a channel that is given by name or by URL.
+pub(super) fn channel_name(text: &str) -> String {
     let text = text.trim().trim_end_matches('/');
     match text.split_once("://") {
         Some((_, address)) => address.rsplit('/').next().unwrap_or(address).to_owned(),
@@ -107,58 +108,74 @@ pub(super) fn channel_of(text: &str) -> String {
     }
 }
 
-/// `conda-lock install FILE`.
-pub(super) fn lock(words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
+/// Reads the lock file that `conda-lock install FILE` installs.
+pub(super) fn read_conda_lock(
+    words: &[Word],
+    command: &Command,
+    around: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
     if words.first().and_then(Word::known) != Some("install") {
         return;
     }
     let from = found.packages.len();
-    let ends = |word: &&Word| word.known().is_some_and(|text| matches!(ending(text), "yml" | "yaml" | "lock" | "txt"));
+    let ends =
+        |word: &&Word| word.known().is_some_and(|text| matches!(file_extension(text), "yml" | "yaml" | "lock" | "txt"));
     match words.iter().skip(1).find(ends) {
-        Some(word) => file(&word.value, word.span, around, found),
-        None => file(&Resolved::literal("conda-lock.yml"), command.span, around, found),
+        Some(word) => read_spec_file(&word.value, word.span, around, found),
+        None => read_spec_file(&ExpandedText::literal("conda-lock.yml"), command.span, around, found),
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
     }
 }
 
-/// An environment file, a lock, or a list of specs.
-fn file(path: &Resolved, span: Span, around: &Around<'_>, found: &mut Installs) {
+/// Reads an environment file, a lock file or a list of match specs.
+fn read_spec_file(path: &ExpandedText, span: Span, around: &CommandContext<'_>, found: &mut InstallEffects) {
     let opened = match path {
-        Resolved::Known { value, .. } => (around.open)("", value),
-        Resolved::Unresolved { reason, .. } => Err(reason.clone()),
+        ExpandedText::Known { value, .. } => (around.open)("", value),
+        ExpandedText::Unresolved { reason, .. } => Err((**reason).clone()),
     };
     match opened {
-        Ok(opened) if environment::explicit(&opened, around.knowledge, found).is_some() => {}
-        Ok(opened) if opened.path.contains("lock") => environment::lock(&opened, "default", around, found),
-        Ok(opened) if ending(&opened.path) == "txt" => {
+        Ok(opened) if conda_environment::read_explicit_list(&opened, around.knowledge, found).is_some() => {}
+        Ok(opened) if opened.path.contains("lock") => {
+            conda_environment::read_lock_file(&opened, "default", around, found);
+        }
+        Ok(opened) if file_extension(&opened.path) == "txt" => {
             let mut at = 0;
             for raw in opened.text.text().split_inclusive('\n') {
                 let line = raw.trim();
-                let span = opened.text.span(at..at + raw.trim_end().len());
+                let span = opened.text.source_span(at..at + raw.trim_end().len());
                 at += raw.len();
-                let package = if line.starts_with(['#', '@']) { None } else { spec(line, span) };
+                let package = if line.starts_with(['#', '@']) { None } else { parse_match_spec(line, span) };
                 if let Some(mut package) = package {
-                    at_source(&mut package, &opened);
+                    set_source(&mut package, &opened);
                     found.packages.push(package);
                 }
             }
         }
-        Ok(opened) => environment::environment(&opened, around, found),
+        Ok(opened) => conda_environment::read_environment_file(&opened, around, found),
         Err(why) => {
-            found.files.push(RequirementFile { path: path.clone(), constraint: false, extras: Vec::new(), span, why });
+            found.files.push(RequirementFile {
+                path: path.clone(),
+                constraint: false,
+                extras: Vec::new(),
+                span,
+                why: Some(why),
+            });
         }
     }
 }
 
-fn ending(path: &str) -> &str {
+/// Returns the extension of a path.
+fn file_extension(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
+/// Parses a conda match spec, such as `pytorch::pytorch=2.4=*cuda*`.
+pub(super) fn parse_match_spec(text: &str, span: Span) -> Option<PackageInstall> {
     let (channel, text) = text.rsplit_once("::").map_or((None, text), |(channel, text)| (Some(channel), text));
-    let (channel, text) = (channel.map(channel_of), text.trim());
+    let (channel, text) = (channel.map(channel_name), text.trim());
     let end = text.find(['=', '<', '>', '!', '~', ' ', '[']).unwrap_or(text.len());
     let name = text[..end].to_ascii_lowercase();
     let good = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
@@ -168,7 +185,7 @@ pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
     let (rest, fields) = text[end..].split_once('[').unwrap_or((&text[end..], ""));
     let rest = rest.trim();
     let (version, build) = if rest.starts_with(['<', '>', '!', '~']) {
-        let (range, build) = behind_range(rest);
+        let (range, build) = split_build_string(rest);
         (VersionSpec::Range(range.to_owned()), build.map(str::to_owned))
     } else {
         let mut parts = rest.trim_start_matches('=').split(['=', ' ']).filter(|part| !part.is_empty());
@@ -179,20 +196,20 @@ pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
         };
         (version, parts.next().map(str::to_owned))
     };
-    let version = match (version, field(fields, "version")) {
+    let version = match (version, bracket_field(fields, "version")) {
         (VersionSpec::None, Some(range)) => VersionSpec::Range(range.to_owned()),
         (version, _) => version,
     };
-    let build = build.or_else(|| field(fields, "build").map(str::to_owned));
-    let channel = channel.or_else(|| field(fields, "channel").map(channel_of));
+    let build = build.or_else(|| bracket_field(fields, "build").map(str::to_owned));
+    let channel = channel.or_else(|| bracket_field(fields, "channel").map(channel_name));
     let tag = build.as_deref().and_then(tag_of_build);
-    let variant = tag.map(|tag| Variant { tag, from: VariantSource::LocalVersion, span, source: None });
-    let (manager, extras) = (Manager::Conda, Vec::new());
-    Some(Install { manager, name, extras, version, variant, build, channel, ..empty("", span) })
+    let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None });
+    let (manager, extras) = (PackageInstaller::Conda, Vec::new());
+    Some(PackageInstall { manager, name, extras, version, variant, build, channel, ..pip_package("", span) })
 }
 
-/// The build string that follows a range, as in `>=2.4=*cpu*`.
-fn behind_range(range: &str) -> (&str, Option<&str>) {
+/// Splits off the build string after a version range, as in `>=2.4=*cpu*`.
+fn split_build_string(range: &str) -> (&str, Option<&str>) {
     let starts = |(at, _): &(usize, &str)| {
         let before = range.get(..*at).and_then(|before| before.chars().next_back());
         !before.is_none_or(|before| "<>=!~,|".contains(before)) && range.get(at + 1..at + 2) != Some("=")
@@ -203,8 +220,8 @@ fn behind_range(range: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The value of a field in the brackets of a spec, as in `[version=">=2.4",build="cpu*"]`.
-fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
+/// Returns the value of a field in the brackets of a match spec, as in `[version=">=2.4",build="cpu*"]`.
+fn bracket_field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     let (_, value) = fields.split_once(&format!("{name}="))?;
     let value = value.trim_start();
     match value.chars().next().filter(|quote| matches!(quote, '"' | '\'')) {
@@ -213,14 +230,14 @@ fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`, `cu120` from
-/// `cuda120*`; `cuda12*` may be any of CUDA 12.
+/// Returns the build tag in a build string: `cu121` in `py3.10_cuda12.1_cudnn8.9.2_0`, `cpu` in `cpu_generic`, none
+/// in `cuda12*`.
 fn tag_of_build(build: &str) -> Option<String> {
     build.split('_').find_map(|written| {
         let part = written.trim_matches('*');
         let whole = |tag: &String| part == written || !tag.starts_with("cu") || tag.len() > "cu12".len();
         let digits = part.strip_prefix("cuda").map(|rest| rest.replace('.', ""));
         let tag = digits.map_or_else(|| part.to_owned(), |digits| format!("cu{digits}"));
-        Some(tag).filter(|tag| is_tag(tag) && whole(tag))
+        Some(tag).filter(|tag| is_build_tag(tag) && whole(tag))
     })
 }

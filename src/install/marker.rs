@@ -1,34 +1,33 @@
-//! Environment markers (PEP 508), where the Python version may not be known: yes, no, or cannot be told.
+//! Environment markers (PEP 508), evaluated to true, false or unknown, since the Python version may be unknown.
 
 use std::cell::Cell;
 use std::str::FromStr as _;
 
-use pep440_rs::Version;
-use pep440_rs::VersionSpecifiers;
+use pep440_rs::{Version, VersionSpecifiers};
 
-/// No marker that people write is nested deeper.
-const DEEPEST: usize = 32;
+/// Maximum nesting depth of a marker.
+const MAX_DEPTH: usize = 32;
 
-/// The machine that packages are installed on.
+/// The machine architecture that packages are installed for.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine<'a> {
+pub struct TargetMachine<'a> {
     name: &'a str,
-    /// Set once somebody asks for the name.
+    /// Set as soon as the name is read.
     asked: Option<&'a Cell<bool>>,
 }
 
-impl<'a> Machine<'a> {
-    /// `x86_64` or `aarch64`.
+impl<'a> TargetMachine<'a> {
+    /// Creates a machine by its name, `x86_64` or `aarch64`.
     pub const fn new(name: &'a str) -> Self {
         Self { name, asked: None }
     }
 
-    /// The same, where `asked` tells afterwards whether anything hung on it.
-    pub const fn watched(name: &'a str, asked: &'a Cell<bool>) -> Self {
+    /// Creates a machine that sets `asked` as soon as its name is read.
+    pub const fn with_read_flag(name: &'a str, asked: &'a Cell<bool>) -> Self {
         Self { name, asked: Some(asked) }
     }
 
-    /// Its name.
+    /// Returns the name of the machine, and records that it was read.
     pub(super) fn name(self) -> &'a str {
         if let Some(asked) = self.asked {
             asked.set(true);
@@ -37,55 +36,61 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What is known of the environment that packages are installed into.
+/// The environment that markers are evaluated for.
 #[derive(Clone, Copy, Debug)]
-pub struct Environment<'a> {
-    /// The machine.
-    pub machine: Machine<'a>,
-    /// Version of Python such as `3.11`, where known.
+pub struct MarkerEnvironment<'a> {
+    /// The target machine.
+    pub machine: TargetMachine<'a>,
+    /// Version of Python such as `3.11`, if known.
     pub python: Option<&'a str>,
 }
 
-/// Whether a requirement with this marker is installed; `None` where that cannot be told.
-pub(super) fn holds(marker: &str, environment: Environment<'_>) -> Option<bool> {
-    let tokens = tokens(marker);
-    let mut parser = Parser { tokens: &tokens, at: 0, environment };
-    let value = parser.or(0);
+/// Whether a requirement with this marker is installed; `None` if that is unknown.
+pub(super) fn evaluate_marker(marker: &str, environment: MarkerEnvironment<'_>) -> Option<bool> {
+    let tokens = marker_tokens(marker);
+    let mut parser = MarkerParser { tokens: &tokens, at: 0, environment };
+    let value = parser.parse_or(0);
     if parser.at == tokens.len() { value } else { None }
 }
 
+/// A token of a marker.
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum MarkerToken {
+    /// An opening parenthesis.
     Open,
+    /// A closing parenthesis.
     Close,
+    /// A quoted string.
     Text(String),
+    /// A variable, a keyword or an operator.
     Word(String),
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+/// Splits a marker into tokens.
+fn marker_tokens(text: &str) -> Vec<MarkerToken> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let taken = match first {
             '(' | ')' => {
-                out.push(if first == '(' { Token::Open } else { Token::Close });
+                out.push(if first == '(' { MarkerToken::Open } else { MarkerToken::Close });
                 1
             }
             '\'' | '"' => {
                 let body = rest.get(1..).unwrap_or("");
                 let end = body.find(first).unwrap_or(body.len());
-                out.push(Token::Text(body.get(..end).unwrap_or("").to_owned()));
+                out.push(MarkerToken::Text(body.get(..end).unwrap_or("").to_owned()));
                 (end + 2).min(rest.len())
             }
             '<' | '>' | '=' | '!' | '~' => {
                 let end = rest.find(|c| !matches!(c, '<' | '>' | '=' | '!' | '~')).unwrap_or(rest.len());
-                out.push(Token::Word(rest.get(..end).unwrap_or("").to_owned()));
+                out.push(MarkerToken::Word(rest.get(..end).unwrap_or("").to_owned()));
                 end
             }
             _ => {
                 let stop = |c: char| c.is_whitespace() || "()'\"<>=!~".contains(c);
                 let end = rest.find(stop).unwrap_or(rest.len()).max(first.len_utf8());
-                out.push(Token::Word(rest.get(..end).unwrap_or("").to_owned()));
+                out.push(MarkerToken::Word(rest.get(..end).unwrap_or("").to_owned()));
                 end
             }
         };
@@ -94,23 +99,26 @@ fn tokens(text: &str) -> Vec<Token> {
     out
 }
 
-struct Parser<'a> {
-    tokens: &'a [Token],
+/// Evaluates a marker while parsing it.
+struct MarkerParser<'a> {
+    tokens: &'a [MarkerToken],
     at: usize,
-    environment: Environment<'a>,
+    environment: MarkerEnvironment<'a>,
 }
 
-impl Parser<'_> {
-    fn word(&mut self, word: &str) -> bool {
-        let here = matches!(self.tokens.get(self.at), Some(Token::Word(own)) if own == word);
+impl MarkerParser<'_> {
+    /// Consumes the next token if it is this word.
+    fn accept_word(&mut self, word: &str) -> bool {
+        let here = matches!(self.tokens.get(self.at), Some(MarkerToken::Word(own)) if own == word);
         self.at += usize::from(here);
         here
     }
 
-    fn or(&mut self, depth: usize) -> Option<bool> {
-        let mut value = self.and(depth);
-        while self.word("or") {
-            let other = self.and(depth);
+    /// Evaluates operands that are joined by `or`.
+    fn parse_or(&mut self, depth: usize) -> Option<bool> {
+        let mut value = self.parse_and(depth);
+        while self.accept_word("or") {
+            let other = self.parse_and(depth);
             value = match (value, other) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
@@ -120,10 +128,11 @@ impl Parser<'_> {
         value
     }
 
-    fn and(&mut self, depth: usize) -> Option<bool> {
-        let mut value = self.one(depth);
-        while self.word("and") {
-            let other = self.one(depth);
+    /// Evaluates operands that are joined by `and`.
+    fn parse_and(&mut self, depth: usize) -> Option<bool> {
+        let mut value = self.parse_comparison(depth);
+        while self.accept_word("and") {
+            let other = self.parse_comparison(depth);
             value = match (value, other) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),
@@ -133,38 +142,44 @@ impl Parser<'_> {
         value
     }
 
-    fn one(&mut self, depth: usize) -> Option<bool> {
-        if self.tokens.get(self.at) == Some(&Token::Open) {
+    /// Evaluates a comparison or a marker in parentheses.
+    fn parse_comparison(&mut self, depth: usize) -> Option<bool> {
+        if self.tokens.get(self.at) == Some(&MarkerToken::Open) {
             self.at += 1;
-            if depth >= DEEPEST {
+            if depth >= MAX_DEPTH {
                 return None;
             }
-            let value = self.or(depth + 1);
-            self.at += usize::from(self.tokens.get(self.at) == Some(&Token::Close));
+            let value = self.parse_or(depth + 1);
+            self.at += usize::from(self.tokens.get(self.at) == Some(&MarkerToken::Close));
             return value;
         }
-        let left = self.take()?;
-        let Token::Word(mut operator) = self.take()? else { return None };
-        if operator == "not" && self.word("in") {
+        let left = self.next_token()?;
+        let MarkerToken::Word(mut operator) = self.next_token()? else { return None };
+        if operator == "not" && self.accept_word("in") {
             "not in".clone_into(&mut operator);
         }
-        let right = self.take()?;
+        let right = self.next_token()?;
         match (left, right) {
-            (Token::Word(name), Token::Text(value)) => compare(&name, &operator, &value, self.environment),
-            (Token::Text(value), Token::Word(name)) => compare(&name, turned(&operator), &value, self.environment),
+            (MarkerToken::Word(name), MarkerToken::Text(value)) => {
+                compare_variable(&name, &operator, &value, self.environment)
+            }
+            (MarkerToken::Text(value), MarkerToken::Word(name)) => {
+                compare_variable(&name, swapped_operator(&operator), &value, self.environment)
+            }
             _ => None,
         }
     }
 
-    fn take(&mut self) -> Option<Token> {
+    /// Consumes and returns the next token.
+    fn next_token(&mut self) -> Option<MarkerToken> {
         let token = self.tokens.get(self.at).cloned();
         self.at += 1;
         token
     }
 }
 
-/// The operator with its sides changed; membership has no such form.
-fn turned(operator: &str) -> &str {
+/// Returns the operator for swapped operands; empty for membership, which has none.
+fn swapped_operator(operator: &str) -> &str {
     match operator {
         "<" => ">",
         "<=" => ">=",
@@ -175,7 +190,8 @@ fn turned(operator: &str) -> &str {
     }
 }
 
-fn compare(name: &str, operator: &str, value: &str, environment: Environment<'_>) -> Option<bool> {
+/// Compares a marker variable with a value; `None` if the result is unknown.
+fn compare_variable(name: &str, operator: &str, value: &str, environment: MarkerEnvironment<'_>) -> Option<bool> {
     let own = match name {
         "sys_platform" => "linux",
         "platform_system" => "Linux",
@@ -183,8 +199,8 @@ fn compare(name: &str, operator: &str, value: &str, environment: Environment<'_>
         "platform_machine" => environment.machine.name(),
         "implementation_name" => "cpython",
         "platform_python_implementation" => "CPython",
-        "python_version" => return python(environment.python?, operator, value),
-        "python_full_version" => return full_python(environment.python?, operator, value),
+        "python_version" => return compare_python(environment.python?, operator, value),
+        "python_full_version" => return compare_full_python(environment.python?, operator, value),
         _ => return None,
     };
     Some(match operator {
@@ -196,8 +212,9 @@ fn compare(name: &str, operator: &str, value: &str, environment: Environment<'_>
     })
 }
 
-/// The same for the whole version: where only the minor is known, what holds for its first patch and for a late one.
-fn full_python(own: &str, operator: &str, value: &str) -> Option<bool> {
+/// Compares the full Python version; if only the minor version is known, the result must hold for its first and a
+/// late patch.
+fn compare_full_python(own: &str, operator: &str, value: &str) -> Option<bool> {
     let range = VersionSpecifiers::from_str(&format!("{operator}{value}")).ok()?;
     let holds = |own: &str| Some(range.contains(&Version::from_str(own).ok()?));
     if own.matches('.').count() > 1 {
@@ -207,7 +224,8 @@ fn full_python(own: &str, operator: &str, value: &str) -> Option<bool> {
     (holds(&format!("{own}.99"))? == first).then_some(first)
 }
 
-fn python(own: &str, operator: &str, value: &str) -> Option<bool> {
+/// Compares the minor version of Python.
+fn compare_python(own: &str, operator: &str, value: &str) -> Option<bool> {
     if matches!(operator, "in" | "not in") {
         let listed = value.split([',', ' ']).any(|one| one.trim() == own);
         return Some(listed == (operator == "in"));
@@ -221,9 +239,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markers_are_weighed_with_three_answers() {
-        let known = Environment { machine: Machine::new("x86_64"), python: Some("3.10") };
-        let open = Environment { machine: Machine::new("aarch64"), python: None };
+    fn markers_are_true_false_or_unknown() {
+        let known = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: Some("3.10") };
+        let open = MarkerEnvironment { machine: TargetMachine::new("aarch64"), python: None };
         for (marker, amd, arm) in [
             ("sys_platform == 'linux'", Some(true), Some(true)),
             ("sys_platform=='win32' or platform_machine == \"aarch64\"", Some(false), Some(true)),
@@ -242,9 +260,9 @@ mod tests {
             ("sys_platform == 'linux' garbage", None, None),
             ("", None, None),
         ] {
-            assert_eq!(holds(marker, known), amd, "{marker}");
-            assert_eq!(holds(marker, open), arm, "{marker}");
+            assert_eq!(evaluate_marker(marker, known), amd, "{marker}");
+            assert_eq!(evaluate_marker(marker, open), arm, "{marker}");
         }
-        assert_eq!(holds(&"(".repeat(100_000), known), None);
+        assert_eq!(evaluate_marker(&"(".repeat(100_000), known), None);
     }
 }

@@ -1,98 +1,69 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
-mod address;
-mod archive;
+mod arch_lists;
+mod build_variant;
+mod compile_targets;
 mod conda;
-mod edit;
-mod environment;
-mod export;
-mod extension;
-mod files;
-mod flow;
-mod groups;
-mod index;
-mod installers;
+mod conda_environment;
+mod driver_installers;
+mod framework_archive;
 mod invocation;
-mod lists;
-mod lock;
+mod lenient_toml;
+mod lock_export;
+mod lock_file;
+mod lock_groups;
+mod lock_markers;
 mod marker;
 mod nvcc;
-mod options;
-mod package_name;
-mod pattern;
+mod package_index;
+mod partial_url;
 mod pip;
+mod pip_options;
 mod pipenv;
-mod project;
-mod pythons;
-mod range;
+mod project_tools;
+mod pyproject;
 mod requirement;
-mod requirements;
-mod setup;
-mod system;
-mod targets;
-mod tools;
-mod torch_list;
-mod tree;
+mod requirement_files;
+mod requirement_lines;
+mod setuptools;
+mod simple_regex;
+mod standard_streams;
+mod stream_edit;
+mod system_package_name;
+mod system_packages;
+mod torch_arch_list;
+mod torch_extension;
 mod uv_config;
 mod uv_lock;
-mod variant;
+mod version_range;
 
-use crate::context::Kept;
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Mapped;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::RunInstruction;
-use crate::install::invocation::Invocation;
-use crate::install::invocation::invocation;
+use crate::cause::Cause;
+use crate::context::ParseCache;
+use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableLookup};
+use crate::install::invocation::{InstallerInvocation, installer_invocation};
 use crate::knowledge::Knowledge;
-use crate::shell::Command;
-use crate::shell::Word;
-use crate::source::SourceId;
-use crate::source::Span;
+use crate::shell::{Command, Word};
+use crate::source::{SourceId, Span};
 
-pub use archive::archive;
-pub use archive::archive_folder;
-pub use archive::archive_of;
-pub use archive::is_archive;
-pub use archive::unpacked;
-pub use edit::Edit;
-pub use edit::sed;
-pub use export::written_to;
-pub use extension::may_compile;
-pub use extension::of_project;
-pub use extension::of_repository;
-pub use flow::input;
-pub use flow::output;
-pub use index::EVERY_BUILD;
-pub use invocation::is_of_system;
-pub use invocation::python_named;
-pub use invocation::python_of;
-pub use lists::ArchList;
-pub use lists::lists;
-pub use marker::Environment;
-pub use marker::Machine;
-pub use package_name::is_file;
-pub use range::admits;
-pub use range::between;
-pub use range::order;
-pub use range::public;
-pub use requirement::is_source;
-pub use requirement::normalised;
-pub use requirement::requirement;
-pub use targets::Compiled;
-pub use targets::compiled;
-pub use targets::switched_on;
-pub use variant::tag_of_url;
+pub use arch_lists::{ArchList, read_arch_lists};
+pub use build_variant::tag_of_url;
+pub use compile_targets::{CompiledCode, compiled_code, enables_gpu_code};
+pub use framework_archive::{
+    archive_folder, downloaded_archive_folder, is_framework_archive, parse_archive, unpacked_archive,
+};
+pub use invocation::{is_system_package_command, python_version_of_command, python_version_of_program};
+pub use lock_export::exported_file;
+pub use marker::{MarkerEnvironment, TargetMachine};
+pub use requirement::{is_source_requirement, normalise_name, parse_requirement};
+pub use standard_streams::{standard_input, standard_output};
+pub use stream_edit::{StreamEdit, parse_sed};
+pub use system_package_name::is_package_file;
+pub use torch_extension::{compiled_project, compiled_repository, may_compile_project};
+pub use version_range::{compare_pep440_versions, is_version_between, public_version, range_contains};
 
-/// Why a lock file is not there that a COPY names: what is installed is by that file all the same.
-pub const NAMED: &str = "a COPY names it, but it is not in the build context";
-
-/// Why a file is not read that a secret mount brings.
-pub const OF_A_SECRET: &str = "it is a build secret";
-
-/// Who installs.
+/// The program that installs a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Manager {
+pub enum PackageInstaller {
     /// pip, or uv in pip's place.
     Pip,
     /// conda, mamba or micromamba.
@@ -101,251 +72,265 @@ pub enum Manager {
     Apt,
 }
 
-/// Which version a command asks for.
+/// The version of a package that a command requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionSpec {
-    /// One version, with its local part.
+    /// One version, including its local part.
     Exact(String),
-    /// Anything in a range.
+    /// Any version in a range.
     Range(String),
-    /// Whatever there is.
+    /// Any version.
     None,
-    /// A variable that the file does not give.
+    /// An unknown version, such as that of an unresolved variable.
     Unresolved,
 }
 
-/// Where a variant is read from.
+/// Where a build variant is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariantSource {
     /// `+cu118` in the version.
     LocalVersion,
-    /// The index that replaces the usual one.
+    /// The index that replaces the default one.
     IndexUrl,
-    /// A further index, which decides since the version is exact.
+    /// An extra index, which decides because the version is exact.
     ExtraIndex,
-    /// The address of a wheel.
+    /// The URL of a wheel.
     WheelUrl,
-    /// A page of links.
+    /// A link page (`--find-links`).
     FindLinks,
-    /// uv's choice of a backend.
+    /// The torch backend of uv.
     TorchBackend,
 }
 
-/// Which build of a distribution: `cu118`, `cpu`, `rocm6.0`, `xpu`.
+/// The build of a distribution: `cu118`, `cpu`, `rocm6.0`, `xpu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// The tag.
+pub struct BuildVariant {
+    /// The build tag.
     pub tag: String,
-    /// Where it is read from.
+    /// Where the tag is read from.
     pub from: VariantSource,
-    /// Where that is written.
+    /// Where the tag is written.
     pub span: Span,
-    /// The file that it is written in; the command's own where `None`.
+    /// The file that contains the tag; `None` for the command itself.
     pub source: Option<SourceId>,
 }
 
-/// Which builds of a distribution a command chooses from.
+/// The builds of a distribution that a command can choose from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Builds {
-    /// Those of the default index.
+pub enum BuildCandidates {
+    /// The builds of the default index.
     #[default]
     Default,
-    /// Those of one build's index alone.
+    /// Only the builds with this tag.
     Only(String),
-    /// Those of the default index and of these builds' indexes; the best version wins, a local one above its base.
+    /// The builds of the default index and those with these tags; the best version wins, a local version above its
+    /// base.
     Beside(Vec<String>),
-    /// The one at this address, which is outside of any index and was not read.
+    /// The build at this URL, which is outside any index and was not read.
     Elsewhere(String),
-    /// That cannot be told, for this reason.
-    Unknown(String),
+    /// Unknown builds, with the reason.
+    Unknown(Cause),
 }
 
-/// One package that a command installs.
+/// A package that a command installs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Install {
-    /// Who installs it.
-    pub manager: Manager,
-    /// Its name; for pip in PEP 503's form.
+pub struct PackageInstall {
+    /// The program that installs it.
+    pub manager: PackageInstaller,
+    /// Its name; for pip as normalised by PEP 503.
     pub name: String,
-    /// The extras in brackets.
+    /// The requested extras.
     pub extras: Vec<String>,
-    /// The version.
+    /// The requested version.
     pub version: VersionSpec,
-    /// Why the version cannot be told, where it is no variable that hides it.
-    pub untold: Option<String>,
-    /// The build, where the command decides it.
-    pub variant: Option<Variant>,
-    /// The builds to choose from, where the version does not say.
-    pub builds: Builds,
-    /// Why it may be a version that is no release.
-    pub early: Option<String>,
-    /// Whether a version that is there already is replaced.
+    /// Why the version is unknown, unless a variable hides it.
+    pub untold: Option<Cause>,
+    /// The build, if the command determines it.
+    pub variant: Option<BuildVariant>,
+    /// The builds to choose from, if the version does not determine the build.
+    pub builds: BuildCandidates,
+    /// Why it may be a pre-release.
+    pub early: Option<Cause>,
+    /// Whether a version that is already installed is replaced.
     pub upgrade: bool,
-    /// Whether it comes without what it depends on.
+    /// Whether it is installed without its dependencies.
     pub alone: bool,
-    /// conda's build string, where it is asked for.
+    /// The requested conda build string.
     pub build: Option<String>,
-    /// conda's channel that comes first, where it is named.
+    /// The first conda channel that is named.
     pub channel: Option<String>,
-    /// The Python that the command names by its version.
+    /// The Python version in the name of the installing program.
     pub python: Option<String>,
-    /// The word that names it.
+    /// Where the package is named.
     pub span: Span,
-    /// The file that the word stands in; the command's own where `None`.
+    /// The file that names the package; `None` for the command itself.
     pub source: Option<SourceId>,
-    /// Whether the command may not run.
+    /// Whether the package may not be installed, since the command is conditional or a marker is unknown.
     pub conditional: bool,
 }
 
-/// `-r FILE` or `-c FILE`, or an environment file of conda.
+/// A requirement, constraint or project file, or an environment file of conda.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementFile {
-    /// The path as the command names it.
-    pub path: Resolved,
+    /// The path as written in the command.
+    pub path: ExpandedText,
     /// Whether it only constrains versions.
     pub constraint: bool,
-    /// The extras of a project that are asked for.
+    /// The requested extras of a project.
     pub extras: Vec<String>,
     /// Where it is written.
     pub span: Span,
-    /// Why it was not read.
-    pub why: String,
+    /// Why the file was not read; `None` before it is read.
+    pub why: Option<Cause>,
 }
 
-/// A file as a command finds it in the image.
+/// A file of the image as a command reads it.
 #[derive(Clone, Debug)]
-pub struct Opened {
-    /// The source that its places are of; the command's own where `None`.
+pub struct OpenedFile {
+    /// The source that its spans refer to; `None` for the command itself.
     pub source: Option<SourceId>,
-    /// Where it lies in the image.
+    /// The path in the image.
     pub path: String,
-    /// What is in it.
-    pub text: Mapped,
-    /// What was made of that.
-    pub kept: Kept,
+    /// The contents.
+    pub text: MappedText,
+    /// The cached parse result.
+    pub kept: ParseCache,
 }
 
-impl Opened {
-    /// A text, of which nothing is kept.
-    pub fn new(source: Option<SourceId>, path: impl Into<String>, text: Mapped) -> Self {
-        Self { source, path: path.into(), text, kept: Kept::default() }
+impl OpenedFile {
+    /// Creates a file without a cached parse result.
+    pub fn new(source: Option<SourceId>, path: impl Into<String>, text: MappedText) -> Self {
+        Self { source, path: path.into(), text, kept: ParseCache::default() }
     }
 
-    /// The same file with another text.
+    /// Returns the same file with other contents.
     #[must_use]
-    pub fn with(&self, text: Mapped) -> Self {
+    pub fn with_text(&self, text: MappedText) -> Self {
         Self::new(self.source, self.path.clone(), text)
     }
 }
 
-/// What a command finds around it.
+/// The context of a command: variables, files, marker environment and knowledge.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
-    /// Variables that the command itself does not set.
-    pub lookup: &'a dyn Fn(&str) -> Lookup,
-    /// Opens a path as seen from a folder; the folder is empty for the command's own. An error says why not.
-    pub open: &'a dyn Fn(&str, &str) -> Result<Opened, String>,
-    /// What markers ask for.
-    pub environment: Environment<'a>,
-    /// The tables.
+pub struct CommandContext<'a> {
+    /// Looks up a variable that the command does not set itself.
+    pub lookup: &'a dyn Fn(&str) -> VariableLookup,
+    /// Opens a path relative to a folder; an empty folder is the working directory. An error is why that is not
+    /// possible.
+    pub open: &'a dyn Fn(&str, &str) -> Result<OpenedFile, Cause>,
+    /// The environment that markers are evaluated for.
+    pub environment: MarkerEnvironment<'a>,
+    /// The knowledge tables.
     pub knowledge: Knowledge,
 }
 
-/// Why a file that no instruction brings is not read.
-pub const NOT_BROUGHT: &str = "no COPY adds it to the image";
-
-/// Folders of wheels that a command looks in.
+/// Folders that a command searches for wheels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
-    /// Their paths as the command names them.
+pub struct FindLinksFolders {
+    /// The paths as written in the command.
     pub named: Vec<String>,
-    /// Whether it looks nowhere else.
+    /// Whether nothing else is searched.
     pub alone: bool,
 }
 
-/// What one command does to the packages.
+/// The effects of one command on packages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Installs {
-    /// What it installs.
-    pub packages: Vec<Install>,
-    /// What it takes away again, and where that is written.
-    pub removed: Vec<(Manager, String, Span)>,
-    /// Bounds on what other packages bring.
-    pub constraints: Vec<Install>,
-    /// The wheels that it puts into a folder, installing none of them.
-    pub gathered: Option<(Resolved, Vec<Install>)>,
-    /// Patterns of wheels that it installs: `/wheels/*.whl`.
+pub struct InstallEffects {
+    /// The packages that it installs.
+    pub packages: Vec<PackageInstall>,
+    /// The packages that it removes, and where that is written.
+    pub removed: Vec<(PackageInstaller, String, Span)>,
+    /// Constraints on the versions of dependencies.
+    pub constraints: Vec<PackageInstall>,
+    /// The wheels that it saves in a folder without installing them.
+    pub gathered: Option<(ExpandedText, Vec<PackageInstall>)>,
+    /// Glob patterns of wheels that it installs: `/wheels/*.whl`.
     pub wheels: Vec<(String, Span)>,
-    /// The folders that pip looks for wheels in.
-    pub folders: Folders,
-    /// Files that name more and were not read.
+    /// The folders that pip searches for wheels.
+    pub folders: FindLinksFolders,
+    /// Requirement files that were not read.
     pub files: Vec<RequirementFile>,
-    /// Repositories and archives whose requirements no table tells: the address, and where it is written.
+    /// Repositories and archives with unknown requirements: the address, and where it is written.
     pub sources: Vec<(String, Span, Option<SourceId>)>,
-    /// Whether pip takes all of it from the default index.
+    /// Whether pip uses only the default index.
     pub usual: bool,
-    /// Words that might name packages but are not known, with the reason.
-    pub unresolved: Vec<(Resolved, Span)>,
+    /// Words that may name packages but are unknown, with the reason.
+    pub unresolved: Vec<(ExpandedText, Span)>,
 }
 
-/// What a command of a RUN installs and removes by the tables, without the files that it names.
-pub fn installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> Installs {
-    let environment = Environment { machine: Machine::new("x86_64"), python: None };
-    let open = |_: &str, _: &str| Err("files are not read here".to_owned());
-    installs_with(command, Around { lookup: &|name| run.scope.lookup(name), open: &open, environment, knowledge })
+/// Returns the effects of a command of a RUN instruction, without reading the files that it names.
+pub fn read_installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> InstallEffects {
+    let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+    let open = |_: &str, _: &str| Err(Cause::NotRead);
+    read_installs_in_context(
+        command,
+        CommandContext { lookup: &|name| run.scope.lookup(name), open: &open, environment, knowledge },
+    )
 }
 
-/// The same with everything around it.
-pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
+/// Returns the effects of a command in a context, including those of the files that it names.
+pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -> InstallEffects {
     let variable = |name: &str| match command.variable(name) {
-        Some(value) => value.known().map(str::to_owned),
+        Some(value) => value.known_text().map(str::to_owned),
         None => match (around.lookup)(name) {
-            Lookup::Known(value, _) => Some(value),
+            VariableLookup::Known(value, _) => Some(value),
             _ => None,
         },
     };
-    let mut found = Installs::default();
+    let mut found = InstallEffects::default();
     let mut words = command.words.as_slice();
-    let mut handed: Option<Result<Vec<Opened>, String>> = None;
+    let mut handed: Option<Result<Vec<OpenedFile>, Cause>> = None;
     for _ in 0..8 {
         let Some(program) = words.first().and_then(Word::known) else { break };
         let program = program.rsplit('/').next().unwrap_or(program);
         let after = |skip: usize| words.get(skip..).unwrap_or(&[]);
-        match invocation(program, words) {
-            Some(Invocation::Inside(skip)) => {
+        match installer_invocation(program, words) {
+            Some(InstallerInvocation::Inside(skip)) => {
                 if program == "xargs" {
-                    handed = Some(flow::handed(words, command, &around));
+                    handed = Some(standard_streams::xargs_arguments(words, command, &around));
                 }
                 if matches!(program, "uv" | "pixi") {
                     // What a project needs is installed before its program runs.
-                    tools::read(program, words.get(1..skip).unwrap_or(&[]), command, &around, &mut found);
+                    project_tools::read_arguments(
+                        program,
+                        words.get(1..skip).unwrap_or(&[]),
+                        command,
+                        &around,
+                        &mut found,
+                    );
                 }
                 words = after(skip);
                 continue;
             }
-            Some(Invocation::Pip(skip, uv)) => {
+            Some(InstallerInvocation::Pip(skip, uv)) => {
                 let handed = handed.take();
-                pip::read(after(skip), uv, handed, command, &around, &variable, &mut found);
+                pip::read_arguments(after(skip), uv, handed, command, &around, &variable, &mut found);
             }
-            Some(Invocation::Once(skip)) => tools::once(after(skip), command, around.knowledge, &mut found),
-            Some(Invocation::Synced) => {
-                let words = export::synced(words);
-                pip::read(&words, false, None, command, &around, &variable, &mut found);
+            Some(InstallerInvocation::Once(skip)) => {
+                project_tools::read_single_run(after(skip), command, around.knowledge, &mut found);
             }
-            Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &mut found),
-            Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
-            Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
-            Some(Invocation::System) => system::read(program, after(1), (command, around.knowledge), &mut found),
+            Some(InstallerInvocation::Synced) => {
+                let words = lock_export::pip_sync_arguments(words);
+                pip::read_arguments(&words, false, None, command, &around, &variable, &mut found);
+            }
+            Some(InstallerInvocation::Tool(skip)) => {
+                project_tools::read_arguments(program, after(skip), command, &around, &mut found);
+            }
+            Some(InstallerInvocation::Conda) => conda::read_arguments(after(1), command, &around, &mut found),
+            Some(InstallerInvocation::CondaLock) => conda::read_conda_lock(after(1), command, &around, &mut found),
+            Some(InstallerInvocation::System) => {
+                system_packages::read_arguments(program, after(1), (command, around.knowledge), &mut found);
+            }
             None => {
-                installers::read(words, command, around.knowledge, &mut found);
-                archive::fetched(words, command, around.knowledge, &mut found);
+                driver_installers::read_installer(words, command, around.knowledge, &mut found);
+                framework_archive::read_downloads(words, command, around.knowledge, &mut found);
             }
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
-            let reason = "another command passes more arguments to it".to_owned();
-            found.unresolved.push((Resolved::Unresolved { names: Vec::new(), reason }, command.span));
+            let value = ExpandedText::unresolved(Vec::new(), Cause::MoreArguments);
+            found.unresolved.push((value, command.span));
         }
-        let python = python_of(program);
+        let python = python_version_of_program(program);
         for package in &mut found.packages {
             package.python.clone_from(&python);
         }

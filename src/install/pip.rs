@@ -1,36 +1,25 @@
 //! Arguments of `pip install` and `uv pip install`.
 
-use crate::dockerfile::Resolved;
-use crate::install::Around;
-use crate::install::Install;
-use crate::install::Installs;
-use crate::install::Manager;
-use crate::install::Opened;
-use crate::install::RequirementFile;
-use crate::install::VersionSpec;
-use crate::install::address::address;
-use crate::install::files;
-use crate::install::flow;
-use crate::install::index::Asks;
-use crate::install::index::Given;
-use crate::install::index::Indexes;
-use crate::install::index::PIP_CONFIG;
-use crate::install::index::Place;
-use crate::install::index::is_there;
-use crate::install::index::setting;
-use crate::install::marker::holds;
-use crate::install::options;
-use crate::install::requirement::empty;
-use crate::install::requirement::is_unknown_source;
-use crate::install::requirement::normalised;
-use crate::install::requirement::requirement;
-use crate::install::requirement::wheel_behind;
+use crate::cause::Cause;
+use crate::dockerfile::ExpandedText;
+use crate::install::marker::evaluate_marker;
+use crate::install::package_index::{
+    IndexAddress, IndexOptions, OptionValue, PIP_CONFIG_FILES, SearchSources, command_variable, exists_unread,
+};
+use crate::install::partial_url::resolve_address;
+use crate::install::requirement::{
+    is_unknown_source, normalise_name, parse_partial_wheel_url, parse_requirement, pip_package,
+};
+use crate::install::{
+    CommandContext, InstallEffects, OpenedFile, PackageInstall, PackageInstaller, RequirementFile, VersionSpec,
+    pip_options, requirement_files, standard_streams,
+};
 use crate::knowledge::Knowledge;
-use crate::shell::Command;
-use crate::shell::Word;
+use crate::shell::{Command, Word};
 use crate::source::Span;
 
-const WITH_VALUE: &[&str] = &[
+/// Options that take the next word as their value.
+const OPTIONS_WITH_VALUE: &[&str] = &[
     "-t",
     "--target",
     "--prefix",
@@ -87,16 +76,17 @@ const WITH_VALUE: &[&str] = &[
     "--dest",
 ];
 
-pub(super) fn read(
+/// Reads the effects of a `pip` or `uv pip` command from its arguments.
+pub(super) fn read_arguments(
     words: &[Word],
     uv: bool,
-    handed: Option<Result<Vec<Opened>, String>>,
+    handed: Option<Result<Vec<OpenedFile>, Cause>>,
     command: &Command,
-    around: &Around<'_>,
+    around: &CommandContext<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
-    found: &mut Installs,
+    found: &mut InstallEffects,
 ) {
-    let apart = if uv { Vec::new() } else { options::apart(words) };
+    let apart = if uv { Vec::new() } else { pip_options::split_short_options(words) };
     let words = if uv { words } else { &apart };
     let mut rest = words.iter();
     let verb = loop {
@@ -105,7 +95,7 @@ pub(super) fn read(
         if !text.starts_with('-') {
             break text;
         }
-        if WITH_VALUE.contains(&text) {
+        if OPTIONS_WITH_VALUE.contains(&text) {
             rest.next();
         }
     };
@@ -116,46 +106,48 @@ pub(super) fn read(
     }
     let target = rest.as_slice();
     let verb = if gathers { "install" } else { verb };
-    let mut indexes = Indexes { first_index: uv, ..Indexes::default() };
-    let mut fed = Fed::default();
+    let mut indexes = IndexOptions { first_index: uv, ..IndexOptions::default() };
+    let mut fed = GeneratedRequirements::default();
     match handed {
         Some(Ok(texts)) if verb == "install" => fed.texts.extend(texts.into_iter().map(|text| (text, false))),
-        Some(Err(why)) => cannot_tell(why, command.span, found),
+        Some(Err(why)) => add_unknown_words(why, command.span, found),
         Some(Ok(_)) | None => {}
     }
-    let asked = Asked { verb, uv, command, around };
-    arguments(rest.as_slice(), asked, &mut fed, &mut indexes, found);
+    let asked = PipCommand { verb, uv, command, around };
+    read_words(rest.as_slice(), asked, &mut fed, &mut indexes, found);
     let constrains: &[&str] = if uv { &["UV_CONSTRAINT"] } else { &["PIP_CONSTRAINT"] };
-    found.files.extend(bounds(constrains, command, around));
+    found.files.extend(constraint_files(constrains, command, around));
     let mut overrides = std::mem::take(&mut fed.overrides);
-    overrides.extend(bounds(if uv { &["UV_OVERRIDE"] } else { &[] }, command, around));
-    files::follow(uv, around, variable, fed, &mut indexes, found);
-    replaced(overrides, around, &mut indexes, found);
-    indexes.defaults(uv, command, around);
+    overrides.extend(constraint_files(if uv { &["UV_OVERRIDE"] } else { &[] }, command, around));
+    requirement_files::read_named_files(uv, around, variable, fed, &mut indexes, found);
+    apply_overrides(overrides, around, &mut indexes, found);
+    indexes.apply_environment(uv, command, around);
     if !uv {
         let named = variable("PIP_CONFIG_FILE");
         let own = named.as_deref().filter(|path| *path != "/dev/null");
-        for path in own.into_iter().chain(PIP_CONFIG.iter().copied()) {
+        for path in own.into_iter().chain(PIP_CONFIG_FILES.iter().copied()) {
             match (around.open)("/", path) {
-                Ok(opened) => indexes.config(&opened),
-                Err(why) if own == Some(path) || is_there(&why) => indexes.unread(path, &why, command.span),
+                Ok(opened) => indexes.apply_pip_config(&opened),
+                Err(why) if own == Some(path) || exists_unread(&why) => {
+                    indexes.add_unread_config(path, why, command.span);
+                }
                 Err(_) => {}
             }
         }
     }
-    found.usual = indexes.is_usual();
+    found.usual = indexes.is_default();
     if verb == "install" {
-        found.folders = indexes.folders();
+        found.folders = indexes.link_folders();
     }
-    let unread = found.files.iter().find(|file| file.constraint && !file.why.is_empty()).map(|file| {
-        let path = file.path.known().unwrap_or("a file");
-        format!("{path} constrains it and was not read: {}", file.why)
+    let unread = found.files.iter().find(|file| file.constraint).and_then(|file| {
+        let path = file.path.known_text().unwrap_or("a file").to_owned();
+        Some(Cause::ConstraintsNotRead { path, because: Box::new(file.why.clone()?) })
     });
-    if let (Some(why), Some(framework)) = (&unread, around.knowledge.built_framework()) {
+    if let (Some(why), Some(framework)) = (&unread, around.knowledge.framework_with_variants()) {
         let (version, untold) = (VersionSpec::Unresolved, Some(why.clone()));
-        found.constraints.push(Install { version, untold, ..empty(framework.distribution, command.span) });
+        found.constraints.push(PackageInstall { version, untold, ..pip_package(framework.distribution, command.span) });
     }
-    let untold = unread.or_else(|| indexes.any_version());
+    let untold = unread.or_else(|| indexes.unknown_version_cause());
     for package in
         found.packages.iter_mut().filter(|package| matches!(package.version, VersionSpec::Range(_) | VersionSpec::None))
     {
@@ -166,58 +158,62 @@ pub(super) fn read(
     }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
-        indexes.choose(package, around.knowledge);
+        indexes.choose_builds(package, around.knowledge);
     }
     if gathers || indexes.ways.alone {
         found.sources.clear();
     }
     if gathers {
-        let folder = target_of(target);
+        let folder = wheel_output_folder(target);
         found.gathered = Some((folder, std::mem::take(&mut found.packages)));
         found.wheels.clear();
     }
 }
 
-/// The folder that `pip wheel` and `pip download` put wheels into; the working directory where none is named.
-fn target_of(words: &[Word]) -> Resolved {
+/// Returns the folder in which `pip wheel` and `pip download` save wheels; the working directory if none is named.
+fn wheel_output_folder(words: &[Word]) -> ExpandedText {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let text = word.known().unwrap_or(&word.raw);
         match text.split_once('=') {
             Some(("--wheel-dir" | "--dest", _)) if word.known().is_none() => return word.value.clone(),
-            Some(("--wheel-dir" | "--dest", folder)) => return Resolved::literal(folder),
+            Some(("--wheel-dir" | "--dest", folder)) => return ExpandedText::literal(folder),
             _ if matches!(text, "-w" | "--wheel-dir" | "-d" | "--dest") => {
-                return rest.next().map_or_else(|| Resolved::literal("."), |word| word.value.clone());
+                return rest.next().map_or_else(|| ExpandedText::literal("."), |word| word.value.clone());
             }
             _ => match text.get(..2) {
                 Some("-w" | "-d") if !text.starts_with("--") => {
-                    return text.get(2..).map_or_else(|| Resolved::literal("."), Resolved::literal);
+                    return text.get(2..).map_or_else(|| ExpandedText::literal("."), ExpandedText::literal);
                 }
                 _ => {}
             },
         }
     }
-    Resolved::literal(".")
+    ExpandedText::literal(".")
 }
 
-/// The files of bounds that variables name.
-fn bounds(names: &[&str], command: &Command, around: &Around<'_>) -> Vec<RequirementFile> {
-    let file =
-        |path| RequirementFile { path, constraint: true, extras: Vec::new(), span: command.span, why: String::new() };
-    let files = |value: Resolved| match &value {
-        Resolved::Known { value, .. } => value.split_whitespace().map(Resolved::literal).map(file).collect(),
-        Resolved::Unresolved { .. } => vec![file(value)],
+/// Returns the constraint or override files that environment variables name.
+fn constraint_files(names: &[&str], command: &Command, around: &CommandContext<'_>) -> Vec<RequirementFile> {
+    let file = |path| RequirementFile { path, constraint: true, extras: Vec::new(), span: command.span, why: None };
+    let files = |value: ExpandedText| match &value {
+        ExpandedText::Known { value, .. } => value.split_whitespace().map(ExpandedText::literal).map(file).collect(),
+        ExpandedText::Unresolved { .. } => vec![file(value)],
     };
-    names.iter().filter_map(|name| setting(name, command, around)).flat_map(files).collect()
+    names.iter().filter_map(|name| command_variable(name, command, around)).flat_map(files).collect()
 }
 
-/// Takes files of overrides: what they say stands in place of what is asked for, and bounds what is brought along.
-fn replaced(overrides: Vec<RequirementFile>, around: &Around<'_>, indexes: &mut Indexes, found: &mut Installs) {
+/// Applies override files: they replace requested versions, and constrain the versions of dependencies.
+fn apply_overrides(
+    overrides: Vec<RequirementFile>,
+    around: &CommandContext<'_>,
+    indexes: &mut IndexOptions,
+    found: &mut InstallEffects,
+) {
     let (from, before) = (found.constraints.len(), found.files.len());
-    files::listed("", overrides, around, indexes, found);
+    requirement_files::read_included_files("", overrides, around, indexes, found);
     let unread = found.files.get(before).map(|file| {
-        let path = file.path.known().unwrap_or("a file");
-        format!("{path} overrides the requirements and was not read: {}", file.why)
+        let path = file.path.known_text().unwrap_or("a file").to_owned();
+        Cause::OverridesNotRead { path, because: Box::new(file.why.clone().unwrap_or(Cause::NotRead)) }
     });
     for package in found.packages.iter_mut().filter(|_| unread.is_some()) {
         package.version = VersionSpec::Unresolved;
@@ -231,78 +227,95 @@ fn replaced(overrides: Vec<RequirementFile>, around: &Around<'_>, indexes: &mut 
     }
 }
 
-/// What a command is, for the reading of its arguments.
+/// A pip command, as the context of its arguments.
 #[derive(Clone, Copy)]
-struct Asked<'a, 'b> {
+struct PipCommand<'a, 'b> {
+    /// The subcommand, such as `install`.
     verb: &'a str,
+    /// Whether the command is uv rather than pip.
     uv: bool,
     command: &'a Command,
-    around: &'a Around<'b>,
+    around: &'a CommandContext<'b>,
 }
 
-/// Lists of packages that other commands write.
+/// Requirement lists that other commands write, and override files.
 #[derive(Default)]
-pub(super) struct Fed {
-    /// Those that can be told, each with whether it only constrains.
-    pub(super) texts: Vec<(Opened, bool)>,
-    /// Files of overrides.
+pub(super) struct GeneratedRequirements {
+    /// The known lists, each with whether it only constrains versions.
+    pub(super) texts: Vec<(OpenedFile, bool)>,
+    /// Override files.
     pub(super) overrides: Vec<RequirementFile>,
-    /// Those that cannot.
+    /// The unknown lists.
     pub(super) unread: Vec<RequirementFile>,
 }
 
-fn cannot_tell(reason: String, span: Span, found: &mut Installs) {
-    found.unresolved.push((Resolved::Unresolved { names: Vec::new(), reason }, span));
+/// Records that some words of a command are unknown.
+fn add_unknown_words(reason: Cause, span: Span, found: &mut InstallEffects) {
+    found.unresolved.push((ExpandedText::unresolved(Vec::new(), reason), span));
 }
 
-fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut Indexes, found: &mut Installs) {
-    let Asked { verb, uv, command, around } = asked;
+/// Reads the words after the subcommand.
+fn read_words(
+    words: &[Word],
+    asked: PipCommand<'_, '_>,
+    fed: &mut GeneratedRequirements,
+    indexes: &mut IndexOptions,
+    found: &mut InstallEffects,
+) {
+    let PipCommand { verb, uv, command, around } = asked;
     let mut rest = words.iter().peekable();
     let mut extras: Vec<String> = Vec::new();
     let from = found.files.len();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            if inside(word, uv, indexes, found) {
+            if apply_unresolved_option(word, uv, indexes, found) {
                 continue;
             }
-            match word.output.as_deref().filter(|_| verb == "install").map(|inner| flow::output(inner, around)) {
-                Some(Ok(texts)) => fed.texts.extend(texts.iter().map(|text| (flow::one_a_line(text), false))),
-                Some(Err(why)) => cannot_tell(why, word.span, found),
-                None => unresolved(word, verb, command, around.knowledge, found),
+            match word
+                .output
+                .as_deref()
+                .filter(|_| verb == "install")
+                .map(|inner| standard_streams::standard_output(inner, around))
+            {
+                Some(Ok(texts)) => {
+                    fed.texts.extend(texts.iter().map(|text| (standard_streams::one_word_per_line(text), false)));
+                }
+                Some(Err(why)) => add_unknown_words(why, word.span, found),
+                None => read_unresolved_word(word, verb, command, around.knowledge, found),
             }
             continue;
         };
         if !text.starts_with('-') {
-            package(word, text, asked, found);
+            read_package(word, text, asked, found);
             continue;
         }
         let (name, inline) = split_option(text);
-        let name = if uv { name } else { options::whole(name) };
-        let mut given = |inline: Option<&str>| given(inline, word, &mut rest);
+        let name = if uv { name } else { pip_options::complete_option(name) };
+        let mut given = |inline: Option<&str>| option_value(inline, word, &mut rest);
         let mut value = |inline: Option<&str>| given(inline).and_then(|(value, span)| Some((value.ok()?, span)));
         match name {
-            _ if names_file(name) => {
-                let constraint = bounds_only(name);
+            _ if takes_requirement_file(name) => {
+                let constraint = takes_constraint_file(name);
                 let next = if inline.is_none() { rest.next() } else { None };
                 let path = match (inline, next) {
-                    (Some(path), _) => Resolved::literal(path),
+                    (Some(path), _) => ExpandedText::literal(path),
                     (None, Some(next)) => next.value.clone(),
                     (None, None) => continue,
                 };
                 let span = next.map_or(word.span, |next| next.span);
-                let file = RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() };
-                let stdin = matches!(file.path.known(), Some("-" | "/dev/stdin" | "/dev/fd/0"));
-                if is_override(name) {
+                let file = RequirementFile { path, constraint, extras: Vec::new(), span, why: None };
+                let stdin = matches!(file.path.known_text(), Some("-" | "/dev/stdin" | "/dev/fd/0"));
+                if takes_override_file(name) {
                     fed.overrides.push(file);
                     continue;
                 }
                 let written = match next.and_then(|next| next.output.as_deref()) {
-                    Some(inner) => Some(flow::output(inner, around)),
-                    None => stdin.then(|| flow::input(command, around)),
+                    Some(inner) => Some(standard_streams::standard_output(inner, around)),
+                    None => stdin.then(|| standard_streams::standard_input(command, around)),
                 };
                 match written {
                     Some(Ok(texts)) => fed.texts.extend(texts.into_iter().map(|text| (text, constraint))),
-                    Some(Err(why)) => fed.unread.push(RequirementFile { why, ..file }),
+                    Some(Err(why)) => fed.unread.push(RequirementFile { why: Some(why), ..file }),
                     None => found.files.push(file),
                 }
             }
@@ -311,14 +324,14 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
                     if verb == "install" && is_unknown_source(&path, around.knowledge) {
                         found.sources.push((path.clone(), span, None));
                     }
-                    project(&path, span, found);
+                    add_project(&path, span, found);
                 }
             }
-            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| normalised(&name))),
+            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| normalise_name(&name))),
             "--all-extras" => extras.push("*".to_owned()),
-            _ if !option(name, || given(inline), indexes)
+            _ if !apply_index_option(name, || given(inline), indexes)
                 && inline.is_none()
-                && WITH_VALUE.contains(&name)
+                && OPTIONS_WITH_VALUE.contains(&name)
                 && !(uv && name == "--hash") =>
             {
                 drop(given(None));
@@ -331,47 +344,60 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
     }
 }
 
-/// What an option is given: what stands in the same word, else the next one.
-pub(super) fn given<'w>(inline: Option<&str>, word: &Word, rest: &mut impl Iterator<Item = &'w Word>) -> Option<Given> {
+/// Returns the value of an option: the rest of its word, or the next word.
+pub(super) fn option_value<'w>(
+    inline: Option<&str>,
+    word: &Word,
+    rest: &mut impl Iterator<Item = &'w Word>,
+) -> Option<OptionValue> {
     match inline {
         Some(value) => Some((Ok(value.to_owned()), word.span)),
-        None => rest.next().map(|next| (address(&next.value, &next.raw), next.span)),
+        None => rest.next().map(|next| (resolve_address(&next.value, &next.raw), next.span)),
     }
 }
 
-/// Takes `--option=$VALUE` with a value that is not known; says whether it was one that counts.
-pub(super) fn inside(word: &Word, uv: bool, indexes: &mut Indexes, found: &mut Installs) -> bool {
+/// Applies `--option=$VALUE` with an unknown value; returns whether the option is relevant.
+pub(super) fn apply_unresolved_option(
+    word: &Word,
+    uv: bool,
+    indexes: &mut IndexOptions,
+    found: &mut InstallEffects,
+) -> bool {
     let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
-    let name = if uv { name } else { options::whole(name) };
+    let name = if uv { name } else { pip_options::complete_option(name) };
     let Some(raw) = inline.filter(|_| name.starts_with('-')) else { return false };
-    if names_file(name) {
-        let (path, constraint, span) = (word.value.clone(), bounds_only(name), word.span);
-        found.files.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() });
+    if takes_requirement_file(name) {
+        let (path, constraint, span) = (word.value.clone(), takes_constraint_file(name), word.span);
+        found.files.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: None });
         return true;
     }
-    option(name, || Some((address(&word.value, raw), word.span)), indexes)
+    apply_index_option(name, || Some((resolve_address(&word.value, raw), word.span)), indexes)
 }
 
-/// Whether an option names a list of packages.
-fn names_file(name: &str) -> bool {
-    matches!(name, "-r" | "--requirement" | "--requirements") || bounds_only(name)
+/// Whether an option takes a requirement file.
+fn takes_requirement_file(name: &str) -> bool {
+    matches!(name, "-r" | "--requirement" | "--requirements") || takes_constraint_file(name)
 }
 
-/// Whether an option names a list that only bounds versions.
-fn bounds_only(name: &str) -> bool {
-    matches!(name, "-c" | "--constraint" | "--constraints") || is_override(name)
+/// Whether an option takes a file that only constrains versions.
+fn takes_constraint_file(name: &str) -> bool {
+    matches!(name, "-c" | "--constraint" | "--constraints") || takes_override_file(name)
 }
 
-/// Whether an option names a list that stands above what is asked for.
-fn is_override(name: &str) -> bool {
+/// Whether an option takes an override file.
+fn takes_override_file(name: &str) -> bool {
     matches!(name, "--override" | "--overrides")
 }
 
-/// Takes an option about indexes; says whether it was one.
-pub(super) fn option(name: &str, value: impl FnOnce() -> Option<Given>, indexes: &mut Indexes) -> bool {
-    let place = |given: Given| Place::given(given, None);
+/// Applies an option on indexes or resolution; returns whether it is one.
+pub(super) fn apply_index_option(
+    name: &str,
+    value: impl FnOnce() -> Option<OptionValue>,
+    indexes: &mut IndexOptions,
+) -> bool {
+    let place = |given: OptionValue| IndexAddress::from_option(given, None);
     match name {
-        "--no-index" => indexes.asks = Asks::Links,
+        "--no-index" => indexes.asks = SearchSources::Links,
         "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),
@@ -390,7 +416,7 @@ pub(super) fn option(name: &str, value: impl FnOnce() -> Option<Given>, indexes:
     true
 }
 
-/// `--name=value`, or a short option with its value behind it.
+/// Splits `--name=value`, or a short option with its value in the same word.
 fn split_option(text: &str) -> (&str, Option<&str>) {
     if text.starts_with("--") {
         return text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
@@ -401,67 +427,68 @@ fn split_option(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, found: &mut Installs) {
+/// Reads a word that names a package, a wheel, a project or, for `sync`, a requirement file.
+fn read_package(
+    word: &Word,
+    text: &str,
+    PipCommand { verb, around, .. }: PipCommand<'_, '_>,
+    found: &mut InstallEffects,
+) {
     // A URL may hold a semicolon, so that only a blank in front of it ends one.
     let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
     let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
-    let holding = marker.map(|marker| holds(marker, around.environment));
+    let holding = marker.map(|marker| evaluate_marker(marker, around.environment));
     if verb == "install" && holding != Some(Some(false)) && is_unknown_source(text, around.knowledge) {
         found.sources.push((text.to_owned(), word.span, None));
     }
     if verb == "uninstall" {
-        found.removed.push((Manager::Pip, normalised(text), word.span));
+        found.removed.push((PackageInstaller::Pip, normalise_name(text), word.span));
     } else if verb == "sync" {
         let path = word.value.clone();
-        found.files.push(RequirementFile {
-            path,
-            constraint: false,
-            extras: Vec::new(),
-            span: word.span,
-            why: String::new(),
-        });
-    } else if verb == "install" && is_pattern(text) {
+        found.files.push(RequirementFile { path, constraint: false, extras: Vec::new(), span: word.span, why: None });
+    } else if verb == "install" && is_wheel_pattern(text) {
         found.wheels.push((text.to_owned(), word.span));
-    } else if let Some(mut package) = requirement(text, word.span, around.knowledge) {
+    } else if let Some(mut package) = parse_requirement(text, word.span, around.knowledge) {
         match holding {
             Some(Some(false)) => return,
             holding => package.conditional = holding == Some(None),
         }
         found.packages.push(package);
     } else {
-        project(text, word.span, found);
+        add_project(text, word.span, found);
     }
 }
 
-/// `/wheels/*.whl`: whatever lies there.
-fn is_pattern(text: &str) -> bool {
+/// Whether a word is a glob pattern of wheels, such as `/wheels/*.whl`.
+fn is_wheel_pattern(text: &str) -> bool {
     let name = text.rsplit('/').next().unwrap_or(text);
     let wheels = text.contains('/') || name.rsplit('.').next() == Some("whl");
     wheels && name.contains(['*', '?']) && !text.contains("://") && !text.contains('[')
 }
 
-/// A folder with a project: `.`, `./src[extra]`.
-fn project(path: &str, span: Span, found: &mut Installs) {
+/// Adds the `pyproject.toml` of a project folder, such as `.` or `./src[extra]`.
+fn add_project(path: &str, span: Span, found: &mut InstallEffects) {
     let (folder, extras) = path.split_once('[').map_or((path, ""), |(folder, extras)| (folder, extras));
     if folder.starts_with(['.', '/']) && !matches!(folder.rsplit('.').next(), Some("whl" | "gz" | "zip")) {
-        let path = Resolved::literal(format!("{}/pyproject.toml", folder.trim_end_matches('/')));
-        let extras = extras.trim_end().trim_end_matches(']').split(',').map(|name| normalised(name.trim())).collect();
-        found.files.push(RequirementFile { path, constraint: false, extras, span, why: String::new() });
+        let path = ExpandedText::literal(format!("{}/pyproject.toml", folder.trim_end_matches('/')));
+        let extras =
+            extras.trim_end().trim_end_matches(']').split(',').map(|name| normalise_name(name.trim())).collect();
+        found.files.push(RequirementFile { path, constraint: false, extras, span, why: None });
     }
 }
 
-/// A word such as `torch==$V`: the name is known though the version is not.
-fn unresolved(word: &Word, verb: &str, command: &Command, knowledge: Knowledge, found: &mut Installs) {
+/// Reads a partly unknown word, such as `torch==$V` with a known name and an unknown version.
+fn read_unresolved_word(word: &Word, verb: &str, command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {
     let raw = word.raw.trim_matches(['"', '\'']);
     let name = raw.split(['=', '<', '>', '~', '!', '$', '`', '{']).next().unwrap_or("");
     let pinned = raw.get(name.len()..).is_some_and(|rest| rest.starts_with(['=', '<', '>', '~', '!']));
     if verb == "install"
-        && let Some(package) = wheel_behind(&word.raw, word.span, knowledge)
+        && let Some(package) = parse_partial_wheel_url(&word.raw, word.span, knowledge)
     {
         found.packages.push(package);
         return;
     }
-    match requirement(name, word.span, knowledge) {
+    match parse_requirement(name, word.span, knowledge) {
         Some(mut package) if pinned && verb == "install" => {
             package.version = VersionSpec::Unresolved;
             package.conditional = command.conditional;

@@ -1,28 +1,19 @@
-//! One requirement of pip: a name, extras and versions, or the address of a wheel.
+//! Parses pip requirements: a name with extras and versions, or the URL of a wheel.
 
 use std::str::FromStr;
 
-use pep440_rs::Operator;
-use pep440_rs::Version;
-use pep440_rs::VersionSpecifiers;
+use pep440_rs::{Operator, Version, VersionSpecifiers};
 
-use crate::install::Builds;
-use crate::install::Install;
-use crate::install::Manager;
-use crate::install::Variant;
-use crate::install::VariantSource;
-use crate::install::VersionSpec;
-use crate::install::address::file_behind;
-use crate::install::range::is_plain;
-use crate::install::variant::is_tag;
-use crate::install::variant::is_wheels;
-use crate::install::variant::tag_of_url;
-use crate::install::variant::tag_of_version;
+use crate::cause::Cause;
+use crate::install::build_variant::{is_build_tag, is_wheel_folder, tag_of_url, tag_of_version};
+use crate::install::partial_url::known_file_path;
+use crate::install::version_range::is_plain_version;
+use crate::install::{BuildCandidates, BuildVariant, PackageInstall, PackageInstaller, VariantSource, VersionSpec};
 use crate::knowledge::Knowledge;
 use crate::source::Span;
 
-/// A distribution's name in PEP 503's form: lower case, one `-` for every run of `-`, `_` and `.`.
-pub fn normalised(name: &str) -> String {
+/// Normalises the name of a distribution (PEP 503): lower case, one `-` for every run of `-`, `_` and `.`.
+pub fn normalise_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -34,35 +25,36 @@ pub fn normalised(name: &str) -> String {
     out
 }
 
-/// Reads `name[extra]==1.0; marker`, `name @ URL`, or the address of a wheel; `None` where it is neither.
-pub fn requirement(text: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
+/// Parses `name[extra]==1.0; marker`, `name @ URL`, or the URL of a wheel; `None` for anything else.
+pub fn parse_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
     let text = text.trim();
-    if let Some(found) = from_sources(text, span, knowledge) {
+    if let Some(found) = parse_git_requirement(text, span, knowledge) {
         return Some(found);
     }
     if let Some((name, url)) = text.split_once('@')
         && !text.starts_with("git+")
-        && is_name(name.trim().split('[').next().unwrap_or(""))
+        && is_distribution_name(name.trim().split('[').next().unwrap_or(""))
     {
-        let mut found = wheel(url.trim(), span, knowledge).unwrap_or_else(|| elsewhere(url.trim(), empty(name, span)));
-        (found.name, found.extras) = name_and_extras(name.trim())?;
+        let mut found = parse_wheel(url.trim(), span, knowledge)
+            .unwrap_or_else(|| mark_outside_index(url.trim(), pip_package(name, span)));
+        (found.name, found.extras) = parse_name_and_extras(name.trim())?;
         return Some(found);
     }
     if text.contains('/') || text.to_ascii_lowercase().ends_with(".whl") {
-        return wheel(text, span, knowledge);
+        return parse_wheel(text, span, knowledge);
     }
     let text = text.split(';').next().unwrap_or(text).trim();
     let end = text.find(['=', '<', '>', '!', '~', ' ']).unwrap_or(text.len());
-    let (name, extras) = name_and_extras(text[..end].trim())?;
-    let version = specifier(text[end..].trim());
-    let mut found = Install { name, extras, version, ..empty("", span) };
+    let (name, extras) = parse_name_and_extras(text[..end].trim())?;
+    let version = parse_specifier(text[end..].trim());
+    let mut found = PackageInstall { name, extras, version, ..pip_package("", span) };
     found.variant = local_variant(&found.version, span);
     Some(found)
 }
 
-/// `git+https://github.com/owner/name@tag#egg=name`, with the name of the package in front or not: a build whose version
-/// and CUDA nobody tells. Of a repository that concerns no GPU, nothing.
-fn from_sources(text: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
+/// Parses `git+https://github.com/owner/name@tag#egg=name`, with or without a name in front: a build with unknown
+/// version and CUDA. `None` for a repository that concerns no GPU.
+fn parse_git_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
     let (before, address) = text.split_once("git+")?;
     let name = before.trim_end().strip_suffix('@').map(str::trim);
     if !before.is_empty() && name.is_none() {
@@ -74,40 +66,48 @@ fn from_sources(text: &str, span: Span, knowledge: Knowledge) -> Option<Install>
     let path = path.split(['@', '?']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
     let egg = fragment.split('&').find_map(|part| part.strip_prefix("egg="));
     let (name, extras) = match name.or(egg) {
-        Some(name) => name_and_extras(name)?,
-        None => (knowledge.distribution_of_sources(path)?, Vec::new()),
+        Some(name) => parse_name_and_extras(name)?,
+        None => (knowledge.distribution_of_repository(path)?, Vec::new()),
     };
-    let why = format!("it is built from the sources of {path} with the CUDA toolkit of that build step");
-    let builds = Builds::Unknown(why.clone());
-    Some(Install { extras, version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty(&name, span) })
+    let why = Cause::BuiltFromSources { path: path.to_owned() };
+    let builds = BuildCandidates::Unknown(why.clone());
+    Some(PackageInstall {
+        extras,
+        version: VersionSpec::Unresolved,
+        untold: Some(why),
+        builds,
+        ..pip_package(&name, span)
+    })
 }
 
-/// A wheel at an address of which the end alone is known: its name tells the version, and no index tells the build.
-pub(super) fn wheel_behind(raw: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
-    let found = wheel(&file_behind(raw)?, span, knowledge)?;
+/// Parses the URL of a wheel with an unknown beginning: the file name contains the version, but no index determines
+/// the build.
+pub(super) fn parse_partial_wheel_url(raw: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
+    let found = parse_wheel(&known_file_path(raw)?, span, knowledge)?;
     let word = raw.trim_matches(['"', '\'']);
-    let why =
-        || format!("the address of the wheel in `{word}` is unknown, and its name does not include the CUDA version");
-    let builds = if found.variant.is_none() { Builds::Unknown(why()) } else { found.builds };
-    Some(Install { builds, ..found })
+    let builds = if found.variant.is_none() {
+        BuildCandidates::Unknown(Cause::WheelAddressNotKnown { word: word.to_owned() })
+    } else {
+        found.builds
+    };
+    Some(PackageInstall { builds, ..found })
 }
 
-/// How the names of archives end that pip builds packages from.
-const ARCHIVES: &[&str] = &[".tar.bz2", ".tar.gz", ".tar.xz", ".tgz", ".zip"];
+/// File extensions of the archives that pip builds packages from.
+const SOURCE_ARCHIVE_SUFFIXES: &[&str] = &[".tar.bz2", ".tar.gz", ".tar.xz", ".tgz", ".zip"];
 
-/// Whether a requirement is for sources at an address: a repository, or an archive.
-pub fn is_source(text: &str) -> bool {
+/// Whether a requirement is a repository or a source archive at a URL.
+pub fn is_source_requirement(text: &str) -> bool {
     let address = text.split_once("git+").map_or(text, |(_, address)| address);
     let Some((scheme, place)) = address.split_once("://") else { return false };
     let path = place.split(['?', '#']).next().unwrap_or(place);
-    let archive = || ARCHIVES.iter().any(|end| path.ends_with(end));
+    let archive = || SOURCE_ARCHIVE_SUFFIXES.iter().any(|end| path.ends_with(end));
     scheme.rsplit(['@', ' ']).next() != Some("file") && (text.contains("git+") || archive())
 }
 
-/// Whether a requirement is for sources somewhere else whose own requirements no table tells: a repository, or an archive
-/// at an address.
+/// Whether a requirement is a repository or a source archive at a URL whose own dependencies are in no table.
 pub(super) fn is_unknown_source(text: &str, knowledge: Knowledge) -> bool {
-    if !is_source(text) {
+    if !is_source_requirement(text) {
         return false;
     }
     let by_name = || text.split_once('@').filter(|(name, _)| !name.contains("://"));
@@ -121,21 +121,23 @@ pub(super) fn is_unknown_source(text: &str, knowledge: Knowledge) -> bool {
     let repository = path.split(['@', '?']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
     let repository: Vec<&str> = repository.split('/').take(2).collect();
     let own = repository.last().copied().unwrap_or_default();
-    let name = normalised(named.unwrap_or(own).split('[').next().unwrap_or_default());
-    let told =
-        knowledge.distribution_of_sources(&repository.join("/")).or_else(|| knowledge.distribution_of_sources(&name));
+    let name = normalise_name(named.unwrap_or(own).split('[').next().unwrap_or_default());
+    let told = knowledge
+        .distribution_of_repository(&repository.join("/"))
+        .or_else(|| knowledge.distribution_of_repository(&name));
     told.is_none() && !knowledge.is_library_free(&name, |_| true)
 }
 
-pub(super) fn empty(name: &str, span: Span) -> Install {
-    Install {
-        manager: Manager::Pip,
-        name: normalised(name),
+/// Returns a pip package of any version, with all other fields at their defaults.
+pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
+    PackageInstall {
+        manager: PackageInstaller::Pip,
+        name: normalise_name(name),
         extras: Vec::new(),
         version: VersionSpec::None,
         untold: None,
         variant: None,
-        builds: Builds::Default,
+        builds: BuildCandidates::Default,
         early: None,
         upgrade: false,
         alone: false,
@@ -148,28 +150,32 @@ pub(super) fn empty(name: &str, span: Span) -> Install {
     }
 }
 
-pub(super) fn local_variant(version: &VersionSpec, span: Span) -> Option<Variant> {
+/// Returns the build in the local part of an exact version.
+pub(super) fn local_variant(version: &VersionSpec, span: Span) -> Option<BuildVariant> {
     let VersionSpec::Exact(version) = version else { return None };
-    tag_of_version(version).map(|tag| Variant { tag, from: VariantSource::LocalVersion, span, source: None })
+    tag_of_version(version).map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None })
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a text is a valid name of a distribution.
+fn is_distribution_name(name: &str) -> bool {
     let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
     edge(name.bytes().next())
         && edge(name.bytes().last())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-fn name_and_extras(text: &str) -> Option<(String, Vec<String>)> {
+/// Parses `name[extra,…]` into the normalised name and extras.
+fn parse_name_and_extras(text: &str) -> Option<(String, Vec<String>)> {
     let (name, extras) = match text.split_once('[') {
         Some((name, rest)) => (name.trim(), rest.trim_end().strip_suffix(']')?),
         None => (text, ""),
     };
-    let extras = extras.split(',').map(str::trim).filter(|extra| !extra.is_empty()).map(normalised).collect();
-    is_name(name).then(|| (normalised(name), extras))
+    let extras = extras.split(',').map(str::trim).filter(|extra| !extra.is_empty()).map(normalise_name).collect();
+    is_distribution_name(name).then(|| (normalise_name(name), extras))
 }
 
-pub(super) fn specifier(text: &str) -> VersionSpec {
+/// Parses a version specifier such as `==2.1` or `>=2,<3`.
+pub(super) fn parse_specifier(text: &str) -> VersionSpec {
     if text.is_empty() {
         return VersionSpec::None;
     }
@@ -177,7 +183,7 @@ pub(super) fn specifier(text: &str) -> VersionSpec {
         return VersionSpec::Exact(version.trim().to_owned());
     }
     // As nearly all lines of a long list are.
-    if let Some(version) = text.strip_prefix("==").filter(|version| is_plain(version)) {
+    if let Some(version) = text.strip_prefix("==").filter(|version| is_plain_version(version)) {
         return VersionSpec::Exact(version.to_owned());
     }
     let Ok(all) = VersionSpecifiers::from_str(text) else { return VersionSpec::Range(text.to_owned()) };
@@ -187,48 +193,53 @@ pub(super) fn specifier(text: &str) -> VersionSpec {
     }
 }
 
-fn wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
+/// Parses the path or URL of a wheel.
+fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
     let path = address.split(['#', '?']).next().unwrap_or(address);
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.strip_suffix(".whl")?;
     let decoded = stem.replace("%2B", "+").replace("%2b", "+");
     let mut parts = decoded.split('-');
-    let name = parts.next().filter(|name| is_name(name))?;
+    let name = parts.next().filter(|name| is_distribution_name(name))?;
     let written = parts.next()?;
     let version = Version::from_str(written).map_or_else(|_| written.to_owned(), |version| version.to_string());
-    let of_folder = || folder.split('/').find(|part| is_tag(part)).map(str::to_owned);
+    let of_folder = || folder.split('/').find(|part| is_build_tag(part)).map(str::to_owned);
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/"))).or_else(of_folder);
-    let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
-    let builds = if variant.is_none() && is_of_somebody(&decoded, &normalised(name), folder, knowledge) {
-        Builds::Unknown(format!("{file} is a custom wheel, and its name does not include the CUDA version"))
+    let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
+    let builds = if variant.is_none() && is_custom_wheel(&decoded, &normalise_name(name), folder, knowledge) {
+        BuildCandidates::Unknown(Cause::CustomWheel { file: file.to_owned() })
     } else {
-        Builds::Default
+        BuildCandidates::Default
     };
-    let found = Install { version: VersionSpec::Exact(version), variant, builds, ..empty(name, span) };
-    Some(if found.variant.is_none() { elsewhere(path, found) } else { found })
+    let found = PackageInstall { version: VersionSpec::Exact(version), variant, builds, ..pip_package(name, span) };
+    Some(if found.variant.is_none() { mark_outside_index(path, found) } else { found })
 }
 
-/// A package at an address: outside of an index, its build need not be that of the index.
-fn elsewhere(address: &str, found: Install) -> Install {
+/// Marks a package at a URL outside any index, since its build may differ from that of the index.
+fn mark_outside_index(address: &str, found: PackageInstall) -> PackageInstall {
     let Some((_, place)) = address.split_once("://").filter(|(scheme, _)| *scheme != "file") else { return found };
     let mut folders = place.split('/').skip(1);
-    let wheels = folders.clone().any(|part| is_wheels(part) || part == "simple");
+    let wheels = folders.clone().any(|part| is_wheel_folder(part) || part == "simple");
     // An index keeps each file three folders below that of all its packages.
     let kept = folders.any(|part| part == "packages") && folders.count() == 4;
-    if wheels || kept { found } else { Install { builds: Builds::Elsewhere(address.to_owned()), ..found } }
+    if wheels || kept {
+        found
+    } else {
+        PackageInstall { builds: BuildCandidates::Elsewhere(address.to_owned()), ..found }
+    }
 }
 
-/// Whether a wheel of a distribution with a build for each CUDA comes from nobody's index: the default index takes none
-/// for plain `linux`, and the project's own says the build in folder or version.
-fn is_of_somebody(stem: &str, name: &str, folder: &str, knowledge: Knowledge) -> bool {
+/// Whether a wheel of a distribution with CUDA builds comes from no index: it is for plain `linux`, and neither
+/// folder nor version has a build tag.
+fn is_custom_wheel(stem: &str, name: &str, folder: &str, knowledge: Knowledge) -> bool {
     let plain = stem.rsplit('-').next().is_some_and(|platform| platform.starts_with("linux_"));
     let variants = knowledge.framework(name).is_some_and(|framework| framework.variants);
-    plain && variants && !stem.contains('+') && !folder.split('/').any(is_wheels)
+    plain && variants && !stem.contains('+') && !folder.split('/').any(is_wheel_folder)
 }
 
-/// A requirement that a lock or project file writes as a name and a version.
-pub(super) fn named(name: &str, version: VersionSpec, span: Span) -> Install {
-    let mut found = Install { version, ..empty(name, span) };
+/// Returns a package by name and version, as lock files and project files write it.
+pub(super) fn package_with_version(name: &str, version: VersionSpec, span: Span) -> PackageInstall {
+    let mut found = PackageInstall { version, ..pip_package(name, span) };
     found.variant = local_variant(&found.version, span);
     found
 }

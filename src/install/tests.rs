@@ -1,32 +1,28 @@
 //! Tables of commands and what they install.
 
-use crate::dockerfile::Dockerfile;
-use crate::dockerfile::EvaluateOptions;
-use crate::install::Builds;
-use crate::install::Installs;
-use crate::install::VersionSpec;
-use crate::install::installs;
-use crate::shell::commands;
+use crate::dockerfile::{Dockerfile, EvaluateOptions};
+use crate::install::{BuildCandidates, InstallEffects, VersionSpec, read_installs};
+use crate::shell::run_commands;
 
-fn all(file: &str) -> Vec<Installs> {
+fn command_effects(file: &str) -> Vec<InstallEffects> {
     let read = Dockerfile::parse(file)
         .evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in()))
         .expect("a stage");
     read.runs
         .iter()
         .flat_map(|run| {
-            commands(run)
+            run_commands(run)
                 .into_iter()
-                .map(|one| installs(&one, run, crate::knowledge::Knowledge::built_in()))
+                .map(|one| read_installs(&one, run, crate::knowledge::Knowledge::built_in()))
                 .collect::<Vec<_>>()
         })
         .collect()
 }
 
 /// `name version variant` of every package.
-fn read(run: &str) -> Vec<String> {
+fn installed_packages(run: &str) -> Vec<String> {
     let file = format!("FROM a\nARG CU=121\nENV TORCH=2.1.0\nRUN {run}");
-    let line = |one: &crate::install::Install| {
+    let line = |one: &crate::install::PackageInstall| {
         let version = match &one.version {
             VersionSpec::Exact(version) => format!("=={version}"),
             VersionSpec::Range(range) => range.clone(),
@@ -35,13 +31,13 @@ fn read(run: &str) -> Vec<String> {
         };
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
         let extra = match &one.builds {
-            Builds::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
-            Builds::Elsewhere(_) | Builds::Unknown(_) => " (?)".to_owned(),
+            BuildCandidates::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
+            BuildCandidates::Elsewhere(_) | BuildCandidates::Unknown(_) => " (?)".to_owned(),
             _ => String::new(),
         };
         format!("{} {version}{variant}{extra}", one.name)
     };
-    all(&file).iter().flat_map(|one| one.packages.iter().map(line).collect::<Vec<_>>()).collect()
+    command_effects(&file).iter().flat_map(|one| one.packages.iter().map(line).collect::<Vec<_>>()).collect()
 }
 
 #[test]
@@ -107,7 +103,7 @@ fn pip_commands() {
         ("[\"pip\", \"install\", \"a==1.0\"]".to_owned(), vec!["a ==1.0"]),
         ("echo pip install a; sed -i 's/pip install b//' x; pip download c; pip wheel d; pip uninstall -y e; pip install .".to_owned(), vec![]),
     ] {
-        assert_eq!(read(&run), expected, "{run}");
+        assert_eq!(installed_packages(&run), expected, "{run}");
     }
 }
 
@@ -141,19 +137,19 @@ fn conda_and_system_commands() {
         ("apt-get install -qqy --no-install-recommends cuda-toolkit-12-4", vec!["cuda-toolkit-12-4 -"]),
         ("apt-get purge -y cuda-compat-12-4", vec![]),
     ] {
-        assert_eq!(read(run), expected, "{run}");
+        assert_eq!(installed_packages(run), expected, "{run}");
     }
-    let purge = all(
+    let purge = command_effects(
         "FROM a\nRUN apt-get purge -y cuda-compat-12-4 && pip uninstall -y torch && pip install -r req.txt -c c.txt",
     );
     assert_eq!(purge[0].removed[0].1, "cuda-compat-12-4");
     assert_eq!(purge[1].removed[0].1, "torch");
-    let files: Vec<_> = purge[2].files.iter().map(|file| (file.path.known(), file.constraint)).collect();
+    let files: Vec<_> = purge[2].files.iter().map(|file| (file.path.known_text(), file.constraint)).collect();
     assert_eq!(files, [(Some("req.txt"), false), (Some("c.txt"), true)]);
 }
 
 #[test]
-fn system_packages_as_managers_write_them() {
+fn system_package_commands() {
     for (run, expected) in [
         ("dnf install -y nvidia-driver-cuda-libs-550.54.14", vec!["nvidia-driver-cuda-libs ==550.54.14"]),
         ("yum -y install cuda-compat-12-4-550.54.14-1.x86_64", vec!["cuda-compat-12-4 ==550.54.14-1"]),
@@ -193,10 +189,11 @@ fn system_packages_as_managers_write_them() {
         ("apt-get install -y ./nvidia.deb ./cuda-keyring.deb $NOPE curl-$NOPE", vec![]),
         ("zypper rm nvidia-compute-G06; zypper ref", vec![]),
     ] {
-        assert_eq!(read(run), expected, "{run}");
+        assert_eq!(installed_packages(run), expected, "{run}");
     }
-    let files = all("FROM a\nRUN dpkg -i /tmp/nvidia.deb cuda-keyring.deb x.deb libcuda1_550.54.14-1_amd64.deb");
-    let files: Vec<_> = files[0].files.iter().map(|file| file.path.known()).collect();
+    let files =
+        command_effects("FROM a\nRUN dpkg -i /tmp/nvidia.deb cuda-keyring.deb x.deb libcuda1_550.54.14-1_amd64.deb");
+    let files: Vec<_> = files[0].files.iter().map(|file| file.path.known_text()).collect();
     assert_eq!(files, [Some("/tmp/nvidia.deb")]);
     for (run, expected) in [
         ("rpm -e --nodeps cuda-compat-12-4", "cuda-compat-12-4"),
@@ -204,13 +201,13 @@ fn system_packages_as_managers_write_them() {
         ("dnf remove -y cuda-compat-12-4-550.54.14-1", "cuda-compat-12-4"),
         ("zypper rm nvidia-compute-G06", "nvidia-compute-G06"),
     ] {
-        let found = all(&format!("FROM a\nRUN {run}"));
+        let found = command_effects(&format!("FROM a\nRUN {run}"));
         assert_eq!(found[0].removed[0].1, expected, "{run}");
     }
 }
 
 #[test]
-fn installers_by_their_names() {
+fn driver_installer_commands() {
     let file = "cuda_11.7.1_515.65.01_linux.run";
     let both = vec!["cuda_11.7.1_515.65.01_linux.run ==515.65.01", "cuda-toolkit-11-7 ==11.7.1"];
     for (run, expected) in [
@@ -237,6 +234,6 @@ fn installers_by_their_names() {
         ("sh https://ollama.com/install.sh; sh https://www.ollama.com/install.sh?x=1".to_owned(), vec!["ollama.com/install.sh -", "ollama.com/install.sh -"]),
         ("sh install.sh; sh /ollama.com/install.sh; sh https://example.com/install.sh; sh https://ollama.com/x.sh; curl https://ollama.com/install.sh".to_owned(), vec![]),
     ] {
-        assert_eq!(read(&run), expected, "{run}");
+        assert_eq!(installed_packages(&run), expected, "{run}");
     }
 }

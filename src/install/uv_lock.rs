@@ -1,75 +1,73 @@
-//! Lock files of uv: which of the exact versions in them the project reaches.
+//! Lock files of uv: which of the locked packages a project depends on.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::install::Around;
-use crate::install::Environment;
-use crate::install::Install;
-use crate::install::Opened;
-use crate::install::admits;
-use crate::install::lock::Members;
-use crate::install::lock::Parts;
-use crate::install::lock::entry;
-use crate::install::lock::once;
-use crate::install::pythons::holds_in_lock;
-use crate::install::requirement::normalised;
-use crate::install::tree;
-use crate::install::tree::Table;
-use crate::install::tree::Value;
-use crate::install::tree::at;
-use crate::install::tree::list_at;
-use crate::install::tree::tables_at;
-use crate::install::tree::text_at;
+use crate::install::lenient_toml::{SpannedTomlValue, TomlTable, list_at, tables_at, text_at, value_at};
+use crate::install::lock_file::{DependencySelection, WorkspaceMembers, locked_package, merge_duplicates};
+use crate::install::lock_markers::evaluate_lock_marker;
+use crate::install::requirement::normalise_name;
+use crate::install::{CommandContext, MarkerEnvironment, OpenedFile, PackageInstall, lenient_toml, range_contains};
 use crate::knowledge::Knowledge;
 
-/// One entry that another asks for; where the file has several of a name, the version and the index say which.
-struct Need<'a> {
+/// A dependency on a lock entry; version and index tell several entries of the same name apart.
+struct UvLockDependency<'a> {
     name: &'a str,
     version: Option<&'a str>,
     registry: Option<&'a str>,
     extras: Vec<&'a str>,
 }
 
-/// What decides which entries a command installs: its parts, the environment, and the Pythons that the file is for.
-struct Asked<'a> {
-    parts: &'a Parts,
-    environment: Environment<'a>,
+/// What selects the installed entries: parts of the project, the environment, and the Python versions of the lock
+/// file.
+struct UvLockSelection<'a> {
+    parts: &'a DependencySelection,
+    environment: MarkerEnvironment<'a>,
     requires: Option<&'a str>,
     knowledge: Knowledge,
 }
 
-impl Asked<'_> {
-    /// Whether a marker may hold for a Python that the file is for.
-    fn may(&self, marker: &str) -> bool {
-        holds_in_lock(&settled(marker, self.parts), self.environment, self.requires, self.knowledge) != Some(false)
+impl UvLockSelection<'_> {
+    /// Whether a marker may hold for a Python version that the file allows.
+    fn may_hold(&self, marker: &str) -> bool {
+        evaluate_lock_marker(
+            &resolve_conflicts_in_marker(marker, self.parts),
+            self.environment,
+            self.requires,
+            self.knowledge,
+        ) != Some(false)
     }
 }
 
-/// The packages of a `uv.lock` that the project reaches.
-pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
-    let tree = tree::root(opened);
+/// Returns the packages of a `uv.lock` that a command installs.
+pub(super) fn read_uv_lock(
+    opened: &OpenedFile,
+    parts: &DependencySelection,
+    around: &CommandContext<'_>,
+) -> Option<Vec<PackageInstall>> {
+    let tree = lenient_toml::parse_toml(opened);
     let root = (*tree).as_ref()?;
     let requires = text_at(root, &["requires-python"]);
     // A Python that the project does not admit is not the one that uv takes.
     let admitted = |python: &&str| {
-        let patch = |patch: &str| admits(requires.unwrap_or_default(), &format!("{python}{patch}")) != Some(false);
+        let patch =
+            |patch: &str| range_contains(requires.unwrap_or_default(), &format!("{python}{patch}")) != Some(false);
         requires.is_none() || patch(".0") || patch(".99")
     };
-    let environment = Environment { python: around.environment.python.filter(admitted), ..around.environment };
-    let asking = Asked { parts, environment, requires, knowledge: around.knowledge };
+    let environment = MarkerEnvironment { python: around.environment.python.filter(admitted), ..around.environment };
+    let asking = UvLockSelection { parts, environment, requires, knowledge: around.knowledge };
     let hangs_on = format!("{parts:?} {environment:?} {:?} {}", opened.source, opened.path);
-    Some(tree.installs(hangs_on, || installed(root, &asking, opened)))
+    Some(tree.installs_for_key(hangs_on, || selected_packages(root, &asking, opened)))
 }
 
-fn installed(root: &Table, asking: &Asked<'_>, opened: &Opened) -> Vec<Install> {
+/// Returns the packages that the installed workspace members depend on.
+fn selected_packages(root: &TomlTable, asking: &UvLockSelection<'_>, opened: &OpenedFile) -> Vec<PackageInstall> {
     let parts = asking.parts;
     let packages = tables_at(root, &["package"]);
-    let members: Vec<&Table> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
-    let mut open: Vec<Need<'_>> = roots(&members, parts)
+    let members: Vec<&TomlTable> = packages.iter().copied().filter(|package| member_path(package).is_some()).collect();
+    let mut open: Vec<UvLockDependency<'_>> = installed_members(&members, parts)
         .into_iter()
-        .flat_map(|package| asked(package, parts))
-        .filter_map(|one| need(one, asking))
+        .flat_map(|package| member_dependencies(package, parts))
+        .filter_map(|one| active_dependency(one, asking))
         .collect();
     let whole = members.is_empty();
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -81,55 +79,59 @@ fn installed(root: &Table, asking: &Asked<'_>, opened: &Opened) -> Vec<Install> 
     let mut reached: BTreeSet<(usize, &str)> = BTreeSet::new();
     while let Some(need) = open.pop() {
         for number in named.get(need.name).into_iter().flatten() {
-            let Some(package) = packages.get(*number).filter(|package| is_meant(package, &need)) else { continue };
+            let Some(package) = packages.get(*number).filter(|package| matches_dependency(package, &need)) else {
+                continue;
+            };
             for extra in need.extras.iter().copied().chain([""]) {
                 if reached.insert((*number, extra)) {
                     let path: &[&str] =
                         if extra.is_empty() { &["dependencies"] } else { &["optional-dependencies", extra] };
                     let further = tables_at(package, path);
-                    open.extend(further.into_iter().filter_map(|one| self::need(one, asking)));
+                    open.extend(further.into_iter().filter_map(|one| active_dependency(one, asking)));
                 }
             }
         }
     }
-    let used =
-        |(number, package): &(usize, &&Table)| (whole || reached.contains(&(*number, ""))) && fits(package, asking);
+    let used = |(number, package): &(usize, &&TomlTable)| {
+        (whole || reached.contains(&(*number, ""))) && may_apply(package, asking)
+    };
     let used = packages.iter().enumerate().filter(used);
-    let mut found = once(used.filter_map(|(_, package)| entry(package, opened)).collect());
-    found.retain(|install| !parts.passed_over.iter().any(|name| normalised(name) == install.name));
+    let mut found = merge_duplicates(used.filter_map(|(_, package)| locked_package(package, opened)).collect());
+    found.retain(|install| !parts.passed_over.iter().any(|name| normalise_name(name) == install.name));
     found
 }
 
-/// Where a package of the project itself lies.
-fn place(package: &Table) -> Option<&str> {
+/// Returns the path of a workspace member; `None` for any other package.
+fn member_path(package: &TomlTable) -> Option<&str> {
     ["virtual", "editable"].iter().find_map(|kind| text_at(package, &["source", kind]))
 }
 
-/// The members that a command installs: the one that it names, else all that it asks for, else the one at the root;
-/// all of them where no project lies there.
-fn roots<'a>(members: &[&'a Table], parts: &Parts) -> Vec<&'a Table> {
-    let those = |wanted: &dyn Fn(&Table) -> bool| -> Vec<&'a Table> {
+/// Returns the workspace members that a command installs: the named one, all, or the one at the root; all if there is
+/// no root.
+fn installed_members<'a>(members: &[&'a TomlTable], parts: &DependencySelection) -> Vec<&'a TomlTable> {
+    let those = |wanted: &dyn Fn(&TomlTable) -> bool| -> Vec<&'a TomlTable> {
         members.iter().copied().filter(|member| wanted(member)).collect()
     };
-    let root = || those(&|member| place(member) == Some("."));
+    let root = || those(&|member| member_path(member) == Some("."));
     match &parts.members {
-        Members::One(name) => {
-            those(&|member| text_at(member, &["name"]).is_some_and(|own| normalised(own) == normalised(name)))
+        WorkspaceMembers::One(name) => {
+            those(&|member| text_at(member, &["name"]).is_some_and(|own| normalise_name(own) == normalise_name(name)))
         }
-        Members::Root if !root().is_empty() => root(),
-        Members::Root | Members::All => members.to_vec(),
+        WorkspaceMembers::Root if !root().is_empty() => root(),
+        WorkspaceMembers::Root | WorkspaceMembers::All => members.to_vec(),
     }
 }
 
-/// What a package of the project itself asks for, in the parts that are installed.
-fn asked<'a>(package: &'a Table, parts: &Parts) -> Vec<&'a Table> {
+/// Returns the dependencies of a workspace member in the selected parts.
+fn member_dependencies<'a>(package: &'a TomlTable, parts: &DependencySelection) -> Vec<&'a TomlTable> {
     let mut found = Vec::new();
     for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
         let groups = list == "dev-dependencies";
-        let Some(value) = at(package, &[list]).filter(|_| groups || parts.main()) else { continue };
+        let Some(value) = value_at(package, &[list]).filter(|_| groups || parts.includes_main()) else { continue };
         match value.get_ref().as_table() {
             Some(table) => {
-                let wanted = |name: &str| if groups { parts.uv_group(name) } else { is_extra(name, parts) };
+                let wanted =
+                    |name: &str| if groups { parts.includes_uv_group(name) } else { is_selected_extra(name, parts) };
                 let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
                 found.extend(
                     lists
@@ -143,39 +145,43 @@ fn asked<'a>(package: &'a Table, parts: &Parts) -> Vec<&'a Table> {
     found
 }
 
-fn is_extra(name: &str, parts: &Parts) -> bool {
-    (parts.all_extras && !parts.leaves_out(name)) || parts.extras.iter().any(|own| normalised(own) == normalised(name))
+/// Whether an extra is selected.
+fn is_selected_extra(name: &str, parts: &DependencySelection) -> bool {
+    (parts.all_extras && !parts.excludes_extra(name))
+        || parts.extras.iter().any(|own| normalise_name(own) == normalise_name(name))
 }
 
-/// What a dependency asks for; nothing where its marker does not hold.
-fn need<'a>(dependency: &'a Table, asking: &Asked<'_>) -> Option<Need<'a>> {
-    let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may(marker));
+/// Returns a dependency; `None` if its marker cannot hold.
+fn active_dependency<'a>(dependency: &'a TomlTable, asking: &UvLockSelection<'_>) -> Option<UvLockDependency<'a>> {
+    let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may_hold(marker));
     let name = text_at(dependency, &["name"]).filter(|_| !out)?;
     let extras = list_at(dependency, &["extra"]).into_iter().filter_map(|extra| extra.get_ref().as_str()).collect();
     let (version, registry) = (text_at(dependency, &["version"]), text_at(dependency, &["source", "registry"]));
-    Some(Need { name, version, registry, extras })
+    Some(UvLockDependency { name, version, registry, extras })
 }
 
-fn is_meant(package: &Table, need: &Need<'_>) -> bool {
+/// Whether a lock entry is the one that a dependency refers to.
+fn matches_dependency(package: &TomlTable, need: &UvLockDependency<'_>) -> bool {
     let agrees =
         |wanted: Option<&str>, path: &[&str]| wanted.is_none_or(|wanted| text_at(package, path) == Some(wanted));
     agrees(need.version, &["version"]) && agrees(need.registry, &["source", "registry"])
 }
 
 /// Whether one of the markers under which an entry was resolved may hold.
-fn fits(package: &Table, asking: &Asked<'_>) -> bool {
+fn may_apply(package: &TomlTable, asking: &UvLockSelection<'_>) -> bool {
     let markers = list_at(package, &["resolution-markers"]);
-    let may = |marker: &Value| marker.get_ref().as_str().is_some_and(|marker| asking.may(marker));
+    let may = |marker: &SpannedTomlValue| marker.get_ref().as_str().is_some_and(|marker| asking.may_hold(marker));
     markers.is_empty() || markers.into_iter().any(may)
 }
 
-/// A marker where the extras and groups that conflict are decided: uv writes `extra == 'extra-3-app-gpu'` of the extra
-/// `gpu` of `app`, with the length of that name, and `group-3-app-gpu` of a group.
-fn settled(marker: &str, parts: &Parts) -> String {
+/// Replaces comparisons with conflicting extras and groups by constant ones. uv encodes the extra `gpu` of `app` as
+/// `extra-3-app-gpu`, with the length of `app`, and a group as `group-3-app-gpu`.
+fn resolve_conflicts_in_marker(marker: &str, parts: &DependencySelection) -> String {
     let mut out = String::with_capacity(marker.len());
     for (number, piece) in marker.split('\'').enumerate() {
         let before = ["extra == ", "extra != "].into_iter().find(|end| out.ends_with(*end));
-        let decided = before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_installed(piece, parts)?)));
+        let decided =
+            before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_conflict_installed(piece, parts)?)));
         if let Some((end, installed)) = decided {
             out.truncate(out.len() - end.len());
             out.push_str("os_name");
@@ -189,14 +195,14 @@ fn settled(marker: &str, parts: &Parts) -> String {
     out
 }
 
-/// Whether the extra or group that uv names so is installed; `None` where it is no such name.
-fn is_installed(name: &str, parts: &Parts) -> Option<bool> {
+/// Whether the extra or group with an encoded name such as `extra-3-app-gpu` is installed; `None` for any other name.
+fn is_conflict_installed(name: &str, parts: &DependencySelection) -> Option<bool> {
     let (kind, rest) = name.split_once('-')?;
     let (length, rest) = rest.split_once('-')?;
     let own = rest.get(length.parse().ok()?..)?.strip_prefix('-')?;
     match kind {
-        "extra" => Some(is_extra(own, parts)),
-        "group" => Some(parts.uv_group(own)),
+        "extra" => Some(is_selected_extra(own, parts)),
+        "group" => Some(parts.includes_uv_group(own)),
         _ => None,
     }
 }
@@ -206,8 +212,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conflicting_extras_are_decided_by_what_is_installed() {
-        let parts = Parts { extras: vec!["gpu".to_owned()], ..Parts::default() };
+    fn conflicting_extras_are_resolved_by_the_selection() {
+        let parts = DependencySelection { extras: vec!["gpu".to_owned()], ..DependencySelection::default() };
         for (marker, expected) in [
             ("extra == 'extra-3-app-gpu'", "os_name == 'posix'"),
             ("extra != 'extra-3-app-gpu'", "os_name != 'posix'"),
@@ -227,7 +233,7 @@ mod tests {
             ("'", "'"),
             ("", ""),
         ] {
-            assert_eq!(settled(marker, &parts), expected, "{marker}");
+            assert_eq!(resolve_conflicts_in_marker(marker, &parts), expected, "{marker}");
         }
     }
 }

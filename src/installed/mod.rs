@@ -1,54 +1,48 @@
-//! What the files of an image say of what is installed in it: which paths are worth reading, and what stands there.
+//! Reads the files of an image that describe installed software: selects the paths to read, and extracts evidence
+//! from their content.
 //!
-//! [`want`] is asked about the path of every regular file, [`read`] about those that it wants the text of. Neither
-//! looks at anything but its arguments, so what they say of one layer holds whatever lies above or below it. Whether
-//! a distribution counts is decided by the path at which it is *reached*, through links too: [`place`]. The content
-//! of an environment often lies in a tool's cache, to which the environment has hard links.
+//! [`file_read_mode`] selects the regular files to read by their path, and [`read_evidence`] reads their text. Both
+//! depend on their arguments alone, so the result for one layer does not depend on other layers. The path at which a
+//! distribution is *reached*, also through links, decides whether it counts: [`locate_record`]. The content of an
+//! environment often lies in the cache of a tool, to which the environment has hard links.
 //!
 //! Paths are those of an archive: with or without `/` or `./` before them, and `/` between their parts.
 
-mod built;
-mod dpkg;
-mod inert;
-mod kind;
-mod name;
-mod place;
+mod build_metadata;
+mod data_extensions;
+mod file_kind;
+mod package_names;
 mod python;
+mod record_location;
 mod rpm;
 mod system;
+mod text_databases;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::installed::inert::loadable;
-use crate::installed::kind::Kind;
-use crate::installed::kind::kind;
-use crate::installed::kind::relative;
+use crate::installed::data_extensions::may_be_loadable;
+use crate::installed::file_kind::{InstalledFileKind, classify_file, relative_path};
 
-pub use name::built_for;
-pub use name::named;
-pub use place::Place;
-pub use place::Site;
-pub use place::is_kept;
-pub use place::place;
+pub use package_names::{gpu_backend_of_conda_build, package_from_path};
+pub use record_location::{PackageDirectory, RecordLocation, is_cache_or_build_path, locate_record};
 
-/// No database names more packages: a desktop with everything on it has some five thousand.
-const MOST_PACKAGES: usize = 10_000;
-/// Bytes of the names and versions of one database: a hundred for each of them.
-const MOST_TEXT: usize = 1 << 20;
-/// Names, versions and other words are no longer than this.
-const LONGEST_WORD: usize = 512;
+/// The largest number of packages in one database; a full desktop has about five thousand.
+const MAX_PACKAGES: usize = 10_000;
+/// The largest total length of the names and versions in one database, a hundred bytes for each package.
+const MAX_PACKAGE_TEXT: usize = 1 << 20;
+/// The largest length of names, versions and other values.
+const MAX_VALUE_LENGTH: usize = 512;
 
-/// What of a regular file is worth looking at.
+/// How much of a regular file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum FileReadMode {
     /// Nothing.
     Nothing,
-    /// That it is there.
+    /// Only its existence.
     Presence,
-    /// Its first bytes, for [`read`].
+    /// Its first bytes, for [`read_evidence`].
     Text {
         /// So many of them.
         cap: u32,
@@ -57,27 +51,27 @@ pub enum Want {
     Elf,
 }
 
-/// Who keeps the record of a package.
+/// The package manager whose database contains a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Manager {
-    /// pip, uv and whoever writes what they do.
+pub enum InstalledPackageManager {
+    /// pip, uv and tools that write the same metadata.
     Python,
     /// conda, mamba and pixi.
     Conda,
-    /// Debian's.
+    /// dpkg, of Debian and Ubuntu.
     Dpkg,
-    /// Alpine's.
+    /// apk, of Alpine.
     Apk,
-    /// That of Red Hat and of SUSE.
+    /// RPM, of Red Hat and SUSE.
     Rpm,
 }
 
 /// An installed package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Package {
+pub struct InstalledPackage {
     /// Who keeps the record.
-    pub manager: Manager,
+    pub manager: InstalledPackageManager,
     /// Its name; a distribution's in the normal form of PEP 503.
     pub name: String,
     /// Its version, as it stands there; empty where nothing says it.
@@ -86,26 +80,26 @@ pub struct Package {
     pub build: Option<String>,
 }
 
-/// Which GPUs a distribution was built for.
+/// The GPU platform that a distribution was built for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gpu {
-    /// NVIDIA's, with this version of CUDA: `12.4`, `12.x`.
+pub enum GpuBackend {
+    /// NVIDIA, with this CUDA version: `12.4`, `12.x`.
     Cuda(String),
-    /// AMD's.
+    /// AMD.
     Rocm,
-    /// Intel's.
+    /// Intel.
     Xpu,
-    /// None.
+    /// No GPU.
     Cpu,
 }
 
-/// What one file says.
+/// A fact about installed software that one file states.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Evidence {
+pub enum FileEvidence {
     /// A package is installed.
-    Package(Package),
+    Package(InstalledPackage),
     /// What a distribution was built with.
     Build {
         /// Normalised name of the distribution.
@@ -113,7 +107,7 @@ pub enum Evidence {
         /// Version with its local part.
         version: Option<String>,
         /// GPUs; none where the file does not say.
-        gpu: Option<Gpu>,
+        gpu: Option<GpuBackend>,
         /// Version of cuDNN.
         cudnn: Option<String>,
     },
@@ -159,62 +153,65 @@ pub enum Evidence {
     NotInspected(String),
 }
 
-impl Evidence {
-    fn missed(why: &str) -> Vec<Self> {
+impl FileEvidence {
+    /// Returns evidence that something was not understood, with the reason.
+    fn not_inspected(why: &str) -> Vec<Self> {
         vec![Self::NotInspected(why.to_owned())]
     }
 }
 
-/// What to look at in a regular file. Links are another matter: all of them are worth keeping.
+/// Returns how much of a regular file is read. Symbolic links are not files here: all of them are recorded.
 ///
 /// Everything that is not known to be a text or data by its ending is worth a look, since programs have no ending:
 /// the first four bytes tell, and no file is read further for nothing.
-pub fn want(path: &str) -> Want {
-    let path = relative(path);
-    match kind(path) {
-        Some(kind) => kind.want(),
-        None if loadable(path) => Want::Elf,
-        None => Want::Nothing,
+pub fn file_read_mode(path: &str) -> FileReadMode {
+    let path = relative_path(path);
+    match classify_file(path) {
+        Some(kind) => kind.read_mode(),
+        None if may_be_loadable(path) => FileReadMode::Elf,
+        None => FileReadMode::Nothing,
     }
 }
 
-/// What stands in a file: its first bytes, as many as [`want`] asks for or all where there are fewer.
-pub fn read(path: &str, bytes: &[u8]) -> Vec<Evidence> {
-    let path = relative(path);
-    let Some(kind) = kind(path) else { return Vec::new() };
-    let Want::Text { cap } = kind.want() else { return Vec::new() };
+/// Extracts the evidence from the first bytes of a file, as many as `file_read_mode` requests.
+pub fn read_evidence(path: &str, bytes: &[u8]) -> Vec<FileEvidence> {
+    let path = relative_path(path);
+    let Some(kind) = classify_file(path) else { return Vec::new() };
+    let FileReadMode::Text { cap } = kind.read_mode() else { return Vec::new() };
     let cut = u32::try_from(bytes.len()).map_or(true, |len| len >= cap);
-    if cut && let Some(why) = kind.cut() {
-        return Evidence::missed(why);
+    if cut && let Some(why) = kind.truncation_reason() {
+        return FileEvidence::not_inspected(why);
     }
     let text = || String::from_utf8_lossy(bytes);
     match kind {
-        Kind::Metadata | Kind::Egg => python::metadata(path, &text()),
-        Kind::Installer => python::installer(&text()),
-        Kind::Direct => python::direct(bytes),
-        Kind::EggLink => python::egg_link(&text()),
-        Kind::Folders => python::folders(path, &text()),
-        Kind::Environment => python::environment(&text()),
-        Kind::Built(row) => built::read(row, &text()),
-        Kind::Dpkg => dpkg::status(&text(), false),
-        Kind::DpkgPart => dpkg::status(&text(), true),
-        Kind::Apk => dpkg::apk(&text()),
-        Kind::RpmSqlite => rpm::sqlite(bytes),
-        Kind::RpmBerkeley => rpm::berkeley(bytes),
-        Kind::RpmLog if bytes.is_empty() => Vec::new(),
-        Kind::RpmLog => Evidence::missed("changes of the RPM database that are only in its log"),
-        Kind::RpmNdb => rpm::ndb(bytes),
-        Kind::ToolkitJson => system::toolkit_json(bytes),
-        Kind::ToolkitText => system::toolkit_text(&text()),
-        Kind::Release => system::release(&text()),
-        Kind::Plain => vec![Evidence::Text(text().into_owned())],
-        Kind::Named | Kind::Mark => Vec::new(),
+        InstalledFileKind::Metadata | InstalledFileKind::Egg => python::read_metadata(path, &text()),
+        InstalledFileKind::Installer => python::read_installer(&text()),
+        InstalledFileKind::Direct => python::read_direct_url(bytes),
+        InstalledFileKind::EggLink => python::read_egg_link(&text()),
+        InstalledFileKind::Folders => python::read_pth_file(path, &text()),
+        InstalledFileKind::Environment => python::read_pyvenv_config(&text()),
+        InstalledFileKind::Built(row) => build_metadata::read_build_metadata(row, &text()),
+        InstalledFileKind::Dpkg => text_databases::read_dpkg_status(&text(), false),
+        InstalledFileKind::DpkgPart => text_databases::read_dpkg_status(&text(), true),
+        InstalledFileKind::Apk => text_databases::read_apk_database(&text()),
+        InstalledFileKind::RpmSqlite => rpm::read_sqlite_packages(bytes),
+        InstalledFileKind::RpmBerkeley => rpm::read_berkeley_packages(bytes),
+        InstalledFileKind::RpmLog if bytes.is_empty() => Vec::new(),
+        InstalledFileKind::RpmLog => {
+            FileEvidence::not_inspected("changes of the RPM database that are only in its log")
+        }
+        InstalledFileKind::RpmNdb => rpm::read_ndb_packages(bytes),
+        InstalledFileKind::ToolkitJson => system::read_toolkit_json(bytes),
+        InstalledFileKind::ToolkitText => system::read_toolkit_text(&text()),
+        InstalledFileKind::Release => system::read_os_release(&text()),
+        InstalledFileKind::Plain => vec![FileEvidence::Text(text().into_owned())],
+        InstalledFileKind::Named | InstalledFileKind::Mark => Vec::new(),
     }
 }
 
-/// A word of a sensible length, or none.
-fn word(text: &str) -> Option<String> {
+/// Returns a trimmed value; `None` if it is empty, too long, or contains control characters.
+fn clean_value(text: &str) -> Option<String> {
     let text = text.trim();
-    let sound = !text.is_empty() && text.len() <= LONGEST_WORD && !text.chars().any(char::is_control);
+    let sound = !text.is_empty() && text.len() <= MAX_VALUE_LENGTH && !text.chars().any(char::is_control);
     sound.then(|| text.to_owned())
 }

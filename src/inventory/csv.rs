@@ -1,32 +1,26 @@
-//! `nvidia-smi --query-gpu=... --format=csv`, with its header or without.
+//! Reads the output of `nvidia-smi --query-gpu=... --format=csv`, with or without its header.
 
 use std::collections::BTreeMap;
 
-use crate::cuda::ComputeCapability;
-use crate::cuda::DriverVersion;
-use crate::inventory::Build;
-use crate::inventory::Gpu;
-use crate::inventory::Inventory;
-use crate::inventory::InventoryError;
-use crate::inventory::Machine;
-use crate::inventory::Parts;
+use crate::cuda::{ComputeCapability, DriverVersion};
+use crate::inventory::{GpuPartitioning, Inventory, InventoryError, InventoryMachine, MachineConfig, MachineGpu};
 use crate::knowledge::Knowledge;
 
-/// GPUs of one kind, with how many there are.
-type Counted = BTreeMap<(String, Option<ComputeCapability>, Parts), u32>;
+/// The number of GPUs by name, compute capability and partitioning.
+type GpuCounts = BTreeMap<(String, Option<ComputeCapability>, GpuPartitioning), u32>;
 
-/// What a column may hold.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Column {
+enum CsvColumn {
     Name,
     Driver,
     Capability,
     Mig,
 }
 
-impl Column {
-    /// The column of a header; units stand in brackets behind some.
-    fn of_header(text: &str) -> Option<Self> {
+impl CsvColumn {
+    /// Returns the column for a header cell, which may end with a unit in brackets.
+    fn from_header(text: &str) -> Option<Self> {
         Some(match text.split(" [").next().unwrap_or(text) {
             "name" | "gpu_name" => Self::Name,
             "driver_version" => Self::Driver,
@@ -36,8 +30,8 @@ impl Column {
         })
     }
 
-    /// The column that a value without a header must be of.
-    fn of_value(text: &str) -> Option<Self> {
+    /// Returns the column to which a value without a header must belong.
+    fn from_value(text: &str) -> Option<Self> {
         let has = |test: fn(&u8) -> bool| text.as_bytes().iter().any(test);
         let dots = text.matches('.').count();
         if text.parse::<ComputeCapability>().is_ok() && text.len() <= 4 {
@@ -54,31 +48,31 @@ impl Column {
     }
 }
 
-/// Whether a value says that there is none.
+/// Whether a cell stands for a missing value.
 fn is_missing(text: &str) -> bool {
     text.is_empty() || text.starts_with('[') || matches!(text, "N/A" | "Not Supported" | "Unknown Error")
 }
 
 /// Reads the table of one machine.
-pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
+pub(super) fn read_csv(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
     let rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let mut rows = rows.map(|(at, line)| (at + 1, line.split(',').map(str::trim).collect::<Vec<_>>())).peekable();
     let Some((_, first)) = rows.peek() else { return Err(InventoryError::Unknown) };
-    let header: Vec<Option<Column>> = first.iter().map(|cell| Column::of_header(cell)).collect();
+    let header: Vec<Option<CsvColumn>> = first.iter().map(|cell| CsvColumn::from_header(cell)).collect();
     let has_header = header.iter().any(Option::is_some);
-    let columns: Vec<Option<Column>> = if has_header {
+    let columns: Vec<Option<CsvColumn>> = if has_header {
         rows.next();
         header
     } else {
-        first.iter().map(|cell| Column::of_value(cell)).collect()
+        first.iter().map(|cell| CsvColumn::from_value(cell)).collect()
     };
-    for column in [Column::Name, Column::Driver, Column::Capability] {
+    for column in [CsvColumn::Name, CsvColumn::Driver, CsvColumn::Capability] {
         if columns.iter().filter(|own| **own == Some(column)).count() > 1 {
             let what = "two columns have the same content type: include the header (--format=csv)";
             return Err(InventoryError::Unreadable(what.to_owned()));
         }
     }
-    if !columns.contains(&Some(Column::Name)) {
+    if !columns.contains(&Some(CsvColumn::Name)) {
         return Err(if has_header {
             InventoryError::Unreadable("line 1: no column `name`: query name,driver_version,compute_cap".to_owned())
         } else {
@@ -86,8 +80,9 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
         });
     }
     // Two words make no GPU: where nothing else on the line is of one, its name is one that is known.
-    let is_of_gpu = has_header || columns.iter().any(|own| matches!(own, Some(Column::Driver | Column::Capability)));
-    let mut drivers: BTreeMap<Option<DriverVersion>, Counted> = BTreeMap::new();
+    let is_of_gpu =
+        has_header || columns.iter().any(|own| matches!(own, Some(CsvColumn::Driver | CsvColumn::Capability)));
+    let mut drivers: BTreeMap<Option<DriverVersion>, GpuCounts> = BTreeMap::new();
     for (line, cells) in rows {
         let bad = |message: String| Err(InventoryError::Unreadable(format!("line {line}: {message}")));
         if cells.len() != columns.len() {
@@ -97,22 +92,22 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
             let at = columns.iter().position(|own| *own == Some(column))?;
             cells.get(at).copied().filter(|text| !is_missing(text))
         };
-        let driver = match cell(Column::Driver).map(str::parse::<DriverVersion>).transpose() {
+        let driver = match cell(CsvColumn::Driver).map(str::parse::<DriverVersion>).transpose() {
             Ok(driver) => driver,
             Err(error) => return bad(error.to_string()),
         };
-        let capability = match cell(Column::Capability).map(str::parse::<ComputeCapability>).transpose() {
+        let capability = match cell(CsvColumn::Capability).map(str::parse::<ComputeCapability>).transpose() {
             Ok(capability) => capability,
             Err(error) => return bad(error.to_string()),
         };
-        let Some(gpu) = cell(Column::Name) else { return bad("a GPU without a name".to_owned()) };
+        let Some(gpu) = cell(CsvColumn::Name) else { return bad("a GPU without a name".to_owned()) };
         if !is_of_gpu && knowledge.gpu(gpu).is_none() {
             return Err(InventoryError::Unknown);
         }
-        let parts = match cell(Column::Mig) {
-            Some("Enabled") => Parts::known(true),
-            Some(_) => Parts::Whole,
-            None => Parts::Untold,
+        let parts = match cell(CsvColumn::Mig) {
+            Some("Enabled") => GpuPartitioning::from_mig_mode(true),
+            Some(_) => GpuPartitioning::Whole,
+            None => GpuPartitioning::Unknown,
         };
         *drivers.entry(driver).or_default().entry((gpu.to_owned(), capability, parts)).or_default() += 1;
     }
@@ -123,14 +118,14 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
     let single = drivers.len() == 1;
     let machines = drivers.into_iter().map(|(driver, gpus)| {
         let count = |count| single.then_some(count);
-        let gpus = gpus.into_iter().map(|((name, capability, parts), number)| Gpu {
+        let gpus = gpus.into_iter().map(|((name, capability, parts), number)| MachineGpu {
             name,
             count: count(number),
             parts,
             capability,
         });
-        let build = Build { gpus: gpus.collect(), driver, ..Build::default() };
-        Machine { name: name.to_owned(), nodes: count(1), build, ..Machine::default() }
+        let build = MachineConfig { gpus: gpus.collect(), driver, ..MachineConfig::default() };
+        InventoryMachine { name: name.to_owned(), nodes: count(1), build, ..InventoryMachine::default() }
     });
     Ok(Inventory { machines: machines.collect(), ..Inventory::default() })
 }

@@ -1,45 +1,46 @@
-//! Nodes of a cluster.
+//! Reads the nodes of a Kubernetes cluster.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::inventory::Inventory;
-use crate::inventory::InventoryError;
-use crate::inventory::labels;
+use crate::inventory::{Inventory, InventoryError, node_labels};
 
-/// A node, a list of nodes, or something else that stands between them.
+/// A node, a list of nodes, or another object in the output of `kubectl`.
 #[derive(Debug, Default, Deserialize)]
-struct Object {
+struct KubernetesObject {
     kind: Option<String>,
     items: Option<Vec<Self>>,
-    metadata: Option<Metadata>,
-    status: Option<Status>,
+    metadata: Option<KubernetesMetadata>,
+    status: Option<NodeStatus>,
 }
 
+/// The metadata of an object.
 #[derive(Debug, Default, Deserialize)]
-struct Metadata {
+struct KubernetesMetadata {
     name: Option<String>,
     labels: Option<BTreeMap<String, String>>,
 }
 
+/// The status of a node.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Status {
-    capacity: Option<BTreeMap<String, Quantity>>,
-    node_info: Option<NodeInfo>,
+struct NodeStatus {
+    capacity: Option<BTreeMap<String, ResourceQuantity>>,
+    node_info: Option<NodeSystemInfo>,
 }
 
-/// A quantity, which YAML may hold as a number.
+/// A resource quantity, which YAML may contain as a number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Quantity {
+enum ResourceQuantity {
     Number(u64),
     Text(String),
 }
 
-impl Quantity {
-    fn count(&self) -> Option<u32> {
+impl ResourceQuantity {
+    /// Returns the quantity as a whole number; `None` if it has a unit or a fraction.
+    fn as_count(&self) -> Option<u32> {
         match self {
             Self::Number(number) => u32::try_from(*number).ok(),
             Self::Text(text) => text.parse().ok(),
@@ -47,18 +48,19 @@ impl Quantity {
     }
 }
 
+/// The system information in the status of a node.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct NodeInfo {
+struct NodeSystemInfo {
     architecture: Option<String>,
     operating_system: Option<String>,
     container_runtime_version: Option<String>,
     kernel_version: Option<String>,
 }
 
-/// A node as far as it counts.
+/// The properties of a node that are used.
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub(super) struct KubernetesNode {
     pub(super) name: String,
     pub(super) labels: BTreeMap<String, String>,
     /// Resources of device plugins, and others, with how many there are.
@@ -70,24 +72,26 @@ pub(super) struct Node {
     pub(super) kernel: Option<String>,
 }
 
-fn unreadable(error: &dyn std::error::Error) -> InventoryError {
+/// Returns an error with the first line of a parser message.
+fn unreadable_error(error: &dyn std::error::Error) -> InventoryError {
     let text = error.to_string();
     InventoryError::Unreadable(text.lines().next().unwrap_or("neither JSON nor YAML").to_owned())
 }
 
-/// What `-o json` prints.
+/// Reads the output of `kubectl get nodes -o json`.
 pub(super) fn read_json(text: &str) -> Result<Inventory, InventoryError> {
-    let objects = serde_json::Deserializer::from_str(text).into_iter::<Object>();
-    let objects: Vec<Object> = objects.collect::<Result<_, _>>().map_err(|error| unreadable(&error))?;
-    nodes(objects)
+    let objects = serde_json::Deserializer::from_str(text).into_iter::<KubernetesObject>();
+    let objects: Vec<KubernetesObject> = objects.collect::<Result<_, _>>().map_err(|error| unreadable_error(&error))?;
+    collect_nodes(objects)
 }
 
-/// What `-o yaml` prints.
+/// Reads the output of `kubectl get nodes -o yaml`.
 pub(super) fn read_yaml(text: &str) -> Result<Inventory, InventoryError> {
-    nodes(serde_saphyr::from_multiple(text).map_err(|error| unreadable(&error))?)
+    collect_nodes(serde_saphyr::from_multiple(text).map_err(|error| unreadable_error(&error))?)
 }
 
-fn nodes(objects: Vec<Object>) -> Result<Inventory, InventoryError> {
+/// Collects the nodes among objects and lists of objects.
+fn collect_nodes(objects: Vec<KubernetesObject>) -> Result<Inventory, InventoryError> {
     let mut found = Inventory::default();
     let mut seen = false;
     for mut object in objects {
@@ -98,28 +102,33 @@ fn nodes(objects: Vec<Object>) -> Result<Inventory, InventoryError> {
         for item in items.chain([object]) {
             if item.kind.as_deref() == Some("Node") || (of_nodes && item.kind.is_none()) {
                 seen = true;
-                labels::add(&node(item), &mut found);
+                node_labels::add_node(&node_from_object(item), &mut found);
             }
         }
     }
     if seen { Ok(found) } else { Err(InventoryError::Unreadable("it contains no node".to_owned())) }
 }
 
-/// A value of a label as a fleet file and a selector can have it: Kubernetes takes no blank at its ends, and no sign that
-/// ends a line.
-fn plain(value: &str) -> String {
+/// Returns a label value without surrounding blanks and control characters, which Kubernetes does not allow.
+fn clean_label_value(value: &str) -> String {
     value.trim().chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
-fn node(item: Object) -> Node {
+/// Returns the properties of a node object.
+fn node_from_object(item: KubernetesObject) -> KubernetesNode {
     let metadata = item.metadata.unwrap_or_default();
     let status = item.status.unwrap_or_default();
     let info = status.node_info.unwrap_or_default();
     let resources = status.capacity.unwrap_or_default().into_iter();
-    Node {
+    KubernetesNode {
         name: metadata.name.unwrap_or_default(),
-        labels: metadata.labels.unwrap_or_default().into_iter().map(|(name, value)| (name, plain(&value))).collect(),
-        resources: resources.filter_map(|(name, count)| Some((name, count.count()?))).collect(),
+        labels: metadata
+            .labels
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(name, value)| (name, clean_label_value(&value)))
+            .collect(),
+        resources: resources.filter_map(|(name, count)| Some((name, count.as_count()?))).collect(),
         architecture: info.architecture,
         system: info.operating_system,
         engine: info.container_runtime_version,

@@ -1,65 +1,62 @@
-//! What machines there are, as others wrote it down: `kubectl get nodes`, nvidia-smi, machine types of clouds, a list of
-//! targets. Text in, pools of a fleet file out; what a source does not say stays unsaid.
+//! Reads descriptions of existing machines (`kubectl get nodes`, nvidia-smi, cloud machine types, lists of targets)
+//! and writes them as pools of a fleet file.
 
 mod csv;
 mod drift;
-mod group;
+mod fleet_file;
+mod gpu_targets;
 mod kubernetes;
-mod labels;
-mod likeness;
-mod listing;
-mod parts;
-mod placed;
+mod node_labels;
+mod partitioning;
+mod pool_drafts;
+mod pool_matching;
+mod pool_suitability;
 mod selector;
-mod smi;
-mod suits;
-mod targets;
-mod write;
+mod similarity;
+mod smi_list;
+mod smi_xml;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::fleet::Launch;
 use crate::knowledge::Knowledge;
 
-pub use self::drift::{Drift, drift};
-pub use self::group::{Draft, drafts};
-pub use self::parts::Parts;
-pub use self::placed::{as_seen, places};
-pub use self::selector::{Labels, Term, choose, to_yaml};
-pub use self::suits::suits;
-pub use self::write::to_toml;
+pub use self::drift::{Drift, fleet_drift};
+pub use self::fleet_file::fleet_file_toml;
+pub use self::partitioning::GpuPartitioning;
+pub use self::pool_drafts::{PoolDraft, draft_pools};
+pub use self::pool_matching::{matching_pools, pool_as_observed};
+pub use self::pool_suitability::can_schedule_on_pool;
+pub use self::selector::{NodeLabels, NodeSelectorTerm, affinity_yaml, node_selector_terms};
 
-/// Longer files are nobody's: five thousand nodes print as 100 MB.
-pub const LONGEST: usize = 256 << 20;
-/// More machines are no fleet's.
-const MOST: usize = 100_000;
+/// The largest file that is read; the output for five thousand nodes is 100 MB.
+pub const MAX_FILE_SIZE: usize = 256 << 20;
+/// The largest number of machines in one inventory.
+const MAX_MACHINES: usize = 100_000;
 
-/// A GPU of a machine.
+/// GPUs of one model in a machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gpu {
+pub struct MachineGpu {
     /// As the source calls it.
     pub name: String,
     /// How many.
     pub count: Option<u32>,
     /// Whether it is whole.
-    pub parts: Parts,
+    pub parts: GpuPartitioning,
     /// Compute capability, where the source says it.
     pub capability: Option<ComputeCapability>,
 }
 
-/// What machines have in common that make a pool.
+/// The configuration that all machines of a pool share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Build {
+pub struct MachineConfig {
     /// What the source calls the pool.
     pub pool: Option<String>,
     /// GPUs; several = a machine has each of them. Empty = not known.
-    pub gpus: Vec<Gpu>,
+    pub gpus: Vec<MachineGpu>,
     /// Driver.
     pub driver: Option<DriverVersion>,
     /// Newest CUDA of the driver, where the source says it.
@@ -76,9 +73,9 @@ pub struct Build {
     pub notes: BTreeSet<String>,
 }
 
-/// Some machines of one build.
+/// A machine, or a number of machines with the same configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct InventoryMachine {
     /// Its name; a file's where it has none.
     pub name: String,
     /// How many it stands for; none where nobody says.
@@ -86,16 +83,16 @@ pub struct Machine {
     /// `containerd 1.7.2`.
     pub engine: Option<String>,
     /// What it is.
-    pub build: Build,
+    pub build: MachineConfig,
     /// Every label of it.
     pub labels: BTreeMap<String, String>,
 }
 
-/// What a source says.
+/// The machines and skipped nodes in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
     /// Machines with GPUs of NVIDIA.
-    pub machines: Vec<Machine>,
+    pub machines: Vec<InventoryMachine>,
     /// Labels of the nodes that are left out, for selectors that must not meet them.
     pub left_out: Vec<BTreeMap<String, String>>,
     /// Why they are, as `without GPUs`, with how many there are.
@@ -105,30 +102,30 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// With the GPUs of machine types, where a node is known by its type alone.
+    /// Adds the GPUs of cloud machine types to nodes for which only the type is known.
     #[must_use]
-    pub fn with_types(mut self, knowledge: Knowledge) -> Self {
-        let nameless = |machine: &&mut Machine| machine.build.gpus.iter().all(|gpu| gpu.name.is_empty());
+    pub fn with_instance_type_gpus(mut self, knowledge: Knowledge) -> Self {
+        let nameless = |machine: &&mut InventoryMachine| machine.build.gpus.iter().all(|gpu| gpu.name.is_empty());
         for machine in self.machines.iter_mut().filter(nameless) {
             let Some(kind) = machine.build.labels.get("node.kubernetes.io/instance-type") else { continue };
             let Some(row) = knowledge.cloud_instance(kind) else { continue };
-            let parts = machine.build.gpus.pop().map_or(Parts::Untold, |gpu| gpu.parts);
+            let parts = machine.build.gpus.pop().map_or(GpuPartitioning::Unknown, |gpu| gpu.parts);
             let count = row.count.filter(|_| !parts.is_mig());
-            let gpu = Gpu { name: row.gpu.to_owned(), count, parts, capability: None };
+            let gpu = MachineGpu { name: row.gpu.to_owned(), count, parts, capability: None };
             machine.build.notes.insert(format!("the GPU is that of {}: {}", row.name, row.info.source));
             machine.build.gpus = vec![gpu];
         }
         self
     }
 
-    /// Leaves out a node.
-    fn leave_out(&mut self, labels: &BTreeMap<String, String>, why: &str) {
+    /// Records a node as skipped, with the reason.
+    fn skip_node(&mut self, labels: &BTreeMap<String, String>, why: &str) {
         self.left_out.push(labels.clone());
         *self.why_left_out.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// What is left out, in words; none where nothing is.
-    pub fn told_left_out(&self) -> Option<String> {
+    /// Returns a text on the skipped nodes; `None` if there are none.
+    pub fn skipped_summary(&self) -> Option<String> {
         let one = |(why, number): (&String, &usize)| {
             if *number == 1 { format!("1 node {why}") } else { format!("{number} nodes {why}") }
         };
@@ -136,8 +133,8 @@ impl Inventory {
         (!all.is_empty()).then(|| all.join(", "))
     }
 
-    /// With what another source says.
-    pub fn join(&mut self, other: Self) {
+    /// Adds the machines and notes of another inventory.
+    pub fn merge(&mut self, other: Self) {
         self.machines.extend(other.machines);
         self.left_out.extend(other.left_out);
         for (why, number) in other.why_left_out {
@@ -147,7 +144,7 @@ impl Inventory {
     }
 }
 
-/// Why a source says nothing.
+/// The reason why a source cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum InventoryError {
     /// It is broken.
@@ -164,9 +161,9 @@ pub enum InventoryError {
     TooBig,
 }
 
-/// The form of a source.
+/// The format of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum InventoryFormat {
     Smi,
     NodesJson,
     NodesYaml,
@@ -175,68 +172,72 @@ enum Form {
     Table,
 }
 
-impl Form {
-    /// The form that a text without a byte order mark begins as.
-    fn of(text: &str) -> Self {
+impl InventoryFormat {
+    /// Detects the format from the start of a text without a byte order mark.
+    fn detect(text: &str) -> Self {
         match text.trim_start().as_bytes().first() {
             Some(b'<') => Self::Smi,
             Some(b'{') => Self::NodesJson,
-            _ if listing::is_one(text) => Self::Listing,
-            _ if has_key(text, &["targets"]) => Self::Targets,
-            _ if has_key(text, &["kind", "items", "apiVersion"]) => Self::NodesYaml,
+            _ if smi_list::is_gpu_list(text) => Self::Listing,
+            _ if has_yaml_key(text, &["targets"]) => Self::Targets,
+            _ if has_yaml_key(text, &["kind", "items", "apiVersion"]) => Self::NodesYaml,
             _ => Self::Table,
         }
     }
 }
 
-/// What prints a source of the same form as a text that cannot be read.
-pub fn command_for(text: &str) -> &'static str {
-    match Form::of(text) {
-        Form::NodesJson | Form::NodesYaml => "kubectl get nodes -o json | imagelint fleet import -",
-        Form::Listing => "nvidia-smi -L | imagelint fleet import -",
-        Form::Targets => "imagelint fleet import gpu-targets.yml",
-        Form::Smi => "nvidia-smi -q -x | imagelint fleet import -",
-        Form::Table => {
+/// Returns a command that produces a readable source of the same format as a text that cannot be read.
+pub fn example_command(text: &str) -> &'static str {
+    match InventoryFormat::detect(text) {
+        InventoryFormat::NodesJson | InventoryFormat::NodesYaml => {
+            "kubectl get nodes -o json | imagelint fleet import -"
+        }
+        InventoryFormat::Listing => "nvidia-smi -L | imagelint fleet import -",
+        InventoryFormat::Targets => "imagelint fleet import gpu-targets.yml",
+        InventoryFormat::Smi => "nvidia-smi -q -x | imagelint fleet import -",
+        InventoryFormat::Table => {
             "for a machine: nvidia-smi -q -x | imagelint fleet import -; for a cluster: kubectl get nodes -o json | \
              imagelint fleet import -"
         }
     }
 }
 
-/// Reads a source in whichever form it is; `name` is what the file is called.
-pub fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
-    if text.len() > LONGEST {
+/// Reads a source in any supported format; `name` is the name of its file.
+pub fn read_inventory(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
+    if text.len() > MAX_FILE_SIZE {
         return Err(InventoryError::TooBig);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let found = match Form::of(text) {
-        Form::Smi => smi::read(name, text.trim_start())?,
-        Form::NodesJson => kubernetes::read_json(text)?,
-        Form::NodesYaml => kubernetes::read_yaml(text)?,
-        Form::Listing => listing::read(name, text)?,
-        Form::Targets => targets::read(text)?,
-        Form::Table => csv::read(name, text, knowledge)?,
+    let found = match InventoryFormat::detect(text) {
+        InventoryFormat::Smi => smi_xml::read_smi_xml(name, text.trim_start())?,
+        InventoryFormat::NodesJson => kubernetes::read_json(text)?,
+        InventoryFormat::NodesYaml => kubernetes::read_yaml(text)?,
+        InventoryFormat::Listing => smi_list::read_gpu_list(name, text)?,
+        InventoryFormat::Targets => gpu_targets::read_targets(text)?,
+        InventoryFormat::Table => csv::read_csv(name, text, knowledge)?,
     };
-    if found.machines.len() > MOST { Err(InventoryError::TooBig) } else { Ok(found) }
+    if found.machines.len() > MAX_MACHINES { Err(InventoryError::TooBig) } else { Ok(found) }
 }
 
-/// Whether a line begins with one of these keys of YAML.
-fn has_key(text: &str, keys: &[&str]) -> bool {
+/// Whether a line starts with one of these YAML keys.
+fn has_yaml_key(text: &str, keys: &[&str]) -> bool {
     text.lines().take(10_000).any(|line| {
         let key = line.split_once(':').map(|(key, _)| key.trim_matches(['"', '\'']));
         key.is_some_and(|key| keys.contains(&key))
     })
 }
 
-/// Machines of a cloud's type; none where the tables do not have it.
-pub fn of_instance(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Option<Inventory> {
+/// Returns machines of a cloud machine type; `None` if the tables do not list it.
+pub fn inventory_of_instance_type(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Option<Inventory> {
     let row = knowledge.cloud_instance(kind)?;
-    let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, parts: Parts::Untold, capability: None };
+    let gpu =
+        MachineGpu { name: row.gpu.to_owned(), count: row.count, parts: GpuPartitioning::Unknown, capability: None };
     let mut told = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
     if row.count.is_none() {
         told.insert("a machine has a part of one GPU".to_owned());
     }
-    let build = Build { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes: told, ..Build::default() };
-    let machine = Machine { name: row.name.to_owned(), nodes, build, ..Machine::default() };
+    let build =
+        MachineConfig { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes: told, ..MachineConfig::default() };
+    let machine = InventoryMachine { name: row.name.to_owned(), nodes, build, ..InventoryMachine::default() };
     Some(Inventory { machines: vec![machine], ..Inventory::default() })
 }

@@ -1,33 +1,36 @@
-//! Labels that tell some nodes from all others, as Kubernetes writes it.
+//! Selects the labels that distinguish some nodes from all others, as a Kubernetes node affinity.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::cluster::Demand;
-use crate::cluster::Holds;
-use crate::inventory::labels::TELLING;
+use crate::cluster::{LabelCondition, NodeRequirement};
+use crate::inventory::node_labels::IDENTIFYING_LABELS;
 
 /// The labels of a node.
-pub type Labels = BTreeMap<String, String>;
+pub type NodeLabels = BTreeMap<String, String>;
 
-/// One term: all of its demands are met.
-pub type Term = Vec<Demand>;
+/// A node selector term: a node must meet all of its demands.
+pub type NodeSelectorTerm = Vec<NodeRequirement>;
 
-/// Labels that every node has, with or without a GPU: what is told by them alone is met by all.
-const COMMON: &[&str] = &["kubernetes.io/arch", "kubernetes.io/os"];
+/// Labels that all nodes have, with or without GPUs, and that identify no node by themselves.
+const COMMON_LABELS: &[&str] = &["kubernetes.io/arch", "kubernetes.io/os"];
 
-/// Terms of which a wanted node meets one, and no other node meets any; by the labels that are known to tell what a node
-/// is, and by some of a user's `own`.
+/// Returns terms such that each wanted node meets one and no other node meets any. They use the identifying labels
+/// and the labels in `own`.
 ///
 /// # Errors
 /// The place of a wanted node and of another one that no label tells apart; of the wanted one alone where it has no label
 /// that says what it is.
-pub fn choose(own: &[&str], wanted: &[&Labels], others: &[&Labels]) -> Result<Vec<Term>, (usize, Option<usize>)> {
-    let known = TELLING.iter().copied();
-    let keys: Vec<&str> = known.chain(own.iter().copied().filter(|key| !TELLING.contains(key))).collect();
+pub fn node_selector_terms(
+    own: &[&str],
+    wanted: &[&NodeLabels],
+    others: &[&NodeLabels],
+) -> Result<Vec<NodeSelectorTerm>, (usize, Option<usize>)> {
+    let known = IDENTIFYING_LABELS.iter().copied();
+    let keys: Vec<&str> = known.chain(own.iter().copied().filter(|key| !IDENTIFYING_LABELS.contains(key))).collect();
     // Nodes differ in their names and little else.
-    let alike = |list: &[&Labels]| {
-        let mut places: BTreeMap<Labels, usize> = BTreeMap::new();
+    let alike = |list: &[&NodeLabels]| {
+        let mut places: BTreeMap<NodeLabels, usize> = BTreeMap::new();
         for (at, labels) in list.iter().enumerate() {
             let told = keys.iter().filter_map(|key| Some(((*key).to_owned(), labels.get(*key)?.clone())));
             places.entry(told.collect()).or_insert(at);
@@ -35,35 +38,42 @@ pub fn choose(own: &[&str], wanted: &[&Labels], others: &[&Labels]) -> Result<Ve
         places
     };
     let (wanted, others) = (alike(wanted), alike(others));
-    let (left_out, places): (Vec<&Labels>, Vec<usize>) = others.iter().unzip();
-    let mut terms: Vec<Term> = Vec::new();
+    let (left_out, places): (Vec<&NodeLabels>, Vec<usize>) = others.iter().unzip();
+    let mut terms: Vec<NodeSelectorTerm> = Vec::new();
     for (labels, at) in &wanted {
         let place = |other: Option<usize>| (*at, other.and_then(|other| places.get(other).copied()));
-        let term = term(&keys, labels, &left_out).map_err(place)?;
+        let term = term_for_node(&keys, labels, &left_out).map_err(place)?;
         if !terms.contains(&term) {
             terms.push(term);
         }
     }
-    join(&mut terms);
+    merge_terms(&mut terms);
     Ok(terms)
 }
 
-/// The term of one node: the first label that says what it is, and as many more as there is need for.
-fn term(keys: &[&str], labels: &Labels, others: &[&Labels]) -> Result<Term, Option<usize>> {
-    let demand = |key: &&str| Demand {
+/// Returns the term for one node: its first identifying label and as many more as needed.
+fn term_for_node(
+    keys: &[&str],
+    labels: &NodeLabels,
+    others: &[&NodeLabels],
+) -> Result<NodeSelectorTerm, Option<usize>> {
+    let demand = |key: &&str| NodeRequirement {
         key: (*key).to_owned(),
-        holds: labels.get(*key).map_or(Holds::DoesNotExist, |value| Holds::In(vec![value.clone()])),
+        holds: labels.get(*key).map_or(LabelCondition::DoesNotExist, |value| LabelCondition::In(vec![value.clone()])),
     };
-    let mut open: Vec<Demand> = keys.iter().map(demand).collect();
+    let mut open: Vec<NodeRequirement> = keys.iter().map(demand).collect();
     // Some label has to be there: what is told by absence alone is met by every new node.
-    let tells = |demand: &Demand| demand.holds != Holds::DoesNotExist && !COMMON.contains(&demand.key.as_str());
+    let tells = |demand: &NodeRequirement| {
+        demand.holds != LabelCondition::DoesNotExist && !COMMON_LABELS.contains(&demand.key.as_str())
+    };
     let anchor = open.iter().position(tells).ok_or(None)?;
     let mut term = vec![open.remove(anchor)];
     let mut left: Vec<usize> = (0..others.len()).collect();
-    let meets = |at: &usize, demand: &Demand| others.get(*at).is_some_and(|labels| is_met(demand, labels));
+    let meets =
+        |at: &usize, demand: &NodeRequirement| others.get(*at).is_some_and(|labels| is_demand_met(demand, labels));
     left.retain(|at| term.iter().all(|demand| meets(at, demand)));
     while let Some(first) = left.first().copied() {
-        let leaves = |demand: &Demand| left.iter().filter(|at| meets(at, demand)).count();
+        let leaves = |demand: &NodeRequirement| left.iter().filter(|at| meets(at, demand)).count();
         let best = open.iter().enumerate().min_by_key(|(_, demand)| leaves(demand)).map(|(at, _)| at);
         let Some(demand) = best.map(|at| open.remove(at)).filter(|demand| leaves(demand) < left.len()) else {
             return Err(Some(first));
@@ -75,25 +85,25 @@ fn term(keys: &[&str], labels: &Labels, others: &[&Labels]) -> Result<Term, Opti
     Ok(term)
 }
 
-/// Whether a node meets a demand, exactly as the scheduler sees it; of what is never asked here, no.
-fn is_met(demand: &Demand, labels: &Labels) -> bool {
+/// Whether a node meets a demand, as the Kubernetes scheduler decides; false for operators that are never generated.
+fn is_demand_met(demand: &NodeRequirement, labels: &NodeLabels) -> bool {
     let value = labels.get(&demand.key);
     match &demand.holds {
-        Holds::In(values) => value.is_some_and(|value| values.contains(value)),
-        Holds::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
-        Holds::Exists => value.is_some(),
-        Holds::DoesNotExist => value.is_none(),
-        Holds::Above(_) | Holds::Below(_) | Holds::Untold => false,
+        LabelCondition::In(values) => value.is_some_and(|value| values.contains(value)),
+        LabelCondition::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+        LabelCondition::Exists => value.is_some(),
+        LabelCondition::DoesNotExist => value.is_none(),
+        LabelCondition::Above(_) | LabelCondition::Below(_) | LabelCondition::Untold => false,
     }
 }
 
-/// Makes one term of two that differ in the values of one label alone: it is met where either is, and nowhere else.
-fn join(terms: &mut Vec<Term>) {
+/// Merges pairs of terms that differ only in the values of one label into one term.
+fn merge_terms(terms: &mut Vec<NodeSelectorTerm>) {
     let mut at = 0;
     while at < terms.len() {
         let joined = terms.iter().enumerate().skip(at + 1).find_map(|(other, later)| {
             let first = terms.get(at)?;
-            Some((other, both(first, later)?))
+            Some((other, merge_pair(first, later)?))
         });
         match joined {
             Some((other, term)) => {
@@ -108,7 +118,8 @@ fn join(terms: &mut Vec<Term>) {
     }
 }
 
-fn both(one: &Term, other: &Term) -> Option<Term> {
+/// Returns the union of two terms that differ only in the values of one label.
+fn merge_pair(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> Option<NodeSelectorTerm> {
     if one.len() != other.len() || one.iter().zip(other).any(|(one, other)| one.key != other.key) {
         return None;
     }
@@ -117,27 +128,27 @@ fn both(one: &Term, other: &Term) -> Option<Term> {
     if apart.next().is_some() {
         return None;
     }
-    let (Holds::In(values), Holds::In(more)) = (&first.holds, &second.holds) else { return None };
+    let (LabelCondition::In(values), LabelCondition::In(more)) = (&first.holds, &second.holds) else { return None };
     let mut values: Vec<String> = values.iter().chain(more).cloned().collect();
     values.sort();
     values.dedup();
     let mut term = one.clone();
-    *term.get_mut(at)? = Demand { key: first.key.clone(), holds: Holds::In(values) };
+    *term.get_mut(at)? = NodeRequirement { key: first.key.clone(), holds: LabelCondition::In(values) };
     Some(term)
 }
 
-/// The terms as a pod's `affinity`.
-pub fn to_yaml(terms: &[Term]) -> String {
+/// Returns the terms as the `affinity` of a pod.
+pub fn affinity_yaml(terms: &[NodeSelectorTerm]) -> String {
     let mut text = String::from(
         "affinity:\n  nodeAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      nodeSelectorTerms:\n",
     );
     for term in terms {
         text.push_str("        - matchExpressions:\n");
         for demand in term {
-            let _ = writeln!(text, "            - key: {}", quoted(&demand.key));
+            let _ = writeln!(text, "            - key: {}", quote(&demand.key));
             match &demand.holds {
-                Holds::In(values) => {
-                    let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+                LabelCondition::In(values) => {
+                    let values: Vec<String> = values.iter().map(|value| quote(value)).collect();
                     let _ = writeln!(text, "              operator: In\n              values: [{}]", values.join(", "));
                 }
                 _ => {
@@ -149,7 +160,7 @@ pub fn to_yaml(terms: &[Term]) -> String {
     text
 }
 
-/// A string in double quotes, as JSON and YAML have it alike.
-fn quoted(text: &str) -> String {
+/// Returns a string in double quotes, valid in JSON and YAML.
+fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

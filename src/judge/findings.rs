@@ -1,110 +1,94 @@
-//! Findings: start-up pages tell the walls that were met, practice pages speak where their conditions hold.
+//! Findings: start-up failures from the replay, and practice rules whose conditions hold.
 
-use crate::fact::Confidence;
-use crate::fact::ImageFacts;
-use crate::fleet::Pool;
-use crate::fleet::PoolField;
-use crate::judge::Build;
-use crate::judge::Settings;
-use crate::judge::asked;
-use crate::judge::control::Orders;
-use crate::judge::labels::label;
-use crate::judge::labels::labelled;
-use crate::judge::labels::pool_entry;
-use crate::judge::labels::pool_field;
-use crate::judge::open;
-use crate::judge::place::Places;
-use crate::judge::scope::PoolWords;
-use crate::judge::scope::Subject;
-use crate::judge::untold::Untold;
-use crate::judge::verdict::elsewhere;
-use crate::judge::verdict::message;
-use crate::judge::verdict::message_of_several;
-use crate::knowledge::How;
-use crate::knowledge::RowInfo;
-use crate::outcome::Cause;
-use crate::report::model::Finding;
-use crate::report::model::Location;
+use crate::fact::{Confidence, ImageFacts};
+use crate::fleet::{Pool, PoolField};
+use crate::judge::labels::{fact_label, labelled_origins, pool_entry_label, pool_field_label};
+use crate::judge::location::LocationBuilder;
+use crate::judge::scope::{PoolSummary, RuleScope};
+use crate::judge::suppression::SuppressionState;
+use crate::judge::undecided_conditions::UndecidedConditions;
+use crate::judge::verdict::{message_without_host, other_failures_text, verdict_message};
+use crate::judge::{AnalysisSettings, PlatformBuild, open_verdict_findings, rule_settings};
+use crate::knowledge::{How, RowInfo};
+use crate::outcome::FailureCause;
+use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
+use crate::replay::{Basis, HostResult, ReplayFailure, StartupResult, StartupVerdict, deciding_facts, failure_cause};
+use crate::report::kinds::LocationKind;
+use crate::report::model::{Finding, Location};
 use crate::report::observed::OnPlatform;
-use crate::rules::Kind;
-use crate::rules::Page;
-use crate::rules::Severity;
-use crate::rules::Truth;
-use crate::start::Basis;
-use crate::start::Fate;
-use crate::start::HostFate;
-use crate::start::Verdict;
-use crate::start::Wall;
-use crate::start::cause;
-use crate::start::deciding;
-use crate::start::words::Failure;
-use crate::start::words::POOLS;
-use crate::start::words::failure_of_several;
+use crate::rules::{PageKind, RulePage, Severity, Truth};
 
 /// A pool with its verdicts.
-pub(super) struct Judged<'a> {
+pub(super) struct JudgedPool<'a> {
     pub(super) pool: &'a Pool,
-    pub(super) verdicts: Vec<Verdict<'a>>,
+    pub(super) verdicts: Vec<StartupVerdict<'a>>,
 }
 
-/// The builds of a subject, and what was seen of each platform.
+/// The builds of a subject, and the observations of each platform.
 #[derive(Clone, Copy)]
-pub(super) struct Images<'a> {
-    pub(super) builds: &'a [Build],
+pub(super) struct SubjectBuilds<'a> {
+    pub(super) builds: &'a [PlatformBuild],
+    /// The observations, by platform.
     pub(super) looked: &'a [OnPlatform],
 }
 
-/// Whether the image is built for the platform that it was inferred for, as far as that is known.
-fn is_there(build: &Build) -> bool {
+/// Whether the image exists for the platform that it was inferred for, as far as that is known.
+fn is_built_for_platform(build: &PlatformBuild) -> bool {
     let platforms = build.image.platforms.known();
     platforms.is_none_or(|list| list.iter().any(|one| one.starts_with(&build.platform)))
 }
 
-impl<'a> Images<'a> {
-    /// The image as pages ask about it, with the words of a pool where there is one.
-    fn scope(self, image: &'a ImageFacts, settings: Settings<'_>, pool: Option<&'a PoolWords>) -> Subject<'a> {
+impl<'a> SubjectBuilds<'a> {
+    /// Returns the scope in which rules query an image, with the summary of a pool if there is one.
+    fn rule_scope(
+        self,
+        image: &'a ImageFacts,
+        settings: AnalysisSettings<'_>,
+        pool: Option<&'a PoolSummary>,
+    ) -> RuleScope<'a> {
         let build = self.builds.iter().find(|build| std::ptr::eq(build.image.as_ref(), image));
         let seen = build.and_then(|build| self.looked.get(build.looked)).map(|looked| &looked.seen);
-        let day = settings.as_of.unwrap_or_else(|| settings.knowledge.newest_date());
-        Subject { image, seen, knowledge: settings.knowledge, day, pool }
+        let day = settings.as_of.unwrap_or_else(|| settings.knowledge.newest_source_date());
+        RuleScope { image, seen, knowledge: settings.knowledge, day, pool }
     }
 
-    /// The first build for a platform, else the first of all, of those that there are.
-    fn on(self, platform: Option<&str>) -> Option<&'a ImageFacts> {
-        let mut there = self.builds.iter().filter(|build| is_there(build));
+    /// Returns the first build for a platform, else the first build of all.
+    fn image_for_platform(self, platform: Option<&str>) -> Option<&'a ImageFacts> {
+        let mut there = self.builds.iter().filter(|build| is_built_for_platform(build));
         let own = there.clone().find(|build| Some(build.platform.as_str()) == platform);
         own.or_else(|| there.next()).map(|build| build.image.as_ref())
     }
 }
 
-/// All findings of a subject that no comment leaves out; `undecided` gets the pages of which the condition is open.
-pub(super) fn report(
-    judged: &[Judged<'_>],
-    images: Images<'_>,
-    places: Places<'_>,
-    settings: Settings<'_>,
-    orders: &mut Orders<'_>,
+/// Returns all findings of a subject that are not suppressed; adds rules with an unknown condition to `undecided`.
+pub(super) fn collect_findings(
+    judged: &[JudgedPool<'_>],
+    images: SubjectBuilds<'_>,
+    places: LocationBuilder<'_>,
+    settings: AnalysisSettings<'_>,
+    orders: &mut SuppressionState<'_>,
     undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
-    let mut findings = startup(judged, images, places, settings, orders);
-    findings.extend(open::report(judged, places, settings, orders));
-    let words: Vec<PoolWords> = judged.iter().map(|one| PoolWords::of(one, settings.knowledge)).collect();
-    let mut untold = Untold::default();
-    for page in settings.book.speaking().filter(|page| page.persona <= settings.persona) {
-        for finding in practice(page, &words, images, places, settings, &mut untold, undecided) {
+    let mut findings = startup_findings(judged, images, places, settings, orders);
+    findings.extend(open_verdict_findings::collect_open_findings(judged, places, settings, orders));
+    let words: Vec<PoolSummary> =
+        judged.iter().map(|one| PoolSummary::from_judged_pool(one, settings.knowledge)).collect();
+    let mut untold = UndecidedConditions::default();
+    for page in settings.book.active_practice_pages().filter(|page| page.persona <= settings.persona) {
+        for finding in practice_findings(page, &words, images, places, settings, &mut untold, undecided) {
             // Such a finding is about one pool or none.
             let pool = finding.pools.first().map(String::as_str);
-            if !orders.ignores(&finding.rule, pool, &finding.locations) {
-                add(&mut findings, finding);
+            if !orders.suppresses(&finding.rule, pool, &finding.locations) {
+                add_or_merge_finding(&mut findings, finding);
             }
         }
     }
-    findings.extend(untold.report(settings, orders));
+    findings.extend(untold.into_findings(settings, orders));
     findings
 }
 
-/// What is told of several pools in the same words is told once.
-fn add(findings: &mut Vec<Finding>, finding: Finding) {
+/// Adds a finding, or its pools to an equal one.
+fn add_or_merge_finding(findings: &mut Vec<Finding>, finding: Finding) {
     let alike = |other: &&mut Finding| {
         (&other.rule, &other.severity, &other.message, &other.help, &other.locations)
             == (&finding.rule, &finding.severity, &finding.message, &finding.help, &finding.locations)
@@ -115,88 +99,90 @@ fn add(findings: &mut Vec<Finding>, finding: Finding) {
     }
 }
 
-/// Sorts by place, rule and pool.
-pub(super) fn sort(findings: &mut [Finding]) {
-    findings.sort_by_key(|finding| (first_byte(finding), finding.rule.clone(), finding.pools.clone()));
+/// Sorts findings by location, rule and pool.
+pub(super) fn sort_findings(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| (first_byte_offset(finding), finding.rule.clone(), finding.pools.clone()));
 }
 
-fn first_byte(finding: &Finding) -> usize {
+/// Returns the byte offset of the first location in the input.
+fn first_byte_offset(finding: &Finding) -> usize {
     // The place in a fleet file says nothing of the order in the input.
-    let first = finding.locations.first().filter(|location| location.kind != "fleet");
+    let first = finding.locations.first().filter(|location| location.kind != LocationKind::Fleet);
     first.and_then(|location| location.region).map_or(usize::MAX, |region| region.start_byte)
 }
 
-/// One finding for each way to fail at one place of the image, with all the pools on which it is met.
-fn startup(
-    judged: &[Judged<'_>],
-    images: Images<'_>,
-    places: Places<'_>,
-    settings: Settings<'_>,
-    orders: &mut Orders<'_>,
+/// Returns one finding for each failure at one location of the image, with all the pools that have it.
+fn startup_findings(
+    judged: &[JudgedPool<'_>],
+    images: SubjectBuilds<'_>,
+    places: LocationBuilder<'_>,
+    settings: AnalysisSettings<'_>,
+    orders: &mut SuppressionState<'_>,
 ) -> Vec<Finding> {
-    let mut walls: Vec<Met<'_>> = Vec::new();
+    let mut walls: Vec<FailureGroup<'_>> = Vec::new();
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
-        let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical()) else { continue };
-        let page = settings.book.startup(wall.outcome());
-        let locations = locations(host.image, &basis(host), one.pool, places);
-        if orders.ignores(&page.name, Some(&one.pool.name.value), &locations) {
+        let (Some(StartupResult::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical_host()) else { continue };
+        let page = settings.book.outcome_page(wall.outcome());
+        let locations = basis_locations(host.image, &deciding_basis(host), one.pool, places);
+        if orders.suppresses(&page.name, Some(&one.pool.name.value), &locations) {
             continue;
         }
         let own = match host.fate {
-            Fate::Fails(own) => own,
-            Fate::Starts(_) | Fate::Undetermined => wall,
+            StartupResult::Fails(own) => own,
+            StartupResult::Starts(_) | StartupResult::Undetermined => wall,
         };
-        let met = Met {
+        let met = FailureGroup {
             wall,
-            cause: cause(host.replay(settings.knowledge), own),
-            severity: severity(page, Some(&one.pool.name.value), settings),
+            cause: failure_cause(host.replay(settings.knowledge), own),
+            severity: pool_severity(page, Some(&one.pool.name.value), settings),
             host,
-            message: message(verdict, settings.knowledge),
-            general: message_of_several(host, wall, settings.knowledge),
+            message: verdict_message(verdict, settings.knowledge),
+            general: message_without_host(host, wall, settings.knowledge),
             fails: vec![(host, own)],
-            elsewhere: elsewhere(verdict, wall),
+            elsewhere: other_failures_text(verdict, wall),
             pools: vec![one],
             locations,
         };
-        match walls.iter_mut().find(|other| other.is_alike(&met)) {
-            Some(other) => other.join(met),
+        match walls.iter_mut().find(|other| other.has_same_finding(&met)) {
+            Some(other) => other.merge(met),
             None => walls.push(met),
         }
     }
-    walls.into_iter().map(|met| met.finding(images, places, settings)).collect()
+    walls.into_iter().map(|met| met.into_finding(images, places, settings)).collect()
 }
 
-/// A wall, and the pools on which it is met for the same cause.
-struct Met<'a> {
-    wall: Wall,
-    cause: Option<Cause>,
+/// A start-up failure, and the pools that have it for the same cause.
+struct FailureGroup<'a> {
+    wall: ReplayFailure,
+    cause: Option<FailureCause>,
     severity: Severity,
-    /// On the first pool; the others differ from it in their GPUs and drivers.
-    host: &'a HostFate<'a>,
-    /// As long as all pools have the same, their sentence; else empty.
+    /// A host of the first pool; those of other pools have other GPUs and drivers.
+    host: &'a HostResult<'a>,
+    /// The message if it is the same for all pools, else empty.
     message: String,
-    /// The same without what differs from pool to pool.
+    /// The message without GPU and driver.
     general: String,
-    /// A host of each pool, with its wall.
-    fails: Vec<(&'a HostFate<'a>, Wall)>,
-    /// How other nodes of the pools fail; empty if all fail alike.
+    /// One failing host of each pool, with its failure.
+    fails: Vec<(&'a HostResult<'a>, ReplayFailure)>,
+    /// Failures of other nodes of the pools; empty if all fail alike.
     elsewhere: String,
-    pools: Vec<&'a Judged<'a>>,
+    pools: Vec<&'a JudgedPool<'a>>,
     locations: Vec<Location>,
 }
 
-impl<'a> Met<'a> {
-    /// Whether it is told with the same words at the same place of the image.
-    fn is_alike(&self, other: &Self) -> bool {
+impl<'a> FailureGroup<'a> {
+    /// Whether another failure has the same message at the same location of the image.
+    fn has_same_finding(&self, other: &Self) -> bool {
         (self.wall, self.cause, self.severity, &self.host.component.name)
             == (other.wall, other.cause, other.severity, &other.host.component.name)
-            && rests_on_memory(self.host) == rests_on_memory(other.host)
-            && of_image(&self.locations).eq(of_image(&other.locations))
+            && uses_unverified_row(self.host) == uses_unverified_row(other.host)
+            && image_locations(&self.locations).eq(image_locations(&other.locations))
             && (self.message == other.message || self.general == other.general)
     }
 
-    fn join(&mut self, other: Self) {
+    /// Merges the pools and locations of another group into this one.
+    fn merge(&mut self, other: Self) {
         if self.message != other.message {
             self.message.clear();
         }
@@ -206,28 +192,34 @@ impl<'a> Met<'a> {
         }
         self.pools.extend(other.pools);
         for location in other.locations {
-            push(&mut self.locations, location);
+            push_unique_location(&mut self.locations, location);
         }
     }
 
-    fn finding(mut self, images: Images<'a>, places: Places<'_>, settings: Settings<'_>) -> Finding {
-        let page = settings.book.startup(self.wall.outcome());
+    /// Returns the finding for the group.
+    fn into_finding(
+        mut self,
+        images: SubjectBuilds<'a>,
+        places: LocationBuilder<'_>,
+        settings: AnalysisSettings<'_>,
+    ) -> Finding {
+        let page = settings.book.outcome_page(self.wall.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
         let fails: Vec<_> = self.fails.iter().map(|(host, own)| (host.replay(settings.knowledge), *own)).collect();
-        let Failure { title, cause, symptom, help } = failure_of_several(&fails);
-        let words = PoolWords {
+        let FailureExplanation { title, cause, symptom, help } = explain_failures(&fails);
+        let words = PoolSummary {
             name: pools.join(", "),
             outcome: Some(self.wall.outcome().to_string()),
             title,
-            ..self.pools.first().map(|one| PoolWords::of(one, settings.knowledge)).unwrap_or_default()
+            ..self.pools.first().map(|one| PoolSummary::from_judged_pool(one, settings.knowledge)).unwrap_or_default()
         };
-        let scope = images.scope(self.host.image, settings, Some(&words));
+        let scope = images.rule_scope(self.host.image, settings, Some(&words));
         let base = self.host.image.base.map(|id| self.host.image.facts.origins(id)).unwrap_or_default();
         let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
-        base_behind(&mut self.locations, &base);
-        let recalled = rests_on_memory(self.host);
-        let own = help.map(|help| help.replace(POOLS, &of_pools(&pools)));
-        let help = own.unwrap_or_else(|| page.help_of(self.cause).render(&scope));
+        move_base_locations_last(&mut self.locations, &base);
+        let recalled = uses_unverified_row(self.host);
+        let own = help.map(|help| help.replace(POOLS_PLACEHOLDER, &pool_list_text(&pools)));
+        let help = own.unwrap_or_else(|| page.help_for_cause(self.cause).render(&scope));
         let cause = match cause {
             Some(cause) => Some(format!("{cause}{}", self.elsewhere)),
             None => Some(self.elsewhere.trim_start_matches("; ").to_owned()).filter(|text| !text.is_empty()),
@@ -236,7 +228,11 @@ impl<'a> Met<'a> {
             rule: page.name.clone(),
             severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.into(),
             message: page.message.render(&scope),
-            help: Some(if recalled { format!("{}. {FROM_MEMORY}", help.trim_end_matches('.')) } else { help }),
+            help: Some(if recalled {
+                format!("{}. {UNVERIFIED_ENTRY_NOTE}", help.trim_end_matches('.'))
+            } else {
+                help
+            }),
             pools,
             component: Some(self.host.component.name.clone()),
             locations: self.locations,
@@ -248,25 +244,25 @@ impl<'a> Met<'a> {
     }
 }
 
-/// The most pools that a help names.
-const MOST_NAMED: usize = 3;
+/// Maximum number of pools that a help text names.
+const MAX_NAMED_POOLS: usize = 3;
 
-/// Pools by name: `pool t4`, `pools a and b`, `5 pools`.
-pub(super) fn of_pools(names: &[String]) -> String {
+/// Returns pools by name: `pool t4`, `pools a and b`, `5 pools`.
+pub(super) fn pool_list_text(names: &[String]) -> String {
     match names {
         [one] => format!("pool {one}"),
-        [others @ .., last] if names.len() <= MOST_NAMED => format!("pools {} and {last}", others.join(", ")),
+        [others @ .., last] if names.len() <= MAX_NAMED_POOLS => format!("pools {} and {last}", others.join(", ")),
         _ => format!("these {} pools", names.len()),
     }
 }
 
-/// Places of the image, without those of pools.
-fn of_image(locations: &[Location]) -> impl Iterator<Item = &Location> {
-    locations.iter().filter(|location| location.kind != "fleet")
+/// Returns the locations in the image, without those in the fleet file.
+fn image_locations(locations: &[Location]) -> impl Iterator<Item = &Location> {
+    locations.iter().filter(|location| location.kind != LocationKind::Fleet)
 }
 
-/// A line that somebody wrote to change what the base image does says more than the base image's own.
-fn base_behind(found: &mut [Location], base: &[Location]) {
+/// Moves locations of the base image behind those of lines that override it.
+fn move_base_locations_last(found: &mut [Location], base: &[Location]) {
     let of_base =
         |location: &Location| base.iter().any(|other| other.path == location.path && other.region == location.region);
     let beside = |location: &Location| !of_base(location) && base.iter().any(|other| other.path == location.path);
@@ -275,18 +271,19 @@ fn base_behind(found: &mut [Location], base: &[Location]) {
     }
 }
 
-/// What the step that decided rests on.
-fn basis(host: &HostFate<'_>) -> Vec<Basis> {
-    host.deciding().map(|step| deciding(step, host.host)).unwrap_or_default()
+/// Returns the facts and fields that the deciding step used.
+fn deciding_basis(host: &HostResult<'_>) -> Vec<Basis> {
+    host.deciding_step().map(|step| deciding_facts(step, host.host)).unwrap_or_default()
 }
 
-/// Said with a finding that rests on somebody's memory.
-const FROM_MEMORY: &str = "This depends on an unverified entry of the compatibility database, so it is not an error.";
+/// Help text of a finding that depends on an unverified row of the knowledge tables.
+const UNVERIFIED_ENTRY_NOTE: &str =
+    "This depends on an unverified entry of the compatibility database, so it is not an error.";
 
-/// Whether the step that decided looked at a table row from memory: itself, for a fact of the image, or for the host.
-fn rests_on_memory(host: &HostFate<'_>) -> bool {
+/// Whether the deciding step used an unverified table row, directly, through an image fact or for the host.
+fn uses_unverified_row(host: &HostResult<'_>) -> bool {
     let recalled = |row: Option<&RowInfo>| row.is_some_and(|row| row.how == How::Memory);
-    host.deciding().is_some_and(|step| {
+    host.deciding_step().is_some_and(|step| {
         step.facts.iter().any(|basis| match basis {
             Basis::Row(row) => recalled(Some(row)),
             Basis::Image(id) => host.image.facts.confidence(id) == Confidence::Assumed,
@@ -297,42 +294,48 @@ fn rests_on_memory(host: &HostFate<'_>) -> bool {
     })
 }
 
-/// How bad what a page says is on a pool: as the settings say, else the page.
-pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) -> Severity {
+/// Returns the severity of a rule on a pool; at most a warning for the built-in fleet.
+pub(super) fn pool_severity(page: &RulePage, pool: Option<&str>, settings: AnalysisSettings<'_>) -> Severity {
     // Nobody has said that these pools exist.
     let cap = if settings.fleet.built_in { Severity::Warning } else { Severity::Error };
-    asked::severity(page, pool, settings).min(cap)
+    rule_settings::configured_severity(page, pool, settings).min(cap)
 }
 
-/// The places of the facts that decided, each labelled with its value, then those of the pool's fields.
-pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places: Places<'_>) -> Vec<Location> {
+/// Returns the labelled locations of the deciding facts, then those of the pool fields.
+pub(super) fn basis_locations(
+    image: &ImageFacts,
+    basis: &[Basis],
+    pool: &Pool,
+    places: LocationBuilder<'_>,
+) -> Vec<Location> {
     let mut found: Vec<Location> = Vec::new();
     for one in basis {
         match one {
             Basis::Image(id) => {
-                for (origin, label) in labelled(image, *id) {
-                    push(&mut found, places.origin(&origin, label));
+                for (origin, label) in labelled_origins(image, *id) {
+                    push_unique_location(&mut found, places.origin(&origin, label));
                 }
             }
-            Basis::Pool(field) if pool.span_of(*field).is_some() => {
-                found.extend(places.pool(pool, Some(*field), pool_field(pool, *field)));
+            Basis::Pool(field) if pool.field_span(*field).is_some() => {
+                found.extend(places.pool(pool, Some(*field), pool_field_label(pool, *field)));
             }
             Basis::Entry(entry) => {
-                if let Some((name, value)) = entry.of(pool) {
-                    found.extend(places.pool_span(value.span, pool_entry(pool, name, &value.value)));
+                if let Some((name, value)) = entry.declaration_in(pool) {
+                    found.extend(places.pool_span(value.span, pool_entry_label(pool, name, &value.value)));
                 }
             }
             Basis::Pool(_) | Basis::Row(_) => {}
         }
     }
-    places.named(&mut found, image);
-    if !found.iter().any(|location| location.kind == "fleet") {
+    places.insert_image_line(&mut found, image);
+    if !found.iter().any(|location| location.kind == LocationKind::Fleet) {
         found.extend(places.pool(pool, None, format!("pool {}", pool.name.value)));
     }
     found
 }
 
-pub(super) fn push(found: &mut Vec<Location>, location: Location) {
+/// Adds a location unless it is there already.
+pub(super) fn push_unique_location(found: &mut Vec<Location>, location: Location) {
     if !found
         .iter()
         .any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region)
@@ -341,29 +344,29 @@ pub(super) fn push(found: &mut Vec<Location>, location: Location) {
     }
 }
 
-/// What a practice page says: once for an image, or for each pool where it asks about pools.
-fn practice(
-    page: &Page,
-    words: &[PoolWords],
-    images: Images<'_>,
-    places: Places<'_>,
-    settings: Settings<'_>,
-    untold: &mut Untold,
+/// Returns the findings of a practice rule: one for the image, or one for each pool if it is about pools.
+fn practice_findings(
+    page: &RulePage,
+    words: &[PoolSummary],
+    images: SubjectBuilds<'_>,
+    places: LocationBuilder<'_>,
+    settings: AnalysisSettings<'_>,
+    untold: &mut UndecidedConditions,
     undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
-    let Kind::Practice(condition) = &page.kind else { return Vec::new() };
-    let asked: Vec<Option<&PoolWords>> =
-        if page.is_about_pools() { words.iter().map(Some).collect() } else { vec![None] };
+    let PageKind::Practice(condition) = &page.kind else { return Vec::new() };
+    let asked: Vec<Option<&PoolSummary>> =
+        if page.depends_on_pool() { words.iter().map(Some).collect() } else { vec![None] };
     let mut found = Vec::new();
     for pool in asked {
-        let Some(image) = images.on(pool.and_then(|pool| pool.platform.as_deref())) else { continue };
-        let scope = images.scope(image, settings, pool);
-        let message = match condition.truth(&scope) {
+        let Some(image) = images.image_for_platform(pool.and_then(|pool| pool.platform.as_deref())) else { continue };
+        let scope = images.rule_scope(image, settings, pool);
+        let message = match condition.evaluate(&scope) {
             Ok(Truth::True) => page.message.render(&scope),
             Ok(Truth::False) => continue,
             Ok(Truth::Unknown) => {
                 undecided.push(page.name.clone());
-                untold.add(page, condition, &scope, places);
+                untold.add_rule(page, condition, &scope, places);
                 continue;
             }
             // Not to be told of at all would be a pass.
@@ -371,12 +374,12 @@ fn practice(
         };
         found.push(Finding {
             rule: page.name.clone(),
-            severity: severity(page, pool.map(|pool| pool.name.as_str()), settings).into(),
+            severity: pool_severity(page, pool.map(|pool| pool.name.as_str()), settings).into(),
             message,
             help: Some(page.help.render(&scope)),
             pools: pool.map(|pool| pool.name.clone()).into_iter().collect(),
             component: None,
-            locations: blame(&scope, page, places),
+            locations: blamed_locations(&scope, page, places),
             cause: page.cause.as_ref().map(|cause| cause.render(&scope)),
             also_unknown: Vec::new(),
             symptom: None,
@@ -386,25 +389,26 @@ fn practice(
     found
 }
 
-/// What is wrong with such a variable is its name.
-const MISSPELT: &str = "image.env_misspelt";
+/// Vocabulary name of misspelt variables, which are located at their name instead of their value.
+const MISSPELT_VARIABLES: &str = "image.env_misspelt";
 
-fn blame(scope: &Subject<'_>, page: &Page, places: Places<'_>) -> Vec<Location> {
+/// Returns the locations of the facts that a rule blames or names in its message.
+fn blamed_locations(scope: &RuleScope<'_>, page: &RulePage, places: LocationBuilder<'_>) -> Vec<Location> {
     let mut found = Vec::new();
-    if let Some(id) = scope.blamed(&page.blame) {
-        let misspelt = page.blame == MISSPELT;
+    if let Some(id) = scope.blamed_fact(&page.blame) {
+        let misspelt = page.blame == MISSPELT_VARIABLES;
         for origin in scope.image.facts.origins(id) {
-            let name = scope.image.facts.get(id).of.as_deref().filter(|_| misspelt);
-            let origin = name.map_or(origin.clone(), |name| places.name_of(&origin, name));
-            push(&mut found, places.origin(&origin, label(scope.image, id)));
+            let name = scope.image.facts.get(id).subject.as_deref().filter(|_| misspelt);
+            let origin = name.map_or(origin.clone(), |name| places.variable_name_origin(&origin, name));
+            push_unique_location(&mut found, places.origin(&origin, fact_label(scope.image, id)));
         }
     }
     // Then the other facts that the message names, each at its first place.
-    for id in page.message.names().filter(|name| *name != page.blame).filter_map(|name| scope.blamed(name)) {
+    for id in page.message.fact_names().filter(|name| *name != page.blame).filter_map(|name| scope.blamed_fact(name)) {
         if let Some(origin) = scope.image.facts.origins(id).into_iter().next() {
-            push(&mut found, places.origin(&origin, label(scope.image, id)));
+            push_unique_location(&mut found, places.origin(&origin, fact_label(scope.image, id)));
         }
     }
-    places.named(&mut found, scope.image);
+    places.insert_image_line(&mut found, scope.image);
     found
 }

@@ -1,36 +1,29 @@
-//! The hosts of the pools: which are tried, and which are kept to tell what becomes of them.
+//! Hosts of the pools: those to replay, and those to keep for the report of their results.
 
 use std::borrow::Cow;
 
 use jiff::civil::Date;
 
-use crate::fact::Confidence;
-use crate::fact::ImageFacts;
-use crate::fleet::Host;
-use crate::fleet::Pool;
-use crate::fleet::PoolField;
-use crate::judge::Build;
-use crate::judge::Settings;
+use crate::fact::{Confidence, ImageFacts};
+use crate::fleet::{Host, Pool, PoolField};
+use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
-use crate::start::Doubts;
-use crate::start::Fate;
-use crate::start::Shared;
-use crate::start::Verdict;
-use crate::start::verdicts;
-use crate::start::verdicts_of;
+use crate::replay::{
+    ImprovementGoals, ReplayCache, StartupResult, StartupVerdict, pool_verdicts, pool_verdicts_with_cache,
+};
 
-/// So many hosts of a fleet are kept from one subject to the next; of wider pools they are made anew, and those
-/// that tell nothing of their own are dropped at once.
-const KEPT: usize = 2_000;
+/// Maximum number of hosts of a fleet that are kept from one subject to the next; those of larger pools are
+/// recreated.
+const MAX_CACHED_HOSTS: usize = 2_000;
 
-/// The hosts of every pool: the same for all subjects of a run. None of a pool whose hosts are too many to keep.
+/// The hosts of every pool, shared by all subjects of a run; `None` for a pool with too many hosts to keep.
 #[derive(Clone, Debug, Default)]
-pub struct Hosts(Vec<Option<Vec<Host>>>);
+pub struct FleetHosts(Vec<Option<Vec<Host>>>);
 
-impl Hosts {
-    /// Those of the fleet, pool by pool.
-    pub fn of(settings: Settings<'_>) -> Self {
-        let mut room = KEPT;
+impl FleetHosts {
+    /// Creates the hosts of the fleet, pool by pool.
+    pub fn for_fleet(settings: AnalysisSettings<'_>) -> Self {
+        let mut room = MAX_CACHED_HOSTS;
         let of_pool = |pool: &Pool| {
             // What is full stays full: a narrow pool behind a wide one is quickly made.
             let hosts = (room > 0).then(|| pool.hosts(settings.knowledge, settings.as_of))?;
@@ -40,12 +33,12 @@ impl Hosts {
         Self(settings.fleet.pools.iter().map(of_pool).collect())
     }
 
-    /// Those of a pool by its place in the fleet; none where they are too many to keep.
+    /// Returns the hosts of a pool by its index in the fleet; `None` if they are too many to keep.
     pub fn of_pool(&self, at: usize) -> Option<&[Host]> {
         self.0.get(at)?.as_deref()
     }
 
-    /// The platforms of some pools; the usual one where there is no host.
+    /// Returns the platforms of some pools; `linux/amd64` if they have no host.
     pub(super) fn platforms(&self, pools: &[(usize, &Pool)], knowledge: Knowledge) -> Vec<String> {
         let mut platforms: Vec<String> = Vec::new();
         let mut add = |platform: &str| {
@@ -65,36 +58,36 @@ impl Hosts {
         platforms
     }
 
-    /// Whether nothing of what is sought on a pool can come of these builds, as far as its hosts are kept.
-    pub(super) fn is_hopeless(
+    /// Whether these builds certainly miss the goal for a pool; `false` if its hosts are not kept.
+    pub(super) fn is_unreachable(
         &self,
         (at, pool): (usize, &Pool),
-        builds: &[Build],
+        builds: &[PlatformBuild],
         knowledge: Knowledge,
-        doubts: &mut Doubts,
-        shared: &mut Shared,
+        doubts: &mut ImprovementGoals,
+        shared: &mut ReplayCache,
     ) -> bool {
         let Some(hosts) = self.of_pool(at) else { return false };
-        doubts.is_hopeless(&pool.name.value, &pairs(hosts, builds), shared, knowledge)
+        doubts.is_unreachable(&pool.name.value, &host_build_pairs(hosts, builds), shared, knowledge)
     }
 
-    /// The hosts of a pool for these builds.
-    pub(super) fn tried(
+    /// Returns the hosts of a pool for these builds.
+    pub(super) fn pool_hosts(
         &self,
         at: usize,
         pool: &Pool,
-        builds: &[Build],
-        settings: Settings<'_>,
+        builds: &[PlatformBuild],
+        settings: AnalysisSettings<'_>,
         day: Option<Date>,
-    ) -> Tried<'_> {
+    ) -> PoolHosts<'_> {
         if let Some(hosts) = self.of_pool(at) {
-            return Tried { hosts: Cow::Borrowed(hosts), settled: Vec::new() };
+            return PoolHosts { hosts: Cow::Borrowed(hosts), settled: Vec::new() };
         }
         let hosts = pool.hosts(settings.knowledge, day);
-        let list = verdicts(&pairs(&hosts, builds), settings.knowledge);
-        let settled = list.iter().map(Settled::of).collect();
+        let list = pool_verdicts(&host_build_pairs(&hosts, builds), settings.knowledge);
+        let settled = list.iter().map(PoolVerdictSummary::from_verdict).collect();
         let tells = |host: &Host| {
-            let same = |told: &Host| host.stands_for(told);
+            let same = |told: &Host| host.is_or_has_variant(told);
             list.iter().any(|verdict| verdict.hosts.iter().any(|told| same(told.host)))
         };
         let telling: Vec<bool> = hosts.iter().map(tells).collect();
@@ -106,21 +99,22 @@ impl Hosts {
         let mut kept: Vec<Host> = kept.map(|(_, host)| host).collect();
         // The list is made in the place of the whole one.
         kept.shrink_to_fit();
-        Tried { hosts: Cow::Owned(kept), settled }
+        PoolHosts { hosts: Cow::Owned(kept), settled }
     }
 }
 
-/// What all hosts of a pool have in common, where only some of them were kept.
-struct Settled {
+/// The verdict over all hosts of a pool of which only some were kept.
+struct PoolVerdictSummary {
     component: Option<String>,
-    fate: Option<Fate>,
+    fate: Option<StartupResult>,
     confidence: Confidence,
     open_fields: Vec<PoolField>,
     open_build: bool,
 }
 
-impl Settled {
-    fn of(verdict: &Verdict<'_>) -> Self {
+impl PoolVerdictSummary {
+    /// Copies the summary of a verdict.
+    fn from_verdict(verdict: &StartupVerdict<'_>) -> Self {
         Self {
             component: verdict.component.map(str::to_owned),
             fate: verdict.fate,
@@ -132,32 +126,37 @@ impl Settled {
 }
 
 /// The hosts of one pool.
-pub(super) struct Tried<'a> {
+pub(super) struct PoolHosts<'a> {
     hosts: Cow<'a, [Host]>,
-    settled: Vec<Settled>,
+    settled: Vec<PoolVerdictSummary>,
 }
 
-/// What there is to say of one pool.
-pub(super) enum Outlook<'a> {
-    /// Nothing that the tables know is what the pool declares.
+/// The result of judging a subject on one pool.
+pub(super) enum PoolJudgement<'a> {
+    /// The knowledge tables have no host that matches the pool.
     NoHost,
-    /// For its platform nothing of the subject concerns a GPU, or all is for another processor: these builds.
-    NoContent(&'a [Build]),
+    /// For the platform of the pool, these builds have no GPU content or are for another processor.
+    NoContent(&'a [PlatformBuild]),
     /// The verdicts, the image's first.
-    Judged(Vec<Verdict<'a>>),
+    Judged(Vec<StartupVerdict<'a>>),
 }
 
-impl<'a> Tried<'a> {
-    /// The verdicts of the pool.
-    pub(super) fn verdicts(&'a self, builds: &'a [Build], knowledge: Knowledge, shared: &mut Shared) -> Outlook<'a> {
+impl<'a> PoolHosts<'a> {
+    /// Returns the verdicts of the builds on the pool.
+    pub(super) fn verdicts(
+        &'a self,
+        builds: &'a [PlatformBuild],
+        knowledge: Knowledge,
+        shared: &mut ReplayCache,
+    ) -> PoolJudgement<'a> {
         if self.hosts.is_empty() {
-            return Outlook::NoHost;
+            return PoolJudgement::NoHost;
         }
-        let pairs = pairs(&self.hosts, builds);
+        let pairs = host_build_pairs(&self.hosts, builds);
         if pairs.is_empty() {
-            return Outlook::NoContent(builds);
+            return PoolJudgement::NoContent(builds);
         }
-        let mut list = verdicts_of(&pairs, shared, knowledge);
+        let mut list = pool_verdicts_with_cache(&pairs, shared, knowledge);
         for verdict in &mut list {
             let of_all = self.settled.iter().find(|settled| settled.component.as_deref() == verdict.component);
             if let Some(settled) = of_all {
@@ -165,16 +164,16 @@ impl<'a> Tried<'a> {
                 (verdict.open_fields, verdict.open_build) = (settled.open_fields.clone(), settled.open_build);
             }
         }
-        Outlook::Judged(list)
+        PoolJudgement::Judged(list)
     }
 }
 
-/// Every host with every build for its platform that has GPU content and is for no other processor.
-fn pairs<'a>(hosts: &'a [Host], builds: &'a [Build]) -> Vec<(&'a ImageFacts, &'a Host)> {
+/// Returns every host with every build for its platform that has GPU content and is for no other processor.
+fn host_build_pairs<'a>(hosts: &'a [Host], builds: &'a [PlatformBuild]) -> Vec<(&'a ImageFacts, &'a Host)> {
     let mut pairs = Vec::new();
     for host in hosts {
         let own = builds.iter().filter(|build| build.platform == host.platform);
-        let for_gpus = own.filter(|build| build.image.gpu_content && build.other.is_none());
+        let for_gpus = own.filter(|build| build.image.gpu_content && build.other_processor.is_none());
         pairs.extend(for_gpus.map(|build| (build.image.as_ref(), host)));
     }
     pairs

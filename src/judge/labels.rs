@@ -1,121 +1,126 @@
-//! Labels: what a place shows, in words.
+//! Labels of report locations.
 
-use crate::fact::FactId;
-use crate::fact::FactKey;
-use crate::fact::ImageFacts;
-use crate::fact::OWN_RUNTIME;
-use crate::fact::Origin;
-use crate::fact::State;
-use crate::fact::UNCALLED;
-use crate::fleet::Pool;
-use crate::fleet::PoolField;
+use crate::fact::{CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, FactId, FactKey, ImageFacts, Origin, ValueState};
+use crate::fleet::{Pool, PoolField};
 
-/// The longest value in a label, and the longest list of paths.
-const LONGEST: usize = 60;
-const LONGEST_LIST: usize = 200;
+/// Maximum length in characters of a value in a label.
+const MAX_VALUE_LENGTH: usize = 60;
+/// Maximum length in characters of a list of paths in a label.
+const MAX_LIST_LENGTH: usize = 200;
 
-/// A fact in a label: what it is, with its value.
-pub(super) fn label(image: &ImageFacts, id: FactId) -> String {
+/// Returns the label of a fact: what it is about, with its value.
+pub(super) fn fact_label(image: &ImageFacts, id: FactId) -> String {
     let entry = image.facts.get(id);
-    let of = entry.of.as_deref().unwrap_or_default();
+    let of = entry.subject.as_deref().unwrap_or_default();
     let value = match &entry.state {
-        State::Known(value) => value.to_string(),
-        State::Absent { .. } => {
+        ValueState::Known(value) => value.to_string(),
+        ValueState::Absent { .. } => {
             return match entry.key {
                 FactKey::Env => format!("{of} is not set"),
-                FactKey::ComponentCuda => without_cuda(image, id),
-                key => format!("no {}", noun(key, of)),
+                FactKey::ComponentCuda => without_cuda_label(image, id),
+                key => format!("no {}", fact_noun(key, of)),
             };
         }
-        State::Unknown(_) => return format!("leaves {} unknown", unknown(entry.key, of)),
+        ValueState::Unknown(_) => return format!("leaves {} unknown", unknown_fact_noun(entry.key, of)),
     };
-    let newest = image.facts.newest(id);
+    let newest = image.facts.newest_release_row(id);
     let newest = newest.map_or_else(String::new, |row| format!(" (newest for this image on {})", row.checked));
     let text = match entry.key {
-        FactKey::Base | FactKey::TagNow | FactKey::Package | FactKey::BuildAsk | FactKey::ArchList => short(&value),
+        FactKey::Base | FactKey::TagNow | FactKey::Package | FactKey::BuildAsk | FactKey::ArchList => {
+            truncate_value(&value)
+        }
         FactKey::BaseCuda => format!("includes CUDA {value}"),
         FactKey::CudaRuntime => format!("CUDA runtime {value}"),
-        FactKey::Env => format!("{of}={}", short(&value)),
-        FactKey::ComponentVersion => format!("{} {}", whose(of), short(&value)),
-        FactKey::ComponentVariant => format!("{} {}, build {value}", whose(of), version(image, of)).replace(" ,", ","),
-        FactKey::ComponentCuda => format!("{} was built with CUDA {value}", versioned(image, of)),
-        FactKey::ComponentCode | FactKey::Code => format!("built for {}", ends(&value)),
-        FactKey::ComponentFloor => format!("{} supports compute capability {value} and newer", whose(of)),
-        FactKey::ComponentNeeds | FactKey::FileNeeds => format!("{} needs {}", whose(of), short(&value)),
-        FactKey::ComponentOpens => format!("{} opens {} at run time", whose(of), short(&value)),
-        FactKey::Compat => format!("{} from cuda-compat", short(&value)),
-        FactKey::DriverLibraries => format!("driver libraries in the image: {}", short(&value)),
-        FactKey::Platforms => format!("built for {}", short(&value)),
-        FactKey::Entrypoint => format!("entrypoint: {}", short(&value)),
-        FactKey::Command => format!("command: {}", short(&value)),
-        _ => format!("{}: {}", noun(entry.key, of), short(&value)),
+        FactKey::Env => format!("{of}={}", truncate_value(&value)),
+        FactKey::ComponentVersion => format!("{} {}", component_display_name(of), truncate_value(&value)),
+        FactKey::ComponentVariant => {
+            format!("{} {}, build {value}", component_display_name(of), component_version(image, of)).replace(" ,", ",")
+        }
+        FactKey::ComponentCuda => format!("{} was built with CUDA {value}", component_with_version(image, of)),
+        FactKey::ComponentCode | FactKey::Code => format!("built for {}", abbreviate_list(&value)),
+        FactKey::ComponentFloor => {
+            format!("{} supports compute capability {value} and newer", component_display_name(of))
+        }
+        FactKey::ComponentNeeds | FactKey::FileNeeds => {
+            format!("{} needs {}", component_display_name(of), truncate_value(&value))
+        }
+        FactKey::ComponentOpens => {
+            format!("{} opens {} at run time", component_display_name(of), truncate_value(&value))
+        }
+        FactKey::Compat => format!("{} from cuda-compat", truncate_value(&value)),
+        FactKey::DriverLibraries => format!("driver libraries in the image: {}", truncate_value(&value)),
+        FactKey::Platforms => format!("built for {}", truncate_value(&value)),
+        FactKey::Entrypoint => format!("entrypoint: {}", truncate_value(&value)),
+        FactKey::Command => format!("command: {}", truncate_value(&value)),
+        _ => format!("{}: {}", fact_noun(entry.key, of), truncate_value(&value)),
     };
     format!("{text}{newest}")
 }
 
-/// What keeps a component from CUDA: a variable, or the build of the component or of the one that it runs on.
-fn without_cuda(image: &ImageFacts, id: FactId) -> String {
-    if let Some(variable) = image.facts.variable(id) {
-        return label(image, variable);
+/// Returns why a component has no CUDA: a variable, or the build of the component or of its framework.
+fn without_cuda_label(image: &ImageFacts, id: FactId) -> String {
+    if let Some(variable) = image.facts.env_variable(id) {
+        return fact_label(image, variable);
     }
-    let decider = image.facts.get(image.facts.without_cuda(id));
-    format!("{} was built without CUDA", versioned(image, decider.of.as_deref().unwrap_or_default()))
+    let decider = image.facts.get(image.facts.cuda_absence_source(id));
+    format!("{} was built without CUDA", component_with_version(image, decider.subject.as_deref().unwrap_or_default()))
 }
 
-/// The places of a fact, each with its label.
-pub(super) fn labelled(image: &ImageFacts, id: FactId) -> Vec<(Origin, String)> {
-    let label = label(image, id);
+/// Returns the origins of a fact, each with its label.
+pub(super) fn labelled_origins(image: &ImageFacts, id: FactId) -> Vec<(Origin, String)> {
+    let label = fact_label(image, id);
     let entry = image.facts.get(id);
-    let variable = image.facts.variable(id).filter(|_| entry.key == FactKey::ComponentCuda);
+    let variable = image.facts.env_variable(id).filter(|_| entry.key == FactKey::ComponentCuda);
     let of_variable = variable.map(|variable| image.facts.origins(variable));
     let origins = image.facts.origins(id).into_iter();
     origins
         .map(|origin| match &of_variable {
-            Some(own) if !own.contains(&origin) && !matches!(entry.state, State::Unknown(_)) => {
-                let of = entry.of.as_deref().unwrap_or_default();
-                (origin, versioned(image, of))
+            Some(own) if !own.contains(&origin) && !matches!(entry.state, ValueState::Unknown(_)) => {
+                let of = entry.subject.as_deref().unwrap_or_default();
+                (origin, component_with_version(image, of))
             }
             _ => (origin, label.clone()),
         })
         .collect()
 }
 
-/// A field of a pool, as the fleet file declares it.
-pub(super) fn pool_field(pool: &Pool, field: PoolField) -> String {
+/// Returns the label of a pool field as the fleet file declares it.
+pub(super) fn pool_field_label(pool: &Pool, field: PoolField) -> String {
     let key = field.name().trim_start_matches("pool.");
-    let text = pool.text_of(field).unwrap_or_default();
-    pool_label(pool, &format!("{key} = {}", quoted(&text)))
+    let text = pool.field_text(field).unwrap_or_default();
+    pool_label(pool, &format!("{key} = {}", quote_value(&text)))
 }
 
-/// An entry of a table of a pool.
-pub(super) fn pool_entry(pool: &Pool, name: &str, value: &str) -> String {
-    pool_label(pool, &format!("{name} = {}", quoted(value)))
+/// Returns the label of an entry of a table of a pool.
+pub(super) fn pool_entry_label(pool: &Pool, name: &str, value: &str) -> String {
+    pool_label(pool, &format!("{name} = {}", quote_value(value)))
 }
 
-/// What a pool declares.
+/// Returns a label that begins with the name of the pool.
 pub(super) fn pool_label(pool: &Pool, what: &str) -> String {
     format!("pool {}: {what}", pool.name.value)
 }
 
-fn quoted(text: &str) -> String {
+/// Quotes a value, unless it is a boolean.
+fn quote_value(text: &str) -> String {
     if matches!(text, "true" | "false") { text.to_owned() } else { format!("\"{text}\"") }
 }
 
-/// What is unknown, with the article that a sentence needs.
-fn unknown(key: FactKey, of: &str) -> String {
+/// Returns what is unknown, with the article that a sentence needs.
+fn unknown_fact_noun(key: FactKey, of: &str) -> String {
     match key {
         // Whoever does not know one variable of the base image knows none of them.
         FactKey::Env => "the environment variables".to_owned(),
-        FactKey::Package | FactKey::File | FactKey::Compat => noun(key, of),
-        FactKey::Requirements => format!("the {}", noun(key, of)),
-        _ if of == UNCALLED => "what uses the GPU".to_owned(),
-        _ => format!("the {}", noun(key, of)),
+        FactKey::Package | FactKey::File | FactKey::Compat => fact_noun(key, of),
+        FactKey::Requirements => format!("the {}", fact_noun(key, of)),
+        _ if of == CONTAINER_COMPONENT => "what uses the GPU".to_owned(),
+        _ => format!("the {}", fact_noun(key, of)),
     }
 }
 
-/// What a fact is about.
-fn noun(key: FactKey, of: &str) -> String {
-    let component = whose(of);
+/// Returns a noun for what a fact is about.
+fn fact_noun(key: FactKey, of: &str) -> String {
+    let component = component_display_name(of);
     match key {
         FactKey::Base => "base image".to_owned(),
         FactKey::Platforms => "platforms".to_owned(),
@@ -148,27 +153,28 @@ fn noun(key: FactKey, of: &str) -> String {
     }
 }
 
-/// A component as people call it.
-fn whose(of: &str) -> &str {
-    if matches!(of, OWN_RUNTIME | UNCALLED) { "the image" } else { of }
+/// Returns the display name of a component.
+fn component_display_name(of: &str) -> &str {
+    if matches!(of, CUDA_RUNTIME_COMPONENT | CONTAINER_COMPONENT) { "the image" } else { of }
 }
 
-/// A component with its version, if that is known.
-fn versioned(image: &ImageFacts, of: &str) -> String {
-    format!("{} {}", whose(of), version(image, of)).trim_end().to_owned()
+/// Returns a component with its version, if that is known.
+fn component_with_version(image: &ImageFacts, of: &str) -> String {
+    format!("{} {}", component_display_name(of), component_version(image, of)).trim_end().to_owned()
 }
 
-fn version(image: &ImageFacts, of: &str) -> String {
+/// Returns the version of a component; empty if it is unknown.
+fn component_version(image: &ImageFacts, of: &str) -> String {
     let mut entries = image.facts.iter().map(|(_, entry)| entry);
-    let found = entries.find(|entry| entry.key == FactKey::ComponentVersion && entry.of.as_deref() == Some(of));
+    let found = entries.find(|entry| entry.key == FactKey::ComponentVersion && entry.subject.as_deref() == Some(of));
     match found.map(|entry| &entry.state) {
-        Some(State::Known(value)) => value.to_string(),
+        Some(ValueState::Known(value)) => value.to_string(),
         _ => String::new(),
     }
 }
 
-/// A long list by its first and last entries.
-fn ends(words: &str) -> String {
+/// Abbreviates a long list to its first and last entries.
+fn abbreviate_list(words: &str) -> String {
     let items: Vec<&str> = words.split(", ").collect();
     match items.as_slice() {
         [head, .., tail] if items.len() > 4 => format!("{head}, …, {tail}"),
@@ -176,8 +182,9 @@ fn ends(words: &str) -> String {
     }
 }
 
-fn short(value: &str) -> String {
-    let longest = if value.starts_with('/') && value.contains(':') { LONGEST_LIST } else { LONGEST };
+/// Truncates a long value at a word or path boundary.
+fn truncate_value(value: &str) -> String {
+    let longest = if value.starts_with('/') && value.contains(':') { MAX_LIST_LENGTH } else { MAX_VALUE_LENGTH };
     let short: String = value.chars().take(longest).collect();
     if short.len() == value.len() {
         return short;

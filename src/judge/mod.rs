@@ -1,24 +1,24 @@
-//! Judge: subjects, pools and pages become the report. Nothing is decided here; fates come from the replay.
+//! Judges subjects on pools and builds the report; results come from the replay, nothing is decided here.
 
-mod asked;
-mod beside;
-mod control;
-mod early;
+mod cached_target;
 mod facts;
+mod file_comments;
 mod findings;
 mod hosts;
-mod inferred;
+mod inference_cache;
 mod labels;
-mod missing;
-mod open;
-mod opened;
+mod location;
+mod missing_information;
+mod open_verdict;
+mod open_verdict_findings;
 mod other_processor;
-mod past;
-mod place;
+mod platform_observations;
+mod replay_history;
+mod rule_settings;
 pub mod saved;
 mod scope;
-mod seen;
-mod untold;
+mod suppression;
+mod undecided_conditions;
 mod verdict;
 
 use std::collections::BTreeSet;
@@ -26,370 +26,383 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use crate::cluster::Nodes;
-use crate::cluster::Start;
-use crate::context::Files;
-use crate::describe::Description;
-use crate::dockerfile::EvaluateOptions;
-use crate::dockerfile::OnDemand;
+use crate::cluster::{NodeRequirements, Start};
+use crate::context::ContextFiles;
+use crate::describe::ImageDescription;
+use crate::dockerfile::{EvaluateOptions, LazyDockerfile};
 use crate::extract;
-use crate::extract::Bases;
-use crate::fact::Depth;
-use crate::fact::ImageFacts;
-use crate::fact::Observations;
-use crate::fleet::Fleet;
-use crate::fleet::Pool;
-use crate::fleet::PoolEntry;
-use crate::fleet::PoolField;
-use crate::inventory::suits;
-pub use crate::judge::asked::of_settings;
-use crate::judge::control::Orders;
-pub use crate::judge::control::looks_for_pools;
-pub use crate::judge::early::Early;
-pub use crate::judge::hosts::Hosts;
-use crate::judge::hosts::Outlook;
-use crate::judge::hosts::Tried;
-pub use crate::judge::inferred::Inferred;
-pub(crate) use crate::judge::other_processor::is_for_gpus;
-use crate::judge::past::Past;
-use crate::judge::place::Places;
-use crate::judge::saved::Saved;
-use crate::judge::seen::Beside;
-use crate::judge::seen::described;
-pub use crate::judge::seen::description;
-pub use crate::judge::seen::observations;
-pub use crate::judge::seen::which_platform;
+use crate::extract::KnownBases;
+use crate::fact::{ImageFacts, InspectionDepth, Observations};
+use crate::fleet::{Fleet, Pool, PoolEntry, PoolField};
+use crate::inventory::can_schedule_on_pool;
+pub use crate::judge::cached_target::CachedTargetObservations;
+pub use crate::judge::hosts::FleetHosts;
+use crate::judge::hosts::{PoolHosts, PoolJudgement};
+pub use crate::judge::inference_cache::InferenceCache;
+use crate::judge::location::LocationBuilder;
+pub(crate) use crate::judge::other_processor::is_for_nvidia_gpus;
+use crate::judge::platform_observations::{DockerfileSummary, describe_observations};
+pub use crate::judge::platform_observations::{describe_subject, observations_for_platform, platform_note};
+use crate::judge::replay_history::ReplayHistory;
+pub use crate::judge::rule_settings::settings_subject;
+use crate::judge::saved::SavedSubject;
+use crate::judge::suppression::SuppressionState;
+pub use crate::judge::suppression::depends_on_all_pools;
 use crate::knowledge::Knowledge;
+use crate::replay::ImprovementGoals;
+use crate::report::kinds::SubjectKind;
 use crate::report::model;
-use crate::report::observed::Observed;
-use crate::report::observed::OnPlatform;
-use crate::rules::Persona;
-use crate::rules::RuleBook;
-use crate::settings::Own;
-use crate::source::SourceId;
-use crate::source::Sources;
-use crate::start::Doubts;
+use crate::report::observed::{Observed, OnPlatform};
+use crate::rules::{Persona, RuleBook};
+use crate::settings::InputSettings;
+use crate::source::{SourceId, Sources};
 
-/// What a subject consists of.
+/// The content of a subject.
 #[derive(Clone, Debug)]
-pub enum Content {
-    /// A Dockerfile, evaluated for each platform that is asked.
+pub enum SubjectContent {
+    /// A Dockerfile, evaluated for each platform.
     Dockerfile {
         /// Its text.
         source: SourceId,
         /// Its stages.
-        dockerfile: OnDemand,
+        dockerfile: LazyDockerfile,
         /// Build arguments and target; the platform is the pool's.
         options: EvaluateOptions,
-        /// The files of its build context that it asks for.
-        files: Files,
-        /// What is known of base images beside the tables.
-        bases: Arc<Bases>,
-        /// What was seen of it already.
-        early: Early,
+        /// The files of its build context that it uses.
+        files: ContextFiles,
+        /// What is known of base images in addition to the knowledge tables.
+        bases: Arc<KnownBases>,
+        /// Observations that were made already.
+        early: CachedTargetObservations,
     },
-    /// The same for every platform.
+    /// Observations that are the same for every platform.
     Fixed(Box<Observations>),
-    /// One for each platform of an index; a pool whose platform is not there gets the first.
+    /// Observations for each platform of an index; the first for any other platform.
     ByPlatform(Vec<(String, Observations)>),
-    /// What a saved report says was seen.
-    Saved(Saved),
+    /// The observations of a saved report.
+    Saved(SavedSubject),
 }
 
-/// Where alone a subject runs.
+/// The pools or nodes to which a subject is restricted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Only {
-    /// On the pools of these names.
+pub enum PoolRestriction {
+    /// Pools with these names.
     Pools(Vec<String>),
-    /// On nodes with the labels that it asks for.
-    Nodes(Nodes),
+    /// Nodes whose labels match.
+    Nodes(NodeRequirements),
 }
 
-/// Something to judge.
+/// A Dockerfile, image or description to judge.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct AnalysisSubject {
     /// Path or reference as given.
     pub name: String,
-    /// The path as the pools' patterns see it: from the fleet file's folder.
+    /// The path relative to the folder of the fleet file, for the patterns of pools.
     pub path: String,
     /// `dockerfile`, `image` or `description`.
-    pub kind: &'static str,
-    /// The digest that the name of an image leads to.
+    pub kind: SubjectKind,
+    /// The digest to which the name of an image resolves.
     pub digest: Option<String>,
     /// The images behind the name, one a platform.
     pub images: Vec<model::ImageOf>,
-    /// What the reader had to leave out, with its place.
+    /// What the reader left out, with locations.
     pub notes: Vec<String>,
-    /// Day for which tables are asked where the run does not say it.
+    /// Day as of which the tables are read, unless the run sets it.
     pub as_of: Option<Date>,
-    /// Where alone it runs; as the fleet says where nothing is told.
-    pub only: Option<Only>,
-    /// How it comes to its GPUs; as the pools say where nothing is told.
+    /// The pools to which it is restricted; `None` to follow the fleet file.
+    pub only: Option<PoolRestriction>,
+    /// How the container gets its GPUs; unset parts follow the pools.
     pub start: Start,
-    /// Where a list or a manifest names it, for what is told of an image that no text of ours makes.
+    /// Where a list or manifest names it, as the location of findings on an image without a text.
     pub named_at: Option<model::Location>,
-    /// What it consists of.
-    pub content: Content,
+    /// The content.
+    pub content: SubjectContent,
 }
 
-/// How much of what was found goes into the report.
+/// How much of the results goes into the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
-    /// How it ends on each pool, and nothing else.
+pub enum ReportDetail {
+    /// Only the verdict on each pool.
     Fates,
-    /// The same with every scenario, without the words of its steps, and every fact that is not known.
+    /// Also every scenario without the texts of its steps, and every unknown fact.
     Steps,
-    /// Verdicts and findings, without what they rest on.
+    /// Verdicts and findings, without their evidence.
     Verdicts,
-    /// All of it, with every scenario, every fact and what was seen.
+    /// Everything: every scenario, every fact and the observations.
     #[default]
     Everything,
 }
 
-impl Detail {
-    /// Whether pages speak.
-    const fn speaks(self) -> bool {
+impl ReportDetail {
+    /// Whether rules are evaluated for findings.
+    const fn includes_findings(self) -> bool {
         matches!(self, Self::Verdicts | Self::Everything)
     }
 
-    /// Whether scenarios and facts are told.
-    const fn steps(self) -> bool {
+    /// Whether scenarios and facts are reported.
+    const fn includes_steps(self) -> bool {
         matches!(self, Self::Steps | Self::Everything)
     }
 }
 
-/// What to judge against, and how.
+/// The fleet, tables and rules to judge against, and the options of the run.
 #[derive(Clone, Copy)]
-pub struct Settings<'a> {
+pub struct AnalysisSettings<'a> {
     /// The fleet.
     pub fleet: &'a Fleet,
-    /// Pools by name; empty = all.
+    /// Names of the selected pools; empty for all.
     pub pools: &'a [String],
-    /// Day for which tables are asked.
+    /// Day as of which the tables are read.
     pub as_of: Option<Date>,
-    /// Whose rules speak.
+    /// The persona whose rules are evaluated.
     pub persona: Persona,
     /// Tables.
     pub knowledge: Knowledge,
-    /// Pages.
+    /// The rule pages.
     pub book: &'a RuleBook,
     /// All texts.
     pub sources: &'a Sources,
-    /// How much is told.
-    pub detail: Detail,
-    /// What the settings of a repository say of the input.
-    pub own: Option<Own<'a>>,
+    /// How much is reported.
+    pub detail: ReportDetail,
+    /// The repository settings that apply to the input.
+    pub own: Option<InputSettings<'a>>,
 }
 
-/// One build for one platform, with its place in the subject's list of facts.
-pub(crate) struct Build {
+/// One inferred build for one platform, with its position in the fact list of the subject.
+pub(crate) struct PlatformBuild {
     platform: String,
     image: Arc<ImageFacts>,
     /// Why it is for a processor other than an NVIDIA GPU.
-    other: Option<String>,
+    other_processor: Option<String>,
     first_fact: u32,
-    /// Which of the platforms that were looked at it is of.
+    /// Index of its platform among the observations.
     looked: usize,
 }
 
 /// Judges one subject.
-pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
-    judge_on(subject, settings, &Hosts::of(settings))
+pub fn judge_subject(subject: &AnalysisSubject, settings: AnalysisSettings<'_>) -> model::Subject {
+    judge_on_hosts(subject, settings, &FleetHosts::for_fleet(settings))
 }
 
-/// Judges one subject on hosts that are known already.
-pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> model::Subject {
-    judge_and_tell(subject, settings, hosts, &mut Vec::new())
+/// Judges one subject on existing hosts.
+pub fn judge_on_hosts(subject: &AnalysisSubject, settings: AnalysisSettings<'_>, hosts: &FleetHosts) -> model::Subject {
+    judge_with_undecided(subject, settings, hosts, &mut Vec::new())
 }
 
-/// Judges once more a subject of which some was inferred already: `inferred` is of this subject. There is no verdict where
-/// nothing of what is sought can come of it on any pool.
-pub fn judge_with_doubts(
-    subject: &Subject,
-    settings: Settings<'_>,
-    hosts: &Hosts,
-    inferred: &Inferred,
-    doubts: &mut Doubts,
+/// Judges a subject again with its cached inference. There are no verdicts if it certainly misses the goals on every
+/// pool.
+pub fn judge_with_goals(
+    subject: &AnalysisSubject,
+    settings: AnalysisSettings<'_>,
+    hosts: &FleetHosts,
+    inferred: &InferenceCache,
+    doubts: &mut ImprovementGoals,
 ) -> model::Subject {
-    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), Past::Asked(doubts)))
+    judge_with_inference(subject, settings, hosts, inferred, (&mut Vec::new(), ReplayHistory::WithGoals(doubts)))
 }
 
-/// The same with every verdict: of what was sought before, that alone is used which the hosts have in common.
-pub fn judge_sharing(
-    subject: &Subject,
-    settings: Settings<'_>,
-    hosts: &Hosts,
-    inferred: &Inferred,
-    doubts: &mut Doubts,
+/// Judges a subject again with every verdict; of the goals only the cached replay results are used.
+pub fn judge_with_replay_cache(
+    subject: &AnalysisSubject,
+    settings: AnalysisSettings<'_>,
+    hosts: &FleetHosts,
+    inferred: &InferenceCache,
+    doubts: &mut ImprovementGoals,
 ) -> model::Subject {
-    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), Past::Kept(doubts)))
+    judge_with_inference(subject, settings, hosts, inferred, (&mut Vec::new(), ReplayHistory::Cached(doubts)))
 }
 
-/// The same; `undecided` gets the names of the practice pages of which the condition could not be told.
-pub fn judge_and_tell(
-    subject: &Subject,
-    settings: Settings<'_>,
-    hosts: &Hosts,
+/// Judges one subject; adds practice rules with an unknown condition to `undecided`.
+pub fn judge_with_undecided(
+    subject: &AnalysisSubject,
+    settings: AnalysisSettings<'_>,
+    hosts: &FleetHosts,
     undecided: &mut Vec<String>,
 ) -> model::Subject {
-    judge_inferred(subject, settings, hosts, &Inferred::default(), (undecided, Past::None))
+    judge_with_inference(subject, settings, hosts, &InferenceCache::default(), (undecided, ReplayHistory::None))
 }
 
-/// How far a subject of its kind is looked into.
-fn depth_of(subject: &Subject) -> Depth {
-    if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description }
+/// Returns how deeply a subject of its kind is inspected.
+fn description_depth(subject: &AnalysisSubject) -> InspectionDepth {
+    if subject.kind == SubjectKind::Dockerfile { InspectionDepth::Text } else { InspectionDepth::Description }
 }
 
+/// Judges one subject with cached inference and replay results.
 #[expect(clippy::too_many_lines, reason = "one step after the other")]
-fn judge_inferred(
-    subject: &Subject,
-    settings: Settings<'_>,
-    hosts: &Hosts,
-    inferred: &Inferred,
-    (undecided, mut past): (&mut Vec<String>, Past<'_>),
+fn judge_with_inference(
+    subject: &AnalysisSubject,
+    settings: AnalysisSettings<'_>,
+    hosts: &FleetHosts,
+    inferred: &InferenceCache,
+    (undecided, mut past): (&mut Vec<String>, ReplayHistory<'_>),
 ) -> model::Subject {
-    let started = settings.fleet.started(subject.start, &own_variables(&subject.content));
-    let of_start = started.as_ref().map(|fleet| Settings { fleet, ..settings });
-    let hosts_then = of_start.map(Hosts::of);
+    let started = settings.fleet.for_container_start(subject.start, &launch_variables(&subject.content));
+    let of_start = started.as_ref().map(|fleet| AnalysisSettings { fleet, ..settings });
+    let hosts_then = of_start.map(FleetHosts::for_fleet);
     let (settings, hosts) = (of_start.unwrap_or(settings), hosts_then.as_ref().unwrap_or(hosts));
     let knowledge = settings.knowledge;
-    let mut orders = Orders::of(subject, settings);
+    let mut orders = SuppressionState::for_subject(subject, settings);
     // What is told of an earlier day ran on what there was on that day.
-    let day = said_day(&subject.content).or(settings.as_of);
-    let of_day = (day != settings.as_of).then(|| Hosts::of(Settings { as_of: day, ..settings }));
+    let day = observation_day(&subject.content).or(settings.as_of);
+    let of_day = (day != settings.as_of).then(|| FleetHosts::for_fleet(AnalysisSettings { as_of: day, ..settings }));
     let hosts = of_day.as_ref().unwrap_or(hosts);
-    let pools = concerned(subject, settings, &orders);
+    let pools = selected_pools(subject, settings, &orders);
     let platforms = hosts.platforms(&pools, knowledge);
-    let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::<OnPlatform>::new());
-    let mut description = Description { of: depth_of(subject), ..Description::default() };
-    let everything = settings.detail == Detail::Everything;
+    let (mut builds, mut beside, mut looked) =
+        (Vec::<PlatformBuild>::new(), DockerfileSummary::default(), Vec::<OnPlatform>::new());
+    let mut description = ImageDescription { source: description_depth(subject), ..ImageDescription::default() };
+    let everything = settings.detail == ReportDetail::Everything;
     for (at, platform) in platforms.iter().enumerate() {
-        let Some((told, on_platform)) = inferred.on(&subject.content, platform, settings) else { continue };
+        let Some((told, on_platform)) = inferred.for_platform(&subject.content, platform, settings) else { continue };
         beside.clone_from(&told.beside);
         if at == 0
             && everything
             && let Some(one) = &on_platform
         {
-            description = described(&subject.content, platform, settings.as_of, &one.seen);
+            description = describe_observations(&subject.content, platform, settings.as_of, &one.seen);
         }
         for image in told.images.iter().map(Arc::clone) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
-            let other = other_processor::stated(subject, &image, knowledge);
-            builds.push(Build { platform: platform.clone(), image, other, first_fact: before, looked: looked.len() });
+            let other = other_processor::other_processor_reason(subject, &image, knowledge);
+            builds.push(PlatformBuild {
+                platform: platform.clone(),
+                image,
+                other_processor: other,
+                first_fact: before,
+                looked: looked.len(),
+            });
         }
         looked.extend(on_platform);
     }
-    orders.look_beside(&looked);
-    let places = Places { sources: settings.sources, fleet: settings.fleet };
+    orders.read_file_comments(&looked);
+    let places = LocationBuilder { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
     let mut report = model::Subject {
         name: subject.name.clone(),
-        kind: subject.kind.to_owned(),
+        kind: subject.kind,
         stage: beside.stage,
-        platform: platform_of(subject, &builds),
+        platform: judged_platform(subject, &builds),
         digest: subject.digest.clone(),
         images: subject.images.clone(),
         gpu_content,
         inspected: model::Inspected {
-            depth: depth(&subject.content).to_owned(),
+            depth: content_depth(&subject.content),
             notes: subject.notes.iter().cloned().chain(beside.notes).collect(),
         },
         split: None,
-        about: if settings.detail.speaks() { facts::about(&builds) } else { None },
+        about: if settings.detail.includes_findings() { facts::framework_summary(&builds) } else { None },
         verdicts: Vec::new(),
         findings: Vec::new(),
-        facts: if settings.detail.steps() { facts::report(&builds, places, everything) } else { Vec::new() },
+        facts: if settings.detail.includes_steps() {
+            facts::report_facts(&builds, places, everything)
+        } else {
+            Vec::new()
+        },
         description: if everything { description.to_json() } else { serde_json::Value::Null },
         observed: Observed::default(),
         as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
-        report.verdicts = pools.iter().map(|(_, pool)| verdict::not_applicable(&pool.name.value, &builds)).collect();
-        if settings.detail.speaks() {
-            report.findings = orders.notices(&beside.stages, false, places);
+        report.verdicts =
+            pools.iter().map(|(_, pool)| verdict::not_applicable_verdict(&pool.name.value, &builds)).collect();
+        if settings.detail.includes_findings() {
+            report.findings = orders.notice_findings(&beside.stages, false, places);
         }
         if everything {
-            report.observed = saved::observed(subject, looked, &report.facts);
+            report.observed = saved::observations_for_report(subject, looked, &report.facts);
         }
         return report;
     }
     // What hosts have in common is kept for these very hosts.
     let same_hosts = hosts_then.is_none() && of_day.is_none();
-    let mut shared = past.take(&pools, same_hosts);
-    if past.is_hopeless(hosts, &pools, &builds, knowledge, &mut shared) {
-        past.keep(&pools, shared, same_hosts);
+    let mut shared = past.take_caches(&pools, same_hosts);
+    if past.is_unreachable(hosts, &pools, &builds, knowledge, &mut shared) {
+        past.store_caches(&pools, shared, same_hosts);
         return report;
     }
-    let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();
+    let tried: Vec<PoolHosts<'_>> =
+        pools.iter().map(|(at, pool)| hosts.pool_hosts(*at, pool, &builds, settings, day)).collect();
     let (mut judged, mut hostless) = (Vec::new(), Vec::new());
     for (((_, pool), tried), shared) in pools.iter().zip(&tried).zip(&mut shared) {
         match tried.verdicts(&builds, knowledge, shared) {
-            Outlook::NoHost => {
-                let verdict = verdict::no_host(&pool.name.value, day);
-                hostless.extend(open::no_host(pool, &verdict, places, settings, &mut orders));
+            PoolJudgement::NoHost => {
+                let verdict = verdict::no_host_verdict(&pool.name.value, day);
+                hostless.extend(open_verdict_findings::no_host_finding(pool, &verdict, places, settings, &mut orders));
                 report.verdicts.push(verdict);
             }
-            Outlook::NoContent(own) => report.verdicts.push(verdict::not_applicable(&pool.name.value, own)),
-            Outlook::Judged(list) => {
-                report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, settings)));
-                judged.push(findings::Judged { pool, verdicts: list });
+            PoolJudgement::NoContent(own) => {
+                report.verdicts.push(verdict::not_applicable_verdict(&pool.name.value, own));
+            }
+            PoolJudgement::Judged(list) => {
+                report
+                    .verdicts
+                    .extend(list.iter().map(|one| verdict::report_verdict(one, &list, pool, &builds, settings)));
+                judged.push(findings::JudgedPool { pool, verdicts: list });
             }
         }
     }
-    past.keep(&pools, shared, same_hosts);
-    if !settings.detail.speaks() {
+    past.store_caches(&pools, shared, same_hosts);
+    if !settings.detail.includes_findings() {
         return report;
     }
     if let Some(name) = looked.iter().find_map(|one| one.seen.missing_installer()) {
-        report.verdicts.iter_mut().for_each(|verdict| verdict::not_built(verdict, name));
+        report.verdicts.iter_mut().for_each(|verdict| verdict::note_failed_build(verdict, name));
     }
-    let images = findings::Images { builds: &builds, looked: &looked };
-    report.findings = findings::report(&judged, images, places, settings, &mut orders, undecided);
+    let images = findings::SubjectBuilds { builds: &builds, looked: &looked };
+    report.findings = findings::collect_findings(&judged, images, places, settings, &mut orders, undecided);
     report.findings.append(&mut hostless);
-    report.findings.extend(orders.notices(&beside.stages, true, places));
-    report.findings.iter_mut().for_each(|finding| place::listed(&mut finding.locations, subject.named_at.as_ref()));
-    findings::sort(&mut report.findings);
+    report.findings.extend(orders.notice_findings(&beside.stages, true, places));
+    report
+        .findings
+        .iter_mut()
+        .for_each(|finding| location::insert_list_line(&mut finding.locations, subject.named_at.as_ref()));
+    findings::sort_findings(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
     if everything {
-        report.observed = saved::observed(subject, looked, &report.facts);
+        report.observed = saved::observations_for_report(subject, looked, &report.facts);
     }
     report
 }
 
-/// The pools on which a subject may run, each with its place in the fleet.
-fn concerned<'a>(subject: &Subject, settings: Settings<'a>, orders: &Orders) -> Vec<(usize, &'a Pool)> {
+/// Returns the pools on which a subject may run, each with its index in the fleet.
+fn selected_pools<'a>(
+    subject: &AnalysisSubject,
+    settings: AnalysisSettings<'a>,
+    orders: &SuppressionState,
+) -> Vec<(usize, &'a Pool)> {
     let numbered = settings.fleet.pools.iter().enumerate();
     numbered
         .filter(|(_, pool)| {
-            runs(subject, pool, settings.pools) && fits(subject, pool, settings.fleet, settings.knowledge)
+            is_selected(subject, pool, settings.pools)
+                && matches_restriction(subject, pool, settings.fleet, settings.knowledge)
         })
-        .filter(|(_, pool)| orders.runs(pool))
+        .filter(|(_, pool)| orders.runs_on(pool))
         .collect()
 }
 
-/// The platform that was judged, where it was one: that of the image, or that of all builds.
-fn platform_of(subject: &Subject, builds: &[Build]) -> Option<String> {
+/// Returns the platform that was judged, if it is one: that of the image, or that of all builds.
+fn judged_platform(subject: &AnalysisSubject, builds: &[PlatformBuild]) -> Option<String> {
     match subject.images.as_slice() {
         [image] => Some(image.platform.clone()),
-        _ => only_platform(builds),
+        _ => single_platform(builds),
     }
 }
 
-/// Where a pool is declared; nowhere for the built-in fleet.
-pub fn pool_place(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Option<model::Location> {
-    Places { sources, fleet }.pool(pool, None, format!("pool `{}`", pool.name.value))
+/// Returns the location at which a pool is declared; `None` for the built-in fleet.
+pub fn pool_location(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Option<model::Location> {
+    LocationBuilder { sources, fleet }.pool(pool, None, format!("pool `{}`", pool.name.value))
 }
 
-/// Every field that a pool declares, and every entry of its tables, with its own place.
-pub fn pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::PoolField> {
-    let places = Places { sources, fleet };
-    let declared = PoolField::ALL.iter().filter_map(|field| Some((*field, pool.text_of(*field)?)));
+/// Returns every declared field of a pool and every entry of its tables, each with its location.
+pub fn declared_pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::PoolField> {
+    let places = LocationBuilder { sources, fleet };
+    let declared = PoolField::ALL.iter().filter_map(|field| Some((*field, pool.field_text(*field)?)));
     let fields = declared.map(|(field, value)| model::PoolField {
         key: field.name().to_owned(),
         value,
         location: places.pool(pool, Some(field), field.name().to_owned()),
     });
-    let entries = pool.entries().map(|(key, value)| model::PoolField {
+    let entries = pool.table_entries().map(|(key, value)| model::PoolField {
         location: places.pool_span(value.span, key.clone()),
         value: value.value.clone(),
         key,
@@ -397,39 +410,39 @@ pub fn pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::
     fields.chain(entries).collect()
 }
 
-/// The keys of every field that a pool leaves out, and of every option of its container toolkit that steps may name.
-pub fn undeclared(pool: &Pool) -> Vec<String> {
+/// Returns the keys of pool fields that are not declared, and of toolkit options that steps may name.
+pub fn undeclared_pool_fields(pool: &Pool) -> Vec<String> {
     let fields =
-        PoolField::ALL.iter().filter(|field| pool.text_of(**field).is_none()).map(|field| field.name().to_owned());
-    let options = PoolEntry::OPTIONS.iter().filter(|name| PoolEntry::Option(name).of(pool).is_none());
+        PoolField::ALL.iter().filter(|field| pool.field_text(**field).is_none()).map(|field| field.name().to_owned());
+    let options = PoolEntry::CITED_OPTIONS.iter().filter(|name| PoolEntry::Option(name).declaration_in(pool).is_none());
     fields.chain(options.map(|name| format!("{}.{name}", PoolField::Host.name()))).collect()
 }
 
-/// Whether a subject runs on a pool, and the pool was asked for.
-fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
+/// Whether the pool was selected and its patterns match the subject.
+fn is_selected(subject: &AnalysisSubject, pool: &Pool, asked: &[String]) -> bool {
     let wanted = asked.is_empty() || asked.contains(&pool.name.value);
     let here = match &subject.content {
-        Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
-        Content::ByPlatform(_) => pool.runs_image(&subject.path),
-        Content::Saved(_) if subject.kind == "dockerfile" => pool.runs_dockerfile(&subject.path),
-        Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.path),
-        Content::Fixed(_) | Content::Saved(_) => true,
+        SubjectContent::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
+        SubjectContent::ByPlatform(_) => pool.runs_image(&subject.path),
+        SubjectContent::Saved(_) if subject.kind == SubjectKind::Dockerfile => pool.runs_dockerfile(&subject.path),
+        SubjectContent::Saved(_) if subject.kind == SubjectKind::Image => pool.runs_image(&subject.path),
+        SubjectContent::Fixed(_) | SubjectContent::Saved(_) => true,
     };
     wanted && here
 }
 
-/// Whether a pool is where a subject may run: by name, or by what it asks of the labels of nodes.
-pub fn fits(subject: &Subject, pool: &Pool, fleet: &Fleet, knowledge: Knowledge) -> bool {
+/// Whether a pool is within the restriction of a subject to pool names or node labels.
+pub fn matches_restriction(subject: &AnalysisSubject, pool: &Pool, fleet: &Fleet, knowledge: Knowledge) -> bool {
     match &subject.only {
         None => true,
-        Some(Only::Pools(names)) => names.contains(&pool.name.value),
-        Some(Only::Nodes(nodes)) => suits(nodes, pool, fleet, knowledge),
+        Some(PoolRestriction::Pools(names)) => names.contains(&pool.name.value),
+        Some(PoolRestriction::Nodes(nodes)) => can_schedule_on_pool(nodes, pool, fleet, knowledge),
     }
 }
 
-/// The platform that the input itself is for, where that is one.
-fn only_platform(builds: &[Build]) -> Option<String> {
-    let own = |build: &Build| match build.image.platforms.known()?.as_slice() {
+/// Returns the platform of all builds, if they have one in common.
+fn single_platform(builds: &[PlatformBuild]) -> Option<String> {
+    let own = |build: &PlatformBuild| match build.image.platforms.known()?.as_slice() {
         [platform] => Some(platform.clone()),
         _ => None,
     };
@@ -437,32 +450,33 @@ fn only_platform(builds: &[Build]) -> Option<String> {
     builds.iter().all(|build| own(build).as_ref() == Some(&first)).then_some(first)
 }
 
-/// The variables that the one who starts the container sets, as a file of workloads has them.
-fn own_variables(content: &Content) -> BTreeSet<&str> {
+/// Returns the variables that whoever starts the container sets, as a workload file has them.
+fn launch_variables(content: &SubjectContent) -> BTreeSet<&str> {
     let seen: Vec<&Observations> = match content {
-        Content::Dockerfile { .. } => Vec::new(),
-        Content::Fixed(seen) => vec![seen],
-        Content::ByPlatform(list) => list.iter().map(|(_, seen)| seen).collect(),
-        Content::Saved(saved) => saved.platforms.iter().map(|one| &one.seen).collect(),
+        SubjectContent::Dockerfile { .. } => Vec::new(),
+        SubjectContent::Fixed(seen) => vec![seen],
+        SubjectContent::ByPlatform(list) => list.iter().map(|(_, seen)| seen).collect(),
+        SubjectContent::Saved(saved) => saved.platforms.iter().map(|one| &one.seen).collect(),
     };
-    seen.into_iter().flat_map(extract::own_of_start).collect()
+    seen.into_iter().flat_map(extract::start_variable_names).collect()
 }
 
-/// The day that an input itself is of.
-fn said_day(content: &Content) -> Option<Date> {
+/// Returns the day of the observations of an input.
+fn observation_day(content: &SubjectContent) -> Option<Date> {
     match content {
-        Content::Dockerfile { .. } => None,
-        Content::Fixed(seen) => seen.as_of,
-        Content::ByPlatform(list) => list.iter().find_map(|(_, seen)| seen.as_of),
-        Content::Saved(saved) => saved.platforms.iter().find_map(|one| one.seen.as_of),
+        SubjectContent::Dockerfile { .. } => None,
+        SubjectContent::Fixed(seen) => seen.as_of,
+        SubjectContent::ByPlatform(list) => list.iter().find_map(|(_, seen)| seen.as_of),
+        SubjectContent::Saved(saved) => saved.platforms.iter().find_map(|one| one.seen.as_of),
     }
 }
 
-fn depth(content: &Content) -> &'static str {
+/// Returns the name of the depth to which the content was inspected.
+fn content_depth(content: &SubjectContent) -> InspectionDepth {
     match content {
-        Content::Dockerfile { .. } => Depth::Text.name(),
-        Content::Fixed(seen) => seen.depth.name(),
-        Content::ByPlatform(list) => list.first().map_or(Depth::Config, |(_, seen)| seen.depth).name(),
-        Content::Saved(saved) => saved.platforms.first().map_or("text", |one| one.seen.depth.name()),
+        SubjectContent::Dockerfile { .. } => InspectionDepth::Text,
+        SubjectContent::Fixed(seen) => seen.depth,
+        SubjectContent::ByPlatform(list) => list.first().map_or(InspectionDepth::Config, |(_, seen)| seen.depth),
+        SubjectContent::Saved(saved) => saved.platforms.first().map_or(InspectionDepth::Text, |one| one.seen.depth),
     }
 }

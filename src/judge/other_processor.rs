@@ -1,35 +1,42 @@
-//! Subjects for a processor other than an NVIDIA GPU: their contents state it, or the name of the Dockerfile does.
+//! Subjects for a processor other than an NVIDIA GPU, as their contents or the name of the Dockerfile state.
 
-use crate::fact::ImageFacts;
-use crate::fact::MadeFor;
-use crate::judge::Subject;
+use crate::fact::{ImageFacts, TargetProcessor};
+use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
+use crate::report::kinds::SubjectKind;
 
 /// Whether a build of a subject has GPU content and is for no other processor.
-pub(crate) fn is_for_gpus(subject: &Subject, image: &ImageFacts, knowledge: Knowledge) -> bool {
-    image.gpu_content && stated(subject, image, knowledge).is_none()
+pub(crate) fn is_for_nvidia_gpus(subject: &AnalysisSubject, image: &ImageFacts, knowledge: Knowledge) -> bool {
+    image.gpu_content && other_processor_reason(subject, image, knowledge).is_none()
 }
 
-/// Why a build of a subject is for another processor. The contents take precedence over the name of the file.
-pub(super) fn stated(subject: &Subject, image: &ImageFacts, knowledge: Knowledge) -> Option<String> {
-    match &image.made_for {
-        MadeFor::Other(why) => Some(why.clone()),
-        MadeFor::Unstated if subject.kind == "dockerfile" => by_name(&subject.path, knowledge),
-        MadeFor::Gpus | MadeFor::Unstated => None,
+/// Returns why a build of a subject is for another processor. The contents take precedence over the name of the file.
+pub(super) fn other_processor_reason(
+    subject: &AnalysisSubject,
+    image: &ImageFacts,
+    knowledge: Knowledge,
+) -> Option<String> {
+    match &image.target_processor {
+        TargetProcessor::Other(why) => Some(why.clone()),
+        TargetProcessor::Unstated if subject.kind == SubjectKind::Dockerfile => {
+            reason_from_file_name(&subject.path, knowledge)
+        }
+        TargetProcessor::Gpus | TargetProcessor::Unstated => None,
     }
 }
 
-/// What the name of a Dockerfile states: `Dockerfile.cpu`, `cpu.Dockerfile`, `Dockerfile-cpu`, `Dockerfile.ubuntu-cpu`.
+/// Returns the processor that the name of a Dockerfile states: `Dockerfile.cpu`, `cpu.Dockerfile`, `Dockerfile-cpu`,
+/// `Dockerfile.ubuntu-cpu`.
 ///
 /// A name that names a GPU as well, or denies the processor, states nothing.
-fn by_name(path: &str, knowledge: Knowledge) -> Option<String> {
+fn reason_from_file_name(path: &str, knowledge: Knowledge) -> Option<String> {
     let name = path.rsplit(['/', '\\']).next()?;
     let lower = name.to_ascii_lowercase();
     let parts: Vec<Vec<String>> =
         lower.split('.').map(|part| part.split(['-', '_']).map(str::to_owned).collect()).collect();
     knowledge.other_processor_of_words(&parts.concat())?;
     // At the end of a part stands the variant: `cpu-monitor` is a monitor.
-    let row = parts.iter().find_map(|part| knowledge.other_processor_of_part(part))?;
+    let row = parts.iter().find_map(|part| knowledge.other_processor_of_file_part(part))?;
     Some(format!("the name of the file `{name}` specifies {}", row.processor))
 }
 
@@ -50,9 +57,12 @@ mod tests {
             "Dockerfile-cpu-only",
             "cpu-inference.Dockerfile",
         ] {
-            assert!(by_name(name, knowledge).is_some_and(|why| why.ends_with("specifies the CPU")), "{name}");
+            assert!(
+                reason_from_file_name(name, knowledge).is_some_and(|why| why.ends_with("specifies the CPU")),
+                "{name}"
+            );
         }
-        assert!(by_name("Dockerfile.neuronx", knowledge).is_some_and(|why| why.ends_with("AWS Neuron")));
+        assert!(reason_from_file_name("Dockerfile.neuronx", knowledge).is_some_and(|why| why.ends_with("AWS Neuron")));
         for name in [
             "Dockerfile",
             "cpu/Dockerfile",
@@ -69,7 +79,7 @@ mod tests {
             "Dockerfile.no-cpu",
             "Dockerfile.not_cpu_only",
         ] {
-            assert_eq!(by_name(name, knowledge), None, "{name}");
+            assert_eq!(reason_from_file_name(name, knowledge), None, "{name}");
         }
     }
 }

@@ -1,35 +1,37 @@
-//! Words that people write for a value, and the values that they may mean.
+//! Aliases of values in fleet files, settings and options, and suggestions for unknown values.
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::RowInfo;
-use crate::nearest::nearest;
+use crate::nearest::nearest_word;
 
-/// A word that is no value itself.
+/// An alias that users write instead of a valid value.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueAliasRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `k8s`, in lower case.
+    /// The alias in lower case: `k8s`.
     pub word: &'static str,
-    /// `kubernetes`, the likeliest first.
+    /// Valid values that it may stand for, most likely first: `kubernetes`.
     pub means: &'static [&'static str],
 }
 
 impl Knowledge {
-    /// The values that a mistyped word may mean, the likeliest first: by an alias, else the nearest one.
-    pub fn meant<'a>(self, word: &str, values: &[&'a str]) -> Vec<&'a str> {
+    /// Returns the valid values that an unknown word may stand for, most likely first: by alias, otherwise by
+    /// spelling.
+    pub fn suggested_values<'a>(self, word: &str, values: &[&'a str]) -> Vec<&'a str> {
         let lower = word.trim().to_ascii_lowercase();
         let plain = lower.replace('_', "-");
         let alias = |row: &&ValueAliasRow| row.word == lower || row.word == plain;
         let targets = self.value_aliases().iter().find(alias).map_or(&[][..], |row| row.means);
         let value = |mean: &&str| values.iter().copied().find(|value| value == mean);
         let found: Vec<&str> = targets.iter().filter_map(value).collect();
-        if found.is_empty() { nearest(word.trim(), values.iter().copied()).into_iter().collect() } else { found }
+        if found.is_empty() { nearest_word(word.trim(), values.iter().copied()).into_iter().collect() } else { found }
     }
 
-    /// The same as a question: ``did you mean `docker-gpus` or `docker-cdi`?``; none if nothing is near.
+    /// Returns the suggestion as a question: ``did you mean `docker-gpus` or `docker-cdi`?``; `None` if no value is
+    /// similar.
     pub fn did_you_mean(self, word: &str, values: &[&str]) -> Option<String> {
-        let meant: Vec<String> = self.meant(word, values).iter().map(|value| format!("`{value}`")).collect();
+        let meant: Vec<String> = self.suggested_values(word, values).iter().map(|value| format!("`{value}`")).collect();
         (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
     }
 }
@@ -55,7 +57,7 @@ mod tests {
             ("none", &severity, &["off"]),
             ("eror", &severity, &["error"]),
         ] {
-            assert_eq!(Knowledge::built_in().meant(word, values), expected, "{word}");
+            assert_eq!(Knowledge::built_in().suggested_values(word, values), expected, "{word}");
         }
     }
 

@@ -1,35 +1,27 @@
-//! Questions about base images.
+//! Lookups about base images.
 
 use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
-use crate::knowledge::order::BEYOND;
-use crate::knowledge::order::EARLIEST;
-use crate::knowledge::order::by_number;
-use crate::knowledge::rows::BaseFamilyRow;
-use crate::knowledge::rows::CodeFloorRow;
-use crate::knowledge::rows::CudaFlavourRow;
-use crate::knowledge::rows::CudaImageRow;
-use crate::knowledge::rows::GpuImageRow;
-use crate::knowledge::rows::ImageArchesRow;
-use crate::knowledge::rows::NgcReleaseRow;
-use crate::knowledge::rows::OtherProcessorRow;
-use crate::knowledge::rows::PackageFloorRow;
-use crate::knowledge::rows::RowInfo;
+use crate::knowledge::natural_order::{HIGHEST_VERSION, LOWEST_VERSION, compare_natural};
+use crate::knowledge::rows::{
+    BaseFamilyRow, CodeFloorRow, CudaFlavourRow, CudaImageRow, GpuImageRow, ImageArchesRow, NgcReleaseRow,
+    OtherProcessorRow, PackageFloorRow, RowInfo,
+};
 
-/// The month at the beginning of a tag: `23.10` of `23.10-py3`.
-fn month(tag: &str) -> Option<&str> {
+/// Returns the month at the beginning of a tag: `23.10` of `23.10-py3`.
+fn month_of_tag(tag: &str) -> Option<&str> {
     let month = tag.split('-').next()?;
     let digits = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
     month.split_once('.').is_some_and(|(year, month)| digits(year) && digits(month)).then_some(month)
 }
 
-/// Words that deny what stands with them in a name.
-const DENIES: &[&str] = &["no", "non", "not", "without"];
+/// Words that negate the other words of a name.
+const NEGATIONS: &[&str] = &["no", "non", "not", "without"];
 
-/// Whether a word of a tag is that of a table: `gpu`; for `cu#` one with two to four digits, `cu124`, `cu12.2`.
-fn says(word: &str, own: &str) -> bool {
+/// Whether a word of a tag matches a pattern of the tables: `gpu`, or `cu#` for `cu` with two to four digits.
+fn matches_tag_pattern(word: &str, own: &str) -> bool {
     let Some(own) = own.strip_suffix('#') else { return word == own };
     let Some(rest) = word.strip_prefix(own).filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
     else {
@@ -39,54 +31,53 @@ fn says(word: &str, own: &str) -> bool {
 }
 
 impl Knowledge {
-    /// The flavour that a tag of a CUDA image names.
+    /// Returns the flavour in the tag of a CUDA image.
     pub fn cuda_flavour(self, tag: &str) -> Option<&'static CudaFlavourRow> {
         let of = |word| self.cuda_flavours().iter().find(move |row| row.name == word);
         tag.split('-').find_map(of)
     }
 
-    /// The CUDA release of the compiler that an image of a known family brings.
-    pub fn compiler_of(self, repository: &str, tag: &str) -> Option<CudaVersion> {
+    /// Returns the CUDA version of the compiler in an image of a known family.
+    pub fn compiler_cuda(self, repository: &str, tag: &str) -> Option<CudaVersion> {
         let family = self.base_family(repository)?;
         if family.monthly {
             return self.ngc_release(family, tag).map(|row| row.cuda);
         }
-        let version = tag.split('-').next().filter(|_| family.cuda_base && self.brings_compiler(tag));
+        let version = tag.split('-').next().filter(|_| family.cuda_base && self.flavour_has_compiler(tag));
         version.and_then(|version| version.parse().ok())
     }
 
-    /// Whether a tag names a flavour that brings a compiler.
-    pub fn brings_compiler(self, tag: &str) -> bool {
+    /// Whether a tag names a flavour that contains a compiler.
+    pub fn flavour_has_compiler(self, tag: &str) -> bool {
         self.cuda_flavour(tag).is_some_and(|row| row.compiler)
     }
 
-    /// The flavour with the least in it.
-    pub fn least_cuda_flavour(self) -> Option<&'static str> {
+    /// Returns the flavour without the libraries of any other flavour.
+    pub fn smallest_cuda_flavour(self) -> Option<&'static str> {
         self.cuda_flavours().iter().find(|row| row.holds.is_empty()).map(|row| row.name)
     }
 
-    /// Whether a package may bring a compiler for GPUs.
+    /// Whether a package may contain a compiler for GPU code.
     pub fn is_compiler_package(self, name: &str) -> bool {
         let mut rows = self.compiler_packages().iter();
         rows.any(|row| if row.prefix { name.starts_with(row.name) } else { name == row.name })
     }
 
-    /// The names of all variables that the images of a repository set; `None` where they are not known.
-    pub fn variables_of_base(self, repository: &str) -> Option<&'static [&'static str]> {
+    /// Returns the names of all variables that the images of a repository set; `None` if they are unknown.
+    pub fn base_image_variables(self, repository: &str) -> Option<&'static [&'static str]> {
         let mut rows = self.base_variables().iter();
         rows.find(|row| row.repository == repository).map(|row| row.names)
     }
 
-    /// The month that a tag of a family names, where its content is that of the month.
+    /// Returns the monthly release that a tag of a family names, if the content of that tag is the one of the month.
     pub fn ngc_release(self, family: &BaseFamilyRow, tag: &str) -> Option<&'static NgcReleaseRow> {
         let own = family.monthly && !tag.split('-').any(|word| family.other_months.contains(&word));
-        let month = month(tag).filter(|_| own)?;
+        let month = month_of_tag(tag).filter(|_| own)?;
         self.ngc_releases().iter().find(|row| row.month == month)
     }
 
-    /// Tags of a family that are written as one of its tags is but for the month, of the months that are known to have
-    /// one. None where it is written as no tag of the tables.
-    pub fn tags_of_months(self, family: &BaseFamilyRow, tag: &str) -> Vec<String> {
+    /// Returns the tags that differ from a tag only in the month, for months known to have such a tag.
+    pub fn tags_of_other_months(self, family: &BaseFamilyRow, tag: &str) -> Vec<String> {
         let Some(own) = self.ngc_release(family, tag) else { return Vec::new() };
         let of_month = |how: &str, row: &NgcReleaseRow| {
             let (major, minor) = row.cuda.release();
@@ -104,44 +95,45 @@ impl Knowledge {
         found
     }
 
-    /// The torch that lies in a base image by the tables.
-    pub fn torch_inside(self, repository: &str, tag: &str) -> Option<&'static str> {
+    /// Returns the torch version in a base image, according to the tables.
+    pub fn base_image_torch(self, repository: &str, tag: &str) -> Option<&'static str> {
         let of_month = || self.ngc_release(self.base_family(repository).filter(|family| family.torch)?, tag)?.torch;
         self.framework_image(repository, tag).and_then(|row| row.torch).or_else(of_month)
     }
 
-    /// Versions between which the torch of a family's month lies, where the tables do not tell its own: those of the
-    /// nearest months before and after. Nothing of a tag without a month, or where the family brings none.
-    pub fn ngc_torch_about(self, family: &BaseFamilyRow, tag: &str) -> Vec<&'static str> {
+    /// Returns bounds for the torch version of a monthly tag whose own version is unknown: those of the nearest
+    /// months. Empty if they do not apply.
+    pub fn ngc_torch_bounds(self, family: &BaseFamilyRow, tag: &str) -> Vec<&'static str> {
         let rows = || self.ngc_releases().iter().filter(|row| row.torch.is_some());
-        let Some(month) = month(tag).filter(|_| family.monthly && family.torch) else { return Vec::new() };
+        let Some(month) = month_of_tag(tag).filter(|_| family.monthly && family.torch) else { return Vec::new() };
         if rows().any(|row| row.month == month) {
             return Vec::new();
         }
         let before = rows().filter(|row| row.month < month).max_by_key(|row| row.month);
         let after = rows().filter(|row| row.month > month).min_by_key(|row| row.month);
         let torch = |row: Option<&'static NgcReleaseRow>, end| row.and_then(|row| row.torch).unwrap_or(end);
-        vec![torch(before, EARLIEST), torch(after, BEYOND)]
+        vec![torch(before, LOWEST_VERSION), torch(after, HIGHEST_VERSION)]
     }
 
-    /// The first and the last month that the tables have.
-    pub fn ngc_months(self) -> Option<(&'static str, &'static str)> {
+    /// Returns the first and the last month in the tables.
+    pub fn ngc_month_range(self) -> Option<(&'static str, &'static str)> {
         let rows = self.ngc_releases();
         Some((rows.first()?.month, rows.last()?.month))
     }
 
-    /// The lowest compute capability that the program of an image takes.
+    /// Returns the row with the lowest compute capability that the program of an image supports.
     pub fn code_floor(self, repository: &str, tag: &str) -> Option<&'static CodeFloorRow> {
-        let month = month(tag)?;
+        let month = month_of_tag(tag)?;
         let holds = |row: &&CodeFloorRow| row.from <= month && row.before.is_none_or(|before| month < before);
         self.code_floors().iter().filter(|row| row.repository == repository).find(holds)
     }
 
-    /// The lowest compute capability that a release of a distribution takes; none as the release is the newest.
+    /// Returns the row with the lowest compute capability that a release supports; without a release, that of the
+    /// newest.
     pub fn package_floor(self, distribution: &str, release: Option<&str>) -> Option<&'static PackageFloorRow> {
         let holds = |row: &&PackageFloorRow| match release {
             Some(release) => {
-                let reached = |bound: &str| by_number(release, bound) != Ordering::Less;
+                let reached = |bound: &str| compare_natural(release, bound) != Ordering::Less;
                 reached(row.from) && !row.before.is_some_and(reached)
             }
             None => row.before.is_none(),
@@ -149,9 +141,9 @@ impl Knowledge {
         self.package_floors().iter().filter(|row| row.distribution == distribution).find(holds)
     }
 
-    /// Where the name of an image says that it is there for GPUs: how its repository begins, else a word of
-    /// its tag or of the last part of the repository.
-    pub fn gpu_image(self, repository: &str, tag: &str) -> Option<&'static RowInfo> {
+    /// Returns the row which shows that an image name is for GPUs: by repository prefix, otherwise by a word of the
+    /// name.
+    pub fn gpu_image_evidence(self, repository: &str, tag: &str) -> Option<&'static RowInfo> {
         let begins = |row: &&GpuImageRow| row.name.strip_suffix('*').is_some_and(|begin| repository.starts_with(begin));
         let by_repository = self.gpu_images().iter().filter(begins).max_by_key(|row| row.name.len());
         if let Some(row) = by_repository {
@@ -159,12 +151,13 @@ impl Knowledge {
         }
         let last = repository.rsplit('/').next().unwrap_or(repository);
         let words = || tag.split(['-', '_', '+']).chain(last.split(['-', '_', '.']));
-        let has =
-            |row: &&GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| words().any(|word| says(word, own)));
+        let has = |row: &&GpuImageRow| {
+            row.name.strip_prefix(':').is_some_and(|own| words().any(|word| matches_tag_pattern(word, own)))
+        };
         self.gpu_images().iter().find(has).map(|row| &row.info)
     }
 
-    /// The processor other than an NVIDIA GPU that a package is for.
+    /// Returns the processor other than an NVIDIA GPU that a package is for.
     pub fn other_processor_of_package(self, name: &str) -> Option<&'static OtherProcessorRow> {
         let is = |row: &&OtherProcessorRow| match row.name.strip_suffix('*') {
             Some(begin) => name.starts_with(begin),
@@ -173,26 +166,27 @@ impl Knowledge {
         self.other_processors().iter().filter(|row| row.kind == "package").find(is)
     }
 
-    /// The processor other than an NVIDIA GPU that a word of a name states.
+    /// Returns the processor other than an NVIDIA GPU that a word of a name specifies.
     pub fn other_processor_of_word(self, word: &str) -> Option<&'static OtherProcessorRow> {
         self.other_processors().iter().find(|row| row.kind == "word" && row.name.eq_ignore_ascii_case(word))
     }
 
-    /// The processor other than an NVIDIA GPU that the words of a name state; none where one of them names a GPU or denies
-    /// the processor.
+    /// Returns the processor other than an NVIDIA GPU that a name specifies; `None` if a word names a GPU or is a
+    /// negation.
     pub fn other_processor_of_words(self, words: &[String]) -> Option<&'static OtherProcessorRow> {
         let of_gpus = |word: &str| {
-            let names = |row: &GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| says(word, own));
+            let names =
+                |row: &GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| matches_tag_pattern(word, own));
             self.gpu_images().iter().any(names)
         };
-        if words.iter().any(|word| DENIES.contains(&word.as_str()) || of_gpus(word)) {
+        if words.iter().any(|word| NEGATIONS.contains(&word.as_str()) || of_gpus(word)) {
             return None;
         }
         words.iter().find_map(|word| self.other_processor_of_word(word))
     }
 
-    /// The processor that the last words of a part of a file's name state.
-    pub fn other_processor_of_part(self, words: &[String]) -> Option<&'static OtherProcessorRow> {
+    /// Returns the processor that the last words of a part of a file name specify.
+    pub fn other_processor_of_file_part(self, words: &[String]) -> Option<&'static OtherProcessorRow> {
         let ends = |row: &&OtherProcessorRow| match row.kind {
             "word" => words.last().is_some_and(|word| word == row.name),
             "phrase" => words.ends_with(&row.name.split('-').map(str::to_owned).collect::<Vec<_>>()),
@@ -201,26 +195,28 @@ impl Knowledge {
         self.other_processors().iter().find(ends)
     }
 
-    /// Whether the name of a repository contains that of a framework.
-    pub fn names_framework(self, repository: &str) -> bool {
+    /// Whether the name of a repository contains the name of a framework.
+    pub fn repository_names_framework(self, repository: &str) -> bool {
         let mut words = repository.split(['/', '-', '_', '.']);
         words.any(|word| self.frameworks().iter().any(|row| row.distribution == word || row.component == word))
     }
 
-    /// The architectures that an image is built for by its name alone.
+    /// Returns the row with the architectures of an image, as far as its name determines them.
     pub fn image_arches(self, repository: &str, tag: &str) -> Option<&'static ImageArchesRow> {
         let named = |row: &&ImageArchesRow| match row.repository.strip_suffix('*') {
             Some(begin) => repository.starts_with(begin),
             None => repository == row.repository,
         };
         let word = |row: &&ImageArchesRow| row.word.is_none_or(|word| tag.split(['-', '_']).any(|own| own == word));
-        let since = |row: &&ImageArchesRow| row.from.is_none_or(|from| month(tag).is_some_and(|month| from <= month));
+        let since =
+            |row: &&ImageArchesRow| row.from.is_none_or(|from| month_of_tag(tag).is_some_and(|month| from <= month));
         let rows = self.image_arches_rows().iter().filter(named).filter(word).filter(since);
         rows.max_by_key(|row| (row.repository.len(), row.word.is_some()))
     }
 
-    /// The CUDA base images that a version in a tag may mean: its own row, else every patch of a minor.
-    pub fn cuda_images_of(self, version: &str) -> Vec<&'static CudaImageRow> {
+    /// Returns the CUDA base images that a version in a tag may mean: its own row, otherwise every patch of the minor
+    /// version.
+    pub fn cuda_images_for_version(self, version: &str) -> Vec<&'static CudaImageRow> {
         if let Some(row) = self.cuda_image(version) {
             return vec![row];
         }
@@ -265,7 +261,7 @@ mod tests {
             ("nvcr.example/nvidia/app", "1.0", false),
             ("", "", false),
         ] {
-            let found = Knowledge::built_in().gpu_image(repository, tag).is_some();
+            let found = Knowledge::built_in().gpu_image_evidence(repository, tag).is_some();
             assert_eq!(found, expected, "{repository}:{tag}");
         }
     }
@@ -275,7 +271,7 @@ mod tests {
         let knowledge = Knowledge::built_in();
         let tags = |image: &str, tag: &str| {
             let family = knowledge.base_family(&format!("nvcr.io/nvidia/{image}")).expect("a family");
-            knowledge.tags_of_months(family, tag)
+            knowledge.tags_of_other_months(family, tag)
         };
         for (image, tag, there, not) in [
             ("pytorch", "25.06-py3", "25.05-py3", "25.07-py3"),
@@ -371,7 +367,7 @@ mod tests {
             ("latest", None),
             ("", None),
         ] {
-            assert_eq!(month(tag), expected, "{tag}");
+            assert_eq!(month_of_tag(tag), expected, "{tag}");
         }
     }
 
@@ -422,7 +418,7 @@ mod tests {
     #[test]
     fn two_numbers_mean_every_patch() {
         let versions = |version: &str| {
-            Knowledge::built_in().cuda_images_of(version).iter().map(|row| row.version).collect::<Vec<_>>()
+            Knowledge::built_in().cuda_images_for_version(version).iter().map(|row| row.version).collect::<Vec<_>>()
         };
         assert_eq!(versions("11.1"), ["11.1.1"]);
         assert_eq!(versions("10.2"), ["10.2"]);

@@ -1,79 +1,76 @@
-//! Row types about GPU code and about drivers that have numbers of their own: those of modules and of Windows.
+//! Rows about GPU code, and about drivers with their own numbering: Jetson and Windows.
 
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::RowInfo;
 
-/// A library that holds the GPU code a component cannot do without; its other libraries are picked at run time, and a
-/// row that says so is of one of them.
+/// A library with the GPU code of a component.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeLibraryRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `torch`.
+    /// Component: `torch`.
     pub component: &'static str,
-    /// How the file's name begins: `libtorch_cuda.so`.
+    /// Prefix of the file name: `libtorch_cuda.so`.
     pub file: &'static str,
-    /// Whether it lies beside those: picked at run time, and of no use without them.
+    /// Whether the library is optional: it is selected at run time in addition to the required libraries.
     pub beside: bool,
 }
 
-/// A folder or module that Python imports under another name than its distribution has.
+/// A Python package or module whose import name differs from the name of its distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeOwnerRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name: `flash_attn_2_cuda`.
+    /// Import name: `flash_attn_2_cuda`.
     pub import: &'static str,
-    /// The component that it belongs to.
+    /// Component that it belongs to.
     pub component: &'static str,
 }
 
-/// A place of libraries and tools that are parts of CUDA, whose GPU code decides nothing by itself.
+/// Libraries and tools of CUDA itself, whose GPU code does not decide whether an image starts.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaPartRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// A part of the path where there is a `/` in it, else the beginning of the file's name.
+    /// Part of the path if it contains `/`, otherwise a prefix of the file name.
     pub place: &'static str,
 }
 
-/// Which CUDA upgrade packages run on a Jetson release.
+/// CUDA upgrade packages that run on a Jetson release.
 #[derive(Clone, Copy, Debug)]
 pub struct JetsonUpgradeRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// CUDA of the release itself.
+    /// CUDA version of the Jetson release.
     pub base: CudaVersion,
-    /// CUDA of the packages that run on it.
+    /// CUDA versions of the upgrade packages that run on it.
     pub compatible: &'static [CudaVersion],
 }
 
-/// A release of the Jetson modules.
+/// A Jetson release.
 #[derive(Clone, Copy, Debug)]
 pub struct JetsonReleaseRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// How the number that people write for its driver begins: `36.4`, `540.4`.
+    /// Prefix of its driver version, as users write it: `36.4`, `540.4`.
     pub driver: DriverVersion,
-    /// The modules that it is for, by their capabilities.
+    /// Compute capabilities of its modules.
     pub capabilities: &'static [ComputeCapability],
-    /// Its CUDA.
+    /// Its CUDA version.
     pub cuda: CudaVersion,
     /// Whether it has NVML.
     pub nvml: bool,
 }
 
-/// Windows drivers of one branch.
+/// A range of Windows driver versions of one driver branch.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowsDriverRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// The first number of its oldest ones.
+    /// First number of the oldest version.
     pub from: u32,
-    /// The first number that is none of them any more.
+    /// First number that is no longer in the range.
     pub before: u32,
-    /// The branch.
+    /// Driver branch.
     pub branch: u32,
 }

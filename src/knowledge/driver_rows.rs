@@ -1,41 +1,41 @@
-//! When drivers came out, and which of them a compat package held on a day.
+//! Release dates of drivers, and the driver versions that a compat package had on a date.
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::RowInfo;
 
-/// When a driver came out whose libcuda lies in a compat package.
+/// Release date of a driver whose libcuda is in a compat package.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverReleaseRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `460.106.00`.
+    /// Driver version: `460.106.00`.
     pub version: DriverVersion,
-    /// The day.
+    /// Release date.
     pub released: Date,
 }
 
-/// A branch of which Ubuntu's packages became empty ones that depend on another branch.
+/// A driver branch whose Ubuntu packages are now empty and depend on another branch.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverMoveRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// The branch as packages name it: `455`, `510-server`.
+    /// Branch in the package names: `455`, `510-server`.
     pub name: &'static str,
-    /// The branches whose packages they depend on, by release.
+    /// Branches of the packages that they depend on, by Ubuntu release.
     pub into: &'static [u32],
 }
 
-/// So many days after a driver its libcuda may come into a compat package: images were built meanwhile with the one before.
-const PACKED_LATE: i32 = 180;
+/// Maximum delay between a driver release and its compat package, in days.
+const MAX_PACKAGING_DELAY_DAYS: i32 = 180;
 
 impl Knowledge {
-    /// Whether what a package of Ubuntu brings is no longer of the branch in its name, such as `nvidia-driver-455`.
-    pub fn driver_moved(self, package: &str) -> Option<&'static DriverMoveRow> {
+    /// Returns the row of an Ubuntu package that no longer contains the driver branch in its name, such as
+    /// `nvidia-driver-455`.
+    pub fn moved_driver_package(self, package: &str) -> Option<&'static DriverMoveRow> {
         self.driver_moves().iter().find(|row| {
             let (number, kind) =
                 row.name.split_once('-').map_or((row.name, None), |(number, kind)| (number, Some(kind)));
@@ -44,22 +44,22 @@ impl Knowledge {
         })
     }
 
-    /// When a driver came out, where that is known.
-    pub fn driver_released(self, version: DriverVersion) -> Option<Date> {
+    /// Returns the release date of a driver, if it is known.
+    pub fn driver_release_date(self, version: DriverVersion) -> Option<Date> {
         self.driver_releases().iter().find(|row| row.version == version).map(|row| row.released)
     }
 
-    /// The versions that the compat package of a CUDA version may have held when it was installed between two days: its
-    /// repository serves the newest, and has that of a toolkit when the toolkit comes out.
+    /// Returns the driver versions that the compat package of a CUDA version may contain if it was installed between
+    /// two dates.
     ///
     /// One whose day is not known may have been there all the time; the oldest came with the toolkit.
-    pub fn compat_versions(self, cuda: CudaVersion, from: Date, to: Date) -> Vec<DriverVersion> {
+    pub fn compat_versions_between(self, cuda: CudaVersion, from: Date, to: Date) -> Vec<DriverVersion> {
         let all = self.compat_package(cuda).map_or(&[][..], |row| row.versions);
         let toolkit = self.toolkits().iter().find(|row| row.version == cuda).and_then(|row| row.bundled_driver);
         let versions = all.get(all.partition_point(|version| Some(*version) < toolkit)..).unwrap_or_default();
         let versions = if versions.is_empty() { all } else { versions };
-        let out = |version: &DriverVersion| self.driver_released(*version);
-        let packed = |day: Date| day.saturating_add(PACKED_LATE.days());
+        let out = |version: &DriverVersion| self.driver_release_date(*version);
+        let packed = |day: Date| day.saturating_add(MAX_PACKAGING_DELAY_DAYS.days());
         let there = |at: usize, version: &DriverVersion| {
             let begun = at == 0 || out(version).is_none_or(|day| day <= to);
             let mut later = versions.iter().skip(at + 1);
@@ -92,7 +92,7 @@ mod tests {
             ("9.0", "2020-01-01", "2020-06-01", &[]),
         ] {
             let day = |day: &str| day.parse().expect(day);
-            let found = Knowledge::built_in().compat_versions(cuda.parse().expect(cuda), day(from), day(to));
+            let found = Knowledge::built_in().compat_versions_between(cuda.parse().expect(cuda), day(from), day(to));
             let found: Vec<String> = found.iter().map(ToString::to_string).collect();
             assert_eq!(found, expected, "{cuda} {from} {to}");
         }

@@ -1,4 +1,4 @@
-//! Rows of errors: codes, lines of logs, and commands that end otherwise where no GPU is.
+//! Rows about errors: CUDA error codes, log messages, and build commands that fail without a GPU.
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::rows::RowInfo;
@@ -6,56 +6,56 @@ use crate::knowledge::rows::RowInfo;
 /// A CUDA error code.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// 804.
+    /// Number: 804.
     pub code: u16,
-    /// `cudaErrorCompatNotSupportedOnDevice`.
+    /// Name: `cudaErrorCompatNotSupportedOnDevice`.
     pub name: &'static str,
-    /// What it prints.
+    /// Message that CUDA prints.
     pub text: &'static str,
-    /// The number of the same error in older runtimes, where it had another.
+    /// Number in older runtimes, if it was different.
     pub was: Option<u32>,
-    /// The first runtime with today's number.
+    /// First runtime with the present number.
     pub was_before: Option<CudaVersion>,
-    /// `CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE`, where the driver's interface has the code.
+    /// Name in the driver API: `CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE`.
     pub driver_name: Option<&'static str>,
-    /// Pages of the outcomes that end with it, the likeliest first.
+    /// Rule pages about outcomes with this error, most likely first.
     pub rules: &'static [&'static str],
-    /// What it means, where no page is about it.
+    /// Meaning, if no rule page explains it.
     pub means: Option<&'static str>,
 }
 
-/// A line of a log, and the page that tells of it.
+/// A log message, and the rule pages that explain it.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its parts in their order.
+    /// Parts of the message, in order.
     pub says: &'static [&'static str],
-    /// Names of the pages, the likeliest first.
+    /// Rule pages, most likely first.
     pub rules: &'static [&'static str],
-    /// What it means, where no page is about it.
+    /// Meaning, if no rule page explains it.
     pub means: Option<&'static str>,
 }
 
-/// A way in which a command asks the machine that builds for its GPU or its driver.
+/// A build command that depends on the GPU or driver of the build machine.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildAskRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `gpu`, `code` or `variant`.
+    /// What it detects: `gpu`, `code` or `variant`.
     pub what: &'static str,
-    /// How the name of the program begins.
+    /// Prefix of the program name.
     pub program: &'static str,
-    /// Parts of the command, all of them.
+    /// Parts that the command must contain, all of them.
     pub words: &'static [&'static str],
-    /// A variable that says the same.
+    /// Environment variable with the same effect.
     pub variable: Option<&'static str>,
-    /// Its value.
+    /// Value of that variable.
     pub value: Option<&'static str>,
-    /// A part with which nothing is asked.
+    /// Part that disables the detection.
     pub without: Option<&'static str>,
-    /// A variable with which nothing is asked.
+    /// Variable that disables the detection.
     pub unless: Option<&'static str>,
 }

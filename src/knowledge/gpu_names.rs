@@ -1,19 +1,17 @@
-//! Finding a GPU by what people, drivers and node labels call it.
+//! Lookup of GPUs by the names that users, drivers and node labels use.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-use crate::knowledge::rows::GpuClass;
-use crate::knowledge::rows::GpuRow;
-use crate::nearest::distance;
+use crate::knowledge::rows::{GpuClass, GpuRow};
+use crate::nearest::edit_distance;
 
-/// Makers and product lines that people leave out.
+/// Vendor and product lines that users omit.
 const OPTIONAL_PREFIXES: [&str; 3] = ["nvidia", "tesla", "geforce"];
-/// The product line of shares, which is no part of the name of a whole GPU.
-const SHARES: &str = "grid";
+/// Product line of virtual GPUs, which is not part of the name of a whole GPU.
+const VGPU_PRODUCT_LINE: &str = "grid";
 
-/// A name in lower-case words: blanks, dashes, underscores and other signs separate.
-fn words(name: &str) -> Vec<String> {
+/// Splits a name into lower-case words at every character that is not alphanumeric; omits the MIG profile.
+fn name_words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let mut words: Vec<String> =
         lower.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect();
@@ -26,13 +24,13 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a name says which share of a GPU is meant: `GRID-A100-10C`.
-pub fn names_share(name: &str) -> bool {
-    words(name).iter().skip(1).any(|word| measures(word, PROFILES))
+/// Whether a name includes a virtual GPU profile: `GRID-A100-10C`.
+pub fn names_vgpu_profile(name: &str) -> bool {
+    name_words(name).iter().skip(1).any(|word| has_unit(word, VGPU_PROFILE_UNITS))
 }
 
-/// The words without maker and product line.
-fn core(mut words: Vec<String>) -> Vec<String> {
+/// Removes the vendor and the product line.
+fn without_optional_prefixes(mut words: Vec<String>) -> Vec<String> {
     for prefix in OPTIONAL_PREFIXES {
         if words.len() > 1 && words[0] == prefix {
             words.remove(0);
@@ -41,39 +39,40 @@ fn core(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
+/// Whether a word contains a digit.
 fn has_digit(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word ends in one of `units` behind digits: the memory of a board, the profile of a share of one.
-fn measures(word: &str, units: &[&str]) -> bool {
+/// Whether a word is a number with one of these units: a memory size, or a virtual GPU profile.
+fn has_unit(word: &str, units: &[&str]) -> bool {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0 && word.get(digits..).is_some_and(|unit| units.contains(&unit))
 }
 
-/// The words without those that measure.
-fn without(words: &[String], units: &[&str]) -> Option<Vec<String>> {
-    let rest: Vec<String> = words.iter().filter(|word| !measures(word, units)).cloned().collect();
+/// Removes the words with one of these units; `None` if that removes nothing or everything.
+fn without_units(words: &[String], units: &[&str]) -> Option<Vec<String>> {
+    let rest: Vec<String> = words.iter().filter(|word| !has_unit(word, units)).cloned().collect();
     (!rest.is_empty() && rest.len() < words.len()).then_some(rest)
 }
 
-/// The words of the board of a share, without those that people leave out.
-fn board(words: Vec<String>) -> Vec<String> {
-    let mut words = core(words);
-    if words.len() > 1 && words.first().is_some_and(|word| word == SHARES) {
+/// Returns the words for the physical board of a virtual GPU, without optional prefixes.
+fn board_words(words: Vec<String>) -> Vec<String> {
+    let mut words = without_optional_prefixes(words);
+    if words.len() > 1 && words.first().is_some_and(|word| word == VGPU_PRODUCT_LINE) {
         words.remove(0);
     }
     words
 }
 
-/// What measures memory in a name.
-const MEMORY: &[&str] = &["gb", "gib"];
-/// What ends the profile of a virtual GPU: `GRID A100D-4C`.
-const PROFILES: &[&str] = &["a", "b", "c", "q"];
+/// Units of memory sizes.
+const MEMORY_UNITS: &[&str] = &["gb", "gib"];
+/// Suffixes of virtual GPU profiles: `GRID A100D-4C`.
+const VGPU_PROFILE_UNITS: &[&str] = &["a", "b", "c", "q"];
 
-/// Whether `short` leaves out words of `full`, but neither the one that tells the model nor the profile of a share of it.
-fn abbreviates(short: &[String], full: &[String]) -> bool {
-    if full.iter().any(|word| measures(word, PROFILES) && !short.contains(word)) {
+/// Whether `short` omits words of `full`, but neither the model nor the virtual GPU profile.
+fn is_abbreviation_of(short: &[String], full: &[String]) -> bool {
+    if full.iter().any(|word| has_unit(word, VGPU_PROFILE_UNITS) && !short.contains(word)) {
         return false;
     }
     let model = full.iter().find(|word| has_digit(word));
@@ -81,8 +80,8 @@ fn abbreviates(short: &[String], full: &[String]) -> bool {
     model.is_some_and(|model| short.contains(model)) && short.iter().all(|word| rest.any(|other| other == word))
 }
 
-/// Whether it makes no difference to any check which of the two is meant.
-fn interchangeable(one: &GpuRow, other: &GpuRow) -> bool {
+/// Whether two GPUs are equal for every check.
+fn are_interchangeable(one: &GpuRow, other: &GpuRow) -> bool {
     let brands = |row: &GpuRow| -> Vec<_> {
         row.brands.iter().map(|brand| (brand.from_branch, brand.up_to_branch, brand.brand)).collect()
     };
@@ -92,23 +91,24 @@ fn interchangeable(one: &GpuRow, other: &GpuRow) -> bool {
         && brands(one) == brands(other)
 }
 
-/// The first row of `found` if all agree with it.
-fn agreed(found: &[&'static GpuRow]) -> Option<&'static GpuRow> {
+/// Returns the first row if all rows are interchangeable with it.
+fn common_row(found: &[&'static GpuRow]) -> Option<&'static GpuRow> {
     let first = *found.first()?;
-    found.iter().all(|row| interchangeable(first, row)).then_some(first)
+    found.iter().all(|row| are_interchangeable(first, row)).then_some(first)
 }
 
-fn spellings(row: &'static GpuRow) -> impl Iterator<Item = &'static str> {
+/// Returns the name and the aliases of a GPU.
+fn names_of_row(row: &'static GpuRow) -> impl Iterator<Item = &'static str> {
     std::iter::once(row.name).chain(row.aliases.iter().copied())
 }
 
-/// The row that `name` means, if that is beyond doubt.
-pub(super) fn find(rows: &'static [GpuRow], name: &str) -> Option<&'static GpuRow> {
-    agreed(&all(rows, name))
+/// Returns the row that `name` refers to, if it is unambiguous.
+pub(super) fn find_gpu(rows: &'static [GpuRow], name: &str) -> Option<&'static GpuRow> {
+    common_row(&find_gpus(rows, name))
 }
 
-/// One spelling of a GPU, taken apart.
-struct Spelling {
+/// A name or an alias of a GPU, in normalized forms.
+struct GpuSpelling {
     row: &'static GpuRow,
     words: Vec<String>,
     core: Vec<String>,
@@ -116,117 +116,123 @@ struct Spelling {
 }
 
 /// Every spelling of one table.
-type Index = &'static [Spelling];
+type GpuSpellingIndex = &'static [GpuSpelling];
 
-/// The spellings of the tables asked so far, each taken apart once: a fleet asks for the same few names again and again.
-static INDEXES: Mutex<Vec<(&'static [GpuRow], Index)>> = Mutex::new(Vec::new());
+/// Cache of spelling indexes, one per table.
+static SPELLING_INDEXES: Mutex<Vec<(&'static [GpuRow], GpuSpellingIndex)>> = Mutex::new(Vec::new());
 
-fn index(rows: &'static [GpuRow]) -> Index {
-    let mut known = INDEXES.lock().unwrap_or_else(PoisonError::into_inner);
+/// Returns the spelling index of a table, from the cache if possible.
+fn spelling_index(rows: &'static [GpuRow]) -> GpuSpellingIndex {
+    let mut known = SPELLING_INDEXES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, index)) = known.iter().find(|(of, _)| std::ptr::eq(*of, rows)) {
         return index;
     }
     let apart = |row: &'static GpuRow, spelling: &str| {
-        let words = words(spelling);
-        let core = core(words.clone());
-        Spelling { row, words, joined: core.concat(), core }
+        let words = name_words(spelling);
+        let core = without_optional_prefixes(words.clone());
+        GpuSpelling { row, words, joined: core.concat(), core }
     };
-    let all: Vec<Spelling> =
-        rows.iter().flat_map(|row| spellings(row).map(move |spelling| apart(row, spelling))).collect();
-    let index: Index = all.leak();
+    let all: Vec<GpuSpelling> =
+        rows.iter().flat_map(|row| names_of_row(row).map(move |spelling| apart(row, spelling))).collect();
+    let index: GpuSpellingIndex = all.leak();
     known.push((rows, index));
     index
 }
 
-/// Every row that `name` may mean: the closest way of reading it that fits any.
-pub(super) fn all(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
+/// Returns every row that `name` may refer to, by the strictest comparison that matches any.
+pub(super) fn find_gpus(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
     let name = name.trim();
     let written: Vec<&'static GpuRow> =
-        rows.iter().filter(|row| spellings(row).any(|spelling| spelling.eq_ignore_ascii_case(name))).collect();
-    let asked = words(name);
+        rows.iter().filter(|row| names_of_row(row).any(|spelling| spelling.eq_ignore_ascii_case(name))).collect();
+    let asked = name_words(name);
     if !written.is_empty() || asked.is_empty() {
         return written;
     }
-    let index = index(rows);
-    let found = of_words(index, &asked);
+    let index = spelling_index(rows);
+    let found = find_by_words(index, &asked);
     if !found.is_empty() {
         return found;
     }
     // Shares of one board differ in memory alone, and people write the memory of boards that are named without it.
-    let share = without(&asked, PROFILES).map(|asked| {
-        let asked = board(asked);
-        let shares = index
-            .iter()
-            .filter(|spelling| without(&spelling.words, PROFILES).is_some_and(|board_of| board(board_of) == asked));
+    let share = without_units(&asked, VGPU_PROFILE_UNITS).map(|asked| {
+        let asked = board_words(asked);
+        let shares = index.iter().filter(|spelling| {
+            without_units(&spelling.words, VGPU_PROFILE_UNITS).is_some_and(|board_of| board_words(board_of) == asked)
+        });
         let mut found: Vec<&'static GpuRow> = shares.map(|spelling| spelling.row).collect();
         found.dedup_by_key(|row| row.name);
         found
     });
     let share = share.filter(|found| !found.is_empty());
-    share.or_else(|| without(&asked, MEMORY).map(|asked| of_words(index, &asked))).unwrap_or_default()
+    share.or_else(|| without_units(&asked, MEMORY_UNITS).map(|asked| find_by_words(index, &asked))).unwrap_or_default()
 }
 
-fn of_words(index: Index, asked: &[String]) -> Vec<&'static GpuRow> {
-    let asked_core = core(asked.to_vec());
+/// Returns the rows that match some words, by the strictest comparison that matches any.
+fn find_by_words(index: GpuSpellingIndex, asked: &[String]) -> Vec<&'static GpuRow> {
+    let asked_core = without_optional_prefixes(asked.to_vec());
     let joined = asked_core.concat();
-    let matching = |test: &dyn Fn(&Spelling) -> bool| -> Vec<&'static GpuRow> {
+    let matching = |test: &dyn Fn(&GpuSpelling) -> bool| -> Vec<&'static GpuRow> {
         let mut found: Vec<&'static GpuRow> =
             index.iter().filter(|spelling| test(spelling)).map(|spelling| spelling.row).collect();
         found.dedup_by_key(|row| row.name);
         found
     };
-    let stages: [&dyn Fn(&Spelling) -> bool; 4] = [
+    let stages: [&dyn Fn(&GpuSpelling) -> bool; 4] = [
         &|spelling| spelling.words == *asked,
         &|spelling| spelling.core == asked_core,
         &|spelling| spelling.joined == joined,
-        &|spelling| abbreviates(&asked_core, &spelling.core),
+        &|spelling| is_abbreviation_of(&asked_core, &spelling.core),
     ];
     stages.into_iter().map(matching).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// Whether two names mean one GPU.
+/// Whether two names refer to the same GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SameGpu {
-    /// They do.
+pub enum GpuNameMatch {
+    /// The same GPU.
     Yes,
-    /// One of them leaves open whether they do.
+    /// Possibly the same GPU, because one name is ambiguous.
     May,
-    /// They do not.
+    /// Different GPUs.
     No,
 }
 
-/// Compares two names of whole GPUs, of which either may leave out words.
-pub(super) fn same(rows: &'static [GpuRow], one: &str, other: &str) -> SameGpu {
-    let (words_of_one, words_of_other) = (core(words(one)), core(words(other)));
+/// Compares two names of whole GPUs, either of which may omit words.
+pub(super) fn compare_gpu_names(rows: &'static [GpuRow], one: &str, other: &str) -> GpuNameMatch {
+    let (words_of_one, words_of_other) =
+        (without_optional_prefixes(name_words(one)), without_optional_prefixes(name_words(other)));
     if words_of_one == words_of_other {
-        return SameGpu::Yes;
+        return GpuNameMatch::Yes;
     }
-    let shorter = abbreviates(&words_of_one, &words_of_other) || abbreviates(&words_of_other, &words_of_one);
+    let shorter =
+        is_abbreviation_of(&words_of_one, &words_of_other) || is_abbreviation_of(&words_of_other, &words_of_one);
     let common = || {
-        let of_other = all(rows, other);
-        all(rows, one).iter().any(|row| of_other.iter().any(|own| own.name == row.name))
+        let of_other = find_gpus(rows, other);
+        find_gpus(rows, one).iter().any(|row| of_other.iter().any(|own| own.name == row.name))
     };
-    if shorter || common() { SameGpu::May } else { SameGpu::No }
+    if shorter || common() { GpuNameMatch::May } else { GpuNameMatch::No }
 }
 
-/// Whether `general` names the GPU that a machine calls `own`, either by the same words or by leaving out some that make
-/// no difference to any check.
-pub(super) fn covers(rows: &'static [GpuRow], general: &str, own: &str) -> bool {
-    let (of_general, of_own) = (all(rows, general), all(rows, own));
-    let (Some(wide), Some(narrow)) = (agreed(&of_general), agreed(&of_own)) else { return false };
-    let (general, own) = (core(words(general)), core(words(own)));
-    let profiles =
-        |words: &[String]| -> Vec<String> { words.iter().filter(|word| measures(word, PROFILES)).cloned().collect() };
-    if !interchangeable(wide, narrow) || profiles(&general) != profiles(&own) {
+/// Whether the name `general` includes the GPU `own` of a machine: the same words, or fewer without any effect on the
+/// checks.
+pub(super) fn covers_gpu_name(rows: &'static [GpuRow], general: &str, own: &str) -> bool {
+    let (of_general, of_own) = (find_gpus(rows, general), find_gpus(rows, own));
+    let (Some(wide), Some(narrow)) = (common_row(&of_general), common_row(&of_own)) else { return false };
+    let (general, own) = (without_optional_prefixes(name_words(general)), without_optional_prefixes(name_words(own)));
+    let profiles = |words: &[String]| -> Vec<String> {
+        words.iter().filter(|word| has_unit(word, VGPU_PROFILE_UNITS)).cloned().collect()
+    };
+    if !are_interchangeable(wide, narrow) || profiles(&general) != profiles(&own) {
         return false;
     }
     let common = || of_general.iter().any(|row| of_own.iter().any(|other| other.name == row.name));
     // Behind the model of a data centre board stand its form and its memory, behind others what makes another model of it.
-    general == own || common() || (wide.class == GpuClass::DataCenter && abbreviates(&general, &own))
+    general == own || common() || (wide.class == GpuClass::DataCenter && is_abbreviation_of(&general, &own))
 }
 
-/// The model in a name, without maker, product line, form and memory: `A100` of `NVIDIA A100-SXM4-40GB`.
-fn model(name: &'static str) -> &'static str {
+/// Returns the model in a name, without vendor, product line, form factor and memory: `A100` of `NVIDIA
+/// A100-SXM4-40GB`.
+fn model_in_name(name: &'static str) -> &'static str {
     let mut start = None;
     let mut at = 0;
     for word in name.split(|sign: char| !sign.is_alphanumeric()) {
@@ -242,17 +248,20 @@ fn model(name: &'static str) -> &'static str {
     name
 }
 
-/// A name without its maker, if it is known without it.
-fn without_maker(rows: &'static [GpuRow], name: &'static str) -> &'static str {
-    name.strip_prefix("NVIDIA ").filter(|short| find(rows, short).is_some()).unwrap_or(name)
+/// Removes the vendor from a name if the rest is known on its own.
+fn without_vendor(rows: &'static [GpuRow], name: &'static str) -> &'static str {
+    name.strip_prefix("NVIDIA ").filter(|short| find_gpu(rows, short).is_some()).unwrap_or(name)
 }
 
-/// Up to three names that are nearest to `name`. Letters that look like digits count as these: `A10O` means A100.
-pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static str> {
-    let asked = core(words(name)).join(" ");
+/// Returns up to three names most similar to `name`; letters that look like digits count as digits: `A10O` is A100.
+pub(super) fn suggest_gpu_names(rows: &'static [GpuRow], name: &str) -> Vec<&'static str> {
+    let asked = without_optional_prefixes(name_words(name)).join(" ");
     let alike = |text: &str| text.replace('o', "0").replace(['i', 'l'], "1");
-    let mut meant: Vec<&'static str> = rows.iter().map(|row| model(row.name)).collect();
-    meant.retain(|model| alike(&core(words(model)).join(" ")) == alike(&asked) && find(rows, model).is_some());
+    let mut meant: Vec<&'static str> = rows.iter().map(|row| model_in_name(row.name)).collect();
+    meant.retain(|model| {
+        alike(&without_optional_prefixes(name_words(model)).join(" ")) == alike(&asked)
+            && find_gpu(rows, model).is_some()
+    });
     meant.sort_unstable();
     meant.dedup();
     if !meant.is_empty() {
@@ -262,10 +271,12 @@ pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static s
     let mut near: Vec<(usize, &'static str)> = rows
         .iter()
         .filter_map(|row| {
-            let distance = spellings(row).map(|spelling| distance(&asked, &core(words(spelling)).join(" "))).min()?;
+            let distance = names_of_row(row)
+                .map(|spelling| edit_distance(&asked, &without_optional_prefixes(name_words(spelling)).join(" ")))
+                .min()?;
             (distance <= (asked.len() / 3).max(2)).then_some((distance, row.name))
         })
         .collect();
     near.sort_unstable();
-    near.into_iter().take(3).map(|(_, name)| without_maker(rows, name)).collect()
+    near.into_iter().take(3).map(|(_, name)| without_vendor(rows, name)).collect()
 }

@@ -2,37 +2,34 @@
 
 use jiff::civil::Date;
 
-use crate::cuda::CodeTarget;
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::RowInfo;
 
-/// A requirement string that CUDA base images carried.
+/// A value of `NVIDIA_REQUIRE_CUDA` in CUDA base images.
 #[derive(Clone, Copy, Debug)]
 pub struct RequireRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Id that image rows refer to.
+    /// Id by which rows of images refer to it.
     pub id: &'static str,
     /// The value of `NVIDIA_REQUIRE_CUDA`.
     pub value: &'static str,
 }
 
-/// What the recipes of a CUDA base image said between two days, for some operating systems and architectures.
+/// Content of the Dockerfiles of a CUDA base image in a period, for some operating systems and architectures.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaRecipeRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// As in the tag: `11.2.2`, and `11.0` of tags from before it had a patch.
+    /// Version in the tag: `11.2.2`, or `11.0` for tags without a patch version.
     pub version: &'static str,
-    /// Id of a [`RequireRow`]; none where the image sets no `NVIDIA_REQUIRE_CUDA`.
+    /// Id of a `RequireRow`; `None` if the image does not set `NVIDIA_REQUIRE_CUDA`.
     pub require: Option<&'static str>,
-    /// Whether a compat package is installed, where it is known.
+    /// Whether a compat package is installed; `None` if unknown.
     pub compat: Option<bool>,
-    /// The day on which the recipe began to say so; none where it never said anything else before.
+    /// First day of the period; `None` if there was no earlier content.
     pub first: Option<Date>,
-    /// The first day on which it no longer did, or was retired; none where it was in use when it was last seen.
+    /// First day after the period; `None` if it has not ended.
     pub until: Option<Date>,
     /// Architectures by operating system.
     pub arches: &'static [(&'static str, &'static str)],
@@ -41,304 +38,308 @@ pub struct CudaRecipeRow {
 /// The base images of one CUDA version: `nvidia/cuda:<version>-*`.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaImageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// As in the tag: `11.2.2`.
+    /// Version in the tag: `11.2.2`.
     pub version: &'static str,
-    /// `CUDA_VERSION`.
+    /// Value of `CUDA_VERSION`.
     pub cuda_version: Option<&'static str>,
-    /// `base`, `runtime`, `devel`.
+    /// Flavours: `base`, `runtime`, `devel`.
     pub flavours: &'static [&'static str],
-    /// Operating systems of its tags (`ubuntu20.04`), living and retired together; empty where not known.
+    /// Operating systems in its tags (`ubuntu20.04`), including retired ones; empty if unknown.
     pub os: &'static [&'static str],
-    /// `cuda-compat-11-2` where one is installed.
+    /// Installed compat package, if any: `cuda-compat-11-2`.
     pub compat_package: Option<&'static str>,
-    /// `LD_LIBRARY_PATH`.
+    /// Value of `LD_LIBRARY_PATH`.
     pub ld_library_path: &'static str,
-    /// `NVIDIA_VISIBLE_DEVICES`.
+    /// Value of `NVIDIA_VISIBLE_DEVICES`.
     pub visible_devices: &'static str,
-    /// `NVIDIA_DRIVER_CAPABILITIES`.
+    /// Value of `NVIDIA_DRIVER_CAPABILITIES`.
     pub driver_capabilities: &'static str,
 }
 
-/// A framework image whose CUDA the tag tells.
+/// A framework image whose tag determines its CUDA version.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameworkImageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened as `docker pull` prints it: `nvcr.io/nvidia/pytorch`, `pytorch/pytorch`.
+    /// Repository in short form, as `docker pull` prints it: `nvcr.io/nvidia/pytorch`, `pytorch/pytorch`.
     pub repository: &'static str,
     /// Tag.
     pub tag: &'static str,
-    /// CUDA inside.
+    /// CUDA version in the image.
     pub cuda: CudaVersion,
-    /// torch inside, where known.
+    /// torch version in the image; `None` if unknown.
     pub torch: Option<&'static str>,
-    /// The conda channel that it is from; else it is the wheel.
+    /// Conda channel that torch is from; `None` for the wheel.
     pub torch_channel: Option<&'static str>,
-    /// Version of the CUDA base image that it is built on, whose requirement it inherits, where known: `12.4.1`.
+    /// Version of the CUDA base image that it is built on and whose requirement it inherits: `12.4.1`; `None` if
+    /// unknown.
     pub base: Option<&'static str>,
-    /// Whether its recipe was read, and changes nothing of the compat directory and the search path of that base but for
-    /// `search_path` and `ld_conf`.
+    /// Whether its Dockerfile is known to leave the compat directory and library search path of the base unchanged,
+    /// except for `search_path` and `ld_conf`.
     pub untouched: bool,
-    /// Directories that its recipe puts before the search path of that base, where it was read.
+    /// Directories that its Dockerfile puts before the library search path of the base.
     pub search_path: Option<&'static str>,
-    /// Files that its recipe writes to `/etc/ld.so.conf.d`, each with the directory that it names.
+    /// Files that its Dockerfile writes to `/etc/ld.so.conf.d`, each with the directory in it.
     pub ld_conf: &'static [(&'static str, &'static str)],
-    /// Driver whose libcuda lies in the compat folder of a monthly image, where it is not that of its month.
+    /// Driver version of the libcuda in the compat directory of a monthly image, if it differs from that of the
+    /// month.
     pub compat: Option<DriverVersion>,
-    /// Packages that its tag tells, with their versions: those of the default Python index, but for `compiled`.
+    /// Packages and versions that the tag determines; except for `compiled`, they are those of the default Python
+    /// index.
     pub brings: &'static [(&'static str, &'static str)],
-    /// Those of them that were compiled for the image: what is known of the GPU code of the index's says nothing of them.
+    /// The packages in `brings` that were compiled for the image, with other GPU code than the wheels of the index.
     pub compiled: &'static [&'static str],
-    /// Machine code that they are compiled to for amd64, and `ptx`; both empty where nobody has read it.
+    /// Cubin targets of the compiled packages on amd64; empty together with `ptx` if unknown.
     pub sass: &'static [CodeTarget],
-    /// PTX that they are compiled to for amd64.
+    /// PTX targets of the compiled packages on amd64.
     pub ptx: &'static [CodeTarget],
-    /// Libraries that those packages look for and that it certainly does not have.
+    /// Libraries that those packages need and the image does not contain.
     pub lacks: &'static [&'static str],
-    /// Architectures that it is built for; empty where not known.
+    /// Architectures of the image; empty if unknown.
     pub arches: &'static [&'static str],
 }
 
-/// One month of NVIDIA's framework containers.
+/// One monthly release of NVIDIA's framework containers.
 #[derive(Clone, Copy, Debug)]
 pub struct NgcReleaseRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `23.10`.
+    /// Month: `23.10`.
     pub month: &'static str,
-    /// CUDA inside.
+    /// CUDA version in the images.
     pub cuda: CudaVersion,
-    /// Driver whose libcuda lies in the compat folder, where a source names its full version.
+    /// Driver version of the libcuda in the compat directory; `None` if no source has the full version.
     pub compat: Option<DriverVersion>,
-    /// torch of the `PyTorch` container, where known.
+    /// torch version of the `PyTorch` container; `None` if unknown.
     pub torch: Option<&'static str>,
 }
 
-/// The lowest compute capability that the program of an image takes, from one month on.
+/// The lowest compute capability that the program of an image supports, from one month on.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeFloorRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened.
+    /// Repository in short form.
     pub repository: &'static str,
     /// First month.
     pub from: &'static str,
-    /// First month that differs again; none where it still holds.
+    /// First month with another value; `None` if it still applies.
     pub before: Option<&'static str>,
-    /// The capability.
+    /// The lowest compute capability.
     pub capability: ComputeCapability,
-    /// The lowest that it is known to take, where that is a higher one: of those between nobody has said anything.
+    /// The lowest compute capability with confirmed support, if it is higher; support in between is unknown.
     pub sure: Option<ComputeCapability>,
 }
 
-/// The lowest compute capability that releases of a distribution take, wherever they were built.
+/// The lowest compute capability that releases of a distribution support, in every build.
 #[derive(Clone, Copy, Debug)]
 pub struct PackageFloorRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name.
+    /// Distribution.
     pub distribution: &'static str,
     /// First release.
     pub from: &'static str,
-    /// First release that differs again; none where it still holds.
+    /// First release with another value; `None` if it still applies.
     pub before: Option<&'static str>,
-    /// The capability.
+    /// The lowest compute capability.
     pub capability: ComputeCapability,
 }
 
-/// A flavour of CUDA base images.
+/// A flavour of CUDA base images: `base`, `runtime`, `devel`.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaFlavourRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// The word of the tag.
+    /// Name in the tag.
     pub name: &'static str,
-    /// The flavours whose libraries it has too.
+    /// Flavours whose libraries it includes.
     pub holds: &'static [&'static str],
-    /// Whether it brings a compiler for GPUs.
+    /// Whether it contains a compiler for GPU code.
     pub compiler: bool,
 }
 
-/// A package that may bring a compiler for GPUs.
+/// A package that may contain a compiler for GPU code.
 #[derive(Clone, Copy, Debug)]
 pub struct CompilerPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name, or how its name begins.
+    /// Package name, or its prefix.
     pub name: &'static str,
-    /// Whether all packages are meant whose names begin so.
+    /// Whether `name` is a prefix.
     pub prefix: bool,
 }
 
-/// The variables that the images of a repository set.
+/// The environment variables that the images of a repository set.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseVariablesRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened.
+    /// Repository in short form.
     pub repository: &'static str,
-    /// Their names; with a star at its end, how some begin.
+    /// Names of the variables; a final `*` marks a prefix.
     pub names: &'static [&'static str],
 }
 
 /// A script on the network that installs one tool and nothing for GPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolScriptRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// How its address begins, without the scheme.
+    /// Prefix of its URL, without the scheme.
     pub address: &'static str,
 }
 
-/// The installers that the images of a repository lack.
+/// The package installers that are missing from the images of a repository.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageInstallersRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened.
+    /// Repository in short form.
     pub repository: &'static str,
-    /// Their names: `pip`, `conda`, `mamba`, `uv`.
+    /// Missing installers: `pip`, `conda`, `mamba`, `uv`.
     pub lacks: &'static [&'static str],
-    /// Directories that the images have in PATH, beside those of every image.
+    /// Directories in `PATH` of the images, in addition to the usual ones.
     pub path: &'static [&'static str],
 }
 
-/// A system package that, with all that it depends on, brings none of those installers.
+/// A system package that installs none of those installers, even through its dependencies.
 #[derive(Clone, Copy, Debug)]
 pub struct PackageWithoutInstallerRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name.
+    /// Package name.
     pub package: &'static str,
-    /// Whether this also holds for the package of that name in RPM distributions and Alpine.
+    /// Whether it also applies to the package of that name in RPM distributions and Alpine.
     pub every_manager: bool,
 }
 
-/// A family of images without any NVIDIA content: what official operating system and language images are.
+/// Images without any NVIDIA content, such as official operating system and language images.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainImageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened: `python`, `debian`; with a star at its end, how those of a family begin.
+    /// Repository in short form: `python`, `debian`; a final `*` marks a prefix.
     pub repository: &'static str,
-    /// Whether it brings torch for the GPUs of another maker.
+    /// Whether it contains torch for GPUs of another vendor.
     pub torch: bool,
 }
 
-/// A name by which an image is told to be there for GPUs, or not to be.
+/// A name pattern that shows whether an image is for GPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuImageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// How its repository begins, `nvcr.io/nim/*`; or a word of its tag, `:gpu`, `:cu#` with digits behind it.
+    /// Repository prefix, `nvcr.io/nim/*`, or a word of the tag: `:gpu`, or `:cu#` for `cu` and digits.
     pub name: &'static str,
-    /// Whether such images hold no CUDA.
+    /// Whether such images contain no CUDA.
     pub without: bool,
 }
 
-/// A name that states that an image is for a processor other than an NVIDIA GPU.
+/// A name which shows that an image is for a processor other than an NVIDIA GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherProcessorRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `package`, `word` or `phrase`.
+    /// Kind of name: `package`, `word` or `phrase`.
     pub kind: &'static str,
-    /// The name; with a star at its end, how it begins.
+    /// The name; a final `*` marks a prefix.
     pub name: &'static str,
     /// The processor: `the CPU`, `AWS Neuron`.
     pub processor: &'static str,
-    /// Whether the word states the processor in the name of a repository as well.
+    /// Whether the word also counts in the name of a repository.
     pub repository: bool,
-    /// Whether the word states the processor in a tag of any repository.
+    /// Whether the word counts in a tag of any repository.
     pub any_tag: bool,
 }
 
-/// The architectures that the images of a family are built for, whatever else is known of them.
+/// The architectures of a family of images.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageArchesRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened; with a star at its end, how those of a family begin.
+    /// Repository in short form; a final `*` marks a prefix.
     pub repository: &'static str,
-    /// A word of the tags that it holds for; none where it holds for all.
+    /// Word of the tags that it applies to; `None` for all tags.
     pub word: Option<&'static str>,
-    /// The first month in a tag from which on it holds, `25.08`; none where tags need name none.
+    /// First month in a tag that it applies to, `25.08`; `None` for tags with or without a month.
     pub from: Option<&'static str>,
-    /// `arm64`.
+    /// Architectures: `arm64`.
     pub arches: &'static [&'static str],
 }
 
-/// What the images of a repository have in common.
+/// Common properties of the images of a repository.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent columns")]
 pub struct BaseFamilyRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened: `nvcr.io/nvidia/pytorch`.
+    /// Repository in short form: `nvcr.io/nvidia/pytorch`.
     pub repository: &'static str,
-    /// Whether its tags are CUDA base images with a version first.
+    /// Whether its tags are CUDA base images that begin with the CUDA version.
     pub cuda_base: bool,
-    /// Whether the tables have every operating system and flavour of its tags.
+    /// Whether the tables list every operating system and flavour of its tags.
     pub listed: bool,
-    /// Whether its images add to a CUDA base image what nobody has read.
+    /// Whether its images add unknown content to a CUDA base image.
     pub unread: bool,
-    /// Whether its tags begin with a month of [`NgcReleaseRow`].
+    /// Whether its tags begin with the month of an `NgcReleaseRow`.
     pub monthly: bool,
-    /// Whether its images are there to build on, and have no program of their own.
+    /// Whether its images are only bases to build on, without a program of their own.
     pub bare: bool,
-    /// How the plain tag of a month is written, `{month}-py3`, where every month with a torch of its own has it.
+    /// Pattern of the usual monthly tag, `{month}-py3`, if every month with its own torch has it.
     pub month_tag: Option<&'static str>,
-    /// Words of tags whose content is not that of their month.
+    /// Words of tags whose content differs from that of their month.
     pub other_months: &'static [&'static str],
-    /// Whether a compat package lies under `/usr/local/cuda/compat`.
+    /// Whether a compat package is in `/usr/local/cuda/compat`.
     pub compat: Option<bool>,
-    /// Where its libraries lie, if not in that directory itself: no container toolkit looks there.
+    /// Subdirectory with the compat libraries, if they are not in that directory itself; container toolkits do not
+    /// find them there.
     pub compat_folder: Option<&'static str>,
-    /// Entrypoint that tries the compat library and falls back to the host's.
+    /// Entrypoint that tests the compat library and otherwise uses the libcuda of the host.
     pub compat_probe: Option<&'static str>,
-    /// First month of which it is known that the entrypoint finds out GPUs that refuse the library, too.
+    /// First month in which the entrypoint is known to also detect GPUs that reject the library.
     pub probe_from: Option<&'static str>,
-    /// Whether its images have the torch of their month.
+    /// Whether its images contain the torch of their month.
     pub torch: bool,
-    /// Variables that every image of it sets.
+    /// Variables that every image sets.
     pub env: &'static [(&'static str, &'static str)],
 }
 
-/// A tag of a base image family that its registry no longer serves.
+/// A tag of a base image family that was withdrawn from its registry.
 #[derive(Clone, Copy, Debug)]
 pub struct WithdrawnRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `nvidia/cuda`.
+    /// Repository: `nvidia/cuda`.
     pub repository: &'static str,
-    /// Version part of the tag that is gone: `11.4.0`, `10.2`.
+    /// Version in the withdrawn tags: `11.4.0`, `10.2`.
     pub version: &'static str,
-    /// What to use instead, where one minor has a living last patch.
+    /// Replacement version, if a later patch of the minor version still exists.
     pub instead: Option<&'static str>,
 }
 
-/// The words for cuDNN that tags of CUDA base images of one version have.
+/// The cuDNN words in tags of CUDA base images of one version.
 #[derive(Clone, Copy, Debug)]
 pub struct CudnnTagRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// As in the tag: `11.2.2`.
+    /// Version in the tag: `11.2.2`.
     pub version: &'static str,
-    /// `cudnn8`, `cudnn`.
+    /// cuDNN words: `cudnn8`, `cudnn`.
     pub words: &'static [&'static str],
 }
 
-/// How tags of a framework container are written, and the months that are known to have one.
+/// A tag pattern of a framework container, and the months known to have such a tag.
 #[derive(Clone, Copy, Debug)]
 pub struct MonthTagRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Repository, shortened: `nvcr.io/nvidia/tritonserver`.
+    /// Repository in short form: `nvcr.io/nvidia/tritonserver`.
     pub repository: &'static str,
-    /// `{month}-py3`; `{cuda}` stands for the CUDA release of the month, `12.8`.
+    /// Pattern: `{month}-py3`; `{cuda}` is the CUDA version of the month, `12.8`.
     pub tag: &'static str,
-    /// Months of [`NgcReleaseRow`].
+    /// Months of `NgcReleaseRow`.
     pub months: &'static [&'static str],
 }

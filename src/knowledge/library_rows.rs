@@ -1,172 +1,172 @@
-//! Rows about shared libraries: who brings which, and who asks for which.
+//! Rows about shared libraries: the packages that contain them, and the packages that need them.
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::RowInfo;
 
-/// An operating system, by the word that image names have for it.
+/// An operating system, by its name in image tags.
 #[derive(Clone, Copy, Debug)]
 pub struct OsRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Beginning of a word of a tag (`ubuntu`), or a repository.
+    /// Prefix of a word of a tag (`ubuntu`), or a repository.
     pub name: &'static str,
-    /// Whether it keeps libraries as Debian does.
+    /// Whether it has the library directories of Debian.
     pub debian: bool,
-    /// Whether its loader keeps no cache.
+    /// Whether its dynamic loader has no cache.
     pub cacheless: bool,
     /// Whether its C library is musl, for which no framework has wheels.
     pub musl: bool,
-    /// The commands that install its Python, where they are not those of Debian; empty where nobody knows them.
+    /// Commands that install its Python, if they differ from those of Debian; empty if unknown.
     pub python: &'static [&'static str],
-    /// The word of its tags with less in them, which have another tool.
+    /// Word in the tags of its minimal variant, which has another package manager.
     pub lean: Option<&'static str>,
-    /// The commands that install its Python in those; empty where nobody knows them.
+    /// Commands that install Python in the minimal variant; empty if unknown.
     pub lean_python: &'static [&'static str],
 }
 
-/// A library that the container stack puts in with a driver capability.
+/// A driver library that the container toolkit mounts for a driver capability.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverSonameRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `libnvcuvid.so.1`.
+    /// Soname: `libnvcuvid.so.1`.
     pub soname: &'static str,
-    /// `video`.
+    /// Driver capability: `video`.
     pub capability: &'static str,
 }
 
-/// The libraries of a package.
+/// The libraries in a package.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized package name.
     pub name: &'static str,
-    /// First version with them.
+    /// First version with these libraries.
     pub from: Option<CudaVersion>,
-    /// First version that has others.
+    /// First version with other libraries.
     pub before: Option<CudaVersion>,
-    /// `libcublas.so.12`.
+    /// Sonames: `libcublas.so.12`.
     pub sonames: &'static [&'static str],
 }
 
-/// A distribution that brings no CUDA library, nor does anything that comes along with it.
+/// A distribution that contains no CUDA library, and neither do its dependencies.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryFreeRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name.
+    /// Distribution.
     pub distribution: &'static str,
-    /// The first version of which that is known; none = every one.
+    /// First version for which this is known; `None` for every version.
     pub from: Option<CudaVersion>,
-    /// Extras that bring none either.
+    /// Extras whose dependencies contain no CUDA library either.
     pub extras: &'static [&'static str],
 }
 
-/// A distribution without GPU code whose project has another one with it.
+/// A CPU-only distribution, and its counterpart with GPU code.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessorPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name.
+    /// The CPU-only distribution.
     pub distribution: &'static str,
-    /// The one with GPU code.
+    /// The distribution with GPU code.
     pub instead: &'static str,
-    /// Whether both lie in one folder, so that the one that is installed last writes over the other.
+    /// Whether both install into the same directory, so that the later install overwrites the earlier one.
     pub same_folder: bool,
-    /// Whether the name itself states the processor.
+    /// Whether the name itself specifies the CPU.
     pub by_name: bool,
 }
 
-/// A word in package names that speaks for CUDA libraries inside, whichever they are.
+/// A word in package names which suggests that the package contains CUDA libraries.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryCarrierRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `cudnn`.
+    /// The word: `cudnn`.
     pub word: &'static str,
-    /// Where it is the whole name: how the names of libraries begin that the package certainly has not.
+    /// Prefixes of libraries that the package with exactly this name does not contain.
     pub without: &'static [&'static str],
 }
 
-/// The libraries that a distribution asks for from outside of its wheel.
+/// The libraries that a distribution needs from outside its wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryNeedsRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized name.
     pub distribution: &'static str,
     /// First version.
     pub from: CudaVersion,
-    /// First version that asks for others.
+    /// First version that needs other libraries.
     pub before: Option<CudaVersion>,
-    /// Resolved when the library is loaded.
+    /// Libraries that the dynamic loader resolves.
     pub needs: &'static [&'static str],
-    /// Opened while the program runs.
+    /// Libraries that are opened at run time.
     pub opens: &'static [&'static str],
-    /// Whether the program then goes on without a GPU where one of those is not there.
+    /// Whether the program continues without a GPU if one of `opens` is missing.
     pub falls_back: bool,
-    /// Whether they come along as packages of their own, in whose folders the program looks.
+    /// Whether they are installed as dependencies, in whose directories the program looks.
     pub along: bool,
-    /// Whether the loader alone finds them: the program does not look into the folders of NVIDIA's wheels.
+    /// Whether only the dynamic loader finds them, not a search in the directories of NVIDIA's wheels.
     pub by_loader: bool,
-    /// The extra with which alone they do.
+    /// Extra that is required for them to be installed as dependencies.
     pub with: Option<&'static str>,
-    /// Builds of the project's own index that ask for the same: `cu121`.
+    /// Builds of the project's own index that need the same libraries: `cu121`.
     pub builds: &'static [&'static str],
-    /// Builds of that index that hold all of it themselves.
+    /// Builds of that index that contain all the libraries.
     pub whole: &'static [&'static str],
 }
 
 impl LibraryNeedsRow {
-    /// Whether a library is among those that it looks for.
-    pub fn names(&self, soname: &str) -> bool {
+    /// Whether it needs a library.
+    pub fn needs_library(&self, soname: &str) -> bool {
         self.sonames().any(|own| own == soname)
     }
 
-    /// All that it looks for.
+    /// Returns all libraries that it needs.
     pub fn sonames(&self) -> impl Iterator<Item = &'static str> {
         self.needs.iter().chain(self.opens).copied()
     }
 }
 
-/// A library that opens parts of itself while it runs.
+/// A library that opens partial libraries at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryPartsRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `libcudnn.so.9`.
+    /// The library: `libcudnn.so.9`.
     pub soname: &'static str,
-    /// `libcudnn_ops.so.9`.
+    /// Its partial libraries: `libcudnn_ops.so.9`.
     pub parts: &'static [&'static str],
 }
 
-/// Where CUDA images keep the stub of libcuda.
+/// Directories of CUDA images with the stub of libcuda.
 #[derive(Clone, Copy, Debug)]
 pub struct StubDirectoryRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Word of the tag: `devel`.
+    /// Flavour in the tag: `devel`.
     pub flavour: &'static str,
     /// Architecture: `amd64`.
     pub arch: &'static str,
-    /// Folders of the toolkit, the real one first: `lib64/stubs`.
+    /// Directories of the toolkit, the real one before links to it: `lib64/stubs`.
     pub directories: &'static [&'static str],
 }
 
-/// The libraries of a CUDA base image.
+/// The libraries in a flavour of CUDA base images.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolkitLibraryRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// CUDA major.
+    /// CUDA major version.
     pub cuda_major: u32,
-    /// Word of the tag: `base`, `runtime`, `devel`, `cudnn8`.
+    /// Flavour in the tag: `base`, `runtime`, `devel`, `cudnn8`.
     pub flavour: &'static str,
-    /// The first release that it is for; none = all of the major.
+    /// First CUDA version; `None` for all of the major version.
     pub from: Option<CudaVersion>,
-    /// The first release that it is no longer for.
+    /// First CUDA version that it no longer applies to.
     pub before: Option<CudaVersion>,
-    /// What it adds to the flavours before it.
+    /// Libraries that it adds to the smaller flavours.
     pub sonames: &'static [&'static str],
 }

@@ -1,41 +1,41 @@
-//! What is known of drivers, GPUs, toolkits, images and wheels: tables with source and date.
+//! The compatibility database: tables about drivers, GPUs, toolkits, images and wheels, with source and date.
 
 #[macro_use]
 #[path = "build/schema.rs"]
 pub(crate) mod schema;
 
 mod alias_rows;
-mod ask;
-mod ask_wheels;
 mod base_lookup;
-mod change_rows;
+mod cloud_instances;
 mod code_rows;
 mod cuda_tags;
+mod distribution_queries;
 mod driver_rows;
 mod error_rows;
 mod gpu_names;
 mod image_rows;
-mod instances;
+mod jetson_windows_lookup;
 mod library_lookup;
 mod library_rows;
 mod lookup;
-mod named;
-mod newer;
-mod numbered_lookup;
-mod order;
+mod mig_profiles;
+mod name_index;
+mod natural_order;
+mod newer_versions;
 mod package_lookup;
+mod printable_rows;
+mod queries;
 mod recipe_lookup;
 mod rows;
 mod set;
-mod shown;
-mod slices;
-mod stages;
+mod stage_names;
+mod toolkit_changes;
 mod toolkit_lookup;
 mod torch_rows;
+mod variant_names;
 mod verdict_rows;
 mod wheel_lookup;
 mod wheel_rows;
-mod words;
 
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
@@ -43,18 +43,12 @@ mod tables {
 
 pub(crate) use every_table;
 
-pub use self::ask::Answer;
-pub use self::ask::SUBJECTS;
-pub use self::ask::TableSummary;
-pub use self::ask::heading;
 pub use self::cuda_tags::NoSuchTag;
-pub use self::gpu_names::{SameGpu, names_share};
+pub use self::gpu_names::{GpuNameMatch, names_vgpu_profile};
 pub use self::lookup::Knowledge;
-pub use self::order::by_number;
-pub use self::order::{BEYOND, EARLIEST};
-pub use self::recipe_lookup::standing;
+pub use self::natural_order::{HIGHEST_VERSION, LOWEST_VERSION, compare_natural};
+pub use self::printable_rows::{FieldValue, ShownRow};
+pub use self::queries::{KnowledgeAnswer, QUERY_SUBJECTS, TableSummary, row_heading};
+pub use self::recipe_lookup::recipes_on_day;
 pub use self::rows::*;
-pub(crate) use self::set::Row;
-pub(crate) use self::set::Tables;
-pub use self::shown::Shown;
-pub use self::shown::ShownRow;
+pub(crate) use self::set::{Row, Tables};

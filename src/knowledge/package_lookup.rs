@@ -1,100 +1,109 @@
-//! Questions about packages of Python, conda and the system: their releases, builds and what they bring.
+//! Lookups about Python, conda and system packages: their releases, builds and dependencies.
 
 use crate::cuda::CudaVersion;
-use crate::knowledge::ImagePythonRow;
-use crate::knowledge::Knowledge;
-use crate::knowledge::order::by_number;
+use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
     Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow,
     LibraryWheelRow, RowInfo, RuntimePackageRow, TorchArchNameRow, TorchBuildRow, TorchRow,
 };
+use crate::knowledge::{ImagePythonRow, Knowledge};
 use crate::reference::ImageReference;
 
-/// `2.3` of `2.3.0rc0`.
-fn minor_of(version: &str) -> Option<String> {
+/// Returns the first two numbers of a version: `2.3` of `2.3.0rc0`.
+fn minor_version(version: &str) -> Option<String> {
     let mut parts = version.split('.');
     let minor: String = parts.nth(1)?.chars().take_while(char::is_ascii_digit).collect();
     Some(format!("{}.{minor}", version.split('.').next()?))
 }
 
 impl Knowledge {
-    /// A torch release, without local version.
-    pub fn torch(self, version: &str) -> Option<&'static TorchRow> {
+    /// Returns the row of a torch release, without a local version.
+    pub fn torch_release(self, version: &str) -> Option<&'static TorchRow> {
         self.torch_releases().iter().find(|row| row.version == version)
     }
 
-    /// The torch releases that a range on an index or a channel may take.
-    pub fn torch_served(self) -> impl Iterator<Item = &'static TorchRow> {
+    /// Returns the torch releases that a version range on an index or a channel may select.
+    pub fn served_torch_releases(self) -> impl Iterator<Item = &'static TorchRow> {
         self.torch_releases().iter().filter(|row| !row.apart)
     }
 
-    /// What a name in a list of architectures stands for in a release of torch; in each where that is not known.
-    pub fn torch_arch_name(self, name: &str, torch: Option<&str>) -> impl Iterator<Item = &'static TorchArchNameRow> {
+    /// Returns the meaning of a name in an architecture list for a torch release; without a release, all its
+    /// meanings.
+    pub fn torch_arch_name_rows(
+        self,
+        name: &str,
+        torch: Option<&str>,
+    ) -> impl Iterator<Item = &'static TorchArchNameRow> {
         let holds = |row: &TorchArchNameRow, torch: &str| {
-            let reached = |bound: &str| by_number(torch, bound).is_ge();
+            let reached = |bound: &str| compare_natural(torch, bound).is_ge();
             reached(row.from) && !row.before.is_some_and(reached)
         };
         let of_name = self.torch_arch_names().iter().filter(move |row| row.name == name);
         of_name.filter(move |row| torch.is_none_or(|torch| holds(row, torch)))
     }
 
-    /// A torch build: `2.6.0`, `cu124`, `amd64`.
+    /// Returns the build of torch with a version, variant and architecture: `2.6.0`, `cu124`, `amd64`.
     pub fn torch_build(self, version: &str, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
         let mut rows = self.torch_builds().iter();
         rows.find(|row| row.version == version && row.variant == variant && row.arch == arch)
     }
 
-    /// Whether the version of the wheel of a torch build does not name the build.
-    pub fn is_unnamed(self, version: &str, variant: &str, arch: &str) -> bool {
+    /// Whether the wheel version of a torch build does not include the build.
+    pub fn is_unnamed_torch_build(self, version: &str, variant: &str, arch: &str) -> bool {
         self.torch_build(version, variant, arch).is_some_and(|row| row.unnamed)
     }
 
-    /// A build of another framework: the version's own row, else that of its minor, else that of every version.
+    /// Returns the build of another framework: the row of the version, otherwise of its minor version, otherwise of
+    /// all versions.
     pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
         let of = |version: &str| {
             self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
         };
-        of(version).or_else(|| of(&minor_of(version)?)).or_else(|| of("*"))
+        of(version).or_else(|| of(&minor_version(version)?)).or_else(|| of("*"))
     }
 
-    /// The GPU code of a framework's wheel for arm64: the version's own row, else that of its minor.
+    /// Returns the GPU code of a framework's arm64 wheel: the row of the version, otherwise of its minor version.
     pub fn arm64_build(self, distribution: &str, version: &str) -> Option<&'static Arm64BuildRow> {
         let of = |version: &str| {
             self.arm64_builds().iter().find(|row| row.distribution == distribution && row.version == version)
         };
-        of(version).or_else(|| of(&minor_of(version)?))
+        of(version).or_else(|| of(&minor_version(version)?))
     }
 
-    /// What a package with these extras brings along.
-    pub fn brought_by(self, distribution: &str, extras: &[String]) -> impl Iterator<Item = &'static BroughtRow> {
+    /// Returns the dependencies that a distribution with some extras installs.
+    pub fn dependencies_with_extras(
+        self,
+        distribution: &str,
+        extras: &[String],
+    ) -> impl Iterator<Item = &'static BroughtRow> {
         let asked = |row: &&BroughtRow| row.extra.is_empty() || extras.iter().any(|extra| extra == row.extra);
         self.brought_of(distribution).filter(asked)
     }
 
-    /// The row by which no index of a distribution has a build of CUDA for a platform, of versions as old as this one.
-    pub fn without_cuda_on(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
+    /// Returns the row which shows that no index has a CUDA build of a version for an architecture.
+    pub fn platform_without_cuda(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
         let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
-        (arch == "arm64" && by_number(version, row.arm64_from?).is_lt()).then_some(&row.info)
+        (arch == "arm64" && compare_natural(version, row.arm64_from?).is_lt()).then_some(&row.info)
     }
 
-    /// Whether an index for each CUDA version, beside that of torch, decides the build of a distribution.
+    /// Whether an index per CUDA version, next to that of torch, selects the build of a distribution.
     pub fn has_build_index(self, distribution: &str) -> bool {
         self.build_indexes().iter().any(|row| row.distribution == distribution && row.folders.is_empty())
     }
 
-    /// The paths of the indexes that are a distribution's own, above the folders of its builds; empty where it has none.
-    pub fn own_indexes(self, distribution: &str) -> &'static [&'static str] {
+    /// Returns the URL paths of the project's own indexes, above the build directories; empty if there are none.
+    pub fn project_indexes(self, distribution: &str) -> &'static [&'static str] {
         let row = self.build_indexes().iter().find(|row| row.distribution == distribution);
         row.map_or(&[], |row| row.folders)
     }
 
-    /// Whether a distribution is built for every CUDA that the torch it asks for is built for.
+    /// Whether a distribution is built for every CUDA version of the torch release that it requires.
     pub fn is_built_with_torch(self, distribution: &str) -> bool {
         self.build_indexes().iter().any(|row| row.distribution == distribution && row.with_torch)
     }
 
-    /// What of the packages that go with one torch each comes along with a version of a distribution, where that is known.
-    pub fn companions_of(
+    /// Returns the torch companion packages that a version of a distribution installs, if they are known.
+    pub fn companion_packages_of(
         self,
         distribution: &str,
         reaches: impl Fn(CudaVersion) -> bool,
@@ -103,25 +112,25 @@ impl Knowledge {
         rows.find(|row| row.from.is_none_or(&reaches)).map(|row| row.brings)
     }
 
-    /// Whether a page of wheels is known to list those of its own project alone, which is not torch.
-    pub fn is_own_page(self, address: &str) -> bool {
+    /// Whether a page of wheels is known to list only those of its own project, not torch.
+    pub fn is_project_page(self, address: &str) -> bool {
         let place = address.split_once("://").map_or(address, |(_, place)| place);
         let below = |page: &str| place.strip_prefix(page).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.own_pages().iter().any(|row| below(row.page))
     }
 
-    /// Whether a conda package chooses a build: without CUDA, or the one that its version names.
+    /// Returns the row of a conda package that selects a build: without CUDA, or the CUDA version of the package.
     pub fn conda_variant(self, name: &str) -> Option<&'static CondaVariantRow> {
         self.conda_variants().iter().find(|row| row.name == name)
     }
 
-    /// The torch build of a conda channel: `pytorch`, `1.9.0`, `cu102`; they are all for amd64.
+    /// Returns the torch build of a conda channel for amd64: `pytorch`, `1.9.0`, `cu102`.
     pub fn conda_build(self, channel: &str, version: &str, variant: &str) -> Option<&'static CondaBuildRow> {
         let mut rows = self.conda_builds().iter().filter(|row| row.channel == channel && row.variant == variant);
-        rows.find(|row| by_number(row.first, version).is_le() && by_number(version, row.last).is_le())
+        rows.find(|row| compare_natural(row.first, version).is_le() && compare_natural(version, row.last).is_le())
     }
 
-    /// The CUDA runtime of a system package, where its name tells it: `cuda-cudart-12-4`.
+    /// Returns the system package with a CUDA runtime, and the CUDA version in its name: `cuda-cudart-12-4`.
     pub fn runtime_package(self, name: &str) -> Option<(&'static RuntimePackageRow, Option<CudaVersion>)> {
         let version = |rest: &str| rest.strip_prefix('-')?.replace('-', ".").parse::<CudaVersion>().ok();
         self.runtime_packages().iter().find_map(|row| match name.strip_prefix(row.name)? {
@@ -131,12 +140,13 @@ impl Knowledge {
         })
     }
 
-    /// A distribution with a library of the CUDA toolkit, by its normalised name.
+    /// Returns the row of a distribution with a library of the CUDA toolkit, by its normalized name.
     pub fn library_wheel(self, distribution: &str) -> Option<&'static LibraryWheelRow> {
         self.library_wheels_of(distribution).next()
     }
 
-    /// The CUDA version of a library wheel: its minor where versions tell it, else the major.
+    /// Returns the CUDA version of a library wheel: the minor version if the wheel version contains it, otherwise the
+    /// major version.
     pub fn library_wheel_cuda(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
         let row = self.library_wheel(distribution)?;
         let minor = || {
@@ -147,9 +157,9 @@ impl Knowledge {
         told.map(|cuda| (cuda, &row.info))
     }
 
-    /// The Python that an image brings, or its distribution installs first.
-    pub fn python_of_image(self, reference: &ImageReference) -> Option<&'static ImagePythonRow> {
-        let repository = reference.familiar();
+    /// Returns the Python version of an image, or of the package manager of its operating system.
+    pub fn image_python(self, reference: &ImageReference) -> Option<&'static ImagePythonRow> {
+        let repository = reference.familiar_name();
         let last = repository.rsplit('/').next().unwrap_or(&repository);
         let tag = reference.tag().unwrap_or_default();
         let begins = |version: &str| {
@@ -164,9 +174,10 @@ impl Knowledge {
         own.or_else(|| rows.iter().find(named))
     }
 
-    /// The newest Python of an image that is named by its Python, where the tag names none or its major alone.
-    pub fn newest_python_of(self, reference: &ImageReference) -> Option<&'static str> {
-        let repository = reference.familiar();
+    /// Returns the newest Python version of a Python image whose tag has no Python version, or only the major
+    /// version.
+    pub fn newest_image_python(self, reference: &ImageReference) -> Option<&'static str> {
+        let repository = reference.familiar_name();
         let last = repository.rsplit('/').next().unwrap_or(&repository);
         let word = reference.tag().unwrap_or_default().split('-').next().unwrap_or_default();
         let major = word.bytes().all(|one| one.is_ascii_digit()) && !word.is_empty();
@@ -175,20 +186,19 @@ impl Knowledge {
         }
         let of_it = self.image_pythons().iter().filter(|row| row.name == last && row.version == row.python);
         let fits = |row: &&ImagePythonRow| !major || row.python.split('.').next() == Some(word);
-        of_it.filter(fits).map(|row| row.python).max_by(|one, other| by_number(one, other))
+        of_it.filter(fits).map(|row| row.python).max_by(|one, other| compare_natural(one, other))
     }
 
-    /// The CUDA variants that a version of a distribution such as bitsandbytes has libraries for.
+    /// Returns the CUDA variants for which a version of a distribution such as bitsandbytes has libraries.
     pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
-        rows.find(|row| by_number(row.from, version).is_le())
+        rows.find(|row| compare_natural(row.from, version).is_le())
     }
 
-    /// Whether a version of such a distribution has a library that it takes for a CUDA version; none where the tables do
-    /// not tell.
-    pub fn has_library_for(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
+    /// Whether a version of such a distribution has a library that it uses with a CUDA version; `None` if unknown.
+    pub fn has_bundled_library(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
         let row = self.bundled_variants_of(distribution, version)?;
-        if self.newer_framework(distribution, version) {
+        if self.is_newer_framework(distribution, version) {
             return None;
         }
         let tag = |major: u32, minor: &str| format!("cu{major}{minor}");
@@ -198,13 +208,13 @@ impl Knowledge {
         Some(row.variants.iter().any(|one| *one == own || alike(one)))
     }
 
-    /// A distribution with GPU code, by its normalised name.
+    /// Returns the row of a distribution with GPU code, by its normalized name.
     pub fn framework(self, distribution: &str) -> Option<&'static FrameworkRow> {
         self.frameworks_of(distribution).next()
     }
 
-    /// The distribution that is built from a repository, `owner/name`, where it or what it brings along concerns a GPU.
-    pub fn distribution_of_sources(self, repository: &str) -> Option<String> {
+    /// Returns the distribution that is built from a repository, `owner/name`, if it or a dependency concerns GPUs.
+    pub fn distribution_of_repository(self, repository: &str) -> Option<String> {
         let whole = repository.to_ascii_lowercase();
         let last = whole.rsplit('/').next().unwrap_or(&whole);
         let told = self.frameworks().iter().find(|row| row.repositories.contains(&whole.as_str()));

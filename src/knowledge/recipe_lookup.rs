@@ -1,4 +1,4 @@
-//! Questions about the recipes of CUDA base images: by operating system, architecture and day.
+//! Lookups about the Dockerfiles of CUDA base images: by operating system, architecture and date.
 
 use jiff::civil::Date;
 
@@ -6,45 +6,46 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::rows::CudaRecipeRow;
 
 impl CudaRecipeRow {
-    /// The architectures that it is for on an operating system as a tag writes it.
-    pub fn arches_on(&self, os: &str) -> impl Iterator<Item = &'static str> {
+    /// Returns its architectures on an operating system, as named in a tag.
+    pub fn architectures_on(&self, os: &str) -> impl Iterator<Item = &'static str> {
         let own = self.arches.iter().find(|(own, _)| *own == os).map_or("", |(_, arches)| *arches);
         own.split(' ').filter(|arch| !arch.is_empty())
     }
 
-    /// Whether it is for an operating system and an architecture.
+    /// Whether it applies to an operating system and an architecture.
     pub fn is_for(&self, os: &str, arch: &str) -> bool {
-        self.arches_on(os).any(|own| own == arch)
+        self.architectures_on(os).any(|own| own == arch)
     }
 
-    fn holds_on(&self, day: Date) -> bool {
+    /// Whether it applies on a day.
+    fn applies_on(&self, day: Date) -> bool {
         self.first.is_none_or(|first| first <= day) && self.until.is_none_or(|until| day < until)
     }
 
-    /// Whether it came to an end by a day; without one, in any case.
-    fn ended_by(&self, day: Option<Date>) -> bool {
+    /// Whether it has ended by a day; always true without a day.
+    fn has_ended_by(&self, day: Option<Date>) -> bool {
         day.is_none_or(|day| self.until.is_some_and(|until| until <= day))
     }
 }
 
 impl Knowledge {
-    /// What the recipes of a version said, as tags name it.
-    pub fn cuda_recipes_of(self, version: &str) -> impl Iterator<Item = &'static CudaRecipeRow> {
+    /// Returns the recipes of a version, as named in tags.
+    pub fn cuda_recipes_for_version(self, version: &str) -> impl Iterator<Item = &'static CudaRecipeRow> {
         self.cuda_recipes().iter().filter(move |row| row.version == version)
     }
 }
 
-/// Of everything that the recipes of one image ever said, what the image has that a tag meant on a day, or means last: the image
-/// of a recipe that was retired stays. Several where it is not known which; none where there was no image yet.
-pub fn standing(rows: &[&'static CudaRecipeRow], day: Option<Date>) -> Vec<&'static CudaRecipeRow> {
+/// Returns the recipe of the image that a tag refers to on a day, or now; several if ambiguous, none before the first
+/// image.
+pub fn recipes_on_day(rows: &[&'static CudaRecipeRow], day: Option<Date>) -> Vec<&'static CudaRecipeRow> {
     let of = |keep: &dyn Fn(&CudaRecipeRow) -> bool| -> Vec<&'static CudaRecipeRow> {
         rows.iter().copied().filter(|row| keep(row)).collect()
     };
-    let now = of(&|row| day.map_or(row.until.is_none(), |day| row.holds_on(day)));
+    let now = of(&|row| day.map_or(row.until.is_none(), |day| row.applies_on(day)));
     if !now.is_empty() {
         return now;
     }
-    let last = rows.iter().filter(|row| row.ended_by(day)).filter_map(|row| row.until).max();
+    let last = rows.iter().filter(|row| row.has_ended_by(day)).filter_map(|row| row.until).max();
     of(&|row| last.is_some() && row.until == last)
 }
 
@@ -53,8 +54,9 @@ mod tests {
     use super::*;
 
     fn requirements(version: &str, os: &str, arch: &str, day: Option<&str>) -> Vec<&'static str> {
-        let rows: Vec<_> = Knowledge::built_in().cuda_recipes_of(version).filter(|row| row.is_for(os, arch)).collect();
-        let found = standing(&rows, day.map(|day| day.parse().expect(day)));
+        let rows: Vec<_> =
+            Knowledge::built_in().cuda_recipes_for_version(version).filter(|row| row.is_for(os, arch)).collect();
+        let found = recipes_on_day(&rows, day.map(|day| day.parse().expect(day)));
         found.iter().map(|row| row.require.unwrap_or("absent")).collect()
     }
 
@@ -107,6 +109,6 @@ mod tests {
         ] {
             assert_eq!(requirements(version, os, arch, Some(day)), expected, "{version} {os} {arch} {day}");
         }
-        assert!(standing(&[], None).is_empty() && standing(&[], Some(Date::MAX)).is_empty());
+        assert!(recipes_on_day(&[], None).is_empty() && recipes_on_day(&[], Some(Date::MAX)).is_empty());
     }
 }

@@ -1,45 +1,39 @@
-//! The row types of the knowledge tables: what one line of `rules/knowledge/` says, with source and date.
+//! Row types of the knowledge tables: the content of `rules/knowledge/`, with source and date.
 
 use jiff::civil::Date;
 
-use crate::cuda::CodeTarget;
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 pub use crate::knowledge::alias_rows::ValueAliasRow;
-pub use crate::knowledge::change_rows::*;
+pub use crate::knowledge::cloud_instances::CloudInstanceRow;
 pub use crate::knowledge::code_rows::*;
-pub use crate::knowledge::driver_rows::DriverMoveRow;
-pub use crate::knowledge::driver_rows::DriverReleaseRow;
+pub use crate::knowledge::driver_rows::{DriverMoveRow, DriverReleaseRow};
 pub use crate::knowledge::error_rows::*;
 pub use crate::knowledge::image_rows::*;
-pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryFreeRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow,
     ProcessorPackageRow, StubDirectoryRow, ToolkitLibraryRow,
 };
-pub use crate::knowledge::slices::MigProfileRow;
-pub use crate::knowledge::stages::DriverProgramRow;
-pub use crate::knowledge::stages::StageNameRow;
+pub use crate::knowledge::mig_profiles::MigProfileRow;
+pub use crate::knowledge::stage_names::{DriverProgramRow, StageNameRow};
+pub use crate::knowledge::toolkit_changes::*;
 pub use crate::knowledge::torch_rows::*;
-pub use crate::knowledge::verdict_rows::LaunchWordRow;
-pub use crate::knowledge::verdict_rows::VerdictWordRow;
+pub use crate::knowledge::verdict_rows::{LaunchWordRow, VerdictWordRow};
 pub use crate::knowledge::wheel_rows::*;
 
-/// How a row is known, weakest first.
+/// Evidence for a row, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum How {
-    /// From somebody's memory: never decides an error.
+    /// From memory without a source; never decides an error.
     Memory,
-    /// Concluded from other rows.
+    /// Derived from other rows.
     Inferred,
     /// Read in the named document or file.
     Documented,
-    /// Run or read off the artefact itself.
+    /// Measured, or read from the artifact itself.
     Measured,
 }
 
-/// Where a row stands and where it comes from.
+/// Table and key of a row, and its source.
 #[derive(Clone, Copy, Debug)]
 pub struct RowInfo {
     /// Table name, such as `gpus`.
@@ -48,16 +42,16 @@ pub struct RowInfo {
     pub row: &'static str,
     /// Document, file or measurement.
     pub source: &'static str,
-    /// When the source was read.
+    /// Date on which the source was read.
     pub checked: Date,
-    /// How the row is known.
+    /// Evidence for the row.
     pub how: How,
 }
 
-/// The class of a GPU, which decides about forward compatibility.
+/// Class of a GPU, which decides about forward compatibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GpuClass {
-    /// Tesla and its successors.
+    /// Tesla GPUs and their successors.
     DataCenter,
     /// `GeForce` and `TITAN`.
     Consumer,
@@ -65,310 +59,309 @@ pub enum GpuClass {
     Workstation,
     /// Jetson and DRIVE modules.
     Jetson,
-    /// A share of a GPU given to a virtual machine.
+    /// A virtual GPU.
     Vgpu,
-    /// Anything else, such as mobile workstation boards.
+    /// Any other class, such as GPUs of mobile workstations.
     Other,
 }
 
-/// A brand that holds for a range of driver branches.
+/// A GPU brand that applies to a range of driver branches.
 #[derive(Clone, Copy, Debug)]
 pub struct BrandRow {
-    /// First branch, if bounded.
+    /// First driver branch; `None` if unbounded.
     pub from_branch: Option<u32>,
-    /// Last branch, if bounded.
+    /// Last driver branch; `None` if unbounded.
     pub up_to_branch: Option<u32>,
-    /// Lower-case brand as `NVIDIA_REQUIRE_CUDA` spells it: `tesla`, `nvidia`, `geforce`.
+    /// Brand in lower case, as in `NVIDIA_REQUIRE_CUDA`: `tesla`, `nvidia`, `geforce`.
     pub brand: &'static str,
 }
 
-/// One GPU.
+/// A GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// As `nvidia-smi` prints it.
+    /// Name that `nvidia-smi` prints.
     pub name: &'static str,
-    /// What people write.
+    /// Names that users write.
     pub aliases: &'static [&'static str],
-    /// X.Y.
+    /// Compute capability.
     pub capability: ComputeCapability,
-    /// `Ampere`.
+    /// Architecture: `Ampere`.
     pub architecture: &'static str,
     /// Class.
     pub class: GpuClass,
-    /// Whether a compat library may be used on it; `None` where no source says.
+    /// Whether a compat library may be used on it; `None` if no source covers it.
     pub forward_compat: Option<bool>,
-    /// NVML brand by driver branch; empty where not known.
+    /// NVML brands by driver branch; empty if unknown.
     pub brands: &'static [BrandRow],
-    /// How the brands are known: few have been seen in public dumps.
+    /// Evidence for the brands.
     pub brand_how: How,
-    /// Oldest branch that names it; good for warnings, not for errors.
+    /// Oldest driver branch that lists it; for warnings only, not for errors.
     pub first_branch: Option<u32>,
-    /// Newest branch that drives it, where support has ended.
+    /// Newest driver branch that supports it, if support has ended.
     pub last_branch: Option<u32>,
-    /// Whether it sits in arm64 hosts only.
+    /// Whether it exists only in arm64 hosts.
     pub arm64_host: bool,
 }
 
-/// One driver branch.
+/// A driver branch.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// 535.
+    /// Number of the branch: 535.
     pub branch: u32,
-    /// Newest CUDA that it supports: what `nvidia-smi` prints.
+    /// Newest CUDA version that it supports, as `nvidia-smi` prints it.
     pub cuda: CudaVersion,
-    /// What it prints of the releases below, where they differ from the rest of the branch.
+    /// CUDA version of the releases in `other_releases`, which differ from the rest of the branch.
     pub other_cuda: Option<CudaVersion>,
-    /// Those releases.
+    /// Releases with `other_cuda`.
     pub other_releases: &'static [DriverVersion],
-    /// Releases seen, oldest first.
+    /// Known releases, oldest first.
     pub releases: &'static [DriverVersion],
-    /// First release date, where known.
+    /// Date of the first release; `None` if unknown.
     pub released: Option<Date>,
-    /// Last day of its support, where known.
+    /// Last day of support; `None` if unknown.
     pub end_of_support: Option<Date>,
 }
 
-/// A set of compute capabilities that drivers began and ended supporting together.
+/// Compute capabilities that drivers started and stopped supporting together.
 #[derive(Clone, Copy, Debug)]
 pub struct ArchitectureRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `Ampere`.
+    /// Architecture: `Ampere`.
     pub name: &'static str,
-    /// The capabilities.
+    /// Compute capabilities.
     pub capabilities: &'static [ComputeCapability],
-    /// First toolkit, which tells the first driver branch.
+    /// First CUDA version, which determines the first driver branch.
     pub first_toolkit: CudaVersion,
-    /// Last toolkit, where dropped.
+    /// Last CUDA version, if support has ended.
     pub last_toolkit: Option<CudaVersion>,
-    /// Last driver branch, where dropped.
+    /// Last driver branch, if support has ended.
     pub last_branch: Option<u32>,
-    /// Whether some GPU of them can be divided by MIG.
+    /// Whether any of its GPUs supports MIG.
     pub mig: bool,
 }
 
-/// One CUDA toolkit release.
+/// A CUDA toolkit release.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolkitRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `12.4.1`.
+    /// Version: `12.4.1`.
     pub version: CudaVersion,
-    /// Driver with every feature.
+    /// Minimum driver for all features.
     pub min_driver_full: Option<DriverVersion>,
-    /// Driver that the installer brings, x86-64.
+    /// Driver in the installer for x86-64.
     pub bundled_driver: Option<DriverVersion>,
-    /// Release date, the first of the month where only that is known.
+    /// Release date; the first of the month if only that is known.
     pub released: Option<Date>,
 }
 
-/// PTX version of a toolkit minor, and the targets that it compiles to.
+/// The PTX version and the compilation targets of a CUDA minor version.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetSetRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `12.4`.
+    /// CUDA minor version: `12.4`.
     pub cuda: CudaVersion,
-    /// PTX ISA that it writes and its driver reads, as a dotted version.
+    /// PTX ISA version that the toolkit generates and its driver accepts.
     pub ptx_isa: CudaVersion,
     /// Targets of ptxas.
     pub targets: &'static [CodeTarget],
 }
 
-/// The oldest driver on which any runtime of a CUDA major starts.
+/// The minimum driver for minor version compatibility of a CUDA major version.
 #[derive(Clone, Copy, Debug)]
 pub struct MinorCompatRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// 12.
+    /// CUDA major version: 12.
     pub cuda_major: u32,
-    /// 525.60.13.
+    /// Minimum driver: 525.60.13.
     pub min_driver: DriverVersion,
-    /// Branch of which another document counts every release, where one does.
+    /// Driver branch of which another document includes every release, if any.
     pub from_branch: Option<u32>,
 }
 
-/// One compat package, `cuda-compat-12-4`.
+/// A compat package, such as `cuda-compat-12-4`.
 #[derive(Clone, Copy, Debug)]
 pub struct CompatRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `12.4`.
+    /// CUDA minor version: `12.4`.
     pub cuda: CudaVersion,
-    /// Branch of its libcuda.
+    /// Driver branch of its libcuda.
     pub branch: u32,
-    /// libcuda versions seen, oldest first.
+    /// Known libcuda versions, oldest first.
     pub versions: &'static [DriverVersion],
-    /// Kernel-mode branches that image requirement strings or ELF notes have named as a base.
+    /// Kernel driver branches that requirements of images or ELF notes list as compatible.
     pub base_branches: &'static [u32],
-    /// Whether those are the branches of the note inside the library.
+    /// Whether those branches are from the ELF note of the library.
     pub noted: bool,
 }
 
-/// A cell of the forward compatibility matrix.
+/// An entry of the forward compatibility matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct ForwardRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// CUDA of the compat package.
+    /// CUDA version of the compat package.
     pub cuda: CudaVersion,
-    /// Kernel-mode branch.
+    /// Kernel driver branch.
     pub base_branch: u32,
-    /// Whether the pair is supported.
+    /// Whether the combination is supported.
     pub supported: bool,
 }
 
-/// A value for one CPU architecture, named as Docker does: `amd64`, `arm64`.
+/// A value for one CPU architecture.
 #[derive(Clone, Copy, Debug)]
 pub struct ByArch<T: 'static> {
-    /// `amd64`, `arm64`.
+    /// Architecture: `amd64`, `arm64`.
     pub arch: &'static str,
     /// The value.
     pub value: T,
 }
 
-/// What the container toolkit does with a compat library in the image.
+/// Rule by which the container toolkit chooses between the compat library of the image and the libcuda of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CompatSelection {
-    /// The host's libcuda.
+    /// Always the libcuda of the host.
     Off,
-    /// Mounted beside the host's; the highest file version wins.
+    /// Both are mounted in one directory; the highest version in the file name wins.
     Mount,
-    /// Its directory goes first in the ldconfig call where its major is greater than the host's.
+    /// The compat directory is first for ldconfig if its driver major version is greater than that of the host.
     Ldconfig,
-    /// The `enable-cuda-compat` hook decides by driver majors.
+    /// The `enable-cuda-compat` hook compares the driver major versions.
     HookMajors,
-    /// The hook decides by the library's ELF note, else by majors.
+    /// The hook uses the ELF note of the library, otherwise the driver major versions.
     HookNote,
-    /// The hook decides by the host's CUDA version and the note (Tegra).
+    /// The hook uses the CUDA version of the host and the ELF note (Tegra).
     HookCuda,
 }
 
-/// Behaviour of a range of container toolkit versions.
+/// Behaviour of a range of NVIDIA Container Toolkit versions.
 #[derive(Clone, Copy, Debug)]
 pub struct ContainerToolkitRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// First version.
     pub from: CudaVersion,
-    /// First version that behaves otherwise again; `None` for the newest range.
+    /// First version with other behaviour; `None` for the newest range.
     pub before: Option<CudaVersion>,
-    /// Legacy mode through the hook alone (`docker run --gpus`).
+    /// Compat library selection in legacy mode with only the hook (`docker run --gpus`).
     pub legacy_hook: CompatSelection,
-    /// Legacy mode through the nvidia runtime.
+    /// Compat library selection in legacy mode with the nvidia runtime.
     pub legacy_runtime: CompatSelection,
-    /// CDI in all its forms.
+    /// Compat library selection in all CDI modes.
     pub cdi: CompatSelection,
-    /// Tegra.
+    /// Compat library selection in csv mode (Tegra).
     pub csv: CompatSelection,
-    /// Whether libnvidia-container follows an absolute link to the compat directory.
+    /// Whether libnvidia-container follows an absolute symbolic link to the compat directory.
     pub follows_absolute_link: bool,
-    /// Whether the hook does nothing in an image without `/etc/ld.so.cache`.
+    /// Whether the hook has no effect in an image without `/etc/ld.so.cache`.
     pub hook_needs_cache: bool,
-    /// Whether CDI leaves directories that the image lists itself in their place.
+    /// Whether CDI keeps the order of library directories that the image lists itself.
     pub keeps_listed_directories: bool,
-    /// Mode that `auto` resolves to on a discrete GPU: `legacy`, `jit-cdi`.
+    /// Mode selected by `auto` on a discrete GPU: `legacy`, `jit-cdi`.
     pub auto_mode: &'static str,
-    /// A representative release of the range, to try where a pool does not say.
+    /// Representative version of the range, for pools without a declared version.
     pub sample: CudaVersion,
-    /// When the range began, where known: a report of 2021 never gets a toolkit of 2025.
+    /// Release date of the first version; `None` if unknown.
     pub released: Option<Date>,
 }
 
-/// A release of the container toolkit.
+/// Release date of an NVIDIA Container Toolkit version.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolkitDayRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its number.
+    /// Version.
     pub version: CudaVersion,
-    /// When it came out.
+    /// Release date.
     pub released: Date,
 }
 
-/// A package that puts driver libraries into an image.
+/// A package that installs driver libraries into an image.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
 pub struct DriverPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Name, or its beginning.
+    /// Package name, or its prefix.
     pub name: &'static str,
-    /// Whether `name` is only the beginning, followed by a driver branch.
+    /// Whether `name` is a prefix before a driver branch.
     pub prefix: bool,
-    /// Whether libcuda is among the libraries.
+    /// Whether it contains libcuda.
     pub libcuda: bool,
-    /// Whether it brings graphics libraries and no others.
+    /// Whether it contains only graphics libraries.
     pub graphics: bool,
-    /// Whether its version is that of a toolkit, which tells no driver.
+    /// Whether its version is that of a CUDA toolkit, not of a driver.
     pub toolkit: bool,
-    /// Whether it brings them by what it depends on alone, whose version its own does not tell.
+    /// Whether it contains them only through dependencies, whose versions differ from its own.
     pub through: bool,
-    /// Words of tags that name the releases of distributions where it does; every release where there are none.
+    /// Releases of the distribution, as in image tags, that it applies to; empty for all.
     pub releases: &'static [&'static str],
-    /// Whether it installs a driver only where it finds a GPU, which is the build machine's.
+    /// Whether it installs a driver only if it detects a GPU, that of the build machine.
     pub chance: bool,
-    /// Packages with which it looks for one: without any of them, it finds none.
+    /// Packages that it needs to detect a GPU.
     pub finds: &'static [&'static str],
-    /// The beginning of the package that has what the toolkit of the same installer is; the name of the installer
-    /// says the versions of both.
+    /// Prefix of the package with the toolkit of the same installer; the installer name contains both versions.
     pub beside: Option<&'static str>,
-    /// Whether the package of that name that RPM installs brings no libcuda.
+    /// Whether the RPM package of that name does not contain libcuda.
     pub without_rpm: bool,
 }
 
-/// An engine that starts GPUs through CDI by itself.
+/// A container engine that uses CDI for GPUs by default.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `docker`.
+    /// Name: `docker`.
     pub name: &'static str,
-    /// First version that takes CDI specifications, where the host has them, for `--gpus`.
+    /// First version that uses CDI specifications of the host for `--gpus`.
     pub cdi_from: CudaVersion,
-    /// The day of that version, where known.
+    /// Release date of that version; `None` if unknown.
     pub cdi_released: Option<Date>,
 }
 
-/// The members of a family-specific target.
+/// The compute capabilities of a family-specific target.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeFamilyRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// The capability that the target names: 10.0 for `sm_100f`.
+    /// Compute capability in the target: 10.0 for `sm_100f`.
     pub capability: ComputeCapability,
-    /// Capabilities that run it.
+    /// Compute capabilities that run it.
     pub members: &'static [ComputeCapability],
 }
 
-/// The number of a brand in NVML and in the notes of compat libraries.
+/// The number of a GPU brand in NVML and in the ELF notes of compat libraries.
 #[derive(Clone, Copy, Debug)]
 pub struct BrandNumberRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Lower-case name.
+    /// Name in lower case.
     pub name: &'static str,
-    /// Number.
+    /// Number of the brand.
     pub number: u32,
-    /// Whether the notes of compat libraries admit it.
+    /// Whether the ELF notes of compat libraries allow it.
     pub compat: bool,
-    /// Whether libnvidia-container learnt the name later; before that it says `Unknown`.
+    /// Whether older versions of libnvidia-container report it as `Unknown`.
     pub later: bool,
 }
 
-/// A capability of Tegra modules: binary compatibility ends at it.
+/// A compute capability of Tegra modules, which is not binary compatible with any other.
 #[derive(Clone, Copy, Debug)]
 pub struct TegraRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// The capability.
+    /// Compute capability.
     pub capability: ComputeCapability,
-    /// Compat directory of its own.
+    /// Compat directory specific to these modules.
     pub compat_root: Option<&'static str>,
-    /// The version in the name of its libcuda, where it is not that of the driver.
+    /// Version in the file name of its libcuda, if it differs from the driver version.
     pub libcuda: Option<DriverVersion>,
 }

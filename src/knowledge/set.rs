@@ -1,12 +1,11 @@
-//! One set of tables, and whole tables as the rest of the program sees them.
+//! The set of all tables, and the accessors of single tables.
 
-use crate::knowledge::Knowledge;
-use crate::knowledge::rows;
 use crate::knowledge::rows::RowInfo;
+use crate::knowledge::{Knowledge, rows};
 
-/// A row of a table.
+/// A row of a knowledge table.
 pub(crate) trait Row: Copy + 'static {
-    /// Where it stands and where it comes from.
+    /// Returns the table, key and source of the row.
     fn info(&self) -> &RowInfo;
 }
 

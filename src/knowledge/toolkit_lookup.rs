@@ -1,28 +1,27 @@
-//! Which container toolkits a host may have.
+//! The container toolkit versions that a host may have.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
+use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::ContainerToolkitRow;
 
-/// So long after the next range came out, nobody is taken to set up a host with an older one any more.
+/// Years after which a superseded toolkit range is no longer assumed on new hosts.
 ///
 /// Nodes get driver and toolkit from the same hands: distributions and cloud images carry releases that are up to two
 /// years old. The third year is for those who keep one of them back.
 const YEARS_IN_USE: i16 = 3;
 
 impl Knowledge {
-    /// The toolkit from which on there is a mode, where the tables tell: the first that means it by itself.
-    pub fn mode_from(self, mode: &str) -> Option<CudaVersion> {
+    /// Returns the first toolkit version that selects a mode automatically, if the tables have one.
+    pub fn first_toolkit_with_mode(self, mode: &str) -> Option<CudaVersion> {
         self.container_toolkits().iter().find(|row| row.auto_mode == mode).map(|row| row.from)
     }
 
-    /// The release of a range that stands for it: of a day on which that was not out yet, the newest that was, or the oldest
-    /// one known.
-    pub fn toolkit_sample(self, row: &ContainerToolkitRow, as_of: Option<Date>) -> CudaVersion {
+    /// Returns the version that represents a toolkit range on a date: its newest release then, otherwise the oldest
+    /// known.
+    pub fn representative_toolkit(self, row: &ContainerToolkitRow, as_of: Option<Date>) -> CudaVersion {
         let Some(day) = as_of else { return row.sample };
         let in_range = |version: CudaVersion| row.from <= version && row.before.is_none_or(|before| version < before);
         let known = || self.container_toolkit_days().iter().filter(|one| in_range(one.version));
@@ -32,15 +31,15 @@ impl Knowledge {
         newest.or_else(oldest).map_or(row.sample, |version| version.min(row.sample))
     }
 
-    /// The toolkit ranges that a host without a declared toolkit may have: none that came out after `as_of`, and none
-    /// that was superseded long before its driver, or before that day.
+    /// Returns the toolkit ranges that a host without a declared toolkit may have: neither released after `as_of` nor
+    /// superseded long before.
     pub fn toolkits_in_use(
         self,
         driver: Option<DriverVersion>,
         as_of: Option<Date>,
     ) -> impl Iterator<Item = &'static ContainerToolkitRow> {
         let rows = self.container_toolkits();
-        let driver = driver.and_then(|driver| self.branch(driver.branch())).and_then(|row| row.released);
+        let driver = driver.and_then(|driver| self.driver_branch(driver.branch())).and_then(|row| row.released);
         let since = driver.max(as_of);
         // A range of which the day is not known came no earlier than the one before it.
         let begun = move |at: usize| {
@@ -102,7 +101,7 @@ mod tests {
         let knowledge = Knowledge::built_in();
         let sample = |version: &str, day: Option<&str>| {
             let row = knowledge.container_toolkit(version.parse().expect(version)).expect("a range");
-            knowledge.toolkit_sample(row, day.map(|day| day.parse().expect(day))).to_string()
+            knowledge.representative_toolkit(row, day.map(|day| day.parse().expect(day))).to_string()
         };
         for (of, day, expected) in [
             ("1.14.3", None, "1.14.3"),

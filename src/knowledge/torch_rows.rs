@@ -1,154 +1,153 @@
-//! Rows about what decides the release of torch: other distributions' pins and versions of Python.
+//! Rows that determine the torch release: requirements of other distributions, and Python versions.
 
 use crate::knowledge::rows::RowInfo;
 
-/// Which torch another distribution asks for.
+/// The torch requirement of another distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchPinRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Distribution: `torchvision`.
     pub distribution: &'static str,
-    /// Version; `*` for every version without a row of its own.
+    /// Version; `*` for every version without its own row.
     pub version: &'static str,
-    /// Range of PEP 440; empty where any will do.
+    /// PEP 440 specifier; empty if any version is allowed.
     pub torch: &'static str,
-    /// Of a version `*`: Pythons that the newest release does not run on, from the oldest on, each with the range that the
-    /// newest release for it asks for.
+    /// For version `*`: Python versions that the newest release does not support, oldest first, with the specifier of
+    /// the newest release that does.
     pub on_python: &'static [(&'static str, &'static str)],
-    /// Of a version `*`: older releases from the oldest on, each with the range that it asks for; those before it ask for
-    /// no more.
+    /// For version `*`: older releases, oldest first, each with its specifier; earlier ones have no requirement.
     pub older: &'static [(&'static str, &'static str)],
-    /// Whether its metadata ask for none: `torch` is what it was built for.
+    /// Whether the metadata has no torch requirement; `torch` is then the version that it was built for.
     pub unasked: bool,
 }
 
-/// Which versions of another package the newest release of a distribution asks for.
+/// The requirement of the newest release of a distribution for another package.
 #[derive(Clone, Copy, Debug)]
 pub struct PackageAskRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Distribution: `vllm`.
     pub distribution: &'static str,
-    /// What it asks for: `transformers`.
+    /// Required package: `transformers`.
     pub package: &'static str,
-    /// The release of the distribution.
+    /// Release of the distribution.
     pub version: &'static str,
-    /// Range of PEP 440.
+    /// PEP 440 specifier.
     pub range: &'static str,
 }
 
-/// Which versions of another package a release of a distribution asks for, be it the newest or not.
+/// The requirement of one release of a distribution for another package.
 #[derive(Clone, Copy, Debug)]
 pub struct ReleaseAskRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Distribution: `torch`.
     pub distribution: &'static str,
-    /// What it asks for: `triton`.
+    /// Required package: `triton`.
     pub package: &'static str,
-    /// The release of the distribution.
+    /// Release of the distribution.
     pub version: &'static str,
-    /// Range of PEP 440.
+    /// PEP 440 specifier.
     pub range: &'static str,
-    /// Processor on which alone it does, `amd64`; on every one where none is told.
+    /// Architecture that the requirement is limited to, `amd64`; `None` for all.
     pub arch: Option<&'static str>,
 }
 
-/// Which torch releases have a wheel for a version of Python.
+/// The torch releases with wheels for a Python version.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchPythonRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `3.8`.
+    /// Python version: `3.8`.
     pub python: &'static str,
-    /// The first release.
+    /// First torch release.
     pub first: &'static str,
-    /// The last one, where later ones have none.
+    /// Last torch release, if later ones have no wheels.
     pub last: Option<&'static str>,
 }
 
-/// Releases of a distribution that have a wheel for a version of Python: a run without a gap.
+/// A contiguous range of releases of a distribution with wheels for a Python version.
 #[derive(Clone, Copy, Debug)]
 pub struct WheelPythonRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name: `tensorflow`.
+    /// Normalized name: `tensorflow`.
     pub distribution: &'static str,
-    /// `3.8`.
+    /// Python version: `3.8`.
     pub python: &'static str,
-    /// The first release of the run.
+    /// First release of the range.
     pub first: &'static str,
-    /// The last one, where later ones have none.
+    /// Last release, if later ones have no wheels.
     pub last: Option<&'static str>,
 }
 
-/// Releases of a distribution that have a wheel for a processor and a version of Python: a run without a gap.
+/// A contiguous range of releases of a distribution with wheels for an architecture and a Python version.
 #[derive(Clone, Copy, Debug)]
 pub struct PlatformWheelRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name: `torchvision`.
+    /// Normalized name: `torchvision`.
     pub distribution: &'static str,
-    /// `amd64` or `arm64`.
+    /// Architecture: `amd64` or `arm64`.
     pub arch: &'static str,
-    /// `3.8`.
+    /// Python version: `3.8`.
     pub python: &'static str,
-    /// The first release of the run.
+    /// First release of the range.
     pub first: &'static str,
-    /// The last one, where later ones have none.
+    /// Last release, if later ones have no wheels.
     pub last: Option<&'static str>,
 }
 
-/// The Python of an image or distribution.
+/// The Python version of an image or operating system.
 #[derive(Clone, Copy, Debug)]
 pub struct ImagePythonRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `ubuntu`, `python`.
+    /// Name: `ubuntu`, `python`.
     pub name: &'static str,
-    /// `22.04`, `3.11`.
+    /// Version in the tag: `22.04`, `3.11`.
     pub version: &'static str,
-    /// Its Python.
+    /// Python version.
     pub python: &'static str,
 }
 
-/// What a name in the list of architectures stands for, where the build tools of torch read it.
+/// The meaning of a GPU name in `TORCH_CUDA_ARCH_LIST`.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchArchNameRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `Hopper`, by upper and lower case.
+    /// The name, case-sensitive: `Hopper`.
     pub name: &'static str,
-    /// First release of torch.
+    /// First torch release.
     pub from: &'static str,
-    /// First release that differs again; none where it still holds.
+    /// First torch release with another meaning; `None` if it still applies.
     pub before: Option<&'static str>,
-    /// Entries that are put in its place: `8.0`, `8.6+PTX`.
+    /// Entries that replace it: `8.0`, `8.6+PTX`.
     pub targets: &'static [&'static str],
 }
 
-/// A package whose GPU code is compiled while the image is built.
+/// A package whose GPU code is compiled during the image build.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaExtensionRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Distribution: `flash-attn`.
     pub distribution: &'static str,
-    /// Last part of its repository's address, and of the folder that a clone makes.
+    /// Last part of its repository URL, and name of the directory of a clone.
     pub repository: &'static str,
-    /// Variable with the targets.
+    /// Environment variable with the targets.
     pub variable: &'static str,
-    /// Variable that makes an install compile where there is a wheel.
+    /// Variable that forces compilation even if there is a wheel.
     pub force: Option<&'static str>,
-    /// Variable without which, as 1, no GPU code is compiled where the machine that builds has no GPU.
+    /// Variable that must be 1 to compile GPU code on a build machine without a GPU.
     pub switch: Option<&'static str>,
     /// Whether every install compiles.
     pub sdist: bool,
-    /// Whether the variable lists numbers such as `80;90`, of which cubins alone are built.
+    /// Whether the variable lists numbers such as `80;90`, which are compiled to cubins only.
     pub plain: bool,
-    /// Whether the variable holds arguments of cmake.
+    /// Whether the variable contains arguments of cmake.
     pub cmake: bool,
-    /// What is built for each number of a plain list as well: `ptx`.
+    /// Additional output for each number of such a list: `ptx`.
     pub also: Option<&'static str>,
 }

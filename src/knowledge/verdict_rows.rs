@@ -1,33 +1,33 @@
-//! Words of verdicts, routes and launch methods.
+//! Explanations of verdicts, routes and launch methods.
 
 use crate::knowledge::rows::RowInfo;
 
-/// A verdict or a route of a report.
+/// The explanation of a verdict or route of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictWordRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `minor-version`, as in JSON.
+    /// Its name in JSON: `minor-version`.
     pub word: &'static str,
     /// Other spellings, in lower case.
     pub other: &'static [&'static str],
-    /// What it means, in one sentence without its period.
+    /// Meaning, in one sentence without its full stop.
     pub means: &'static str,
-    /// The pages about it, the likeliest first.
+    /// Rule pages about it, most likely first.
     pub rules: &'static [&'static str],
 }
 
-/// A launch method of the fleet file.
+/// The explanation of a launch method of the fleet file.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchWordRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `nvidia-runtime`, as in a fleet file.
+    /// Its name in a fleet file: `nvidia-runtime`.
     pub word: &'static str,
     /// Other spellings, in lower case.
     pub other: &'static [&'static str],
-    /// What requests the GPUs, in one sentence without its period.
+    /// How GPUs are requested, in one sentence without its full stop.
     pub means: &'static str,
-    /// The pages about it, the likeliest first.
+    /// Rule pages about it, most likely first.
     pub rules: &'static [&'static str],
 }

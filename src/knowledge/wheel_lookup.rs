@@ -1,21 +1,20 @@
-//! What the names of Python distributions say by themselves.
+//! Lookups by the name or version of a Python distribution.
 
 use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
-use crate::knowledge::Knowledge;
-use crate::knowledge::RowInfo;
-use crate::knowledge::order::by_number;
+use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::FrameworkRow;
+use crate::knowledge::{Knowledge, RowInfo};
 
 impl Knowledge {
-    /// The framework of several builds a version: the one that the tables of releases and builds are about.
-    pub fn built_framework(self) -> Option<&'static FrameworkRow> {
+    /// Returns the framework whose versions have builds for several CUDA versions, such as torch.
+    pub fn framework_with_variants(self) -> Option<&'static FrameworkRow> {
         self.frameworks().iter().find(|row| row.variants && row.distribution == row.component)
     }
 
-    /// The releases of a distribution that the tables have, by itself or by what it brings in its own version.
-    pub fn releases_of(self, distribution: &str) -> impl Iterator<Item = &'static str> {
+    /// Returns the releases of a distribution in the tables, including those of dependencies with the same version.
+    pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
         let brought = move |name: &str| {
             let mut rows = self.brought_packages().iter();
             rows.any(|row| row.distribution == distribution && row.brings == name && row.same)
@@ -24,33 +23,34 @@ impl Knowledge {
         rows.filter(move |row| row.distribution == distribution || brought(row.distribution)).map(|row| row.version)
     }
 
-    /// Whether an extra of a release is of no avail for a Python, `3.11`; where none is known, whether it is for any.
-    pub fn is_unmet(self, distribution: &str, extra: &str, version: &str, python: Option<&str>) -> bool {
+    /// Whether an extra of a release cannot be used with a Python version such as `3.11`; without a version, whether
+    /// with any.
+    pub fn is_unusable_extra(self, distribution: &str, extra: &str, version: &str, python: Option<&str>) -> bool {
         let mut rows = self.unmet_extras().iter();
-        let for_python = |first: &str| python.is_some_and(|python| by_number(first, python).is_le());
+        let for_python = |first: &str| python.is_some_and(|python| compare_natural(first, python).is_le());
         rows.any(|row| {
             (row.distribution, row.extra, row.version) == (distribution, extra, version)
                 && row.python.is_none_or(for_python)
         })
     }
 
-    /// Whether a distribution has a library for each of several CUDA versions.
-    pub fn bundles(self, distribution: &str) -> bool {
+    /// Whether a distribution has libraries for several CUDA versions.
+    pub fn has_bundled_variants(self, distribution: &str) -> bool {
         self.bundled_variants().iter().any(|row| row.distribution == distribution)
     }
 
-    /// Whether a distribution, of whichever package manager, is that framework.
-    pub fn is_built_framework(self, distribution: &str) -> bool {
+    /// Whether a distribution, of any package manager, is a framework with builds for several CUDA versions.
+    pub fn has_variants(self, distribution: &str) -> bool {
         self.framework(distribution).is_some_and(|row| row.variants)
     }
 
-    /// The repositories that an address or a line of a list of sources names, of those whose packages are other ones.
-    pub fn repositories_in(self, text: &str) -> impl Iterator<Item = &'static str> {
+    /// Returns the package repositories with exceptional packages that a URL or a line of a sources list names.
+    pub fn package_repositories_in(self, text: &str) -> impl Iterator<Item = &'static str> {
         self.repository_packages().iter().map(|row| row.repository).filter(move |part| text.contains(part))
     }
 
-    /// What a package of a repository is called elsewhere.
-    pub fn instead_of(self, repository: &str, name: &str) -> Option<String> {
+    /// Returns the name that other repositories use for a package of a repository.
+    pub fn common_package_name(self, repository: &str, name: &str) -> Option<String> {
         self.repository_packages().iter().filter(|row| row.repository == repository).find_map(|row| {
             let rest = name.strip_prefix(row.name)?;
             let fits = if row.prefix { rest.starts_with(|c: char| c.is_ascii_digit()) } else { rest.is_empty() };
@@ -58,39 +58,38 @@ impl Knowledge {
         })
     }
 
-    /// The CUDA that a distribution's name tells: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
-    pub fn named_cuda(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+    /// Returns the CUDA version in the name of a distribution: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
+    pub fn cuda_of_name(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
         let digit = |name: &str| name.ends_with(|one: char| one.is_ascii_digit());
         self.cuda_names().iter().find_map(|row| {
             distribution.strip_suffix(row.after).filter(|name| digit(name))?;
             let (name, rest) = distribution.rsplit_once(row.mark)?;
             let digits = rest.strip_suffix(row.after)?;
-            let cuda = self.of_digits(digits).filter(|_| !name.is_empty())?;
+            let cuda = self.cuda_from_digits(digits).filter(|_| !name.is_empty())?;
             let told = if row.minor { Some(cuda) } else { cuda.major().to_string().parse().ok() };
             told.map(|cuda| (cuda, &row.info))
         })
     }
 
-    /// The CUDA that a distribution's version tells: 11 for jaxlib `0.4.14+cuda11.cudnn86`.
+    /// Returns the CUDA version in the version of a distribution: 11 for jaxlib `0.4.14+cuda11.cudnn86`.
     pub fn cuda_of_version(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
         self.cuda_locals_of(distribution).find_map(|row| {
             let (release, rest) = version.split_once(row.mark)?;
             let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
-            let reached = |bound: &str| by_number(release, bound) != Ordering::Less;
+            let reached = |bound: &str| compare_natural(release, bound) != Ordering::Less;
             if !row.from.is_none_or(reached) || row.before.is_some_and(reached) {
                 return None;
             }
             let cuda = match row.digits {
                 Some(own) => row.cuda.filter(|_| own == digits),
-                None => self.of_digits(digits),
+                None => self.cuda_from_digits(digits),
             };
             cuda.map(|cuda| (cuda, &row.info))
         })
     }
 
-    /// CUDA by its digits: 12 of `12`, 12.4 of `124`, and 9.2 of `92`, for there is a release of that number. None of those
-    /// of which there is no release, but the next ones.
-    pub(super) fn of_digits(self, digits: &str) -> Option<CudaVersion> {
+    /// Parses a CUDA version without a dot: 12 of `12`, 12.4 of `124`, 9.2 of `92`. `None` if it has never existed.
+    pub(super) fn cuda_from_digits(self, digits: &str) -> Option<CudaVersion> {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
         let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?).filter(|_| plain)?;
         let release: CudaVersion = format!("{major}.{minor}").parse().ok()?;
@@ -99,10 +98,10 @@ impl Knowledge {
             2 | 3 => Some(release),
             _ => None,
         };
-        told.filter(|cuda| !self.never_was(*cuda) && cuda.major() <= self.newest_cuda().major() + 1)
+        told.filter(|cuda| !self.is_nonexistent_cuda(*cuda) && cuda.major() <= self.newest_cuda().major() + 1)
     }
 
-    /// Where the tables have a distribution as one that calls CUDA, though its name does not say which.
+    /// Returns the row of a distribution that uses CUDA without a CUDA version in its name.
     pub fn gpu_package(self, distribution: &str) -> Option<&'static RowInfo> {
         self.gpu_packages_of(distribution).next().map(|row| &row.info)
     }
@@ -174,7 +173,7 @@ mod tests {
             ("x-cu١٢", None),
             ("", None),
         ] {
-            let told = Knowledge::built_in().named_cuda(name).map(|(cuda, _)| cuda.to_string());
+            let told = Knowledge::built_in().cuda_of_name(name).map(|(cuda, _)| cuda.to_string());
             assert_eq!(told.as_deref(), expected, "{name}");
         }
     }

@@ -2,257 +2,255 @@
 
 use jiff::civil::Date;
 
-use crate::cuda::CodeTarget;
-use crate::cuda::CudaVersion;
-use crate::knowledge::rows::ByArch;
-use crate::knowledge::rows::RowInfo;
+use crate::cuda::{CodeTarget, CudaVersion};
+use crate::knowledge::rows::{ByArch, RowInfo};
 
-/// One torch release.
+/// A torch release.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `2.6.0`.
+    /// Version: `2.6.0`.
     pub version: &'static str,
-    /// What the default index gives, by architecture: `cu124`, `cpu`.
+    /// Variant on the default index by architecture: `cu124`, `cpu`.
     pub default_variant: &'static [ByArch<&'static str>],
-    /// CUDA variants that exist.
+    /// All CUDA variants.
     pub variants: &'static [&'static str],
-    /// Release date, where known.
+    /// Release date; `None` if unknown.
     pub released: Option<Date>,
-    /// Whether it lies on a page of its own: where others are asked for, it is not among them.
+    /// Whether it is only on a separate page, and never selected from an ordinary index.
     pub apart: bool,
 }
 
 /// The GPU code of one torch build.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchBuildRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `2.6.0`.
+    /// Version: `2.6.0`.
     pub version: &'static str,
-    /// `cu124`, `cpu`.
+    /// Variant: `cu124`, `cpu`.
     pub variant: &'static str,
-    /// `amd64`, `arm64`.
+    /// Architecture: `amd64`, `arm64`.
     pub arch: &'static str,
-    /// Cubin targets that (nearly) every container has.
+    /// Cubin targets that nearly all fatbin containers include.
     pub sass: &'static [CodeTarget],
     /// PTX targets.
     pub ptx: &'static [CodeTarget],
-    /// Whether the version of the wheel does not name the build.
+    /// Whether the wheel version does not include the variant.
     pub unnamed: bool,
 }
 
-/// A distribution that brings GPU code of its own.
+/// A distribution with its own GPU code.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
 pub struct FrameworkRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name of the distribution.
+    /// Normalized name of the distribution.
     pub distribution: &'static str,
-    /// The component that it is.
+    /// Component that it installs.
     pub component: &'static str,
-    /// Code that it prints where there is no code for the GPU.
+    /// CUDA error code if there is no code for the GPU.
     pub no_code: u16,
-    /// Code that it prints where PTX cannot be compiled.
+    /// CUDA error code if the PTX cannot be compiled.
     pub bad_ptx: u16,
     /// Whether one version has builds for several CUDA versions.
     pub variants: bool,
-    /// The component whose CUDA runtime it runs on, where it brings none of its own.
+    /// Component whose CUDA runtime it uses, if it has none of its own.
     pub rides: Option<&'static str>,
-    /// Architectures for which the default index has builds without CUDA alone.
+    /// Architectures for which the default index has only CPU builds.
     pub cpu_on: &'static [&'static str],
-    /// Whether it uses no GPU unless a program asks it to.
+    /// Whether it uses a GPU only if a program requests it.
     pub optional: bool,
-    /// Whether its project has builds for the CPU as well.
+    /// Whether its project also has CPU builds.
     pub cpu_builds: bool,
-    /// Whether its wheels with GPU code run on the CPU as well, so that they select no processor.
+    /// Whether its wheels with GPU code also run on the CPU, so that they do not imply a GPU.
     pub for_both: bool,
-    /// Repositories of its sources, `owner/name` in small letters, where the name is another than its own.
+    /// Source repositories, `owner/name` in lower case, whose names differ from the distribution.
     pub repositories: &'static [&'static str],
-    /// How archives of its libraries are called, and the folders that they unpack into.
+    /// Names of its library archives, and of the directories that they unpack into.
     pub archives: &'static [&'static str],
-    /// Where it is told that its PTX was refused on GPUs newer than its CUDA.
+    /// Report of its PTX being rejected on GPUs newer than its CUDA version.
     pub ptx_doubted: Option<&'static str>,
-    /// Whether it compiles its code for the GPU at hand while it runs.
+    /// Whether it compiles its code for the present GPU at run time.
     pub compiles: bool,
-    /// The module that loads its libraries with GPU code as it is imported, and fails where one that they need is not
-    /// found.
+    /// Module that loads its GPU libraries on import, and fails if a dependency of them is missing.
     pub imports_code: Option<&'static str>,
-    /// What stands before the digits of a CUDA version in the name of a library, where that of its own CUDA is loaded.
+    /// Text before the CUDA version digits in a library name, if it loads the library of its own CUDA version.
     pub per_cuda: Option<&'static str>,
-    /// The variable that names another one.
+    /// Variable that selects another library.
     pub per_cuda_unless: Option<&'static str>,
-    /// The variable with the value, `NAME=value`, by which it uses the processor alone and calls nothing of CUDA.
+    /// Variable assignment, `NAME=value`, that restricts it to the CPU without any CUDA call.
     pub off_by: Option<&'static str>,
-    /// The error of a CPU-only build when a program requests a GPU.
+    /// Error of a CPU-only build when a program requests a GPU.
     pub without_cuda: Option<&'static str>,
 }
 
-/// A package that another one brings along.
+/// A dependency of a package.
 #[derive(Clone, Copy, Debug)]
 pub struct BroughtRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name of the distribution that is asked for.
+    /// Normalized name of the requested distribution.
     pub distribution: &'static str,
-    /// The extra that asks for it; empty where every install does.
+    /// Extra that requires the dependency; empty if every install does.
     pub extra: &'static str,
-    /// What comes along.
+    /// The dependency.
     pub brings: &'static str,
-    /// Whether it has the version of what was asked for.
+    /// Whether the dependency has the same version as the distribution.
     pub same: bool,
-    /// The local part behind that version, where it comes in a build of its own.
+    /// Local part of that version, if the dependency has its own build.
     pub local: Option<&'static str>,
-    /// The versions of it that are asked for, where those are others than that version.
+    /// Version specifier of the dependency, if it differs from that version.
     pub range: Option<&'static str>,
-    /// The extra with which it is asked for.
+    /// Extra with which the dependency is requested.
     pub with: Option<&'static str>,
-    /// First version of what is asked for that brings it.
+    /// First version of the distribution with the dependency.
     pub from: Option<&'static str>,
-    /// First version of what is asked for that no longer does.
+    /// First version of the distribution without the dependency.
     pub before: Option<&'static str>,
 }
 
-/// An extra of a release that is of no avail: it cannot be installed from the default index, or what it brings is not found.
+/// An extra that cannot be used: it cannot be installed from the default index, or its packages are not found at run
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub struct UnmetExtraRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized name.
     pub distribution: &'static str,
-    /// The extra.
+    /// Extra.
     pub extra: &'static str,
-    /// The release.
+    /// Release.
     pub version: &'static str,
-    /// The first Python, `3.11`, for which that is so; none where it is so for all.
+    /// First Python version affected, `3.11`; `None` for all.
     pub python: Option<&'static str>,
 }
 
-/// A distribution whose builds differ by CUDA version and are chosen by an index of their own.
+/// A distribution whose builds differ by CUDA version and are selected by the index.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildIndexRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized name.
     pub distribution: &'static str,
-    /// The first release with builds of CUDA for arm64.
+    /// First release with CUDA builds for arm64.
     pub arm64_from: Option<&'static str>,
-    /// Whether each release is built for every CUDA that the torch it asks for is built for.
+    /// Whether each release is built for every CUDA version of the torch release that it requires.
     pub with_torch: bool,
-    /// Where its sources lie, where that is not told by its name: `pytorch/vision`.
+    /// Source repository, if it differs from the name: `pytorch/vision`.
     pub repository: Option<&'static str>,
-    /// Paths of its own indexes above the folders of the builds, `packages/stable`; empty where its builds lie beside those
-    /// of torch.
+    /// URL paths of its own indexes above the build directories, `packages/stable`; empty if its builds are next to
+    /// those of torch.
     pub folders: &'static [&'static str],
 }
 
-/// Which packages of those that go with one torch each come along with a distribution.
+/// The torch companion packages that a distribution installs.
 #[derive(Clone, Copy, Debug)]
 pub struct CompanionPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized name.
     pub distribution: &'static str,
-    /// The first version of which that is known; none = every one.
+    /// First version for which this is known; `None` for every version.
     pub from: Option<CudaVersion>,
-    /// Normalised names; empty where none comes along.
+    /// Normalized names; empty if it installs none.
     pub brings: &'static [&'static str],
 }
 
-/// A page of wheels that lists those of its own project alone.
+/// A page of wheels that lists only those of its own project.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnPageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// How its address begins, without the scheme: `data.pyg.org/whl`.
+    /// Prefix of its URL, without the scheme: `data.pyg.org/whl`.
     pub page: &'static str,
 }
 
-/// Where the builds of a distribution for each CUDA version lie.
+/// The index address of the builds of a distribution for each CUDA version.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildPageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized name.
     pub distribution: &'static str,
-    /// The address, with `{build}` for `cu118` and the like.
+    /// URL with `{build}` as a placeholder for `cu118` and the like.
     pub page: &'static str,
 }
 
-/// A conda package that chooses which build of torch an environment gets.
+/// A conda package that selects the build of torch in an environment.
 #[derive(Clone, Copy, Debug)]
 pub struct CondaVariantRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name.
+    /// Package name.
     pub name: &'static str,
-    /// Whether it chooses a build without CUDA; else its version is the CUDA release.
+    /// Whether it selects a build without CUDA; otherwise its version is the CUDA version.
     pub cpu: bool,
-    /// The channel that alone has it, whose builds of torch ask for it.
+    /// Only channel that has it, and whose torch builds depend on it.
     pub channel: Option<&'static str>,
 }
 
-/// The GPU code of the torch builds of a conda channel: for one CUDA, over a run of releases.
+/// The GPU code of the torch builds of a conda channel, for one CUDA version and a range of releases.
 #[derive(Clone, Copy, Debug)]
 pub struct CondaBuildRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `pytorch`.
+    /// Channel: `pytorch`.
     pub channel: &'static str,
-    /// `cu113`.
+    /// Variant: `cu113`.
     pub variant: &'static str,
-    /// The first release that has it.
+    /// First release.
     pub first: &'static str,
-    /// The last one.
+    /// Last release.
     pub last: &'static str,
-    /// Cubin targets that (nearly) every container has.
+    /// Cubin targets that nearly all fatbin containers include.
     pub sass: &'static [CodeTarget],
     /// PTX targets.
     pub ptx: &'static [CodeTarget],
 }
 
-/// A system package that brings a CUDA runtime.
+/// A system package that contains a CUDA runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct RuntimePackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name, to which `-12-4` may be added.
+    /// Package name, without a suffix such as `-12-4`.
     pub name: &'static str,
 }
 
-/// A build of another framework, such as TensorFlow.
+/// A build of a framework other than torch, such as TensorFlow.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameworkBuildRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Distribution: `tensorflow`.
     pub distribution: &'static str,
     /// Version.
     pub version: &'static str,
-    /// CUDA it was built with; `None` for a build without CUDA.
+    /// CUDA version that it was built with; `None` for a CPU build.
     pub cuda: Option<CudaVersion>,
-    /// Cubin targets; empty where not known.
+    /// Cubin targets; empty if unknown.
     pub sass: &'static [CodeTarget],
     /// PTX targets.
     pub ptx: &'static [CodeTarget],
-    /// Whether `sass` and `ptx` are known at all.
+    /// Whether `sass` and `ptx` are known.
     pub code_known: bool,
-    /// Day on which the default index got it, where known.
+    /// Date on which the default index received it; `None` if unknown.
     pub released: Option<Date>,
-    /// Range of the torch that it was compiled for, where its metadata ask for none.
+    /// Specifier of the torch versions that it was compiled for, if its metadata has no requirement.
     pub torch: Option<&'static str>,
 }
 
-/// The GPU code of a framework's wheel for arm64, whose targets are often others than those of the wheel for amd64.
+/// The GPU code of a framework's arm64 wheel, whose targets often differ from those of the amd64 wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct Arm64BuildRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Distribution: `vllm`.
     pub distribution: &'static str,
-    /// Version, or the minor that it is of.
+    /// Version, or minor version.
     pub version: &'static str,
     /// Cubin targets.
     pub sass: &'static [CodeTarget],
@@ -260,134 +258,136 @@ pub struct Arm64BuildRow {
     pub ptx: &'static [CodeTarget],
 }
 
-/// A distribution that brings a library of the CUDA toolkit.
+/// A distribution that contains a library of the CUDA toolkit.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryWheelRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name: `nvidia-cuda-runtime-cu12`.
+    /// Normalized name: `nvidia-cuda-runtime-cu12`.
     pub distribution: &'static str,
-    /// Library in it: `libcudart`.
+    /// Library that it contains: `libcudart`.
     pub library: &'static str,
-    /// CUDA major that its name or its versions tell.
+    /// CUDA major version in its name or versions.
     pub cuda: Option<CudaVersion>,
-    /// Whether its versions begin with the CUDA minor: 12.4.127 is of CUDA 12.4.
+    /// Whether its versions begin with the CUDA minor version: 12.4.127 is of CUDA 12.4.
     pub versioned: bool,
-    /// Whether its library is the CUDA runtime itself.
+    /// Whether the library is the CUDA runtime itself.
     pub runtime: bool,
 }
 
-/// How a distribution's name says which CUDA its wheels are for.
+/// A pattern by which the name of a distribution encodes the CUDA version of its wheels.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaNameRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// What stands before the digits: `-cu`.
+    /// Text before the digits: `-cu`.
     pub mark: &'static str,
-    /// What stands behind them: `x`, or nothing.
+    /// Text after the digits: `x`, or empty.
     pub after: &'static str,
-    /// Whether a minor in the name is that of the runtime inside.
+    /// Whether a minor version in the name is that of the runtime in the wheel.
     pub minor: bool,
 }
 
-/// A distribution whose versions say which CUDA the wheel is for.
+/// A pattern by which the versions of a distribution encode the CUDA version of the wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaLocalRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its name.
+    /// Distribution.
     pub distribution: &'static str,
-    /// The first release that it holds for; none where it holds from the beginning.
+    /// First release that it applies to; `None` if unbounded.
     pub from: Option<&'static str>,
-    /// The first release that it no longer holds for; none where it holds to the end.
+    /// First release that it no longer applies to; `None` if unbounded.
     pub before: Option<&'static str>,
-    /// What stands before the digits: `+cuda`.
+    /// Text before the digits: `+cuda`.
     pub mark: &'static str,
-    /// The digits that it is about, where they are not those of a CUDA alone: `107` is CUDA 10.0 with cuDNN 7.
+    /// Digits that are more than a CUDA version: `107` is CUDA 10.0 with cuDNN 7; `None` for all others.
     pub digits: Option<&'static str>,
-    /// The CUDA that those stand for.
+    /// CUDA version that those digits stand for.
     pub cuda: Option<CudaVersion>,
 }
 
-/// A distribution that calls CUDA, of which the name does not say which.
+/// A distribution that uses CUDA without a CUDA version in its name.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Normalised name.
+    /// Normalized name.
     pub distribution: &'static str,
 }
 
-/// A distribution with one library for each of several CUDA versions, of which it takes torch's.
+/// A distribution with one library for each of several CUDA versions, which loads the one for the CUDA version of
+/// torch.
 #[derive(Clone, Copy, Debug)]
 pub struct BundledRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
     /// Normalised name: `bitsandbytes`.
     pub distribution: &'static str,
-    /// First version that has these; the next row begins where that changes.
+    /// First version with these variants; the next row begins where they change.
     pub from: &'static str,
-    /// Newest version of the row that was read, where no row follows.
+    /// Newest version that was checked, if no row follows.
     pub newest: Option<&'static str>,
-    /// `cu118`, `cu124`.
+    /// Variants: `cu118`, `cu124`.
     pub variants: &'static [&'static str],
-    /// Whether one of the same CUDA major is taken where there is none for torch's very CUDA.
+    /// Whether it loads a library of the same CUDA major version if there is none for the exact CUDA version of
+    /// torch.
     pub nearest: bool,
 }
 
-/// The assemblers in a Triton release, which say what GPUs it compiles for.
+/// The ptxas versions in a Triton release, which determine the GPUs that it compiles for.
 #[derive(Clone, Copy, Debug)]
 pub struct TritonRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// `3.9.0`.
+    /// Triton version: `3.9.0`.
     pub version: &'static str,
     /// CUDA version of its ptxas.
     pub ptxas: CudaVersion,
-    /// CUDA version of the ptxas for Blackwell GPUs, where it brings one of its own.
+    /// CUDA version of a separate ptxas for Blackwell GPUs, if there is one.
     pub ptxas_blackwell: Option<CudaVersion>,
 }
 
-/// A file in which a distribution says what it was built with: JSON, or Python by its ending.
+/// A file in which a distribution records its build configuration: JSON, or Python by its extension.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildFileRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Its place below the folder that Python imports from: `torch/version.py`.
+    /// Path relative to the Python import directory: `torch/version.py`.
     pub file: &'static str,
-    /// Normalised name of the distribution, where the file does not say another.
+    /// Normalized name of the distribution, unless the file states another.
     pub distribution: &'static str,
-    /// Whether Python has names and values side by side in a list, not as assignments.
+    /// Whether the Python file lists pairs of names and values instead of assignments.
     pub pairs: bool,
-    /// Name of the distribution's name in the file.
+    /// Key of the distribution name in the file.
     pub name: Option<&'static str>,
-    /// Name of the version; levels of JSON are parted by dots here and below.
+    /// Key of the version; here and below, dots separate the levels of JSON.
     pub version: Option<&'static str>,
-    /// Name of the CUDA version.
+    /// Key of the CUDA version.
     pub cuda: Option<&'static str>,
     /// Whether CUDA 12.4 is the number 1204.
     pub hundreds: bool,
-    /// Name of what says whether it was built with CUDA.
+    /// Key of the flag for a CUDA build.
     pub cuda_flag: Option<&'static str>,
-    /// Name of the cuDNN version.
+    /// Key of the cuDNN version.
     pub cudnn: Option<&'static str>,
-    /// Names of what is set in a build for `ROCm`.
+    /// Keys that are set in a build for `ROCm`.
     pub rocm: &'static [&'static str],
-    /// Names of what is set in a build for Intel's GPUs.
+    /// Keys that are set in a build for Intel GPUs.
     pub xpu: &'static [&'static str],
 }
 
-/// A package that is another thing in one repository of packages than its name says elsewhere.
+/// A package that contains something else in one package repository than in others.
 #[derive(Clone, Copy, Debug)]
 pub struct RepositoryPackageRow {
-    /// Where the row stands.
+    /// Table, key and source of the row.
     pub info: RowInfo,
-    /// Part of the repository's address.
+    /// Part of the URL of the repository.
     pub repository: &'static str,
-    /// Name, or its beginning.
+    /// Package name, or its prefix.
     pub name: &'static str,
-    /// Whether `name` is only the beginning, followed by a release.
+    /// Whether `name` is a prefix before a release.
     pub prefix: bool,
-    /// The name, or its beginning, under which other repositories have what it brings.
+    /// Name or prefix of the package with the same content in other repositories.
     pub brings: &'static str,
 }

@@ -1,6 +1,6 @@
-//! What ends the reading of a layer.
+//! The reasons why a layer cannot be read.
 
-/// Why a layer could not be read.
+/// The error for a layer that cannot be read to its end or verified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayerError {
@@ -78,7 +78,7 @@ pub enum LayerError {
 }
 
 impl LayerError {
-    /// Whether the layer itself is at fault, and not a limit of this reader or whoever stopped it.
+    /// Whether the layer or its source is at fault, rather than a limit of this reader or a cancellation.
     pub fn is_fault(&self) -> bool {
         match self {
             Self::Source { .. }
@@ -95,7 +95,7 @@ impl LayerError {
     }
 }
 
-/// How far a stream came: a request that was refused has none.
+/// Describes where a stream broke: after a number of bytes, or before the first one for a refused request.
 fn broken_off(at: u64) -> String {
     if at == 0 { "no data received".to_owned() } else { format!("the stream broke after {at} bytes") }
 }

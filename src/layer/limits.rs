@@ -1,31 +1,28 @@
-//! How much of a layer is read and kept, whatever it holds.
+//! Limits on what is read and recorded of one layer.
 
-/// Text of a tar extension header that is kept; the kernel takes paths of 4 KiB, so what is longer names no file.
-pub(super) const LONGEST_EXTENSION: usize = 64 * 1024;
-/// Longest path that is placed, as the kernel has it.
-pub(super) const LONGEST_PATH: usize = 4096;
-/// Parts of paths that are looked up where links lead on: seconds. An honest layer needs a few for each directory.
-pub(super) const STEPS: u64 = 20_000_000;
-/// What is read of the unpacked layer at a time: fits the processor's second cache, and inflating into larger
-/// pieces was no faster.
-pub(super) const UNPACKED_BUFFER: usize = 128 * 1024;
-/// What is asked of the packed stream at a time.
-pub(super) const PACKED_BUFFER: usize = 64 * 1024;
-/// What a layer may keep while others are read as well, and how long a text of it may be; the one that goes beyond is
-/// the only one at that time.
-pub(super) const SMALL: usize = 2 << 20;
-/// Holes of sparse files that are filled in one layer: half a second. Programs have none but where a tool that copies
-/// them leaves out their zeros.
-pub(super) const HOLES: u64 = 1 << 30;
-/// Paths that are told for one thing that was passed over.
-pub(super) const TOLD: usize = 5;
+/// The longest name in a tar extension header that is used; the kernel limits paths to 4 KiB.
+pub(super) const MAX_EXTENSION_LENGTH: usize = 64 * 1024;
+/// The longest path of an entry, as in the kernel.
+pub(super) const MAX_PATH_LENGTH: usize = 4096;
+/// The number of path components that are resolved through links in one layer, which bounds the time to seconds.
+pub(super) const MAX_PATH_STEPS: u64 = 20_000_000;
+/// The size of the buffer for decompressed bytes. It fits the second-level cache, and larger buffers were not faster.
+pub(super) const DECOMPRESSED_BUFFER_SIZE: usize = 128 * 1024;
+/// The size of the buffer for compressed bytes.
+pub(super) const COMPRESSED_BUFFER_SIZE: usize = 64 * 1024;
+/// The memory that a layer may use while others are read too. Only one layer at a time may use more.
+pub(super) const SMALL_LAYER_MEMORY: usize = 2 << 20;
+/// The number of zero bytes that are filled into the holes of sparse files in one layer, about half a second of work.
+pub(super) const MAX_HOLE_BYTES: u64 = 1 << 30;
+/// The largest number of paths that are reported for one skip reason.
+pub(super) const MAX_REPORTED_PATHS: usize = 5;
 
-/// Bounds of one pass over a layer.
+/// Limits on reading one layer.
 ///
-/// Those of size end the walk and are told as [`crate::layer::Missed`]: the packed bytes are still read to their end,
+/// Those of size end the walk and are told as [`crate::layer::SkippedEntries`]: the packed bytes are still read to their end,
 /// so that the digest is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LayerLimits {
     /// Unpacked bytes that any layer may have: more than images of 20 GB unpack to.
     pub unpacked: u64,
     /// Unpacked bytes for each packed byte, added to that. Files compress to a tenth at best, but for those that are
@@ -44,7 +41,7 @@ pub struct Limits {
     pub window_log: u32,
 }
 
-impl Default for Limits {
+impl Default for LayerLimits {
     fn default() -> Self {
         Self {
             unpacked: 32 << 30,

@@ -1,45 +1,38 @@
-//! One layer of an image, read once from its packed bytes, and the overlay of several.
+//! Reads one layer of an image from its compressed bytes, and merges the layers of an image.
 //!
 //! [`read_layer`] takes the bytes as they come: it counts and digests them, unpacks them, walks the archive and gives
 //! what is wanted of each entry to [`crate::elf`] and [`crate::installed`]. Nothing is written anywhere, nothing is
-//! sought, and memory is bounded by [`Limits`] whatever the layer holds. What was passed over is told in
-//! [`LayerSeen::missed`]. A layer that cannot be read to its end, or whose bytes are not those that its digest names,
+//! sought, and memory is bounded by [`LayerLimits`] whatever the layer holds. What was passed over is told in
+//! [`LayerSummary::missed`]. A layer that cannot be read to its end, or whose bytes are not those that its digest names,
 //! is an error and never half a result.
 //!
-//! [`Tree::stack`] lays what layers say over each other as a container runtime does with their files.
+//! [`MergedLayers::merge`] merges the summaries of layers as a container runtime merges their files.
 
-mod collect;
-mod content;
+mod archive_path;
+mod compressed;
+mod decoder;
 mod digest;
+mod entry_collector;
 mod error;
-mod header;
-mod kept;
+mod file_content;
+mod layer_summary;
 mod limits;
-mod name;
-mod packed;
+mod memory_budget;
+mod merged_layers;
 mod pax;
-mod room;
-mod seen;
+mod serialization;
 mod sparse;
-mod stack;
-mod stream;
-mod unpack;
+mod tar_header;
+mod tar_stream;
 mod walk;
 
+pub use compressed::{LayerDescriptor, LayerDigestKind, LayerReadProgress};
 pub use error::LayerError;
-pub use limits::Limits;
-pub use packed::Descriptor;
-pub use packed::Digested;
-pub use packed::Progress;
-pub use room::Room;
-pub use seen::EntryKind;
-pub use seen::EntrySeen;
-pub use seen::LayerSeen;
-pub use seen::Mark;
-pub use seen::Missed;
-pub use stack::Placed;
-pub use stack::Tree;
+pub use layer_summary::{EntryKind, EntrySummary, LayerSummary, SkipReason, SkippedEntries};
+pub use limits::LayerLimits;
+pub use memory_budget::ImageMemoryBudget;
+pub use merged_layers::{ImageEntry, MergedLayers};
 pub use walk::read_layer;
 
-/// The version of what is extracted from a layer: results of another version are not to be taken from a cache.
-pub const EXTRACTOR: u32 = 6;
+/// The version of the data that is extracted from a layer. Cached results of another version are invalid.
+pub const EXTRACTOR_VERSION: u32 = 6;

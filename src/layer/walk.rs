@@ -1,56 +1,44 @@
-//! The walk over the archive of a layer.
+//! Walks over the archive of a layer and collects its entries.
 
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use crate::installed::Want;
-use crate::installed::want;
-use crate::layer::collect::Collector;
-use crate::layer::collect::Found;
-use crate::layer::content;
+use crate::installed::{FileReadMode, file_read_mode};
+use crate::layer::archive_path::ArchivePath;
+use crate::layer::compressed::{LayerDescriptor, LayerReadProgress};
+use crate::layer::entry_collector::{CollectedEntry, EntryCollector};
 use crate::layer::error::LayerError;
-use crate::layer::header;
-use crate::layer::header::Fields;
-use crate::layer::header::Kind;
-use crate::layer::limits::HOLES;
-use crate::layer::limits::LONGEST_EXTENSION;
-use crate::layer::limits::Limits;
-use crate::layer::limits::SMALL;
-use crate::layer::name;
-use crate::layer::name::Name;
-use crate::layer::packed::Descriptor;
-use crate::layer::packed::Progress;
-use crate::layer::pax;
-use crate::layer::pax::Long;
-use crate::layer::pax::Records;
-use crate::layer::seen::EntryKind;
-use crate::layer::seen::EntrySeen;
-use crate::layer::seen::LayerSeen;
-use crate::layer::seen::Mark;
-use crate::layer::sparse::Map;
-use crate::layer::sparse::Sparse;
-use crate::layer::stream::BLOCK;
-use crate::layer::stream::Halt;
-use crate::layer::stream::Stream;
+use crate::layer::layer_summary::{EntryKind, EntrySummary, LayerSummary, SkipReason};
+use crate::layer::limits::{LayerLimits, MAX_EXTENSION_LENGTH, MAX_HOLE_BYTES, SMALL_LAYER_MEMORY};
+use crate::layer::pax::{ExtendedName, PaxRecords};
+use crate::layer::sparse::{SparseMap, SparseMapSource};
+use crate::layer::tar_header::{TarEntryType, TarHeader};
+use crate::layer::tar_stream::{BLOCK_SIZE, TarStream, WalkAbort};
+use crate::layer::{archive_path, file_content, pax, tar_header};
 
-/// Reads a layer from its packed bytes, to their end.
+/// Reads a layer from its compressed bytes to their end, and returns its summary.
 ///
 /// `watch` is told of progress several times for each megabyte, and ends the reading by breaking off.
 pub fn read_layer(
     packed: impl Read,
-    descriptor: &Descriptor,
-    limits: &Limits,
-    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<LayerSeen, LayerError> {
-    let mut stream = Stream::new(packed, descriptor, limits, watch)?;
-    let mut walk =
-        Walk { limits, collector: Collector::new(limits), headers: 0, holes: HOLES, long: Extensions::default() };
-    let walked = walk.archive(&mut stream);
+    descriptor: &LayerDescriptor,
+    limits: &LayerLimits,
+    watch: &mut dyn FnMut(LayerReadProgress) -> ControlFlow<()>,
+) -> Result<LayerSummary, LayerError> {
+    let mut stream = TarStream::new(packed, descriptor, limits, watch)?;
+    let mut walk = LayerWalk {
+        limits,
+        collector: EntryCollector::new(limits),
+        headers: 0,
+        holes: MAX_HOLE_BYTES,
+        long: EntryExtensions::default(),
+    };
+    let walked = walk.read_archive(&mut stream);
     let mut collector = walk.collector;
     match walked {
         Ok(()) => {}
-        Err(Halt::Limit) => collector.miss(Mark::Beyond, ""),
-        Err(Halt::Error(error)) => return Err(stream.fail(error)),
+        Err(WalkAbort::Limit) => collector.record_skip(SkipReason::Beyond, ""),
+        Err(WalkAbort::Error(error)) => return Err(stream.into_error(error)),
     }
     let (size, unpacked) = stream.finish()?;
     let mut seen = collector.finish();
@@ -58,256 +46,277 @@ pub fn read_layer(
     Ok(seen)
 }
 
-/// What extension headers say of the next entry.
+/// The values from extension headers for the next entry.
 #[derive(Default)]
-struct Extensions {
-    name: Option<Long>,
-    link: Option<Long>,
-    records: Records,
+struct EntryExtensions {
+    name: Option<ExtendedName>,
+    link: Option<ExtendedName>,
+    records: PaxRecords,
 }
 
-struct Walk<'a> {
-    limits: &'a Limits,
-    collector: Collector<'a>,
+/// The state of the walk over one archive.
+struct LayerWalk<'a> {
+    limits: &'a LayerLimits,
+    collector: EntryCollector<'a>,
     headers: u64,
     /// How many bytes of holes in sparse files are still filled.
     holes: u64,
-    long: Extensions,
+    long: EntryExtensions,
 }
 
-impl Walk<'_> {
-    fn archive<R: Read>(&mut self, stream: &mut Stream<'_, R>) -> Result<(), Halt> {
+impl LayerWalk<'_> {
+    /// Reads all headers and entries up to the end of the archive.
+    fn read_archive<R: Read>(&mut self, stream: &mut TarStream<'_, R>) -> Result<(), WalkAbort> {
         loop {
-            let at = stream.at();
-            let Some(block) = stream.block()? else { return Ok(()) };
-            if is_zero(&block) {
-                return self.end(stream, at);
+            let at = stream.position();
+            let Some(block) = stream.read_block()? else { return Ok(()) };
+            if is_zero_block(&block) {
+                return self.read_archive_end(stream, at);
             }
             self.headers += 1;
             if self.headers > self.limits.headers {
-                return Err(Halt::Limit);
+                return Err(WalkAbort::Limit);
             }
             let broken = |what| LayerError::Tar { at, what };
-            let fields = match header::read(&block) {
+            let fields = match tar_header::parse_header(&block) {
                 Ok(fields) => fields,
                 Err(_) if at == 0 => return Err(broken("it does not start with a tar header").into()),
                 Err(what) => return Err(broken(what).into()),
             };
-            self.step(stream, fields, &broken)?;
+            self.process_header(stream, fields, &broken)?;
         }
     }
 
-    /// Two blocks of zeros end an archive; what stands behind is nobody's.
-    fn end<R: Read>(&mut self, stream: &mut Stream<'_, R>, at: u64) -> Result<(), Halt> {
-        match stream.block()? {
-            Some(block) if !is_zero(&block) => {
+    /// Reads the end of the archive, two zero blocks, and ignores data after it.
+    fn read_archive_end<R: Read>(&mut self, stream: &mut TarStream<'_, R>, at: u64) -> Result<(), WalkAbort> {
+        match stream.read_block()? {
+            Some(block) if !is_zero_block(&block) => {
                 return Err(LayerError::Tar { at, what: "there is a single block of zeros between entries" }.into());
             }
             _ => {}
         }
-        if let (_, true) = stream.rest()? {
-            self.collector.miss(Mark::Behind, "");
+        if let (_, true) = stream.read_to_end()? {
+            self.collector.record_skip(SkipReason::Behind, "");
         }
         Ok(())
     }
 
-    fn step<R: Read>(
+    /// Reads the payload of one header: an extension for the next entry, or an entry.
+    fn process_header<R: Read>(
         &mut self,
-        stream: &mut Stream<'_, R>,
-        fields: Fields,
+        stream: &mut TarStream<'_, R>,
+        fields: TarHeader,
         broken: &dyn Fn(&'static str) -> LayerError,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), WalkAbort> {
         let size = fields.size;
         match fields.kind {
-            Kind::Global => stream.payload(size, |_| {})?,
-            Kind::LongName => self.long.name = Some(long(stream, size)?),
-            Kind::LongLink => self.long.link = Some(long(stream, size)?),
-            Kind::Pax => {
-                let mut reader = pax::Reader::default();
-                stream.payload(size, |bytes| reader.feed(bytes))?;
+            TarEntryType::Global => stream.read_payload(size, |_| {})?,
+            TarEntryType::LongName => self.long.name = Some(read_long_name(stream, size)?),
+            TarEntryType::LongLink => self.long.link = Some(read_long_name(stream, size)?),
+            TarEntryType::Pax => {
+                let mut reader = pax::PaxReader::default();
+                stream.read_payload(size, |bytes| reader.feed(bytes))?;
                 self.long.records = reader.finish().map_err(broken)?;
             }
             _ => {
                 let long = std::mem::take(&mut self.long);
-                let size = self.entry(stream, fields, long, broken)?;
-                return pad(stream, size);
+                let size = self.read_entry(stream, fields, long, broken)?;
+                return skip_block_padding(stream, size);
             }
         }
-        pad(stream, size)
+        skip_block_padding(stream, size)
     }
 
-    /// Reads one entry with its payload, whose size it says.
-    fn entry<R: Read>(
+    /// Reads one entry with its payload, and returns the size of the payload.
+    fn read_entry<R: Read>(
         &mut self,
-        stream: &mut Stream<'_, R>,
-        fields: Fields,
-        long: Extensions,
+        stream: &mut TarStream<'_, R>,
+        fields: TarHeader,
+        long: EntryExtensions,
         broken: &dyn Fn(&'static str) -> LayerError,
-    ) -> Result<u64, Halt> {
+    ) -> Result<u64, WalkAbort> {
         let (mut extended, mut map) = (fields.extended, fields.map);
         while extended {
-            let block = stream.block()?.ok_or_else(|| broken("it ends in the middle of a sparse file"))?;
-            (extended, map) = (header::extends(&block), header::more(&block, map));
+            let block = stream.read_block()?.ok_or_else(|| broken("it ends in the middle of a sparse file"))?;
+            (extended, map) = (tar_header::has_next_sparse_block(&block), tar_header::extend_sparse_map(&block, map));
         }
-        let alone = matches!(fields.kind, Kind::Directory | Kind::Hard | Kind::Link | Kind::Special);
+        let alone = matches!(
+            fields.kind,
+            TarEntryType::Directory | TarEntryType::Hard | TarEntryType::Link | TarEntryType::Special
+        );
         let size = if alone { 0 } else { long.records.size.unwrap_or(fields.size) };
-        let sparse = if fields.kind == Kind::Sparse {
-            Some(map.map_or(Sparse::Untold, Sparse::Known))
+        let sparse = if fields.kind == TarEntryType::Sparse {
+            Some(map.map_or(SparseMapSource::Unknown, SparseMapSource::Known))
         } else {
-            long.records.sparse.then(|| of_records(&long.records))
+            long.records.sparse.then(|| sparse_source_from_records(&long.records))
         };
-        let written = long.records.sparse_name.or(long.name).or(long.records.path).unwrap_or(Long::Name(fields.name));
-        let link = long.link.or(long.records.link).unwrap_or(Long::Name(fields.link));
+        let written =
+            long.records.sparse_name.or(long.name).or(long.records.path).unwrap_or(ExtendedName::Name(fields.name));
+        let link = long.link.or(long.records.link).unwrap_or(ExtendedName::Name(fields.link));
         let name = match &written {
-            Long::TooLong => Err(Mark::LongName),
-            Long::Name(written) => self.name(written),
+            ExtendedName::TooLong => Err(SkipReason::LongName),
+            ExtendedName::Name(written) => self.classify_entry(written),
         };
         match name {
-            Ok(Name::Entry(path)) => {
-                let wanted = want(&path);
+            Ok(ArchivePath::Entry(path)) => {
+                let wanted = file_read_mode(&path);
                 let found = match fields.kind {
-                    Kind::Directory => Found::Directory,
-                    Kind::Special => Found::Other,
-                    Kind::Link => self.link(&path, &link),
-                    Kind::Hard => self.hard(&path, &link, wanted),
-                    _ => self.file(stream, &path, wanted, size, sparse)?,
+                    TarEntryType::Directory => CollectedEntry::Directory,
+                    TarEntryType::Special => CollectedEntry::Other,
+                    TarEntryType::Link => self.symbolic_link(&path, &link),
+                    TarEntryType::Hard => self.hard_link(&path, &link, wanted),
+                    _ => self.read_file(stream, &path, wanted, size, sparse)?,
                 };
-                self.put(&path, found, &written);
-                if matches!(fields.kind, Kind::File | Kind::Sparse) {
+                self.insert_entry(&path, found, &written);
+                if matches!(fields.kind, TarEntryType::File | TarEntryType::Sparse) {
                     return Ok(size);
                 }
             }
-            Ok(Name::Whiteout(path)) => self.collector.white_out(path),
-            Ok(Name::Opaque(path)) => self.collector.begin_anew(path),
-            Ok(Name::Root | Name::Record) => {}
-            Err(mark) => self.miss(mark, &written),
+            Ok(ArchivePath::Whiteout(path)) => self.collector.add_whiteout(path),
+            Ok(ArchivePath::Opaque(path)) => self.collector.add_opaque_directory(path),
+            Ok(ArchivePath::Root | ArchivePath::Record) => {}
+            Err(mark) => self.record_skip(mark, &written),
         }
-        stream.payload(size, |_| {})?;
+        stream.read_payload(size, |_| {})?;
         Ok(size)
     }
 
-    fn name(&mut self, written: &[u8]) -> Result<Name, Mark> {
-        let path = self.collector.landing(name::path(written)?).ok_or(Mark::OddName)?;
-        name::name(path)
+    /// Returns the meaning of an entry path, after links in its directory are followed.
+    fn classify_entry(&mut self, written: &[u8]) -> Result<ArchivePath, SkipReason> {
+        let path = self
+            .collector
+            .resolve_entry_path(archive_path::normalise_entry_path(written)?)
+            .ok_or(SkipReason::OddName)?;
+        archive_path::classify_path(path)
     }
 
-    fn file<R: Read>(
+    /// Reads the content of a regular file.
+    fn read_file<R: Read>(
         &mut self,
-        stream: &mut Stream<'_, R>,
+        stream: &mut TarStream<'_, R>,
         path: &str,
-        wanted: Want,
+        wanted: FileReadMode,
         size: u64,
-        sparse: Option<Sparse>,
-    ) -> Result<Found, Halt> {
+        sparse: Option<SparseMapSource>,
+    ) -> Result<CollectedEntry, WalkAbort> {
         let content = if let Some(sparse) = sparse {
-            content::sparse(stream, path, wanted, size, sparse, &mut self.holes)?
+            file_content::read_sparse_file(stream, path, wanted, size, sparse, &mut self.holes)?
         } else {
-            if matches!(wanted, Want::Text { cap } if size.min(cap.into()) > SMALL as u64) {
-                self.collector.grow();
+            if matches!(wanted, FileReadMode::Text { cap } if size.min(cap.into()) > SMALL_LAYER_MEMORY as u64) {
+                self.collector.acquire_large_layer_lock();
             }
-            content::content(stream, path, wanted, size, self.limits)?
+            file_content::read_file_content(stream, path, wanted, size, self.limits)?
         };
         if let Some(mark) = content.mark {
-            self.collector.miss(mark, path);
+            self.collector.record_skip(mark, path);
         }
         Ok(match content.kind {
-            Some(kind) => kept(kind),
-            None if content.looked => Found::Nothing,
-            None => Found::Other,
+            Some(kind) => recorded_entry(kind),
+            None if content.inspected => CollectedEntry::Inspected,
+            None => CollectedEntry::Other,
         })
     }
 
-    fn link(&mut self, path: &str, target: &Long) -> Found {
+    /// Returns the entry of a symbolic link.
+    fn symbolic_link(&mut self, path: &str, target: &ExtendedName) -> CollectedEntry {
         match target {
-            Long::Name(target) if target.len() <= crate::layer::limits::LONGEST_PATH => {
-                kept(EntryKind::Link(String::from_utf8_lossy(target).into_owned()))
+            ExtendedName::Name(target) if target.len() <= crate::layer::limits::MAX_PATH_LENGTH => {
+                recorded_entry(EntryKind::Link(String::from_utf8_lossy(target).into_owned()))
             }
             _ => {
-                self.collector.miss(Mark::LongName, path);
-                Found::Other
+                self.collector.record_skip(SkipReason::LongName, path);
+                CollectedEntry::Other
             }
         }
     }
 
-    fn hard(&mut self, path: &str, target: &Long, wanted: Want) -> Found {
+    /// Returns the entry of a hard link, with the content of its target if that was read.
+    fn hard_link(&mut self, path: &str, target: &ExtendedName, wanted: FileReadMode) -> CollectedEntry {
         let found = match target {
-            Long::TooLong => Err(Mark::LongName),
-            Long::Name(target) => name::path(target),
+            ExtendedName::TooLong => Err(SkipReason::LongName),
+            ExtendedName::Name(target) => archive_path::normalise_entry_path(target),
         };
-        let target = match found.and_then(|target| self.collector.lookup(target).ok_or(Mark::OddName)) {
+        let target = match found.and_then(|target| self.collector.resolve_path(target).ok_or(SkipReason::OddName)) {
             Ok(target) => target,
             Err(mark) => {
-                self.collector.miss(mark, path);
-                return content::unread(path, wanted).map_or(Found::Other, kept);
+                self.collector.record_skip(mark, path);
+                return file_content::kind_without_content(path, wanted).map_or(CollectedEntry::Other, recorded_entry);
             }
         };
-        match self.collector.target(&target) {
+        match self.collector.hard_link_target(&target) {
             // A file is no other name of itself.
-            Some((first, kind)) if first == path => kept(kind.clone()),
-            Some((first, kind)) if wanted != Want::Nothing => {
-                let (first, answered) = (first.to_owned(), content::answers(kind, wanted));
+            Some((first, kind)) if first == path => recorded_entry(kind.clone()),
+            Some((first, kind)) if wanted != FileReadMode::Nothing => {
+                let (first, answered) = (first.to_owned(), file_content::satisfies_request(kind, wanted));
                 if !answered {
-                    self.collector.miss(Mark::HardLink, path);
+                    self.collector.record_skip(SkipReason::HardLink, path);
                 }
-                kept(EntryKind::Hard(first))
+                recorded_entry(EntryKind::Hard(first))
             }
-            None if wanted != Want::Nothing && target != path => kept(EntryKind::Hard(target)),
-            _ => Found::Other,
+            None if wanted != FileReadMode::Nothing && target != path => recorded_entry(EntryKind::Hard(target)),
+            _ => CollectedEntry::Other,
         }
     }
 
-    fn put(&mut self, path: &str, found: Found, written: &Long) {
+    /// Inserts an entry, with the path as written if it differs.
+    fn insert_entry(&mut self, path: &str, found: CollectedEntry, written: &ExtendedName) {
         let found = match (found, written) {
-            (Found::Kept(mut entry), Long::Name(written)) => {
+            (CollectedEntry::Recorded(mut entry), ExtendedName::Name(written)) => {
                 let written = String::from_utf8_lossy(written);
                 entry.written = (written != *path && Some(&*written) != path.get(1..)).then(|| written.into_owned());
-                Found::Kept(entry)
+                CollectedEntry::Recorded(entry)
             }
             (found, _) => found,
         };
-        self.collector.put(path, found);
+        self.collector.insert(path, found);
     }
 
-    fn miss(&mut self, mark: Mark, written: &Long) {
+    /// Records that something was skipped at a path as written in the archive.
+    fn record_skip(&mut self, mark: SkipReason, written: &ExtendedName) {
         let path = match written {
-            Long::Name(written) => written.get(..400).unwrap_or(written),
-            Long::TooLong => &[],
+            ExtendedName::Name(written) => written.get(..400).unwrap_or(written),
+            ExtendedName::TooLong => &[],
         };
-        self.collector.miss(mark, &String::from_utf8_lossy(path));
+        self.collector.record_skip(mark, &String::from_utf8_lossy(path));
     }
 }
 
-/// What records say of a sparse file.
-fn of_records(records: &Records) -> Sparse {
+/// Returns what PAX records give about the map of a sparse file.
+fn sparse_source_from_records(records: &PaxRecords) -> SparseMapSource {
     match (records.sparse_size, &records.sparse_map) {
-        (Some(size), _) if records.sparse_ahead => Sparse::Ahead(size),
-        (Some(size), Some(map)) => Map::listed(size, map).map_or(Sparse::Untold, Sparse::Known),
-        _ => Sparse::Untold,
+        (Some(size), _) if records.sparse_ahead => SparseMapSource::InPayload(size),
+        (Some(size), Some(map)) => {
+            SparseMap::parse_list(size, map).map_or(SparseMapSource::Unknown, SparseMapSource::Known)
+        }
+        _ => SparseMapSource::Unknown,
     }
 }
 
-fn kept(kind: EntryKind) -> Found {
-    Found::Kept(EntrySeen { written: None, kind })
+/// Returns a recorded entry of this kind.
+fn recorded_entry(kind: EntryKind) -> CollectedEntry {
+    CollectedEntry::Recorded(EntrySummary { written: None, kind })
 }
 
-fn is_zero(block: &[u8; BLOCK]) -> bool {
+/// Whether all bytes of a block are zero.
+fn is_zero_block(block: &[u8; BLOCK_SIZE]) -> bool {
     block.first() == Some(&0) && block.iter().all(|byte| *byte == 0)
 }
 
-/// Payloads fill whole blocks, but for the last one of an archive that its builder did not end: runtimes take it.
-fn pad<R: Read>(stream: &mut Stream<'_, R>, size: u64) -> Result<(), Halt> {
-    let over = size % BLOCK as u64;
-    if over == 0 { Ok(()) } else { stream.padding(BLOCK as u64 - over) }
+/// Skips the padding after a payload. It may be missing at the end of an archive that was not finished, as in
+/// container runtimes.
+fn skip_block_padding<R: Read>(stream: &mut TarStream<'_, R>, size: u64) -> Result<(), WalkAbort> {
+    let over = size % BLOCK_SIZE as u64;
+    if over == 0 { Ok(()) } else { stream.skip_padding(BLOCK_SIZE as u64 - over) }
 }
 
-/// A name that stands in the payload of a header of its own, up to its first zero.
-fn long<R: Read>(stream: &mut Stream<'_, R>, size: u64) -> Result<Long, Halt> {
-    if size > LONGEST_EXTENSION as u64 {
-        stream.payload(size, |_| {})?;
-        return Ok(Long::TooLong);
+/// Reads a name from the payload of a GNU long-name header, up to its first zero byte.
+fn read_long_name<R: Read>(stream: &mut TarStream<'_, R>, size: u64) -> Result<ExtendedName, WalkAbort> {
+    if size > MAX_EXTENSION_LENGTH as u64 {
+        stream.read_payload(size, |_| {})?;
+        return Ok(ExtendedName::TooLong);
     }
     let mut name = Vec::new();
-    stream.payload(size, |bytes| name.extend_from_slice(bytes))?;
+    stream.read_payload(size, |bytes| name.extend_from_slice(bytes))?;
     name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
-    Ok(Long::Name(name))
+    Ok(ExtendedName::Name(name))
 }

@@ -1,17 +1,12 @@
-use crate::lock::Entry;
-use crate::lock::Lock;
-use crate::lock::entry;
-use crate::lock::mappings;
-use crate::lock::name;
-use crate::oci::ImageConfig;
-use crate::oci::Platform;
-use crate::oci::PulledImage;
+use crate::lock::{BaseImageLock, LockedBaseImage, locked_base_image, read_base_mappings, reference_with_default_tag};
+use crate::oci::{ImageConfig, Platform, PulledImage};
 use crate::reference::ImageReference;
 use crate::source::SourceText;
 
 const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-fn image(env: &[(&str, &str)]) -> Entry {
+/// Returns the lock entry of an image with these environment variables.
+fn locked_image(env: &[(&str, &str)]) -> LockedBaseImage {
     let config = ImageConfig {
         platform: Platform::new("linux", "amd64"),
         created: Some("2026-01-02T03:04:05Z".to_owned()),
@@ -31,32 +26,33 @@ fn image(env: &[(&str, &str)]) -> Entry {
         platforms: vec![Platform::new("linux", "arm64"), Platform::new("linux", "amd64")],
         config,
     };
-    entry(&reference("registry.corp/ml"), &pulled).expect("a platform")
+    locked_base_image(&parse_reference("registry.corp/ml"), &pulled).expect("a platform")
 }
 
-fn reference(text: &str) -> ImageReference {
+fn parse_reference(text: &str) -> ImageReference {
     ImageReference::parse(text).expect(text)
 }
 
-fn read(text: &str) -> Result<Lock, String> {
+/// Parses a lock file; returns all error messages in one string.
+fn parse_lock(text: &str) -> Result<BaseImageLock, String> {
     let text = SourceText::new("imagelint.lock", text);
-    Lock::read(&text)
+    BaseImageLock::parse(&text)
         .map_err(|errors| errors.all().iter().map(|one| one.message.clone()).collect::<Vec<_>>().join("; "))
 }
 
 #[test]
-fn a_lock_reads_back_whatever_the_image_says() {
+fn a_lock_round_trips_any_image_config() {
     let hostile = [
         ("NVIDIA_X\"] \n[[base]]", "a\"\\\n\u{0}\u{1b}]0;x\u{7}"),
         ("NVIDIA_REQUIRE_CUDA", "cuda>=12.4"),
         ("", "x"),
         ("CUDA_é", "é"),
     ];
-    let mut lock = Lock::default();
-    lock.put(image(&hostile));
+    let mut lock = BaseImageLock::default();
+    lock.insert(locked_image(&hostile));
     let text = lock.to_toml();
     assert!(!text.contains('\u{1b}') && !text.contains('\u{0}'), "{text}");
-    let again = read(&text).expect("what was written");
+    let again = parse_lock(&text).expect("what was written");
     assert_eq!(again.to_toml(), text);
     assert_eq!(again.entries.len(), 1);
     let values: Vec<&str> = again.entries[0].env.iter().map(|(_, value)| value.value.as_str()).collect();
@@ -65,7 +61,7 @@ fn a_lock_reads_back_whatever_the_image_says() {
 }
 
 #[test]
-fn what_the_start_up_asks_for_is_kept() {
+fn start_up_variables_are_stored() {
     for name in [
         "CUDA_VERSION",
         "LD_LIBRARY_PATH",
@@ -79,13 +75,13 @@ fn what_the_start_up_asks_for_is_kept() {
         "PATH",
         "PYTHON_VERSION",
     ] {
-        let entry = image(&[(name, "x")]);
+        let entry = locked_image(&[(name, "x")]);
         assert_eq!((entry.env.len(), entry.withheld.len()), (1, 0), "{name}");
     }
 }
 
 #[test]
-fn no_secret_and_nothing_foreign_is_kept() {
+fn secrets_and_unrelated_variables_are_not_stored() {
     let long = "x".repeat(8193);
     for (name, value) in [
         ("NPM_TOKEN", "hunter2"),
@@ -100,8 +96,8 @@ fn no_secret_and_nothing_foreign_is_kept() {
         ("PATHS", "hunter2"),
         ("NVIDIA_X", long.as_str()),
     ] {
-        let mut lock = Lock::default();
-        lock.put(image(&[(name, value)]));
+        let mut lock = BaseImageLock::default();
+        lock.insert(locked_image(&[(name, value)]));
         let text = lock.to_toml();
         assert!(!text.contains("hunter2") && !text.contains(&long), "{name}: {text}");
         assert!(text.contains(&format!("withheld = [\"{name}\"]")), "{name}: {text}");
@@ -111,15 +107,15 @@ fn no_secret_and_nothing_foreign_is_kept() {
 #[test]
 fn entries_are_sorted_and_replaced() {
     let of = |platform: &str, name: &str| {
-        let mut entry = image(&[]);
+        let mut entry = locked_image(&[]);
         (entry.platform, entry.reference.value) = (platform.to_owned(), name.to_owned());
         entry
     };
-    let mut lock = Lock::default();
+    let mut lock = BaseImageLock::default();
     for (platform, name) in
         [("linux/arm64", "b:1"), ("linux/amd64", "b:1"), ("linux/arm64", "a:1"), ("linux/arm64", "b:1")]
     {
-        lock.put(of(platform, name));
+        lock.insert(of(platform, name));
     }
     let order: Vec<(&str, &str)> =
         lock.entries.iter().map(|entry| (entry.reference.value.as_str(), entry.platform.as_str())).collect();
@@ -127,9 +123,9 @@ fn entries_are_sorted_and_replaced() {
 }
 
 #[test]
-fn a_malformed_lock_is_refused_with_the_place() {
-    let mut lock = Lock::default();
-    lock.put(image(&[("CUDA_VERSION", "12.4.1")]));
+fn a_malformed_lock_is_an_error_with_its_reason() {
+    let mut lock = BaseImageLock::default();
+    lock.insert(locked_image(&[("CUDA_VERSION", "12.4.1")]));
     let good = lock.to_toml();
     for (from, to, said) in [
         ("version = 1", "version = 2", "version 2 is not supported"),
@@ -147,33 +143,33 @@ fn a_malformed_lock_is_refused_with_the_place() {
         ("[[base]]", "[[base", ""),
     ] {
         assert!(good.contains(from), "{from}");
-        let error = read(&good.replacen(from, to, 1)).expect_err(to);
+        let error = parse_lock(&good.replacen(from, to, 1)).expect_err(to);
         assert!(error.contains(said), "{to}: {error}");
     }
     let twice = good.clone() + &good.replacen("version = 1", "", 1);
-    assert!(read(&twice).expect_err("twice").contains("duplicate entry"), "{twice}");
+    assert!(parse_lock(&twice).expect_err("twice").contains("duplicate entry"), "{twice}");
 }
 
 #[test]
-fn names_never_lack_a_version() {
+fn references_have_a_default_tag() {
     for (text, expected) in
         [("python", "python:latest"), ("a.b/c:1", "a.b/c:1"), ("docker.io/library/python:3", "python:3")]
     {
-        assert_eq!(name(&reference(text)), expected);
+        assert_eq!(reference_with_default_tag(&parse_reference(text)), expected);
     }
     let pinned = format!("a.b/c@{DIGEST}");
-    assert_eq!(name(&reference(&pinned)), pinned);
+    assert_eq!(reference_with_default_tag(&parse_reference(&pinned)), pinned);
 }
 
-/// The mapping of one pattern.
-fn matches(pattern: &str, text: &str) -> bool {
+/// Whether a mapping with this pattern matches a reference.
+fn pattern_matches(pattern: &str, text: &str) -> bool {
     let settings = SourceText::new("imagelint.toml", format!("[[base]]\nmatch = \"{pattern}\"\ndescribe = \"x\"\n"));
-    let found = mappings(&settings, &mut |_| Ok(())).expect("settings");
-    found[0].matches(&reference(text))
+    let found = read_base_mappings(&settings, &mut |_| Ok(())).expect("settings");
+    found[0].matches(&parse_reference(text))
 }
 
 #[test]
-fn patterns_speak_of_whole_names() {
+fn patterns_match_whole_references() {
     for (pattern, text, expected) in [
         ("registry.corp/ml-base:*", "registry.corp/ml-base:1.2", true),
         ("registry.corp/ml-base:*", "registry.corp/ml-base", true),
@@ -183,12 +179,12 @@ fn patterns_speak_of_whole_names() {
         ("registry.corp/ml-base", "registry.corp/ml-base:1", false),
         ("*:1", "registry.corp/a:2", false),
     ] {
-        assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        assert_eq!(pattern_matches(pattern, text), expected, "{pattern} {text}");
     }
 }
 
 #[test]
-fn wrong_settings_are_told_with_the_nearest_word() {
+fn wrong_settings_are_errors_with_suggestions() {
     for (text, said) in [
         ("[[base]]\nmatch = \"[\"\ndescribe = \"x\"", "error parsing glob"),
         ("[[base]]\nmatch = \"x\"", "`describe` is missing"),
@@ -201,7 +197,7 @@ fn wrong_settings_are_told_with_the_nearest_word() {
     ] {
         let settings = SourceText::new("imagelint.toml", text);
         let mut load = |path: &str| if path == "gone" { Err("it is gone".to_owned()) } else { Ok(()) };
-        let errors = mappings(&settings, &mut load).expect_err(text);
+        let errors = read_base_mappings(&settings, &mut load).expect_err(text);
         let all: Vec<String> =
             errors.all().iter().map(|one| format!("{} {}", one.message, one.help.as_deref().unwrap_or(""))).collect();
         assert!(all.join("; ").contains(said), "{text}: {all:?}");

@@ -1,28 +1,27 @@
-//! Files by their URI and back.
+//! Converts between paths and `file:` URIs.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::report::uri;
 
-/// The path of a `file:` URI on this machine; none of other URIs.
-pub(super) fn path(uri: &str) -> Option<PathBuf> {
+/// Returns the path of a `file:` URI on this machine; `None` for any other URI.
+pub(super) fn path_from_uri(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let (host, path) = rest.split_at(rest.find('/')?);
     if !host.is_empty() && host != "localhost" {
         return None;
     }
     let path = path.split(['?', '#']).next().unwrap_or(path);
-    decoded(path).map(PathBuf::from)
+    percent_decode(path).map(PathBuf::from)
 }
 
-/// The URI of a full path.
-pub(super) fn of(path: &Path) -> String {
-    uri::uri(&path.to_string_lossy())
+/// Returns the `file:` URI of an absolute path.
+pub(super) fn uri_from_path(path: &Path) -> String {
+    uri::path_to_uri(&path.to_string_lossy())
 }
 
-/// Percent signs and two digits as bytes; none where that gives no text.
-fn decoded(text: &str) -> Option<String> {
+/// Decodes percent-encoded bytes; `None` if the result is not text.
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut out = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
@@ -44,11 +43,11 @@ mod tests {
     #[test]
     fn paths_come_back() {
         for name in ["/a/Dockerfile", "/a b/ñ#?.toml", "/a/100%", "/[x]/(y)"] {
-            let there = of(Path::new(name));
+            let there = uri_from_path(Path::new(name));
             assert!(there.starts_with("file:///") && !there.contains(' '), "{there}");
-            assert_eq!(path(&there), Some(PathBuf::from(name)), "{there}");
+            assert_eq!(path_from_uri(&there), Some(PathBuf::from(name)), "{there}");
         }
-        assert_eq!(path("file://localhost/a%20b"), Some(PathBuf::from("/a b")));
+        assert_eq!(path_from_uri("file://localhost/a%20b"), Some(PathBuf::from("/a b")));
     }
 
     #[test]
@@ -65,7 +64,7 @@ mod tests {
             "file:///%ff",
             "",
         ] {
-            assert_eq!(path(uri), None, "{uri}");
+            assert_eq!(path_from_uri(uri), None, "{uri}");
         }
     }
 }

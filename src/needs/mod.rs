@@ -1,15 +1,15 @@
-//! What an image demands, without any fleet: the drivers that it starts on, for every kind of GPU and way of starting.
+//! What an image requires without a fleet: the drivers on which it starts, per kind of GPU and launch method.
 //!
 //! Nothing is assumed to be monotone. Every known driver release is replayed, and what comes out is told as
 //! ranges: the smallest driver from which on all known ones start, and the older ones that start as well.
 
-mod kind;
-mod lines;
+pub mod detected_facts;
+mod equivalent_gpus;
+mod generation_lines;
+mod launch_setup;
 pub mod model;
-pub mod seen;
-mod sentence;
+pub mod print;
+mod summary;
 mod survey;
-pub mod tell;
-mod way;
 
-pub use self::survey::survey;
+pub use self::survey::survey_builds;

@@ -1,42 +1,44 @@
-//! What is told of an image's needs: schema version 1, the same in print and in JSON.
+//! The data model of the needs of an image: schema version 1, for text and JSON output.
 
+use crate::outcome::Outcome;
+use crate::report::kinds::StartRoute;
 use serde::Serialize;
 
-/// The needs of one input.
+/// The needs of one input image.
 #[derive(Clone, Debug, Serialize)]
-pub struct Needs {
-    /// Path or reference as given.
+pub struct ImageNeeds {
+    /// Path or image reference, as in the input.
     pub name: String,
-    /// `os/architecture` that it was inferred for.
+    /// Platform (`os/architecture`) for which they were inferred.
     pub platform: String,
-    /// Which build of the base's tag, where several answer to it.
+    /// The build of the base tag, where several match it.
     pub build: Option<String>,
-    /// Platforms that there are manifests for; empty = built for whatever is asked.
+    /// Platforms in the manifest list; empty if it is built for any requested platform.
     pub platforms: Vec<String>,
     /// The result in one sentence.
     pub summary: String,
-    /// Newest driver release that was tried.
+    /// Newest driver release that was replayed.
     pub newest_driver: Option<String>,
     /// One entry per core component; empty where nothing concerns a GPU.
-    pub components: Vec<Component>,
+    pub components: Vec<ComponentNeeds>,
 }
 
 /// The needs of one component.
 #[derive(Clone, Debug, Serialize)]
-pub struct Component {
+pub struct ComponentNeeds {
     /// `torch`, `cuda`.
     pub name: String,
     /// Its CUDA runtime, where known.
     pub cuda: Option<String>,
     /// Its GPU code, where known: `sm_80`, `compute_90`.
     pub code: Vec<String>,
-    /// Kinds of GPU that need the same.
-    pub groups: Vec<Group>,
+    /// Groups of GPUs with the same needs.
+    pub groups: Vec<GpuGroupNeeds>,
 }
 
-/// Kinds of GPU for which everything ends alike.
+/// A group of GPUs with the same results throughout.
 #[derive(Clone, Debug, Serialize)]
-pub struct Group {
+pub struct GpuGroupNeeds {
     /// Compute capabilities.
     pub capabilities: Vec<String>,
     /// `data-center`, `consumer`, ...
@@ -47,88 +49,99 @@ pub struct Group {
     pub driver_in_support: bool,
     /// How their code is covered: `native`, `jit`, `none`, `unknown`.
     pub code: &'static str,
-    /// One entry per way of starting.
-    pub ways: Vec<Way>,
-    /// Ranges of older container toolkits under which it is otherwise.
+    /// One entry per launch method.
+    pub ways: Vec<LaunchNeeds>,
+    /// Ranges of older container toolkits with a different result.
     pub older_toolkits: Vec<OlderToolkit>,
 }
 
-/// One way of starting a container.
+/// The needs of one launch method.
 #[derive(Clone, Debug, Serialize)]
-pub struct Way {
+pub struct LaunchNeeds {
     /// `docker --gpus`, `CDI`, `no container`.
     pub title: &'static str,
     /// The launch, as in a fleet file.
     pub launch: &'static str,
     /// Version of the container toolkit.
     pub toolkit: Option<String>,
-    /// What was found.
+    /// The drivers on which it starts.
     #[serde(flatten)]
-    pub span: Span,
-    /// Why no older driver does; none where all known ones do.
-    pub because: Option<Because>,
+    pub span: SupportedDrivers,
+    /// Why the next older driver does not start it; `None` where all known drivers do.
+    pub because: Option<BlockingStep>,
 }
 
-/// The drivers that do.
+/// The drivers on which an image starts.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct Span {
+pub struct SupportedDrivers {
     /// Driver from which on every known release starts; none where no release does.
     pub smallest_driver: Option<String>,
     /// Newest driver that starts, where newer ones do not any more.
     pub up_to: Option<String>,
     /// Older ranges that start as well: `535.54.03 to 535.288.01`.
-    pub also: Vec<Range>,
-    /// Ranges of which it cannot be told.
-    pub undetermined: Vec<Range>,
+    pub also: Vec<DriverRange>,
+    /// Ranges for which the result is unknown.
+    pub undetermined: Vec<DriverRange>,
 }
 
-/// Driver releases from one to another, both included.
+/// A range of driver releases, both ends included.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct Range {
+pub struct DriverRange {
     /// First.
     pub from: String,
     /// Last.
     pub to: String,
-    /// By which route it starts; none where it cannot be told.
-    pub route: Option<&'static str>,
+    /// The route by which it starts; `None` where that is unknown.
+    pub route: Option<StartRoute>,
 }
 
-/// What stops the newest driver that does not do.
+/// How a start ends that a step stops or leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockingOutcome {
+    /// A deciding value is unknown.
+    Undetermined,
+    /// It fails.
+    #[serde(untagged)]
+    Fails(Outcome),
+}
+
+/// The step that stops the start on the newest unsupported driver.
 #[derive(Clone, Debug, Serialize)]
-pub struct Because {
-    /// That driver.
+pub struct BlockingStep {
+    /// The driver release.
     pub driver: String,
-    /// How it ends: `insufficient-driver`, `undetermined`.
-    pub outcome: String,
-    /// The step.
+    /// How it ends: an outcome such as `insufficient-driver`, or `undetermined`.
+    pub outcome: BlockingOutcome,
+    /// Name of the step.
     pub step: &'static str,
     /// The step in one sentence.
     pub message: String,
-    /// Facts and table rows behind it, with their places.
-    pub evidence: Vec<Evidence>,
+    /// The deciding facts and table rows, with their locations.
+    pub evidence: Vec<NeedsEvidence>,
 }
 
-/// A fact or row that decided.
+/// A fact or table row that decided a result.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct Evidence {
+pub struct NeedsEvidence {
     /// `env.NVIDIA_REQUIRE_CUDA`, `minor_compat[12]`.
     pub key: String,
     /// Value, where it is a known fact.
     pub value: Option<String>,
-    /// Where it stands: `Dockerfile:3:5`, or source and date of the row.
+    /// Its location: `Dockerfile:3:5`, or source and date of the row.
     pub place: String,
 }
 
-/// Container toolkits under which one way differs from the newest.
+/// A range of container toolkits under which one launch method differs from the newest toolkit.
 #[derive(Clone, Debug, Serialize)]
 pub struct OlderToolkit {
-    /// The way.
+    /// Title of the launch method.
     pub title: &'static str,
     /// First version of the range.
     pub from: String,
     /// First version after it.
     pub before: Option<String>,
-    /// What was found under it.
+    /// The drivers on which it starts with them.
     #[serde(flatten)]
-    pub span: Span,
+    pub span: SupportedDrivers,
 }

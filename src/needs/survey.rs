@@ -1,119 +1,102 @@
-//! The search: every kind of GPU, every way, every known driver, replayed.
+//! Replays the start of an image for every kind of GPU, launch method and known driver.
 
 use std::ops::Range;
 
 use jiff::civil::Date;
 
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
-use crate::fact::Component;
-use crate::fact::Facts;
-use crate::fact::ImageFacts;
-use crate::fact::Origin;
-use crate::fact::Role;
-use crate::fact::State;
-use crate::fleet::Host;
-use crate::fleet::Launch;
-use crate::knowledge::GpuClass;
-use crate::knowledge::Knowledge;
-use crate::least;
-use crate::least::all_releases;
-use crate::needs::kind::Kind;
-use crate::needs::kind::kinds;
+use crate::cuda::{CudaVersion, DriverVersion};
+use crate::fact::{Component, ComponentRole, Facts, ImageFacts, Origin, ValueState};
+use crate::fleet::{Host, Launch};
+use crate::knowledge::{GpuClass, Knowledge};
+use crate::minimum_driver;
+use crate::minimum_driver::all_driver_releases;
+use crate::needs::equivalent_gpus::{EquivalentGpus, group_equivalent_gpus};
+use crate::needs::launch_setup::{LaunchSetup, SurveyHostBuilder, launch_setups};
 use crate::needs::model;
-use crate::needs::sentence::sentence;
-use crate::needs::way::Maker;
-use crate::needs::way::Way;
-use crate::needs::way::ways;
+use crate::needs::summary::summary_sentence;
 use crate::outcome::Outcome;
+use crate::replay::{
+    Basis, DiscardingRecorder, FullRecorder, Replay, Route, StartStep, StartupResult, StepRecord, StepResult,
+    explanations, replay,
+};
 use crate::source::Sources;
-use crate::start::Basis;
-use crate::start::Fate;
-use crate::start::NoRecord;
-use crate::start::Replay;
-use crate::start::Route;
-use crate::start::Step;
-use crate::start::StepRecord;
-use crate::start::StepResult;
-use crate::start::Steps;
-use crate::start::replay;
-use crate::start::words;
 
-/// What each build of an image demands, component by component.
-pub fn survey(
+/// Determines the needs of each build of an image, component by component.
+pub fn survey_builds(
     name: &str,
     platform: &str,
     images: &[ImageFacts],
     as_of: Option<Date>,
     sources: &Sources,
     knowledge: Knowledge,
-) -> Vec<model::Needs> {
-    let drivers = all_releases(knowledge);
-    let maker = Maker { platform, drivers: &drivers, as_of, knowledge };
+) -> Vec<model::ImageNeeds> {
+    let drivers = all_driver_releases(knowledge);
+    let maker = SurveyHostBuilder { platform, drivers: &drivers, as_of, knowledge };
     // What is told of is one build, whatever else there is under the same name.
-    let own: Vec<ImageFacts> = images.iter().map(|image| of_platform(image, platform)).collect();
-    let day = as_of.unwrap_or_else(|| knowledge.newest_date());
-    let telling: Vec<Vec<usize>> = own.iter().map(|image| told_apart(image, &drivers, knowledge)).collect();
+    let own: Vec<ImageFacts> = images.iter().map(|image| image_for_platform(image, platform)).collect();
+    let day = as_of.unwrap_or_else(|| knowledge.newest_source_date());
+    let telling: Vec<Vec<usize>> =
+        own.iter().map(|image| distinct_driver_indices(image, &drivers, knowledge)).collect();
     let searches = own.iter().zip(&telling).enumerate().filter(|(_, (image, _))| image.gpu_content);
-    let searches: Vec<(usize, Search<'_>)> = searches
+    let searches: Vec<(usize, ComponentSurvey<'_>)> = searches
         .flat_map(|(build, (image, telling))| {
-            let core = image.components.iter().filter(|component| component.role == Role::Core);
-            core.map(move |component| (build, Search { image, component, telling, sources, day, knowledge }))
+            let core = image.components.iter().filter(|component| component.role == ComponentRole::Core);
+            core.map(move |component| (build, ComponentSurvey { image, component, telling, sources, day, knowledge }))
         })
         .collect();
-    let mut components: Vec<Vec<model::Component>> = vec![Vec::new(); own.len()];
-    let groups = groups(&searches.iter().map(|(_, search)| *search).collect::<Vec<_>>(), maker);
+    let mut components: Vec<Vec<model::ComponentNeeds>> = vec![Vec::new(); own.len()];
+    let groups = gpu_groups(&searches.iter().map(|(_, search)| *search).collect::<Vec<_>>(), maker);
     for ((build, search), groups) in searches.iter().zip(groups) {
         if let Some(components) = components.get_mut(*build) {
-            components.push(search.component(groups));
+            components.push(search.component_needs(groups));
         }
     }
     let told = images.iter().zip(&own).zip(components);
-    told.map(|((image, own), components)| model::Needs {
+    told.map(|((image, own), components)| model::ImageNeeds {
         name: name.to_owned(),
         platform: platform.to_owned(),
         build: own.build.clone(),
         platforms: image.platforms.known().cloned().unwrap_or_default(),
-        summary: sentence(&components, own, knowledge),
+        summary: summary_sentence(&components, own, knowledge),
         newest_driver: drivers.last().map(ToString::to_string),
         components,
     })
     .collect()
 }
 
-/// The places of the drivers that the start-up of an image can tell apart, oldest first.
-fn told_apart(image: &ImageFacts, drivers: &[DriverVersion], knowledge: Knowledge) -> Vec<usize> {
-    let mut found = least::telling(std::iter::once(image), Vec::new(), drivers, knowledge);
+/// Returns the indices of the drivers that the start-up of an image can distinguish, oldest first.
+fn distinct_driver_indices(image: &ImageFacts, drivers: &[DriverVersion], knowledge: Knowledge) -> Vec<usize> {
+    let mut found = minimum_driver::distinguishable_releases(std::iter::once(image), Vec::new(), drivers, knowledge);
     found.sort_unstable();
     found
 }
 
-/// The image as its build for one platform: where that is one of its platforms, or none is fixed, others do not run it.
-fn of_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
+/// Returns the image as its build for one platform, where it supports that platform or any.
+fn image_for_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
     let mut own = image.clone();
     let asked = match &image.platforms.state {
-        State::Known(list) => list.iter().any(|one| one.starts_with(platform)),
-        State::Absent { .. } => true,
-        State::Unknown(_) => false,
+        ValueState::Known(list) => list.iter().any(|one| one.starts_with(platform)),
+        ValueState::Absent { .. } => true,
+        ValueState::Unknown(_) => false,
     };
     if asked {
-        own.platforms.state = State::Known(vec![platform.to_owned()]);
+        own.platforms.state = ValueState::Known(vec![platform.to_owned()]);
     }
     own
 }
 
-/// The groups of each search. Kinds that end alike in everything make one group, in the order of their capabilities.
-fn groups(searches: &[Search<'_>], maker: Maker<'_>) -> Vec<Vec<model::Group>> {
-    let kinds = kinds(maker.knowledge);
+/// Returns the GPU groups of each component survey, in order of compute capability.
+fn gpu_groups(searches: &[ComponentSurvey<'_>], maker: SurveyHostBuilder<'_>) -> Vec<Vec<model::GpuGroupNeeds>> {
+    let kinds = group_equivalent_gpus(maker.knowledge);
     // Each group with the place of the kind that stands for it.
-    let mut groups: Vec<Vec<(model::Group, usize)>> = vec![Vec::new(); searches.len()];
+    let mut groups: Vec<Vec<(model::GpuGroupNeeds, usize)>> = vec![Vec::new(); searches.len()];
     for (at, kind) in kinds.iter().enumerate() {
-        let ways = ways(kind, maker.knowledge).into_iter().map(|way| (way, maker.hosts(kind, way)));
-        let ways: Vec<(Way, Vec<Host>)> = ways.collect();
+        let ways = launch_setups(kind, maker.knowledge).into_iter().map(|way| (way, maker.hosts(kind, way)));
+        let ways: Vec<(LaunchSetup, Vec<Host>)> = ways.collect();
         for (search, groups) in searches.iter().zip(&mut groups) {
-            let group = search.group(kind, &ways);
-            match groups.iter_mut().find(|(other, _)| alike(other, &group)) {
-                Some((known, _)) => join(known, group),
+            let group = search.group_needs(kind, &ways);
+            match groups.iter_mut().find(|(other, _)| have_same_needs(other, &group)) {
+                Some((known, _)) => merge_group(known, group),
                 None => groups.push((group, at)),
             }
         }
@@ -121,35 +104,39 @@ fn groups(searches: &[Search<'_>], maker: Maker<'_>) -> Vec<Vec<model::Group>> {
     for (at, kind) in kinds.iter().enumerate() {
         let own = searches.iter().zip(&mut groups);
         let own = own.filter_map(|(search, groups)| Some((*search, &mut groups.iter_mut().find(|one| one.1 == at)?.0)));
-        older_toolkits(&mut own.collect::<Vec<_>>(), kind, maker);
+        add_older_toolkits(&mut own.collect::<Vec<_>>(), kind, maker);
     }
     groups.into_iter().map(|groups| groups.into_iter().map(|(group, _)| group).collect()).collect()
 }
 
-/// Tells the older container toolkits under which a way of these groups, for which one kind stands, ends otherwise than
-/// under the newest.
-fn older_toolkits(groups: &mut [(Search<'_>, &mut model::Group)], kind: &Kind, maker: Maker<'_>) {
+/// Adds to the groups the older container toolkits whose result differs from the newest toolkit.
+fn add_older_toolkits(
+    groups: &mut [(ComponentSurvey<'_>, &mut model::GpuGroupNeeds)],
+    kind: &EquivalentGpus,
+    maker: SurveyHostBuilder<'_>,
+) {
     if groups.is_empty() {
         return;
     }
-    for (place, newest) in ways(kind, maker.knowledge).into_iter().enumerate().filter(|(_, way)| way.toolkit.is_some())
+    for (place, newest) in
+        launch_setups(kind, maker.knowledge).into_iter().enumerate().filter(|(_, way)| way.toolkit.is_some())
     {
         for row in maker.knowledge.container_toolkits().iter().filter(|row| newest.toolkit != Some(row.sample)) {
-            let hosts = maker.hosts(kind, Way { toolkit: Some(row.sample), ..newest });
+            let hosts = maker.hosts(kind, LaunchSetup { toolkit: Some(row.sample), ..newest });
             for (search, group) in groups.iter_mut() {
                 let Some(now) = group.ways.get(place) else { continue };
-                let span = span(&hosts, &search.runs(&hosts));
+                let span = supported_drivers(&hosts, &search.driver_runs(&hosts));
                 if span == now.span {
                     continue;
                 }
                 let before = row.before.map(|version| version.to_string());
                 let continues = |one: &&mut model::OlderToolkit| {
-                    one.title == now.title && one.span == span && one.before == Some(text(row.from))
+                    one.title == now.title && one.span == span && one.before == Some(version_text(row.from))
                 };
                 if let Some(known) = group.older_toolkits.last_mut().filter(continues) {
                     known.before = before;
                 } else {
-                    let from = text(row.from);
+                    let from = version_text(row.from);
                     group.older_toolkits.push(model::OlderToolkit { title: now.title, from, before, span });
                 }
             }
@@ -157,90 +144,96 @@ fn older_toolkits(groups: &mut [(Search<'_>, &mut model::Group)], kind: &Kind, m
     }
 }
 
+/// The survey of one component of an image.
 #[derive(Clone, Copy)]
-struct Search<'a> {
+struct ComponentSurvey<'a> {
     image: &'a ImageFacts,
     component: &'a Component,
-    /// The places of the drivers that are asked before others.
+    /// Indices of the drivers to replay first.
     telling: &'a [usize],
     sources: &'a Sources,
-    /// The date for which drivers count as supported.
+    /// The date on which drivers count as supported.
     day: Date,
     knowledge: Knowledge,
 }
 
-/// Consecutive drivers with one end.
+/// Consecutive drivers with the same result.
 #[derive(Debug, PartialEq, Eq)]
-struct Run {
-    fate: Fate,
+struct DriverRun {
+    fate: StartupResult,
     first: usize,
     last: usize,
 }
 
-impl<'a> Search<'a> {
-    fn component(self, groups: Vec<model::Group>) -> model::Component {
+impl<'a> ComponentSurvey<'a> {
+    /// Returns the needs of the component, with its GPU groups.
+    fn component_needs(self, groups: Vec<model::GpuGroupNeeds>) -> model::ComponentNeeds {
         let component = self.component;
         let targets = self.image.facts.get(component.code.id);
-        model::Component {
+        model::ComponentNeeds {
             name: component.name.clone(),
             cuda: component.cuda.known().map(ToString::to_string),
             code: match &targets.state {
-                State::Known(value) => value.to_string().split(", ").map(str::to_owned).collect(),
-                State::Absent { .. } | State::Unknown(_) => Vec::new(),
+                ValueState::Known(value) => value.to_string().split(", ").map(str::to_owned).collect(),
+                ValueState::Absent { .. } | ValueState::Unknown(_) => Vec::new(),
             },
             groups,
         }
     }
 
-    fn group(self, kind: &Kind, ways: &[(Way, Vec<Host>)]) -> model::Group {
-        model::Group {
+    /// Returns the needs of one kind of GPU, as a group.
+    fn group_needs(self, kind: &EquivalentGpus, ways: &[(LaunchSetup, Vec<Host>)]) -> model::GpuGroupNeeds {
+        model::GpuGroupNeeds {
             capabilities: vec![kind.capability.to_string()],
-            classes: vec![class_word(kind.class)],
+            classes: vec![gpu_class_name(kind.class)],
             gpus: kind.names.clone(),
-            driver_in_support: kind.is_driven(self.day, self.knowledge),
-            code: self.coverage(ways),
-            ways: ways.iter().map(|(way, hosts)| self.way(*way, hosts)).collect(),
+            driver_in_support: kind.has_supported_driver(self.day, self.knowledge),
+            code: self.code_coverage(ways),
+            ways: ways.iter().map(|(way, hosts)| self.launch_needs(*way, hosts)).collect(),
             older_toolkits: Vec::new(),
         }
     }
 
-    fn way(self, way: Way, hosts: &[Host]) -> model::Way {
-        let runs = self.runs(hosts);
-        model::Way {
+    /// Returns the needs of one launch method.
+    fn launch_needs(self, way: LaunchSetup, hosts: &[Host]) -> model::LaunchNeeds {
+        let runs = self.driver_runs(hosts);
+        model::LaunchNeeds {
             title: way.title(),
             launch: way.launch.as_str(),
             toolkit: way.toolkit.map(|version| version.to_string()),
-            span: span(hosts, &runs),
-            because: stopped(&runs).and_then(|run| self.because(hosts.get(run.last)?)),
+            span: supported_drivers(hosts, &runs),
+            because: last_blocked_run(&runs).and_then(|run| self.blocking_step(hosts.get(run.last)?)),
         }
     }
 
-    fn replay<'h>(self, host: &'h Host) -> Replay<'h>
+    /// Prepares the replay on a host.
+    fn replay_on<'h>(self, host: &'h Host) -> Replay<'h>
     where
         'a: 'h,
     {
-        Replay::of(self.image, self.component, host, self.knowledge)
+        Replay::new(self.image, self.component, host, self.knowledge)
     }
 
-    /// The runs of all drivers. Those that the start-up can tell apart are asked, and what lies between two of them that
-    /// end otherwise.
-    fn runs(self, hosts: &[Host]) -> Vec<Run> {
+    /// Returns the runs of all drivers; only distinguishable drivers are replayed, and those between different
+    /// results.
+    fn driver_runs(self, hosts: &[Host]) -> Vec<DriverRun> {
         let one_a_driver = self.telling.last().is_some_and(|last| last + 1 == hosts.len());
         if one_a_driver {
-            self.runs_of(hosts, self.telling.iter().copied())
+            self.driver_runs_at(hosts, self.telling.iter().copied())
         } else {
-            self.runs_of(hosts, 0..hosts.len())
+            self.driver_runs_at(hosts, 0..hosts.len())
         }
     }
 
-    fn runs_of(self, hosts: &[Host], places: impl Iterator<Item = usize>) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
-        let mut meet = |at: usize, fate: Fate| match runs.last_mut() {
+    /// Returns the runs of all drivers from replays at some indices.
+    fn driver_runs_at(self, hosts: &[Host], places: impl Iterator<Item = usize>) -> Vec<DriverRun> {
+        let mut runs: Vec<DriverRun> = Vec::new();
+        let mut meet = |at: usize, fate: StartupResult| match runs.last_mut() {
             Some(run) if run.fate == fate => run.last = at,
-            _ => runs.push(Run { fate, first: at, last: at }),
+            _ => runs.push(DriverRun { fate, first: at, last: at }),
         };
-        let fate = |at: usize| Some(replay(self.replay(hosts.get(at)?), &mut NoRecord));
-        let mut before: Option<(usize, Fate)> = None;
+        let fate = |at: usize| Some(replay(self.replay_on(hosts.get(at)?), &mut DiscardingRecorder));
+        let mut before: Option<(usize, StartupResult)> = None;
         for at in places {
             let Some(now) = fate(at) else { break };
             let between = before.filter(|(_, was)| *was != now).map_or(at..at, |(last, _)| last + 1..at);
@@ -253,13 +246,13 @@ impl<'a> Search<'a> {
         runs
     }
 
-    /// How the GPU code is covered, on the newest driver and without a container in the way.
-    fn coverage(self, ways: &[(Way, Vec<Host>)]) -> &'static str {
+    /// Returns how the GPU code is covered, on the newest driver without a container.
+    fn code_coverage(self, ways: &[(LaunchSetup, Vec<Host>)]) -> &'static str {
         let native = ways.iter().find(|(way, _)| way.launch == Launch::Native);
         let Some(host) = native.and_then(|(_, hosts)| hosts.last()) else { return "unknown" };
-        let mut steps = Steps::default();
-        replay(self.replay(host), &mut steps);
-        match steps.0.iter().find(|step| step.step == Step::Code).map(|step| step.result) {
+        let mut steps = FullRecorder::default();
+        replay(self.replay_on(host), &mut steps);
+        match steps.0.iter().find(|step| step.step == StartStep::Code).map(|step| step.result) {
             Some(StepResult::Passes(Route::Jit)) => "jit",
             Some(StepResult::Passes(_)) => "native",
             Some(StepResult::Stops(_)) => "none",
@@ -267,40 +260,47 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn because(self, host: &Host) -> Option<model::Because> {
-        let mut steps = Steps::default();
-        let fate = replay(self.replay(host), &mut steps);
+    /// Returns the step that stops the start on a host, or leaves it undetermined.
+    fn blocking_step(self, host: &Host) -> Option<model::BlockingStep> {
+        let mut steps = FullRecorder::default();
+        let fate = replay(self.replay_on(host), &mut steps);
         let deciding = |step: &&StepRecord| match fate {
-            Fate::Fails(_) => matches!(step.result, StepResult::Stops(_)),
+            StartupResult::Fails(_) => matches!(step.result, StepResult::Stops(_)),
             _ => step.result == StepResult::Unknown,
         };
         // A step that waits for an earlier one says nothing by itself.
-        let says = |step: &&StepRecord| deciding(step) && !words::waits(self.replay(host), step);
+        let says =
+            |step: &&StepRecord| deciding(step) && !explanations::waits_for_earlier_step(self.replay_on(host), step);
         let step = steps.0.iter().find(says).or_else(|| steps.0.iter().find(deciding))?;
         let outcome = match fate {
-            Fate::Fails(wall) => wall.outcome().name(),
-            _ => "undetermined",
+            StartupResult::Fails(wall) => model::BlockingOutcome::Fails(wall.outcome()),
+            _ => model::BlockingOutcome::Undetermined,
         };
-        Some(model::Because {
+        Some(model::BlockingStep {
             driver: host.driver.map(|driver| driver.to_string()).unwrap_or_default(),
-            outcome: outcome.to_owned(),
+            outcome,
             step: step.step.name(),
-            message: words::step(self.replay(host), step),
+            message: explanations::describe_step(self.replay_on(host), step),
             evidence: step.facts.iter().filter_map(|basis| self.evidence(basis)).collect(),
         })
     }
 
-    fn evidence(self, basis: Basis) -> Option<model::Evidence> {
+    /// Returns the evidence for a fact or table row; `None` for host properties.
+    fn evidence(self, basis: Basis) -> Option<model::NeedsEvidence> {
         match basis {
             Basis::Image(id) => {
                 let entry = self.image.facts.get(id);
                 let value = match &entry.state {
-                    State::Known(value) => Some(value.to_string()),
-                    State::Absent { .. } | State::Unknown(_) => None,
+                    ValueState::Known(value) => Some(value.to_string()),
+                    ValueState::Absent { .. } | ValueState::Unknown(_) => None,
                 };
-                Some(model::Evidence { key: entry.name(), value, place: places(&self.image.facts, id, self.sources) })
+                Some(model::NeedsEvidence {
+                    key: entry.name(),
+                    value,
+                    place: fact_locations(&self.image.facts, id, self.sources),
+                })
             }
-            Basis::Row(row) => Some(model::Evidence {
+            Basis::Row(row) => Some(model::NeedsEvidence {
                 key: format!("{}[{}]", row.table, row.row),
                 value: None,
                 place: format!("{} ({})", row.source, row.checked),
@@ -311,51 +311,55 @@ impl<'a> Search<'a> {
     }
 }
 
-fn text(version: CudaVersion) -> String {
+/// Formats a version.
+fn version_text(version: CudaVersion) -> String {
     version.to_string()
 }
 
-/// The last runs that start, one after the other, as a range of places.
-fn lasting(runs: &[Run]) -> Range<usize> {
-    least::lasting(runs.len(), |at| runs.get(at).is_some_and(|run| matches!(run.fate, Fate::Starts(_))))
+/// Returns the index range of the last consecutive runs that start.
+fn lasting_runs(runs: &[DriverRun]) -> Range<usize> {
+    minimum_driver::last_unbroken_range(runs.len(), |at| {
+        runs.get(at).is_some_and(|run| matches!(run.fate, StartupResult::Starts(_)))
+    })
 }
 
-/// The run before those that start for good; where none starts, what stops the newest drivers that know the GPU.
-fn stopped(runs: &[Run]) -> Option<&Run> {
-    let lasting = lasting(runs);
+/// Returns the last run that blocks the start; if none starts, the newest whose driver knows the GPU.
+fn last_blocked_run(runs: &[DriverRun]) -> Option<&DriverRun> {
+    let lasting = lasting_runs(runs);
     if !lasting.is_empty() {
         return runs.get(lasting.start.checked_sub(1)?);
     }
-    let known = |run: &&Run| !matches!(run.fate, Fate::Fails(wall) if wall.outcome() == Outcome::GpuUnsupported);
+    let known =
+        |run: &&DriverRun| !matches!(run.fate, StartupResult::Fails(wall) if wall.outcome() == Outcome::GpuUnsupported);
     runs.iter().rfind(known).or(runs.last())
 }
 
-/// The runs as ranges: those that start for good, and what else starts or cannot be told.
-fn span(hosts: &[Host], runs: &[Run]) -> model::Span {
+/// Converts runs to driver ranges: those that start permanently, other starts and undetermined ones.
+fn supported_drivers(hosts: &[Host], runs: &[DriverRun]) -> model::SupportedDrivers {
     let driver = |at: usize| hosts.get(at).and_then(|host| host.driver).map(|driver| driver.to_string());
-    let range = |run: &Run| {
+    let range = |run: &DriverRun| {
         let route = match run.fate {
-            Fate::Starts(route) => Some(route.name()),
-            Fate::Fails(_) | Fate::Undetermined => None,
+            StartupResult::Starts(route) => Some(route.into()),
+            StartupResult::Fails(_) | StartupResult::Undetermined => None,
         };
-        Some(model::Range { from: driver(run.first)?, to: driver(run.last)?, route })
+        Some(model::DriverRange { from: driver(run.first)?, to: driver(run.last)?, route })
     };
-    let lasting = lasting(runs);
+    let lasting = lasting_runs(runs);
     let older = runs.get(..lasting.start).unwrap_or_default();
     let last = runs.get(lasting.clone()).unwrap_or_default().last();
-    model::Span {
+    model::SupportedDrivers {
         smallest_driver: runs.get(lasting.clone()).and_then(|runs| driver(runs.first()?.first)),
         up_to: last.filter(|_| lasting.end < runs.len()).and_then(|run| driver(run.last)),
-        also: older.iter().filter(|run| matches!(run.fate, Fate::Starts(_))).filter_map(range).collect(),
-        undetermined: runs.iter().filter(|run| run.fate == Fate::Undetermined).filter_map(range).collect(),
+        also: older.iter().filter(|run| matches!(run.fate, StartupResult::Starts(_))).filter_map(range).collect(),
+        undetermined: runs.iter().filter(|run| run.fate == StartupResult::Undetermined).filter_map(range).collect(),
     }
 }
 
-/// Whether two groups end alike in everything that is told of them.
-fn alike(one: &model::Group, other: &model::Group) -> bool {
-    let ends = |group: &model::Group| -> Vec<_> {
-        let end = |way: &model::Way| {
-            let because = way.because.as_ref().map(|because| (because.outcome.clone(), because.step));
+/// Whether two groups have the same results in all that is reported.
+fn have_same_needs(one: &model::GpuGroupNeeds, other: &model::GpuGroupNeeds) -> bool {
+    let ends = |group: &model::GpuGroupNeeds| -> Vec<_> {
+        let end = |way: &model::LaunchNeeds| {
+            let because = way.because.as_ref().map(|because| (because.outcome, because.step));
             (way.title, way.span.clone(), because)
         };
         group.ways.iter().map(end).collect()
@@ -363,7 +367,8 @@ fn alike(one: &model::Group, other: &model::Group) -> bool {
     one.code == other.code && one.driver_in_support == other.driver_in_support && ends(one) == ends(other)
 }
 
-fn join(into: &mut model::Group, group: model::Group) {
+/// Adds the capabilities, classes and GPUs of another group.
+fn merge_group(into: &mut model::GpuGroupNeeds, group: model::GpuGroupNeeds) {
     for capability in group.capabilities {
         if !into.capabilities.contains(&capability) {
             into.capabilities.push(capability);
@@ -377,7 +382,8 @@ fn join(into: &mut model::Group, group: model::Group) {
     into.gpus.extend(group.gpus);
 }
 
-pub(super) const fn class_word(class: GpuClass) -> &'static str {
+/// Returns the name of a GPU class.
+pub(super) const fn gpu_class_name(class: GpuClass) -> &'static str {
     match class {
         GpuClass::DataCenter => "data-center",
         GpuClass::Consumer => "consumer",
@@ -388,8 +394,8 @@ pub(super) const fn class_word(class: GpuClass) -> &'static str {
     }
 }
 
-/// Where a fact stands, at the bottom of its evidence.
-fn places(facts: &Facts, id: crate::fact::FactId, sources: &Sources) -> String {
+/// Returns the locations of the origins of a fact, separated by commas.
+fn fact_locations(facts: &Facts, id: crate::fact::FactId, sources: &Sources) -> String {
     let place = |origin: &Origin| match origin {
         Origin::File { source, span } => {
             let text = sources.get(*source);

@@ -1,18 +1,19 @@
-//! The drivers that are asked tell what all of them would.
+//! Tests that replays of distinguishable drivers give the results of all drivers.
 
 use super::*;
-use crate::describe::Description;
+use crate::describe::ImageDescription;
 use crate::extract;
-use crate::infer::infer;
+use crate::infer::infer_image_facts;
 use crate::source::SourceText;
 
+/// Infers the facts of an image description.
 fn image(text: &str) -> ImageFacts {
-    let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
-    let seen = extract::of_description(&description, None, None);
-    infer(&seen, "linux/amd64", None, Knowledge::built_in()).swap_remove(0)
+    let description = ImageDescription::read(&SourceText::new("x.image.toml", text)).expect("a description");
+    let seen = extract::observe_description(&description, None, None);
+    infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in()).swap_remove(0)
 }
 
-/// Images that are compared with releases in the midst of a branch, by everything that can be.
+/// Returns images whose start depends on releases within a driver branch.
 fn images() -> Vec<ImageFacts> {
     let complete = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
     let root = "\"/usr/local/cuda\" = { link = \"cuda-12.4\" }\n\"/etc/debian_version\" = {}\n";
@@ -37,28 +38,29 @@ fn images() -> Vec<ImageFacts> {
 #[test]
 fn drivers_that_are_told_apart_tell_what_all_of_them_do() {
     let knowledge = Knowledge::built_in();
-    let drivers = all_releases(knowledge);
-    let maker = Maker { platform: "linux/amd64", drivers: &drivers, as_of: None, knowledge };
+    let drivers = all_driver_releases(knowledge);
+    let maker = SurveyHostBuilder { platform: "linux/amd64", drivers: &drivers, as_of: None, knowledge };
     let (sources, images) = (Sources::default(), images());
-    let telling: Vec<Vec<usize>> = images.iter().map(|image| told_apart(image, &drivers, knowledge)).collect();
+    let telling: Vec<Vec<usize>> =
+        images.iter().map(|image| distinct_driver_indices(image, &drivers, knowledge)).collect();
     let (mut several, mut asked) = (0, 0);
-    for kind in kinds(knowledge).iter().step_by(7) {
-        let mut ways = ways(kind, knowledge);
+    for kind in group_equivalent_gpus(knowledge).iter().step_by(7) {
+        let mut ways = launch_setups(kind, knowledge);
         let oldest = knowledge.container_toolkits().first().map(|row| row.sample);
-        ways.push(Way { launch: Launch::DockerGpus, toolkit: oldest });
+        ways.push(LaunchSetup { launch: Launch::DockerGpus, toolkit: oldest });
         for (way, hosts) in ways.into_iter().map(|way| (way, maker.hosts(kind, way))) {
             for (image, telling) in images.iter().zip(&telling) {
                 for component in &image.components {
-                    let search = Search {
+                    let search = ComponentSurvey {
                         image,
                         component,
                         telling,
                         sources: &sources,
-                        day: knowledge.newest_date(),
+                        day: knowledge.newest_source_date(),
                         knowledge,
                     };
-                    let all = search.runs_of(&hosts, 0..hosts.len());
-                    assert_eq!(search.runs(&hosts), all, "{} {way:?} {:?}", kind.capability, image.env);
+                    let all = search.driver_runs_at(&hosts, 0..hosts.len());
+                    assert_eq!(search.driver_runs(&hosts), all, "{} {way:?} {:?}", kind.capability, image.env);
                     (several, asked) = (several + usize::from(all.len() > 2), asked + 1);
                 }
             }
@@ -72,8 +74,8 @@ fn drivers_that_are_told_apart_tell_what_all_of_them_do() {
 #[test]
 fn a_release_in_the_midst_of_a_branch_is_among_them() {
     let knowledge = Knowledge::built_in();
-    let drivers = all_releases(knowledge);
-    let places = |text: &str| told_apart(&image(text), &drivers, knowledge);
+    let drivers = all_driver_releases(knowledge);
+    let places = |text: &str| distinct_driver_indices(&image(text), &drivers, knowledge);
     let release: DriverVersion = "535.129.03".parse().expect("a release");
     let at = drivers.binary_search(&release).expect("a known release");
     let plain = "complete = [\"env\", \"files\"]\ncuda_runtime = \"12.4\"\n";

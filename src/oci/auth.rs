@@ -1,4 +1,4 @@
-//! Logging in: from a challenge to the value of the `Authorization` header.
+//! Authentication: from a challenge to the value of the `Authorization` header.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,68 +6,67 @@ use reqwest::Url;
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 
-use crate::oci::challenge::Challenge;
-use crate::oci::credentials::Credentials;
-use crate::oci::credentials::Lookup;
-use crate::oci::error::Problem;
-use crate::oci::error::one_line;
-use crate::oci::http::Ask;
-use crate::oci::http::Http;
-use crate::oci::http::Patience;
-use crate::oci::http::authority;
-use crate::oci::page::words;
+use crate::oci::auth_challenge::AuthChallenge;
+use crate::oci::error_body::error_message;
+use crate::oci::http_client::{HttpClient, HttpRequest, RetryPolicy, host_and_port};
+use crate::oci::pull_error::{PullProblem, one_line};
+use crate::oci::registry_credentials::{CredentialLookup, RegistryCredentials};
 
-/// The largest answer of a token service.
-const TOKEN_CAP: u64 = 1 << 20;
+/// Maximum size in bytes of the response of a token service.
+const MAX_TOKEN_RESPONSE: u64 = 1 << 20;
 
+/// The response of a token service.
 #[derive(Deserialize)]
-struct Token {
+struct TokenResponse {
     token: Option<String>,
     access_token: Option<String>,
 }
 
-/// Answers a challenge; no value means that nothing is left to try.
-pub(crate) async fn answer(
-    http: &Http,
-    challenge: &Challenge,
+/// Returns the `Authorization` header for a challenge; `None` if it needs credentials and there are none.
+pub(crate) async fn answer_challenge(
+    http: &HttpClient,
+    challenge: &AuthChallenge,
     repository: &str,
-    lookup: &Lookup,
-) -> Result<Option<HeaderValue>, Problem> {
+    lookup: &CredentialLookup,
+) -> Result<Option<HeaderValue>, PullProblem> {
     match (challenge, &lookup.credentials) {
-        (Challenge::Basic, Some(Credentials::Basic { user, password })) => Ok(Some(basic(user, password)?)),
-        (Challenge::Basic, _) => Ok(None),
-        (Challenge::Bearer { realm, service, scope }, credentials) => {
-            let realm = Url::parse(realm).map_err(|_| Problem::Challenge {
+        (AuthChallenge::Basic, Some(RegistryCredentials::Basic { user, password })) => {
+            Ok(Some(basic_authorization(user, password)?))
+        }
+        (AuthChallenge::Basic, _) => Ok(None),
+        (AuthChallenge::Bearer { realm, service, scope }, credentials) => {
+            let realm = Url::parse(realm).map_err(|_| PullProblem::Challenge {
                 reason: format!("the token service `{}` is not a valid address", one_line(realm, 200)),
             })?;
             let pull = format!("repository:{repository}:pull");
             let scope = scope.as_deref().unwrap_or(&pull);
             let ask = token_request(realm, service.as_deref(), scope, credentials.as_ref())?;
-            let token = fetch(http, &ask, lookup).await?;
-            Ok(Some(secret(&format!("Bearer {token}"))?))
+            let token = fetch_token(http, &ask, lookup).await?;
+            Ok(Some(sensitive_header(&format!("Bearer {token}"))?))
         }
     }
 }
 
+/// Builds the request for a token: with an identity token a POST of a form, otherwise a GET.
 fn token_request(
     realm: Url,
     service: Option<&str>,
     scope: &str,
-    credentials: Option<&Credentials>,
-) -> Result<Ask, Problem> {
-    let patience = Patience::Whole;
-    let mut ask = Ask {
+    credentials: Option<&RegistryCredentials>,
+) -> Result<HttpRequest, PullProblem> {
+    let patience = RetryPolicy::Full;
+    let mut ask = HttpRequest {
         url: realm,
         accept: "application/json",
         authorization: None,
         form: None,
-        cap: TOKEN_CAP,
+        cap: MAX_TOKEN_RESPONSE,
         from: 0,
-        patience,
+        retry_policy: patience,
     };
     let service = service.map(|service| ("service", service));
     match credentials {
-        Some(Credentials::IdentityToken(token)) => {
+        Some(RegistryCredentials::IdentityToken(token)) => {
             // The query of a scratch address is a form, encoded.
             let mut scratch = ask.url.clone();
             scratch
@@ -82,45 +81,47 @@ fn token_request(
         }
         other => {
             ask.url.query_pairs_mut().extend_pairs(service).append_pair("scope", scope);
-            if let Some(Credentials::Basic { user, password }) = other {
-                ask.authorization = Some(basic(user, password)?);
+            if let Some(RegistryCredentials::Basic { user, password }) = other {
+                ask.authorization = Some(basic_authorization(user, password)?);
             }
         }
     }
     Ok(ask)
 }
 
-async fn fetch(http: &Http, ask: &Ask, lookup: &Lookup) -> Result<String, Problem> {
+/// Requests a token from the token service.
+async fn fetch_token(http: &HttpClient, ask: &HttpRequest, lookup: &CredentialLookup) -> Result<String, PullProblem> {
     let answer = http.send(ask).await?;
-    if let Some(page) = answer.page() {
+    if let Some(page) = answer.html_problem() {
         return Err(page);
     }
     let status = answer.status.as_u16();
-    let by = format!("the token service {}", authority(&ask.url));
-    let said = words(&answer.body);
+    let by = format!("the token service {}", host_and_port(&ask.url));
+    let said = error_message(&answer.body);
     match status {
         200 => {}
         400 | 401 | 403 => {
-            return Err(Problem::Unauthorized { by, status, said, credentials: lookup.told.clone() });
+            return Err(PullProblem::Unauthorized { by, status, said, credentials: lookup.summary.clone() });
         }
         _ => {
             let said = format!("{by}: {said}");
-            return Err(Problem::Status { status, said, tries: answer.tries });
+            return Err(PullProblem::Status { status, said, tries: answer.tries });
         }
     }
-    let broken = || Problem::Challenge { reason: format!("{by} returned no token") };
-    let token: Token = serde_json::from_slice(&answer.body).map_err(|_| broken())?;
+    let broken = || PullProblem::Challenge { reason: format!("{by} returned no token") };
+    let token: TokenResponse = serde_json::from_slice(&answer.body).map_err(|_| broken())?;
     let given = [token.token, token.access_token].into_iter().flatten();
     given.into_iter().find(|token| !token.is_empty()).ok_or_else(broken)
 }
 
-fn basic(user: &str, password: &str) -> Result<HeaderValue, Problem> {
-    secret(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+/// Returns the header value of HTTP basic authentication.
+fn basic_authorization(user: &str, password: &str) -> Result<HeaderValue, PullProblem> {
+    sensitive_header(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
 }
 
-/// A header value that no log shows.
-fn secret(text: &str) -> Result<HeaderValue, Problem> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| Problem::Challenge {
+/// Returns a header value that is marked as sensitive, so that logs do not show it.
+fn sensitive_header(text: &str) -> Result<HeaderValue, PullProblem> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| PullProblem::Challenge {
         reason: "the token contains characters that are not allowed in a header".into(),
     })?;
     value.set_sensitive(true);

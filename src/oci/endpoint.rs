@@ -1,29 +1,34 @@
-//! The places where a reference may be asked for, in order.
+//! Registry endpoints: host, repository and protocol of the requests for an image.
 
-use crate::oci::options::Options;
-use crate::oci::reference;
-use crate::oci::reference::is_loopback;
+use crate::oci::image_name;
+use crate::oci::image_name::is_loopback_registry;
+use crate::oci::pull_options::PullOptions;
 use crate::reference::ImageReference;
 
-/// A place to ask for a repository.
+/// A host, a repository on it, and the protocol to use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Endpoint {
+pub(crate) struct RegistryEndpoint {
     /// Host and port.
     pub(crate) host: String,
-    /// The repository's name there.
+    /// The repository's name on this host.
     pub(crate) repository: String,
-    /// Whether plain HTTP is spoken.
-    pub(crate) plain: bool,
-    /// Whether any certificate will do.
-    pub(crate) unverified: bool,
+    /// Whether requests use plain HTTP.
+    pub(crate) plain_http: bool,
+    /// Whether invalid certificates are accepted.
+    pub(crate) accept_invalid_certs: bool,
 }
 
-impl Endpoint {
-    /// The ways to speak to a host: plain HTTP first on this machine and where it is asked for, HTTPS alone elsewhere but
-    /// where the settings say otherwise.
-    pub(crate) fn ways(host: &str, repository: &str, insecure: bool, options: &Options) -> Vec<Self> {
-        let way = |plain, unverified| Self { host: host.into(), repository: repository.into(), plain, unverified };
-        if is_loopback(host) || options.access.plain_http.iter().any(|asked| asked == host) {
+impl RegistryEndpoint {
+    /// Returns the endpoints of a host: plain HTTP first on this machine or if requested by the options, otherwise
+    /// HTTPS only unless `insecure`.
+    pub(crate) fn for_host(host: &str, repository: &str, insecure: bool, options: &PullOptions) -> Vec<Self> {
+        let way = |plain, unverified| Self {
+            host: host.into(),
+            repository: repository.into(),
+            plain_http: plain,
+            accept_invalid_certs: unverified,
+        };
+        if is_loopback_registry(host) || options.access.plain_http.iter().any(|asked| asked == host) {
             vec![way(true, false), way(false, insecure)]
         } else if insecure {
             vec![way(false, true), way(true, false)]
@@ -32,8 +37,8 @@ impl Endpoint {
         }
     }
 
-    /// The places for an image that nothing is configured for.
-    pub(crate) fn own(image: &ImageReference, options: &Options) -> Vec<Self> {
-        Self::ways(reference::host(image), image.repository(), false, options)
+    /// Returns the endpoints of an image whose registry is not configured.
+    pub(crate) fn default_for(image: &ImageReference, options: &PullOptions) -> Vec<Self> {
+        Self::for_host(image_name::registry_host(image), image.repository(), false, options)
     }
 }

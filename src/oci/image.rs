@@ -1,39 +1,36 @@
-//! What a pull gives: the config of one image, in plain types.
+//! The result of a pull: the config of one image.
 
 use std::collections::BTreeMap;
 
-use crate::oci::error::Problem;
-use crate::oci::error::one_line;
+use crate::oci::manifest_types::{Descriptor, RawConfig, malformed_json};
 use crate::oci::platform::Platform;
-use crate::oci::types::Descriptor;
-use crate::oci::types::RawConfig;
-use crate::oci::types::malformed;
+use crate::oci::pull_error::{PullProblem, one_line};
 
-/// One image of one platform.
+/// The config of one image for one platform, and its digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PulledImage {
-    /// The reference as a person would write it.
+    /// The image reference as a user writes it.
     pub reference: String,
-    /// Digest of the index that names this image; none where the tag is the image itself.
+    /// Digest of the index that lists this image; `None` if the reference is the image itself.
     pub index_digest: Option<String>,
     /// Digest of the image's manifest; of its config in an archive that has no manifest.
     pub manifest_digest: String,
     /// Digest of the config.
     pub config_digest: String,
-    /// Every platform that the reference has an image for.
+    /// Every platform for which the reference has an image.
     pub platforms: Vec<Platform>,
     /// The config.
     pub config: ImageConfig,
 }
 
-/// The config of an image and the layers that its manifest lists.
+/// The config of an image, with the layers of its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageConfig {
-    /// The platform that the config names; its parts are empty where it names none.
+    /// The platform in the config; its parts are empty if the config has none.
     pub platform: Platform,
-    /// When the image was made, as written.
+    /// The creation time, as written in the config.
     pub created: Option<String>,
-    /// The environment in order; an entry without `=` has an empty value.
+    /// The environment variables in order; an entry without `=` has an empty value.
     pub env: Vec<(String, String)>,
     /// The labels.
     pub labels: BTreeMap<String, String>,
@@ -41,7 +38,7 @@ pub struct ImageConfig {
     pub entrypoint: Vec<String>,
     /// The default command, empty where there is none.
     pub cmd: Vec<String>,
-    /// The folder in which it starts, empty where none is named.
+    /// The working directory, empty if there is none.
     pub working_dir: String,
     /// The steps of the build, oldest first.
     pub history: Vec<HistoryStep>,
@@ -50,19 +47,19 @@ pub struct ImageConfig {
 }
 
 impl ImageConfig {
-    /// The value of a variable; the last entry of a name counts.
+    /// Returns the value of an environment variable; of several entries the last one counts.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads the config blob and joins it with the layers of the manifest.
-    pub(crate) fn parse(bytes: &[u8], layers: &[Descriptor]) -> Result<Self, Problem> {
-        let raw: RawConfig = serde_json::from_slice(bytes).map_err(|error| malformed("image config", &error))?;
-        Ok(Self::of(raw, layers))
+    /// Parses a config blob and adds the layers of the manifest.
+    pub(crate) fn parse(bytes: &[u8], layers: &[Descriptor]) -> Result<Self, PullProblem> {
+        let raw: RawConfig = serde_json::from_slice(bytes).map_err(|error| malformed_json("image config", &error))?;
+        Ok(Self::from_raw(raw, layers))
     }
 
-    /// Joins a config with the layers of the manifest.
-    pub(crate) fn of(raw: RawConfig, layers: &[Descriptor]) -> Self {
+    /// Converts a parsed config, adding the layers of the manifest.
+    pub(crate) fn from_raw(raw: RawConfig, layers: &[Descriptor]) -> Self {
         let run = raw.config.unwrap_or_default();
         let diff_ids = raw.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
         let mut diff_ids = diff_ids.into_iter();
@@ -72,14 +69,14 @@ impl ImageConfig {
             Some((key, value)) => (key.to_owned(), value.to_owned()),
             None => (entry, String::new()),
         };
-        let step = |raw: crate::oci::types::RawHistory| HistoryStep {
+        let step = |raw: crate::oci::manifest_types::RawHistory| HistoryStep {
             created: raw.created,
             created_by: raw.created_by.unwrap_or_default(),
             comment: raw.comment,
             empty_layer: raw.empty_layer,
         };
         let history: Vec<HistoryStep> = raw.history.unwrap_or_default().into_iter().map(step).collect();
-        let mut makers = makers(&history, layers.len()).into_iter();
+        let mut makers = history_of_layers(&history, layers.len()).into_iter();
         let layer = |layer: &Descriptor| Layer {
             digest: layer.digest.clone(),
             size: layer.size,
@@ -102,55 +99,55 @@ impl ImageConfig {
     }
 }
 
-/// One step of the build.
+/// One entry of the history in an image config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryStep {
-    /// When, as written.
+    /// The creation time, as written in the config.
     pub created: Option<String>,
-    /// The command, empty where the builder kept it to itself.
+    /// The command, empty if the builder did not record it.
     pub created_by: String,
-    /// The builder's remark.
+    /// The builder's comment.
     pub comment: Option<String>,
-    /// Whether the step made no layer.
+    /// Whether the step created no layer.
     pub empty_layer: bool,
 }
 
-/// One layer, not pulled.
+/// One layer of an image, not downloaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer {
-    /// Digest of the packed layer.
+    /// Digest of the compressed layer.
     pub digest: String,
-    /// Size of the packed layer in bytes, as the manifest says.
+    /// Size of the compressed layer in bytes, according to the manifest.
     pub size: u64,
     /// Media type of the layer.
     pub media_type: String,
-    /// Digest of the unpacked layer, where the config has it.
+    /// Digest of the uncompressed layer, if the config has it.
     pub diff_id: Option<String>,
-    /// Addresses outside of the registry, which are never gone to.
+    /// URLs outside the registry, which are never requested.
     pub urls: Vec<String>,
-    /// The step of the history that made it, where the history tells.
+    /// Index of the history entry that created the layer, if it is known.
     pub history: Option<usize>,
 }
 
 impl Layer {
-    /// Whether only those who have a key can read the layer.
+    /// Whether the layer is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.media_type.ends_with("+encrypted")
     }
 
-    /// That a foreign layer does not lie where the image is.
-    pub(crate) fn elsewhere(&self) -> Problem {
-        Problem::Foreign { urls: self.urls.iter().map(|url| one_line(url, 200)).collect() }
+    /// Returns the problem of a foreign layer that is not stored with the image.
+    pub(crate) fn foreign_layer_problem(&self) -> PullProblem {
+        PullProblem::Foreign { urls: self.urls.iter().map(|url| one_line(url, 200)).collect() }
     }
 
-    /// Whether the layer is one that registries need not hold.
+    /// Whether the layer is a foreign layer, which registries need not store.
     pub fn is_foreign(&self) -> bool {
         self.media_type.contains(".foreign.") || self.media_type.contains(".nondistributable.")
     }
 }
 
-/// The steps of the history that made the layers, where it has one step for each layer.
-pub(crate) fn makers(history: &[HistoryStep], layers: usize) -> Vec<Option<usize>> {
+/// Returns the history entry of each layer, if as many entries as layers are not empty; otherwise `None` for each.
+pub(crate) fn history_of_layers(history: &[HistoryStep], layers: usize) -> Vec<Option<usize>> {
     let steps: Vec<Option<usize>> =
         history.iter().enumerate().filter(|(_, step)| !step.empty_layer).map(|(at, _)| Some(at)).collect();
     if steps.len() == layers { steps } else { vec![None; layers] }
@@ -161,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_and_odd_entries_in_a_config_are_borne() {
+    fn incomplete_and_unusual_configs_are_parsed() {
         let text = br#"{"architecture":"amd64","os":"linux","config":{"Env":["A=1=2","B","A=3"],
             "Labels":null,"Cmd":null},"history":[{"created_by":"RUN x"}],"rootfs":null}"#;
         let config = ImageConfig::parse(text, &[]).expect("config");
@@ -173,6 +170,6 @@ mod tests {
         assert_eq!((config.entrypoint, config.cmd), (vec!["/run".into()], vec!["a".into(), "b".into()]));
         assert_eq!(config.working_dir, "/app");
         assert!(ImageConfig::parse(br#"{"config":{"Cmd":[7]}}"#, &[]).is_err());
-        assert!(ImageConfig::parse(b"{}", &[]).expect("config").platform.is_unsaid());
+        assert!(ImageConfig::parse(b"{}", &[]).expect("config").platform.is_unspecified());
     }
 }

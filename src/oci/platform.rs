@@ -1,11 +1,11 @@
-//! The operating system and processor that an image is for.
+//! The operating system and processor architecture of an image.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// `os/architecture[/variant]` in the words of the OCI image specification.
+/// A platform `os/architecture[/variant]`, as in the OCI image specification.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub struct Platform {
     /// Operating system, such as `linux`.
@@ -20,12 +20,12 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// A platform without a variant.
+    /// Creates a platform without a variant.
     pub fn new(os: &str, architecture: &str) -> Self {
         Self { os: os.into(), architecture: architecture.into(), variant: None }
     }
 
-    /// Whether an image for `offered` is one for `self`; a variant counts only where both name one.
+    /// Whether an image for `offered` is an image for `self`; variants are compared only if both have one.
     pub fn accepts(&self, offered: &Self) -> bool {
         let variants = match (&self.variant, &offered.variant) {
             (Some(wanted), Some(offered)) => wanted == offered,
@@ -34,13 +34,13 @@ impl Platform {
         self.os == offered.os && self.architecture == offered.architecture && variants
     }
 
-    /// Whether this is the placeholder that attestations carry.
+    /// Whether this is the placeholder `unknown/unknown` of attestations.
     pub(crate) fn is_unknown(&self) -> bool {
         self.os == "unknown" && self.architecture == "unknown"
     }
 
-    /// Whether the image says nothing about where it runs.
-    pub(crate) fn is_unsaid(&self) -> bool {
+    /// Whether the image does not specify its platform.
+    pub(crate) fn is_unspecified(&self) -> bool {
         self.os.is_empty() && self.architecture.is_empty()
     }
 }
@@ -52,23 +52,23 @@ impl fmt::Display for Platform {
     }
 }
 
-/// The text is not `os/architecture[/variant]`.
+/// The error of a text that is not `os/architecture[/variant]`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a platform of the form os/architecture[/variant]")]
-pub struct NotAPlatform(String);
+pub struct PlatformParseError(String);
 
 impl FromStr for Platform {
-    type Err = NotAPlatform;
+    type Err = PlatformParseError;
 
-    fn from_str(text: &str) -> Result<Self, NotAPlatform> {
+    fn from_str(text: &str) -> Result<Self, PlatformParseError> {
         let parts: Vec<&str> = text.split('/').collect();
         if parts.iter().any(|part| part.is_empty()) {
-            return Err(NotAPlatform(text.into()));
+            return Err(PlatformParseError(text.into()));
         }
         match parts[..] {
             [os, architecture] => Ok(Self::new(os, architecture)),
             [os, architecture, variant] => Ok(Self { variant: Some(variant.into()), ..Self::new(os, architecture) }),
-            _ => Err(NotAPlatform(text.into())),
+            _ => Err(PlatformParseError(text.into())),
         }
     }
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variant_counts_only_where_both_sides_name_one() {
+    fn variants_are_compared_only_if_both_have_one() {
         let plain: Platform = "linux/arm64".parse().expect("platform");
         let v8: Platform = "linux/arm64/v8".parse().expect("platform");
         let v9: Platform = "linux/arm64/v9".parse().expect("platform");

@@ -1,68 +1,57 @@
-//! The door: images of a source, and readers of their layers for threads that may wait.
+//! The entry point: opens images of a source and their layers, for synchronous callers.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::Read;
 use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::task::Context;
-use std::task::Poll;
-use std::task::Waker;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use tokio::runtime::Builder;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
-use crate::oci::archive::Archive;
-use crate::oci::archive::Origin;
-use crate::oci::claims;
-use crate::oci::claims::Claims;
-use crate::oci::endpoint::Endpoint;
-use crate::oci::engine::Engine;
-use crate::oci::error::Problem;
-use crate::oci::error::PullError;
-use crate::oci::error::one_line;
-use crate::oci::image::Layer;
-use crate::oci::image::PulledImage;
-use crate::oci::inspected::Inspected;
-use crate::oci::keep::Kept;
-use crate::oci::layout::Layout;
-use crate::oci::options::Options;
+use crate::oci::container_engine::EngineImage;
+use crate::oci::docker_archive::DockerArchive;
+use crate::oci::endpoint::RegistryEndpoint;
+use crate::oci::endpoint_selection::KnownProtocols;
+use crate::oci::engine_inspection::EngineInspection;
+use crate::oci::image::{Layer, PulledImage};
+use crate::oci::image_archive::{ArchiveOrigin, ImageArchive};
+use crate::oci::image_layout::ImageLayout;
+use crate::oci::image_name::full_name;
+use crate::oci::image_resolution::{ImageStore, resolve_images};
+use crate::oci::image_source::{ArchiveFormat, ImageSource};
+use crate::oci::layer_stream::LayerReader;
+use crate::oci::manifest_cache::CachedRegistry;
 use crate::oci::platform::Platform;
-use crate::oci::reference;
-use crate::oci::reference::whole_name;
-use crate::oci::registries::Registries;
-use crate::oci::resolve::Store;
-use crate::oci::resolve::resolve;
-use crate::oci::saved::Saved;
-use crate::oci::session::Session;
-use crate::oci::source::Form;
-use crate::oci::source::Source;
-use crate::oci::stream::LayerReader;
-use crate::oci::ways::Ways;
+use crate::oci::pull_error::{PullError, PullProblem, one_line};
+use crate::oci::pull_options::PullOptions;
+use crate::oci::registries_conf::RegistriesConf;
+use crate::oci::registry_session::RegistrySession;
+use crate::oci::sbom::ImageSbom;
+use crate::oci::{image_name, sbom};
 use crate::reference::ImageReference;
 
-/// The thread that the network is served on, while others wait for it.
-pub(crate) struct Background(Option<Runtime>);
+/// The runtime thread on which network requests run while callers block.
+pub(crate) struct NetworkRuntime(Option<Runtime>);
 
-impl Background {
-    fn new() -> Result<Self, Problem> {
+impl NetworkRuntime {
+    /// Starts the runtime.
+    fn new() -> Result<Self, PullProblem> {
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("registry").enable_all().build();
-        runtime.map(|runtime| Self(Some(runtime))).map_err(|error| Problem::Setup { cause: error.to_string() })
+        runtime.map(|runtime| Self(Some(runtime))).map_err(|error| PullProblem::Setup { cause: error.to_string() })
     }
 
-    /// Waits for some work on the network.
-    pub(crate) fn wait_for<T>(&self, work: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+    /// Blocks until a network operation has finished.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, PullProblem>>) -> Result<T, PullProblem> {
         match &self.0 {
             Some(runtime) => runtime.block_on(work),
-            None => Err(Problem::Setup { cause: "the network is shut down".into() }),
+            None => Err(PullProblem::Setup { cause: "the network is shut down".into() }),
         }
     }
 }
 
-impl Drop for Background {
+impl Drop for NetworkRuntime {
     fn drop(&mut self) {
         // A name that is still being looked up is not waited for.
         if let Some(runtime) = self.0.take() {
@@ -71,238 +60,262 @@ impl Drop for Background {
     }
 }
 
-/// Reads images and their layers. One for all images of a run: connections and log-ins are shared.
+/// Opens images and their layers. One puller serves all images of a run, so that connections and logins are shared.
 pub struct Puller {
-    background: Arc<Background>,
-    pub(crate) options: Options,
-    registries: Registries,
-    sessions: Mutex<BTreeMap<Endpoint, Arc<Session>>>,
-    ways: Ways,
+    background: Arc<NetworkRuntime>,
+    pub(crate) options: PullOptions,
+    registries: RegistriesConf,
+    sessions: Mutex<BTreeMap<RegistryEndpoint, Arc<RegistrySession>>>,
+    /// The protocols that hosts have responded to.
+    known_protocols: KnownProtocols,
 }
 
-/// The images behind one name, and the way to their layers.
-pub struct Opened {
-    /// One for each wanted platform that exists; all where none was named.
+/// The images of one source, and access to their layers.
+pub struct OpenedImages {
+    /// One image for each requested platform that exists; all images if no platform was requested.
     pub images: Vec<PulledImage>,
-    /// Where their layers are.
-    pub blobs: Blobs,
+    /// The store of their layers.
+    pub blobs: LayerBlobs,
 }
 
-/// Where the layers of some images are. Cheap to clone, and open to any number of threads at once.
+/// Access to the layers of images. Cheap to clone, and usable from several threads at once.
 #[derive(Clone)]
-pub struct Blobs {
-    background: Arc<Background>,
-    store: Arc<Store>,
-    options: Arc<Options>,
+pub struct LayerBlobs {
+    background: Arc<NetworkRuntime>,
+    store: Arc<ImageStore>,
+    options: Arc<PullOptions>,
 }
 
 impl Puller {
-    /// A puller that nothing has been asked of yet; reads `registries.conf`.
-    pub fn new(options: Options) -> Result<Self, PullError> {
+    /// Creates a puller; reads `registries.conf`.
+    pub fn new(options: PullOptions) -> Result<Self, PullError> {
         let fail = |problem| PullError::new("", "the settings", "", problem);
-        let background = Background::new().map_err(fail)?;
-        let registries = Registries::load(&options.environment).map_err(fail)?;
+        let background = NetworkRuntime::new().map_err(fail)?;
+        let registries = RegistriesConf::load(&options.environment).map_err(fail)?;
         Ok(Self {
             background: Arc::new(background),
             options,
             registries,
             sessions: Mutex::default(),
-            ways: Ways::default(),
+            known_protocols: KnownProtocols::default(),
         })
     }
 
-    /// Reads the configs of an image, one for each wanted platform that exists; all where none is named.
+    /// Reads the config of an image for each requested platform that exists; for all platforms if none is requested.
     ///
     /// Blocks, and belongs on a thread of no other runtime.
-    pub fn open(&self, source: &Source, wanted: &[Platform]) -> Result<Opened, PullError> {
-        self.open_as(source, wanted, true)
+    pub fn open(&self, source: &ImageSource, wanted: &[Platform]) -> Result<OpenedImages, PullError> {
+        self.open_images(source, wanted, true)
     }
 
-    /// The same for someone who reads no layers, which cannot be read then where an engine has the image: it is asked
-    /// about the image, and does not have to send all of it.
-    pub fn glance(&self, source: &Source, wanted: &[Platform]) -> Result<Opened, PullError> {
-        self.open_as(source, wanted, false)
+    /// Like `open`, but without layers if a container engine has the image: only its description is requested, not
+    /// the whole archive.
+    pub fn open_config(&self, source: &ImageSource, wanted: &[Platform]) -> Result<OpenedImages, PullError> {
+        self.open_images(source, wanted, false)
     }
 
-    fn open_as(&self, source: &Source, wanted: &[Platform], layers: bool) -> Result<Opened, PullError> {
+    /// Opens the images of a source, with or without their layers.
+    fn open_images(&self, source: &ImageSource, wanted: &[Platform], layers: bool) -> Result<OpenedImages, PullError> {
         let (store, images) = match source {
-            Source::Registry(reference) => self.registry(reference, wanted)?,
-            Source::Layout { path, name } => {
-                let (store, root) = Layout::folder(path, name.as_deref(), &self.options)?;
-                let images = ready(resolve(&store, root, wanted))?;
+            ImageSource::Registry(reference) => self.open_registry_image(reference, wanted)?,
+            ImageSource::Layout { path, name } => {
+                let (store, root) = ImageLayout::open_folder(path, name.as_deref(), &self.options)?;
+                let images = poll_to_completion(resolve_images(&store, root, wanted))?;
                 (store, images)
             }
-            Source::Flat { path } => {
-                let (store, root) = Layout::flat(path, &self.options)?;
-                let images = ready(resolve(&store, root, wanted))?;
+            ImageSource::Flat { path } => {
+                let (store, root) = ImageLayout::open_flat_folder(path, &self.options)?;
+                let images = poll_to_completion(resolve_images(&store, root, wanted))?;
                 (store, images)
             }
-            Source::Archive { path, name, form } => {
-                let fail = |problem| PullError::new(&path.display().to_string(), &shown(path, *form), "", problem);
-                let archive = Archive::open(Origin::File(path.clone())).map_err(fail)?;
-                let saved = archive.has("manifest.json");
-                let layout = archive.has("index.json");
-                if saved && (*form != Form::Oci || !layout) {
-                    self.saved(archive, &shown(path, *form), name.as_deref(), wanted)?
+            ImageSource::Archive { path, name, form } => {
+                let fail =
+                    |problem| PullError::new(&path.display().to_string(), &archive_reference(path, *form), "", problem);
+                let archive = ImageArchive::open(ArchiveOrigin::File(path.clone())).map_err(fail)?;
+                let saved = archive.contains("manifest.json");
+                let layout = archive.contains("index.json");
+                if saved && (*form != ArchiveFormat::Oci || !layout) {
+                    self.open_docker_archive(archive, &archive_reference(path, *form), name.as_deref(), wanted)?
                 } else if layout {
-                    let (store, root) = Layout::archive(Arc::new(archive), name.as_deref(), &self.options)?;
-                    let images = ready(resolve(&store, root, wanted))?;
+                    let (store, root) = ImageLayout::open_archive(Arc::new(archive), name.as_deref(), &self.options)?;
+                    let images = poll_to_completion(resolve_images(&store, root, wanted))?;
                     (store, images)
                 } else {
-                    return Err(fail(Problem::NoImage { cause: "it contains neither manifest.json nor index.json" }));
+                    return Err(fail(PullProblem::NoImage {
+                        cause: "it contains neither manifest.json nor index.json",
+                    }));
                 }
             }
-            Source::Engine { kind, image } => {
+            ImageSource::Engine { kind, image } => {
                 let reference = format!("{}:{}", kind.scheme(), one_line(image, 300));
                 let fail = |problem| PullError::new(kind.scheme(), &reference, "the image", problem);
                 let limits = &self.options.limits;
-                let engine = Engine::new(*kind, image, &self.options.environment, limits).map_err(fail)?;
-                let told = if layers { None } else { Inspected::open(&engine, &reference, wanted, limits)? };
+                let engine = EngineImage::new(*kind, image, &self.options.environment, limits).map_err(fail)?;
+                let told = if layers { None } else { EngineInspection::open(&engine, &reference, wanted, limits)? };
                 if let Some((inspected, image)) = told {
-                    (Store::Inspected(inspected), vec![image])
+                    (ImageStore::Inspected(inspected), vec![image])
                 } else {
-                    let archive = Archive::open(Origin::Engine(engine)).map_err(fail)?;
-                    self.saved(archive, &reference, None, wanted)?
+                    let archive = ImageArchive::open(ArchiveOrigin::Engine(engine)).map_err(fail)?;
+                    self.open_docker_archive(archive, &reference, None, wanted)?
                 }
             }
         };
-        let blobs = Blobs {
+        let blobs = LayerBlobs {
             background: self.background.clone(),
             store: Arc::new(store),
             options: Arc::new(self.options.clone()),
         };
-        Ok(Opened { images, blobs })
+        Ok(OpenedImages { images, blobs })
     }
 
-    /// Every tag of the repository that a reference names, asked at each place in turn.
+    /// Returns every tag of a reference's repository, from the first endpoint that lists them.
     pub fn tags(&self, image: &ImageReference) -> Result<Vec<String>, PullError> {
-        let fail = |problem| PullError::new(reference::host(image), &whole_name(image), "the tags", problem);
-        let places = self.registries.places(image, &self.options).map_err(fail)?;
+        let fail = |problem| PullError::new(image_name::registry_host(image), &full_name(image), "the tags", problem);
+        let places = self.registries.endpoints(image, &self.options).map_err(fail)?;
         let work = async {
             let mut first = None;
             for ways in places {
-                match self.ways.ask(self, image, &ways, async |client, patience| client.every_tag(patience).await).await
+                match self
+                    .known_protocols
+                    .try_endpoints(self, image, &ways, async |client, patience| client.all_tags(patience).await)
+                    .await
                 {
                     Ok((_, tags)) => return Ok(Ok(tags)),
                     Err(error) => first = first.or(Some(error)),
                 }
             }
-            Ok(Err(first.unwrap_or_else(|| fail(Problem::Blocked))))
+            Ok(Err(first.unwrap_or_else(|| fail(PullProblem::Blocked))))
         };
-        self.background.wait_for(work).map_err(fail)?
+        self.background.block_on(work).map_err(fail)?
     }
 
-    fn saved(
+    /// Opens an image of a `docker save` archive.
+    fn open_docker_archive(
         &self,
-        archive: Archive,
+        archive: ImageArchive,
         reference: &str,
         name: Option<&str>,
         wanted: &[Platform],
-    ) -> Result<(Store, Vec<PulledImage>), PullError> {
-        let (saved, image) = Saved::open(archive, reference, name, wanted, &self.options.limits)?;
-        Ok((Store::Saved(saved), vec![image]))
+    ) -> Result<(ImageStore, Vec<PulledImage>), PullError> {
+        let (saved, image) = DockerArchive::open(archive, reference, name, wanted, &self.options.limits)?;
+        Ok((ImageStore::Saved(saved), vec![image]))
     }
 
-    /// Asks every place for the image in turn: mirrors first, the registry itself last.
-    fn registry(&self, image: &ImageReference, wanted: &[Platform]) -> Result<(Store, Vec<PulledImage>), PullError> {
-        let fail = |problem| PullError::new(reference::host(image), &whole_name(image), "", problem);
-        let places = self.registries.places(image, &self.options).map_err(fail)?;
+    /// Opens an image in a registry: tries the mirrors first and the registry itself last.
+    fn open_registry_image(
+        &self,
+        image: &ImageReference,
+        wanted: &[Platform],
+    ) -> Result<(ImageStore, Vec<PulledImage>), PullError> {
+        let fail = |problem| PullError::new(image_name::registry_host(image), &full_name(image), "", problem);
+        let places = self.registries.endpoints(image, &self.options).map_err(fail)?;
         let work = async {
             let mut tried = Vec::new();
             let mut last = None;
             for ways in places {
-                match self.ways.ask(self, image, &ways, async |client, patience| client.root(patience).await).await {
+                match self
+                    .known_protocols
+                    .try_endpoints(self, image, &ways, async |client, patience| client.root_document(patience).await)
+                    .await
+                {
                     Ok((client, root)) => {
-                        let kept = Kept { client: Arc::new(client), keep: self.options.keep.clone() };
-                        let store = Store::Registry(kept);
-                        let images = resolve(&store, root, wanted).await;
+                        let kept =
+                            CachedRegistry { client: Arc::new(client), cache: self.options.manifest_cache.clone() };
+                        let store = ImageStore::Registry(kept);
+                        let images = resolve_images(&store, root, wanted).await;
                         return Ok(images.map(|images| (store, images)));
                     }
                     Err(error) => tried.extend(last.replace(error)),
                 }
             }
-            Ok(Err(last.map_or_else(|| fail(Problem::Blocked), |error| error.after(&tried))))
+            Ok(Err(last.map_or_else(|| fail(PullProblem::Blocked), |error| error.with_mirror_errors(&tried))))
         };
-        self.background.wait_for(work).map_err(fail)?
+        self.background.block_on(work).map_err(fail)?
     }
 
-    pub(crate) fn session(&self, image: &ImageReference, way: &Endpoint) -> Result<Arc<Session>, PullError> {
+    /// Returns the session with an endpoint, which all images share.
+    pub(crate) fn session_for(
+        &self,
+        image: &ImageReference,
+        way: &RegistryEndpoint,
+    ) -> Result<Arc<RegistrySession>, PullError> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = sessions.get(way) {
             return Ok(session.clone());
         }
-        let session = Session::new(way, &self.options)
-            .map_err(|problem| PullError::new(&way.host, &whole_name(image), "", problem))?;
+        let session = RegistrySession::new(way, &self.options)
+            .map_err(|problem| PullError::new(&way.host, &full_name(image), "", problem))?;
         let session = Arc::new(session);
         sessions.insert(way.clone(), session.clone());
         Ok(session)
     }
 }
 
-impl Blobs {
-    /// The bytes of a layer as they are stored: packed as its media type says, or, in an archive, as the bytes tell.
+impl LayerBlobs {
+    /// Opens a layer as it is stored: compressed as its media type or, in an archive, its first bytes indicate.
     ///
     /// Nothing is asked before the first read; a read that fails carries a `PullError`. The bytes are never more than
     /// the layer's size; that they have its digest is for the reader to check. Belongs on a thread of no runtime.
-    pub fn layer(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
+    pub fn layer_reader(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
         match &*self.store {
-            Store::Registry(kept) => {
+            ImageStore::Registry(kept) => {
                 let (background, limits) = (self.background.clone(), &self.options.limits);
                 Ok(Box::new(LayerReader::new(background, kept.client.clone(), layer, limits)))
             }
-            Store::Layout(layout) => layout.layer(layer),
-            Store::Saved(saved) => saved.layer(layer),
-            Store::Inspected(inspected) => {
-                let problem = Problem::NotFound {
+            ImageStore::Layout(layout) => layout.layer_reader(layer),
+            ImageStore::Saved(saved) => saved.layer_reader(layer),
+            ImageStore::Inspected(inspected) => {
+                let problem = PullProblem::NotFound {
                     said: "the engine provides image data only, not layers".into(),
                     nearest: Vec::new(),
                 };
-                Err(inspected.fail(&format!("layer {}", layer.digest), problem))
+                Err(inspected.pull_error(&format!("layer {}", layer.digest), problem))
             }
         }
     }
 
-    /// What the image's own list of packages (SBOM) claims; none where it has none. A few requests and the list itself.
-    pub fn claims(&self, image: &PulledImage) -> Result<Option<Claims>, PullError> {
+    /// Reads the SBOM of an image; `None` if it has none. Makes a few requests and downloads the SBOM.
+    pub fn sbom(&self, image: &PulledImage) -> Result<Option<ImageSbom>, PullError> {
         let asked = format!("the list of packages of {}", image.manifest_digest);
-        let fail = |problem| self.store.fail(&asked, problem);
-        let search = claims::find(&self.store, image);
+        let fail = |problem| self.store.pull_error(&asked, problem);
+        let search = sbom::find_sbom(&self.store, image);
         let found = match &*self.store {
-            Store::Registry(_) => self.background.wait_for(search),
-            Store::Layout(_) | Store::Saved(_) | Store::Inspected(_) => ready(search),
+            ImageStore::Registry(_) => self.background.block_on(search),
+            ImageStore::Layout(_) | ImageStore::Saved(_) | ImageStore::Inspected(_) => poll_to_completion(search),
         };
         let Some(layer) = found.map_err(fail)? else { return Ok(None) };
-        claims::check(&layer).map_err(fail)?;
-        claims::read(&layer, self.layer(&layer)?).map(Some).map_err(fail)
+        sbom::check_size(&layer).map_err(fail)?;
+        sbom::read_sbom(&layer, self.layer_reader(&layer)?).map(Some).map_err(fail)
     }
 
-    /// Where a layer lies in a source that can only be read from its beginning to its end: one layer after the other
-    /// in this order costs one pass, any other way a pass for each. None where the order makes no difference.
-    pub fn position(&self, layer: &Layer) -> Option<u64> {
+    /// Returns a layer's offset in a source that is read sequentially: in this order all layers cost one pass,
+    /// otherwise one each. `None` if the order does not matter.
+    pub fn layer_offset(&self, layer: &Layer) -> Option<u64> {
         match &*self.store {
-            Store::Registry(_) | Store::Inspected(_) => None,
-            Store::Layout(layout) => layout.position(layer),
-            Store::Saved(saved) => saved.position(layer),
+            ImageStore::Registry(_) | ImageStore::Inspected(_) => None,
+            ImageStore::Layout(layout) => layout.layer_offset(layer),
+            ImageStore::Saved(saved) => saved.layer_offset(layer),
         }
     }
 
-    /// The registry's host and port, or the file or folder.
+    /// Returns the registry's host and port, or the path of the file or directory.
     pub fn host(&self) -> String {
         self.store.host()
     }
 }
 
-fn shown(path: &Path, form: Form) -> String {
+/// Returns an archive as a user writes it, such as `oci-archive:FILE`.
+fn archive_reference(path: &Path, form: ArchiveFormat) -> String {
     let scheme = match form {
-        Form::Oci => "oci-archive:",
-        Form::Docker => "docker-archive:",
-        Form::Either => "",
+        ArchiveFormat::Oci => "oci-archive:",
+        ArchiveFormat::Docker => "docker-archive:",
+        ArchiveFormat::Either => "",
     };
     format!("{scheme}{}", path.display())
 }
 
-/// Polls work that never waits to its end: files are read on the spot.
-fn ready<T>(work: impl Future<Output = T>) -> T {
+/// Polls a future that never waits until it is complete: files are read synchronously.
+fn poll_to_completion<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     let mut context = Context::from_waker(Waker::noop());
     loop {

@@ -1,13 +1,13 @@
-//! Tags that look like the one that is missing.
+//! The pages of a tag list, and the tags nearest to a missing one.
 
 use std::cmp::Reverse;
 
 use serde::Deserialize;
 
-use crate::nearest::distance;
+use crate::nearest::edit_distance;
 
-/// How many tags are named.
-const NAMED: usize = 5;
+/// Maximum number of tags that are suggested.
+const MAX_SUGGESTED_TAGS: usize = 5;
 
 /// One page of the tag list.
 #[derive(Deserialize)]
@@ -15,17 +15,18 @@ pub(crate) struct TagPage {
     pub(crate) tags: Option<Vec<String>>,
 }
 
-/// The tags nearest to a wanted one, nearest first; among equals the later in the alphabet.
-pub(crate) fn nearest(wanted: &str, mut tags: Vec<String>) -> Vec<String> {
+/// Returns the tags nearest to the requested one, nearest first; of equally near ones, the last in the alphabet
+/// first.
+pub(crate) fn nearest_tags(wanted: &str, mut tags: Vec<String>) -> Vec<String> {
     tags.retain(|tag| tag.len() <= 128 && !tag.chars().any(char::is_control));
-    tags.sort_by_cached_key(|tag| (distance(wanted, tag), Reverse(tag.clone())));
+    tags.sort_by_cached_key(|tag| (edit_distance(wanted, tag), Reverse(tag.clone())));
     tags.dedup();
-    tags.truncate(NAMED);
+    tags.truncate(MAX_SUGGESTED_TAGS);
     tags
 }
 
-/// The address in a `Link: <…>; rel="next"` header.
-pub(crate) fn next_page(header: &str) -> Option<&str> {
+/// Returns the URL in a `Link: <…>; rel="next"` header.
+pub(crate) fn next_page_path(header: &str) -> Option<&str> {
     let (address, rest) = header.trim().strip_prefix('<')?.split_once('>')?;
     rest.contains("next").then_some(address)
 }
@@ -36,10 +37,10 @@ mod tests {
 
     #[test]
     fn the_nearest_tags_come_first() {
-        assert_eq!((distance("kitten", "sitting"), distance("", "ab"), distance("a", "")), (3, 2, 1));
+        assert_eq!((edit_distance("kitten", "sitting"), edit_distance("", "ab"), edit_distance("a", "")), (3, 2, 1));
         let tags = ["latest", "12.4.0-base", "12.4.1-base", "11.8"].map(Into::into).to_vec();
-        assert_eq!(nearest("12.4-base", tags)[..2], ["12.4.1-base", "12.4.0-base"]);
-        assert_eq!(next_page("</v2/a/tags/list?last=b&n=2>; rel=\"next\""), Some("/v2/a/tags/list?last=b&n=2"));
-        assert_eq!(next_page("nothing"), None);
+        assert_eq!(nearest_tags("12.4-base", tags)[..2], ["12.4.1-base", "12.4.0-base"]);
+        assert_eq!(next_page_path("</v2/a/tags/list?last=b&n=2>; rel=\"next\""), Some("/v2/a/tags/list?last=b&n=2"));
+        assert_eq!(next_page_path("nothing"), None);
     }
 }

@@ -1,38 +1,26 @@
-//! One field of a row: from TOML to the type that the row has.
+//! Reads a field of a knowledge row from TOML, as the type that the row has.
 
-use jiff::civil::Date;
-use jiff::civil::date;
+use jiff::civil::{Date, date};
 use toml::de::DeValue;
 
-use crate::cuda::CodeTarget;
-use crate::cuda::ComputeCapability;
-use crate::cuda::CudaVersion;
-use crate::cuda::DriverVersion;
-use crate::knowledge::BrandRow;
-use crate::knowledge::ByArch;
-use crate::knowledge::CompatSelection;
-use crate::knowledge::GpuClass;
-use crate::knowledge::How;
-use crate::knowledge::ToolkitChange;
+use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::schema::Kind;
-use crate::toml_reader::Reader;
-use crate::toml_reader::Value;
-use crate::toml_reader::entries;
-use crate::toml_reader::span_of;
+use crate::knowledge::{BrandRow, ByArch, CompatSelection, GpuClass, How, ToolkitChange};
+use crate::toml_reader::{Reader, Value, entries, span_of};
 
-/// A type of a field.
+/// A type that a field of a knowledge row can have.
 ///
 /// What is read lives as long as the process: tables are read once, and their rows are handed out without a lifetime.
 pub(super) trait Field: Sized {
-    /// The value where the field is left out; `None` where it may not be.
+    /// Returns the value of a missing field; `None` if the field is required.
     fn absent(kind: Kind) -> Option<Self>;
 
-    /// The value as written; an error is reported.
+    /// Reads the value of a field, and reports an error if it is invalid.
     fn read(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Self>;
 }
 
-/// Keeps a text for the rest of the process.
-pub(super) fn keep(text: String) -> &'static str {
+/// Leaks a text, so that it lives as long as the process.
+pub(super) fn leak_text(text: String) -> &'static str {
     text.leak()
 }
 
@@ -42,7 +30,7 @@ impl Field for &'static str {
     }
 
     fn read(reader: &mut Reader, key: &str, _: Kind, value: &Value<'_>) -> Option<Self> {
-        reader.string(key, value).map(keep)
+        reader.string(key, value).map(leak_text)
     }
 }
 
@@ -91,7 +79,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A text that says itself what is wrong with it.
+/// Reads a string and parses it, and reports an error of the parser.
 fn parsed<T>(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<T>
 where
     T: std::str::FromStr,
@@ -195,13 +183,13 @@ impl<T: Element> Field for &'static [T] {
     }
 }
 
-/// An element of a list, or of a table that stands for a list.
+/// A type of which a field can contain several, as a list or as a table.
 pub(super) trait Element: Sized {
-    /// All elements; an error is reported.
+    /// Reads all elements, and reports an error if one is invalid.
     fn all(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<Self>>;
 }
 
-/// The elements of a TOML list.
+/// Reads the elements of a TOML list.
 fn listed<T>(
     reader: &mut Reader,
     key: &str,
@@ -228,25 +216,30 @@ macro_rules! list_elements {
 
 list_elements!(&'static str u32 CudaVersion DriverVersion ComputeCapability CodeTarget);
 
-/// The entries of a TOML table.
-fn named<T: Field>(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<(&'static str, T)>> {
+/// Reads the entries of a TOML table.
+fn read_table_entries<T: Field>(
+    reader: &mut Reader,
+    key: &str,
+    kind: Kind,
+    value: &Value<'_>,
+) -> Option<Vec<(&'static str, T)>> {
     let read: Vec<Option<(&'static str, T)>> = entries(reader.table(key, value)?)
         .into_iter()
-        .map(|(name, _, value)| Some((keep(name.to_owned()), T::read(reader, name, kind, value)?)))
+        .map(|(name, _, value)| Some((leak_text(name.to_owned()), T::read(reader, name, kind, value)?)))
         .collect();
     read.into_iter().collect()
 }
 
 impl<T: Field> Element for ByArch<T> {
     fn all(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<Self>> {
-        let all = named(reader, key, kind, value)?;
+        let all = read_table_entries(reader, key, kind, value)?;
         Some(all.into_iter().map(|(arch, value)| Self { arch, value }).collect())
     }
 }
 
 impl Element for (&'static str, &'static str) {
     fn all(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<Self>> {
-        named(reader, key, kind, value)
+        read_table_entries(reader, key, kind, value)
     }
 }
 
@@ -256,7 +249,7 @@ impl Element for BrandRow {
             let (mut brand, mut from_branch, mut up_to_branch) = (None, None, None);
             for (name, span, value) in entries(reader.table(key, item)?) {
                 match name {
-                    "brand" => brand = Some(reader.string(name, value).map(keep)?),
+                    "brand" => brand = Some(reader.string(name, value).map(leak_text)?),
                     "from_branch" => from_branch = Some(reader.number(name, value)?),
                     "up_to_branch" => up_to_branch = Some(reader.number(name, value)?),
                     _ => reader.unknown_key(name, span, &["brand", "from_branch", "up_to_branch"]),

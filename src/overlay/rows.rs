@@ -1,29 +1,15 @@
-//! The rows of one file, and their place among those that are there.
+//! Reads the rows of a knowledge file, and merges them into their table.
 
 use jiff::civil::Date;
 use toml::de::DeTable;
 
-use crate::knowledge::How;
-use crate::knowledge::Row;
-use crate::knowledge::RowInfo;
-use crate::knowledge::Tables;
-use crate::knowledge::by_number;
-use crate::knowledge::every_table;
-use crate::knowledge::schema::HOW;
-use crate::knowledge::schema::Kind;
-use crate::knowledge::schema::PROVENANCE;
-use crate::knowledge::schema::TABLES;
-use crate::overlay::field::Field;
-use crate::overlay::field::keep;
-use crate::source::SourceText;
-use crate::source::Span;
-use crate::toml_reader::Problems;
-use crate::toml_reader::Reader;
-use crate::toml_reader::Value;
-use crate::toml_reader::entries;
-use crate::toml_reader::span_of;
+use crate::knowledge::schema::{HOW, Kind, PROVENANCE, TABLES};
+use crate::knowledge::{How, Row, RowInfo, Tables, compare_natural, every_table};
+use crate::overlay::field::{Field, leak_text};
+use crate::source::{SourceText, Span};
+use crate::toml_reader::{Problems, Reader, Value, entries, span_of};
 
-/// Where rows come from unless they say otherwise.
+/// The default provenance of the rows of a file.
 #[derive(Clone, Copy)]
 struct Head {
     source: &'static str,
@@ -31,7 +17,7 @@ struct Head {
     how: How,
 }
 
-/// A row of a file while it is read.
+/// A TOML table from which a row is read.
 struct RawRow<'r, 't, 'i> {
     reader: &'r mut Reader,
     table: &'t DeTable<'i>,
@@ -39,6 +25,7 @@ struct RawRow<'r, 't, 'i> {
 }
 
 impl RawRow<'_, '_, '_> {
+    /// Reads a field, and reports it if it is missing but required.
     fn field<T: Field>(&mut self, key: &str, kind: Kind) -> Option<T> {
         if let Some(value) = self.table.get(key) {
             return T::read(self.reader, key, kind, value);
@@ -50,14 +37,14 @@ impl RawRow<'_, '_, '_> {
         absent
     }
 
-    /// A field of the table's own, by the kind that the schema gives it.
+    /// Reads a field with the kind that the schema of the table defines.
     fn own_field<T: Field>(&mut self, table: &str, key: &str) -> Option<T> {
         let own = TABLES.iter().filter(|known| known.name == table).flat_map(|known| known.fields);
         let (_, kind) = own.copied().find(|(field, _)| *field == key)?;
         self.field(key, kind)
     }
 
-    /// Reads where the row comes from.
+    /// Reads the provenance of the row.
     fn info(&mut self, table: &'static str, head: Head) -> Option<RowInfo> {
         let key = TABLES.iter().find(|known| known.name == table).map_or(&[][..], |known| known.key);
         let source: Option<&str> = self.field("source", Kind::OptStr)?;
@@ -69,14 +56,14 @@ impl RawRow<'_, '_, '_> {
         }
         Some(RowInfo {
             table,
-            row: keep(self.key(key)),
+            row: leak_text(self.key(key)),
             source: source.unwrap_or(head.source),
             checked: checked.or(head.checked)?,
             how: how.unwrap_or(head.how),
         })
     }
 
-    /// The key of the row: the text of the fields that tell rows apart.
+    /// Returns the key of the row: the text of the fields that identify it.
     fn key(&self, fields: &[&str]) -> String {
         let words = |value: &Value<'_>| match value.get_ref() {
             toml::de::DeValue::String(text) => text.to_string(),
@@ -92,8 +79,9 @@ impl RawRow<'_, '_, '_> {
     }
 }
 
-/// A row that can be read.
+/// A row type that can be read from TOML.
 trait ReadRow: Row {
+    /// Reads a row.
     fn read(row: &mut RawRow<'_, '_, '_>, head: Head) -> Option<Self>;
 }
 
@@ -134,15 +122,15 @@ macro_rules! read_rows {
 
 every_table!(read_rows);
 
-/// The names of all fields that a row of the table may have.
+/// Returns the names of all fields that a row of the table can have.
 fn fields(table: &str) -> Vec<&'static str> {
     let own = TABLES.iter().filter(|known| known.name == table).flat_map(|known| known.fields);
     own.map(|(field, _)| *field).chain(PROVENANCE.iter().copied()).collect()
 }
 
-/// The head of a file, and its rows.
+/// Returns the provenance at the start of a file, and its rows.
 fn outline<'t, 'i>(reader: &mut Reader, file: &SourceText, table: &'t DeTable<'i>) -> (Head, Vec<&'t Value<'i>>) {
-    let mut head = Head { source: keep(file.name().to_owned()), checked: None, how: How::Memory };
+    let mut head = Head { source: leak_text(file.name().to_owned()), checked: None, how: How::Memory };
     let mut rows = Vec::new();
     for (key, span, value) in entries(table) {
         match key {
@@ -156,6 +144,7 @@ fn outline<'t, 'i>(reader: &mut Reader, file: &SourceText, table: &'t DeTable<'i
     (head, rows)
 }
 
+/// Reads all rows, and reports unknown fields and duplicate keys.
 fn read_all<R: ReadRow>(reader: &mut Reader, rows: &[&Value<'_>], head: Head, known: &[&str]) -> Vec<R> {
     let mut read: Vec<R> = Vec::new();
     for value in rows {
@@ -169,7 +158,7 @@ fn read_all<R: ReadRow>(reader: &mut Reader, rows: &[&Value<'_>], head: Head, kn
         let start = span_of(value).start;
         let mut raw = RawRow { reader, table, span: Span::new(start, start + "[[row]]".len()) };
         let Some(row) = R::read(&mut raw, head) else { continue };
-        if read.iter().any(|other| by_number(other.info().row, row.info().row).is_eq()) {
+        if read.iter().any(|other| compare_natural(other.info().row, row.info().row).is_eq()) {
             reader.report(span_of(value), format!("duplicate entry `{}`", row.info().row), None);
         }
         read.push(row);
@@ -177,11 +166,12 @@ fn read_all<R: ReadRow>(reader: &mut Reader, rows: &[&Value<'_>], head: Head, kn
     read
 }
 
-/// Both in the order of their keys; a new row takes the place of an old one with its key.
+/// Returns old and new rows, sorted by key; a new row replaces an old one with its key.
 fn merged<R: Row>(old: &'static [R], new: Vec<R>) -> &'static [R] {
-    let kept = old.iter().filter(|row| !new.iter().any(|other| by_number(other.info().row, row.info().row).is_eq()));
+    let kept =
+        old.iter().filter(|row| !new.iter().any(|other| compare_natural(other.info().row, row.info().row).is_eq()));
     let mut all: Vec<R> = kept.copied().collect();
     all.extend(new);
-    all.sort_by(|one, other| by_number(one.info().row, other.info().row));
+    all.sort_by(|one, other| compare_natural(one.info().row, other.info().row));
     all.leak()
 }

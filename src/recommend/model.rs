@@ -1,51 +1,50 @@
-//! What is told of a recommendation: schema version 1, the same in print and in JSON.
+//! A recommendation in schema version 1, for text and JSON output.
 
 use serde::Serialize;
 
-/// Combinations for a fleet.
+/// The recommended combinations for a fleet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
     /// 1.
     pub schema_version: u32,
-    /// The day of the tables.
+    /// The date of the knowledge tables.
     pub knowledge: String,
-    /// What they are for.
-    pub fleet: FleetTold,
-    /// What was wished for.
-    pub wishes: Wishes,
-    /// How many combinations were tried.
+    /// The fleet.
+    pub fleet: RecommendedFleet,
+    /// The requirements.
+    pub wishes: RecommendedRequest,
+    /// How many combinations were tested.
     pub tried: usize,
-    /// Those that start on every pool, the best first.
+    /// Combinations that start on every pool, the best first.
     pub combinations: Vec<Combination>,
     /// How many more start on every pool.
     pub more: usize,
-    /// What would be better and does not start on every pool; where some pool has nothing that starts, what fails.
-    pub rejected: Vec<Rejected>,
-    /// Of what it cannot be told.
-    pub undetermined: Undetermined,
-    /// Where nothing starts on every pool: the smallest number of images that do together. Where the first one does only
-    /// with code that is compiled at start-up, as far as it was seen: of images that need no such code.
-    pub split: Vec<Part>,
-    /// Where nothing starts on every pool: the pools on which nothing that was tried does.
+    /// Better combinations that do not start on every pool; failing ones if nothing starts on some pool.
+    pub rejected: Vec<RejectedCombination>,
+    /// Combinations with an unknown result.
+    pub undetermined: UndeterminedCombinations,
+    /// The fewest images that start on every pool together, if no single one does, or only with uninspected PTX JIT.
+    pub split: Vec<SplitImage>,
+    /// If nothing starts on every pool: the pools on which no tested combination starts.
     pub never: Vec<String>,
-    /// What else is to be known.
+    /// Notes on the recommendation.
     pub notes: Vec<String>,
 }
 
-/// A fleet, in short.
+/// The fleet of a recommendation.
 #[derive(Clone, Debug, Serialize)]
-pub struct FleetTold {
+pub struct RecommendedFleet {
     /// Path, or `built-in`.
     pub source: String,
     /// Whether it is the built-in reference fleet.
     pub built_in: bool,
-    /// The pools that were asked about.
+    /// The selected pools.
     pub pools: Vec<String>,
 }
 
-/// Wishes as they were written.
+/// The requirements as written.
 #[derive(Clone, Debug, Serialize)]
-pub struct Wishes {
+pub struct RecommendedRequest {
     /// Distributions with their versions.
     pub with: Vec<String>,
     /// Base image.
@@ -54,84 +53,84 @@ pub struct Wishes {
     pub python: Option<String>,
 }
 
-/// One combination.
+/// A combination of base image and packages.
 #[derive(Clone, Debug, Serialize)]
 pub struct Combination {
-    /// From 1.
+    /// Rank, from 1.
     pub rank: usize,
     /// The base image with its tag.
     pub base: String,
-    /// The Python of the base, where the tables tell it.
+    /// The Python version of the base image, if the tables list it.
     pub python: Option<String>,
-    /// What is chosen.
-    pub packages: Vec<Package>,
-    /// The CUDA that it was built with, as far as it is known.
+    /// The chosen packages.
+    pub packages: Vec<RecommendedPackage>,
+    /// The CUDA release that it was built with, if it is known.
     pub cuda: Option<String>,
-    /// The commands of pip; none where the base brings everything.
+    /// The pip commands; empty if the base image includes everything.
     pub pip: Vec<String>,
     /// The head of a Dockerfile.
     pub dockerfile: String,
-    /// How it starts.
-    pub pools: Vec<OnPool>,
-    /// Whether it starts as far as it was seen, and its GPU code or libraries were not.
+    /// The result on each pool.
+    pub pools: Vec<CombinationOnPool>,
+    /// Whether no failure was found but its GPU code or libraries were not inspected.
     pub unseen: bool,
-    /// What is worse than at the first one.
+    /// Why it ranks below the first one.
     pub lost_because: Option<String>,
 }
 
-/// One distribution.
+/// A chosen release of a distribution.
 #[derive(Clone, Debug, Serialize)]
-pub struct Package {
+pub struct RecommendedPackage {
     /// Normalised name.
     pub name: String,
     /// Version without its build.
     pub version: String,
-    /// `cu118`, where there are several.
+    /// The build, such as `cu118`, if there are several.
     pub build: Option<String>,
-    /// What is written behind `pip install`; none where the base brings it.
+    /// Requirement specifier for `pip install`; `None` if the base image includes it.
     pub spec: Option<String>,
 }
 
-/// How a combination ends on a pool.
+/// The result of a combination on a pool.
 #[derive(Clone, Debug, Serialize)]
-pub struct OnPool {
+pub struct CombinationOnPool {
     /// Its name.
     pub pool: String,
-    /// `starts`, `fails`, `undetermined`, or `no-gpu-used` where it starts and uses no GPU or may use none.
+    /// `starts`, `fails`, `undetermined`, or `no-gpu-used` if it starts and uses no GPU or may use none.
     pub fate: &'static str,
     /// `native`, `minor-version`, `forward-compat`, `jit`.
     pub route: Option<&'static str>,
-    /// The outcome that it fails with.
+    /// The outcome of a failure.
     pub outcome: Option<&'static str>,
-    /// The smallest driver with which it starts there, all else as declared.
+    /// The oldest driver with which it starts there, with all other fields as declared.
     pub smallest_driver: Option<String>,
-    /// Whether its own driver is older than that and does as well, and releases in between do not.
+    /// Whether the driver of the pool is older than that and works as well, but releases in between do not.
     pub below: bool,
 }
 
-/// A combination that would be better and does not start on every pool.
+/// A combination that would be better but does not start on every pool.
 #[derive(Clone, Debug, Serialize)]
-pub struct Rejected {
+pub struct RejectedCombination {
     /// The base image with its tag.
     pub base: String,
-    /// What is chosen.
+    /// The chosen packages.
     pub packages: String,
-    /// The pools that it does not start on.
-    pub pools: Vec<OnPool>,
+    /// The pools on which it does not start.
+    pub pools: Vec<CombinationOnPool>,
 }
 
-/// What cannot be told.
+/// Combinations with an unknown result.
 #[derive(Clone, Debug, Serialize)]
-pub struct Undetermined {
+pub struct UndeterminedCombinations {
     /// How many combinations.
     pub combinations: usize,
-    /// Why, of the first one.
+    /// Cause for the first one.
     pub because: Option<String>,
 }
 
 /// One of several images that start on every pool together.
 #[derive(Clone, Debug, Serialize)]
-pub struct Part {
+pub struct SplitImage {
     /// The pools that it is for.
     pub on: Vec<String>,
     /// The image.

@@ -1,17 +1,14 @@
-//! A recommendation in print.
+//! Text output of a recommendation.
 
 use std::io;
 
-use crate::recommend::model::Combination;
-use crate::recommend::model::OnPool;
-use crate::recommend::model::Recommendation;
-use crate::report::escape::clean;
-use crate::report::paint::Tone;
-use crate::report::paint::paint;
-use crate::report::words::count;
+use crate::recommend::model::{Combination, CombinationOnPool, Recommendation};
+use crate::report::escape::escape_one_line;
+use crate::report::phrases::pluralize;
+use crate::report::terminal_colors::{Tone, paint};
 
-/// Writes it for a person.
-pub fn human(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes a recommendation for a terminal.
+pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let wishes: Vec<String> = told
         .wishes
         .with
@@ -20,46 +17,55 @@ pub fn human(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io:
         .chain(told.wishes.base.iter().map(|base| format!("on {base}")))
         .chain(told.wishes.python.iter().map(|python| format!("with Python {python}")))
         .collect();
-    let head = format!("{} for {} of {}", wishes.join(" "), count(told.fleet.pools.len(), "pool"), told.fleet.source);
-    writeln!(out, "{}", paint(&clean(&head), Tone::Strong, color))?;
+    let head =
+        format!("{} for {} of {}", wishes.join(" "), pluralize(told.fleet.pools.len(), "pool"), told.fleet.source);
+    writeln!(out, "{}", paint(&escape_one_line(&head), Tone::Strong, color))?;
     if told.combinations.is_empty() {
-        conflict(told, color, out)?;
+        write_conflict(told, color, out)?;
     } else {
-        table(told, color, out)?;
+        write_table(told, color, out)?;
     }
     if !told.rejected.is_empty() {
         writeln!(out, "\n{}", paint("Not on every pool", Tone::Strong, color))?;
     }
     for one in &told.rejected {
         let what = if one.packages.is_empty() { one.base.clone() } else { format!("{} on {}", one.packages, one.base) };
-        writeln!(out, "  {}: {}", clean(&what), paint(&clean(&ends(&one.pools)), Tone::Bad, color))?;
+        writeln!(
+            out,
+            "  {}: {}",
+            escape_one_line(&what),
+            paint(&escape_one_line(&pool_results_text(&one.pools)), Tone::Bad, color)
+        )?;
     }
     let undetermined = &told.undetermined;
     if undetermined.combinations > 0 {
         let why = undetermined.because.as_ref().map(|why| format!(", such as {why}")).unwrap_or_default();
         let line = format!(
             "{} not recommended, because the result is unknown",
-            count(undetermined.combinations, "combination")
+            pluralize(undetermined.combinations, "combination")
         );
-        writeln!(out, "\n{}", paint(&clean(&format!("{line}{why}")), Tone::Open, color))?;
+        writeln!(out, "\n{}", paint(&escape_one_line(&format!("{line}{why}")), Tone::Open, color))?;
     }
     for note in &told.notes {
-        writeln!(out, "note: {}", clean(note))?;
+        writeln!(out, "note: {}", escape_one_line(note))?;
     }
     Ok(())
 }
 
-/// The ranked ones, the first of them to paste, and why the others lost.
-fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes the ranked combinations, the Dockerfile of the first, and why the others rank lower.
+fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let head = ["#", "base", "packages", "CUDA", "routes"].map(str::to_owned).to_vec();
-    let rows: Vec<Vec<String>> = [head].into_iter().chain(told.combinations.iter().map(row)).collect();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(told.combinations.iter().map(table_row)).collect();
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..5).map(width).collect();
     for (at, row) in rows.iter().enumerate() {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{:width$}", clean(cell), width = *width)).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{:width$}", escape_one_line(cell), width = *width))
+            .collect();
         let line = cells.join("  ");
         let tone = match at {
             0 => Tone::Faint,
@@ -83,7 +89,7 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
             })
             .collect();
         if !drivers.is_empty() {
-            writeln!(out, "\nsmallest drivers: {}", clean(&drivers.join(", ")))?;
+            writeln!(out, "\nsmallest drivers: {}", escape_one_line(&drivers.join(", ")))?;
         }
     }
     if told.combinations.len() > 1 {
@@ -91,19 +97,20 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
     }
     for one in &told.combinations {
         if let Some(why) = &one.lost_because {
-            writeln!(out, "  {} {}", one.rank, clean(why))?;
+            writeln!(out, "  {} {}", one.rank, escape_one_line(why))?;
         }
     }
     if !told.split.is_empty() {
-        let sides = told.split.iter().map(|part| names(&part.on)).collect::<Vec<_>>().join(" | ");
+        let sides = told.split.iter().map(|part| join_names(&part.on)).collect::<Vec<_>>().join(" | ");
         let line = format!("Without PTX JIT: a separate image for each of {sides}");
-        writeln!(out, "\n{}", paint(&clean(&line), Tone::Strong, color))?;
-        parts(told, color, out)?;
+        writeln!(out, "\n{}", paint(&escape_one_line(&line), Tone::Strong, color))?;
+        write_split(told, color, out)?;
     }
     Ok(())
 }
 
-fn row(one: &Combination) -> Vec<String> {
+/// Returns the cells of a combination.
+fn table_row(one: &Combination) -> Vec<String> {
     let packages: Vec<String> = one
         .packages
         .iter()
@@ -111,11 +118,11 @@ fn row(one: &Combination) -> Vec<String> {
         .collect();
     let cuda = one.cuda.clone().unwrap_or_else(|| "-".to_owned());
     let unseen = if one.unseen { "; not fully inspected" } else { "" };
-    vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes(&one.pools) + unseen]
+    vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes_text(&one.pools) + unseen]
 }
 
-/// `native; minor-version on t4, a100`: the route that most pools have first, without names.
-fn routes(pools: &[OnPool]) -> String {
+/// Returns the routes of a combination: `native; minor-version on t4, a100`, the most frequent first.
+fn routes_text(pools: &[CombinationOnPool]) -> String {
     let mut by_route: Vec<(&str, Vec<&str>)> = Vec::new();
     for (route, pool) in pools.iter().filter_map(|pool| Some((pool.route?, pool.pool.as_str()))) {
         match by_route.iter_mut().find(|(own, _)| *own == route) {
@@ -130,8 +137,8 @@ fn routes(pools: &[OnPool]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// `fails on t4 (insufficient-driver)`.
-fn ends(pools: &[OnPool]) -> String {
+/// Returns the results on pools: `fails with insufficient-driver on t4`.
+fn pool_results_text(pools: &[CombinationOnPool]) -> String {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for pool in pools {
         let (end, name) = match pool.outcome {
@@ -146,37 +153,43 @@ fn ends(pools: &[OnPool]) -> String {
     found.iter().map(|(end, names)| format!("{end} on {}", names.join(", "))).collect::<Vec<_>>().join("; ")
 }
 
-fn conflict(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let tried = count(told.tried, "combination");
+/// Writes that no combination starts on every pool, and the images that do together.
+fn write_conflict(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    let tried = pluralize(told.tried, "combination");
     let line = format!("none of {tried} starts on every pool");
     writeln!(out, "{}", paint(&line, Tone::Bad, color))?;
     if !told.never.is_empty() {
         let names: Vec<String> = told.never.iter().map(|name| format!("`{name}`")).collect();
-        writeln!(out, "none starts on {}", clean(&names.join(", ")))?;
+        writeln!(out, "none starts on {}", escape_one_line(&names.join(", ")))?;
     }
     if told.split.len() > 1 {
-        let sides: Vec<String> = told.split.iter().map(|part| names(&part.on)).collect();
+        let sides: Vec<String> = told.split.iter().map(|part| join_names(&part.on)).collect();
         let line = format!("these pools need different images: {}", sides.join(" | "));
-        writeln!(out, "{}", clean(&line))?;
+        writeln!(out, "{}", escape_one_line(&line))?;
     }
-    parts(told, color, out)
+    write_split(told, color, out)
 }
 
-/// The images of a split, each to paste.
-fn parts(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes the images of a split, each as a Dockerfile.
+fn write_split(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     for part in &told.split {
-        writeln!(out, "\n{}", paint(&clean(&format!("# for {}", names(&part.on))), Tone::Strong, color))?;
+        writeln!(
+            out,
+            "\n{}",
+            paint(&escape_one_line(&format!("# for {}", join_names(&part.on))), Tone::Strong, color)
+        )?;
         writeln!(out, "{}", clean_lines(&part.combination.dockerfile).trim_end())?;
-        writeln!(out, "# {}", clean(&routes(&part.combination.pools)))?;
+        writeln!(out, "# {}", escape_one_line(&routes_text(&part.combination.pools)))?;
     }
     Ok(())
 }
 
-fn names(pools: &[String]) -> String {
+/// Joins the names of pools.
+fn join_names(pools: &[String]) -> String {
     pools.join(", ")
 }
 
-/// A text of several lines, each without what a terminal would obey.
+/// Removes terminal control sequences from each line of a text.
 fn clean_lines(text: &str) -> String {
-    text.lines().map(|line| clean(line).into_owned()).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| escape_one_line(line).into_owned()).collect::<Vec<_>>().join("\n")
 }

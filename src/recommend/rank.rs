@@ -1,89 +1,93 @@
-//! The order of combinations, and what makes one worse than another.
+//! Order of combinations, and why one ranks below another.
 
 use std::cmp::Ordering;
 
 use crate::cuda::DriverVersion;
-use crate::knowledge::by_number;
-use crate::recommend::base::Kind;
-use crate::recommend::candidate::Candidate;
-use crate::recommend::choice::newer;
-use crate::recommend::choice::weight;
-use crate::recommend::trial::End;
-use crate::start::Route;
+use crate::knowledge::compare_natural;
+use crate::recommend::base_image::BaseImageKind;
+use crate::recommend::candidate::CandidateImage;
+use crate::recommend::release::{compare_versions, tag_size_rank};
+use crate::recommend::trial::CandidateResult;
+use crate::replay::Route;
 
-/// A combination that was tried.
+/// A tested combination.
 #[derive(Clone, Debug)]
-pub(super) struct Tried<'a> {
-    pub(super) candidate: Candidate<'a>,
+pub(super) struct TestedCandidate<'a> {
+    pub(super) candidate: CandidateImage<'a>,
     pub(super) text: String,
-    /// One for each pool.
-    pub(super) ends: Vec<End>,
-    /// Whether the tables tell which libraries it looks for.
-    pub(super) told: bool,
-    /// Whether it is built for another CUDA major than its base holds.
-    pub(super) apart: bool,
-    /// The smallest driver of each pool; empty until somebody asks.
+    /// The result on each pool.
+    pub(super) ends: Vec<CandidateResult>,
+    /// Whether the tables list the libraries that it requires.
+    pub(super) libraries_known: bool,
+    /// Whether it is built for another CUDA major release than that of its base image.
+    pub(super) other_cuda_major: bool,
+    /// The smallest driver for each pool; empty until requested.
     pub(super) drivers: Vec<Option<DriverVersion>>,
 }
 
-impl Tried<'_> {
+impl TestedCandidate<'_> {
     /// Whether it starts on every pool and uses the GPU there.
-    pub(super) fn everywhere(&self) -> bool {
+    pub(super) fn starts_everywhere(&self) -> bool {
         self.ends.iter().all(|end| end.starts())
     }
 
-    /// Whether it starts as far as it was seen.
-    pub(super) fn unseen(&self) -> bool {
-        !self.told || self.ends.iter().any(|end| matches!(end, End::Starts { unseen: true, .. }))
+    /// Whether some of its GPU code or libraries was not inspected.
+    pub(super) fn is_not_fully_inspected(&self) -> bool {
+        !self.libraries_known || self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { unseen: true, .. }))
     }
 
-    /// Whether code that is compiled at start-up carries it to some pool, and what it calls was not seen.
-    pub(super) fn is_carried(&self) -> bool {
-        self.ends.iter().any(|end| matches!(end, End::Starts { route: Route::Jit, unseen: true }))
+    /// Whether it starts on some pool only by PTX JIT, with libraries that were not inspected.
+    pub(super) fn needs_uninspected_jit(&self) -> bool {
+        self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: Route::Jit, unseen: true }))
     }
 
-    /// The same where a start that takes code which is compiled at start-up is none.
+    /// Returns the same combination, with starts by PTX JIT counted as unknown.
     pub(super) fn without_jit(&self) -> Self {
-        let of = |end: &End| match end {
-            End::Starts { route: Route::Jit, .. } => End::Open,
+        let of = |end: &CandidateResult| match end {
+            CandidateResult::Starts { route: Route::Jit, .. } => CandidateResult::Open,
             end => *end,
         };
         Self { ends: self.ends.iter().map(of).collect(), ..self.clone() }
     }
 
+    /// Returns the routes on all pools where it starts.
     fn routes(&self) -> impl Iterator<Item = Route> {
         self.ends.iter().filter_map(|end| match end {
-            End::Starts { route, .. } => Some(*route),
-            End::Idle | End::Fails(_) | End::Open => None,
+            CandidateResult::Starts { route, .. } => Some(*route),
+            CandidateResult::Idle | CandidateResult::Fails(_) | CandidateResult::Open => None,
         })
     }
 
-    /// Its routes, the worst first.
-    fn way(&self) -> Vec<Route> {
+    /// Returns its routes, the worst first.
+    fn routes_worst_first(&self) -> Vec<Route> {
         let mut all: Vec<Route> = self.routes().collect();
         all.sort_unstable_by(|one, other| other.cmp(one));
         all
     }
 
-    /// Its largest drivers first; none known is the largest.
-    fn demand(&self) -> Vec<(bool, Option<DriverVersion>)> {
+    /// Returns its required drivers, the newest first; an unknown one counts as the newest.
+    fn drivers_newest_first(&self) -> Vec<(bool, Option<DriverVersion>)> {
         let mut all: Vec<_> = self.drivers.iter().map(|driver| (driver.is_none(), *driver)).collect();
         all.sort_unstable_by(|one, other| other.cmp(one));
         all
     }
 
-    fn base(&self) -> (Kind, (bool, usize), usize, &str) {
+    /// Returns the rank of its base image: kind, tag size, length of the specifiers, reference.
+    fn base_rank(&self) -> (BaseImageKind, (bool, usize), usize, &str) {
         let base = &self.candidate.base;
-        (base.kind, weight(&base.reference), self.candidate.told().len(), &base.reference)
+        (base.kind, tag_size_rank(&base.reference), self.candidate.packages_text().len(), &base.reference)
     }
 }
 
-/// Newer versions first, wish by wish; of a base alone, its CUDA.
-pub(super) fn versions(one: &Candidate<'_>, other: &Candidate<'_>) -> Ordering {
-    let of_wishes = one.choices.iter().zip(&other.choices).map(|(one, other)| newer(other.version, one.version));
+/// Compares releases, the newer first, requirement by requirement; for base images alone, their CUDA.
+pub(super) fn compare_releases(one: &CandidateImage<'_>, other: &CandidateImage<'_>) -> Ordering {
+    let of_wishes =
+        one.choices.iter().zip(&other.choices).map(|(one, other)| compare_versions(other.version, one.version));
     // Of images of one repository that bring a framework, the newer one.
     let later = || match (one.base.kind, other.base.kind) {
-        (Kind::Framework, Kind::Framework) => by_number(&other.base.reference, &one.base.reference),
+        (BaseImageKind::Framework, BaseImageKind::Framework) => {
+            compare_natural(&other.base.reference, &one.base.reference)
+        }
         _ => Ordering::Equal,
     };
     let of_bases = || other.base.cuda.cmp(&one.base.cuda).then_with(later);
@@ -91,47 +95,51 @@ pub(super) fn versions(one: &Candidate<'_>, other: &Candidate<'_>) -> Ordering {
     if one.choices.is_empty() { of_bases() } else { found }
 }
 
-/// What counts before the drivers: what was seen, the route, the CUDA of the base, the version.
-pub(super) fn first(one: &Tried<'_>, other: &Tried<'_>) -> Ordering {
-    let seen = one.unseen().cmp(&other.unseen()).then(other.told.cmp(&one.told));
-    let way = seen.then_with(|| one.way().cmp(&other.way()));
-    let fits = way.then_with(|| one.apart.cmp(&other.apart));
-    fits.then_with(|| versions(&one.candidate, &other.candidate))
+/// Compares what precedes drivers in the order: inspection, route, CUDA of the base image, version.
+pub(super) fn compare_without_drivers(one: &TestedCandidate<'_>, other: &TestedCandidate<'_>) -> Ordering {
+    let seen = one
+        .is_not_fully_inspected()
+        .cmp(&other.is_not_fully_inspected())
+        .then(other.libraries_known.cmp(&one.libraries_known));
+    let way = seen.then_with(|| one.routes_worst_first().cmp(&other.routes_worst_first()));
+    let fits = way.then_with(|| one.other_cuda_major.cmp(&other.other_cuda_major));
+    fits.then_with(|| compare_releases(&one.candidate, &other.candidate))
 }
 
-/// The whole order.
-pub(super) fn order(one: &Tried<'_>, other: &Tried<'_>) -> Ordering {
-    let then = first(one, other).then_with(|| one.demand().cmp(&other.demand()));
-    then.then_with(|| one.base().cmp(&other.base())).then_with(|| one.text.cmp(&other.text))
+/// Compares two combinations, the better first.
+pub(super) fn compare_candidates(one: &TestedCandidate<'_>, other: &TestedCandidate<'_>) -> Ordering {
+    let then =
+        compare_without_drivers(one, other).then_with(|| one.drivers_newest_first().cmp(&other.drivers_newest_first()));
+    then.then_with(|| one.base_rank().cmp(&other.base_rank())).then_with(|| one.text.cmp(&other.text))
 }
 
-/// What is worse at `one` than at the best, in one sentence; `pools` are their names.
-pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> String {
-    if one.unseen() && !best.unseen() {
+/// Returns why `one` ranks below the best, in one sentence; `pools` are the pool names.
+pub(super) fn lower_rank_reason(best: &TestedCandidate<'_>, one: &TestedCandidate<'_>, pools: &[String]) -> String {
+    if one.is_not_fully_inspected() && !best.is_not_fully_inspected() {
         return "its native code, PTX or libraries are unknown".to_owned();
     }
-    if best.told && !one.told {
+    if best.libraries_known && !one.libraries_known {
         return "the libraries it requires are not in the compatibility database".to_owned();
     }
-    if one.way() != best.way() {
-        return worse_routes(best, one, pools);
+    if one.routes_worst_first() != best.routes_worst_first() {
+        return worse_routes_text(best, one, pools);
     }
-    if one.apart && !best.apart {
+    if one.other_cuda_major && !best.other_cuda_major {
         return "it is built for a CUDA release other than that of its base image".to_owned();
     }
     let older = best.candidate.choices.iter().zip(&one.candidate.choices);
     let older: Vec<String> = older
-        .filter(|(best, one)| newer(one.version, best.version).is_lt())
+        .filter(|(best, one)| compare_versions(one.version, best.version).is_lt())
         .map(|(best, one)| format!("{} {} is older than {}", one.name, one.version, best.version))
         .collect();
     if let Some(first) = older.first() {
         return first.clone();
     }
-    if versions(&best.candidate, &one.candidate).is_ne() {
+    if compare_releases(&best.candidate, &one.candidate).is_ne() {
         let same = best.candidate.base.cuda == one.candidate.base.cuda;
         return if same { "it is older" } else { "its CUDA is older" }.to_owned();
     }
-    if one.demand() != best.demand() {
+    if one.drivers_newest_first() != best.drivers_newest_first() {
         let mut pairs = pools.iter().zip(best.drivers.iter().zip(&one.drivers));
         let found = pairs.find(|(_, (best, one))| (one.is_none(), *one) > (best.is_none(), *best));
         return match found {
@@ -142,7 +150,7 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
         };
     }
     if one.candidate.base.reference == best.candidate.base.reference {
-        return alike(&best.candidate, &one.candidate);
+        return same_base_difference(&best.candidate, &one.candidate);
     }
     match one.candidate.base.kind.cmp(&best.candidate.base.kind) {
         Ordering::Greater => {
@@ -152,20 +160,21 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
     }
 }
 
-/// What sets one apart that starts alike on the same base.
-fn alike(best: &Candidate<'_>, one: &Candidate<'_>) -> String {
-    let builds = |of: &Candidate<'_>| of.choices.iter().map(|choice| choice.cuda).collect::<Vec<_>>();
+/// Returns the difference between two combinations that start alike on the same base image.
+fn same_base_difference(best: &CandidateImage<'_>, one: &CandidateImage<'_>) -> String {
+    let builds = |of: &CandidateImage<'_>| of.choices.iter().map(|choice| choice.cuda).collect::<Vec<_>>();
     let own = one.choices.iter().find_map(|choice| choice.cuda).filter(|_| builds(best) != builds(one));
     match own {
         Some(cuda) => format!("starts on the same pools, with the build for CUDA {cuda}"),
-        None => format!("starts on the same pools, with {}", one.told()),
+        None => format!("starts on the same pools, with {}", one.packages_text()),
     }
 }
 
-fn worse_routes(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> String {
+/// Returns the pools on which the route is worse than that of the best.
+fn worse_routes_text(best: &TestedCandidate<'_>, one: &TestedCandidate<'_>, pools: &[String]) -> String {
     let mut told: Vec<String> = Vec::new();
     for (pool, (best, one)) in pools.iter().zip(best.ends.iter().zip(&one.ends)) {
-        if let (End::Starts { route: best, .. }, End::Starts { route, .. }) = (best, one)
+        if let (CandidateResult::Starts { route: best, .. }, CandidateResult::Starts { route, .. }) = (best, one)
             && route > best
         {
             told.push(format!("{} on `{pool}` instead of {}", route.name(), best.name()));
@@ -178,21 +187,27 @@ fn worse_routes(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::outcome::Outcome;
-    use crate::recommend::base::Base;
-    use crate::recommend::candidate::Asks;
-    use crate::recommend::choice::Choice;
+    use crate::recommend::base_image::BaseCandidate;
+    use crate::recommend::candidate::GpuEnvironment;
+    use crate::recommend::release::CandidateRelease;
 
-    const NATIVE: End = End::Starts { route: Route::Native, unseen: false };
-    const JIT: End = End::Starts { route: Route::Jit, unseen: false };
-    const UNSEEN: End = End::Starts { route: Route::Native, unseen: true };
+    const NATIVE: CandidateResult = CandidateResult::Starts { route: Route::Native, unseen: false };
+    const JIT: CandidateResult = CandidateResult::Starts { route: Route::Jit, unseen: false };
+    const UNSEEN: CandidateResult = CandidateResult::Starts { route: Route::Native, unseen: true };
 
-    fn choice(version: &'static str) -> Choice {
+    fn choice(version: &'static str) -> CandidateRelease {
         let (name, spec) = ("a".to_owned(), format!("a=={version}"));
-        Choice { name, code: "a", version, build: None, spec, page: None, cuda: None, within: None }
+        CandidateRelease { name, code: "a", version, build: None, spec, page: None, cuda: None, within: None }
     }
 
-    fn tried<'a>(choice: &'a Choice, ends: &[End], driver: &str, kind: Kind, base: &str) -> Tried<'a> {
-        let base = Base {
+    fn tried<'a>(
+        choice: &'a CandidateRelease,
+        ends: &[CandidateResult],
+        driver: &str,
+        kind: BaseImageKind,
+        base: &str,
+    ) -> TestedCandidate<'a> {
+        let base = BaseCandidate {
             reference: base.to_owned(),
             kind,
             python: None,
@@ -202,12 +217,12 @@ mod tests {
             larger: None,
             older: None,
         };
-        Tried {
-            candidate: Candidate { choices: vec![choice], base, asks: Asks::Nothing },
+        TestedCandidate {
+            candidate: CandidateImage { choices: vec![choice], base, asks: GpuEnvironment::Nothing },
             text: String::new(),
             ends: ends.to_vec(),
-            told: true,
-            apart: false,
+            libraries_known: true,
+            other_cuda_major: false,
             drivers: ends.iter().map(|_| driver.parse().ok()).collect(),
         }
     }
@@ -218,34 +233,43 @@ mod tests {
         let names: Vec<String> = ["x".to_owned(), "y".to_owned()].into();
         let both = [NATIVE, NATIVE];
         let ranked = [
-            (tried(&new, &both, "525.60.13", Kind::Language, "a:1"), ""),
+            (tried(&new, &both, "525.60.13", BaseImageKind::Language, "a:1"), ""),
             (
-                tried(&new, &both, "525.60.13", Kind::Cuda, "b:1"),
+                tried(&new, &both, "525.60.13", BaseImageKind::Cuda, "b:1"),
                 "starts on the same pools, but its base image contains more: b:1",
             ),
             (
-                tried(&new, &both, "525.60.13", Kind::Cuda, "b:1-devel"),
+                tried(&new, &both, "525.60.13", BaseImageKind::Cuda, "b:1-devel"),
                 "starts on the same pools, but its base image contains more",
             ),
-            (tried(&new, &both, "550.54.14", Kind::Language, "a:1"), "less headroom: it needs driver 550.54.14 on `x`"),
-            (tried(&new, &both, "none", Kind::Language, "a:1"), "less headroom"),
-            (tried(&old, &both, "450.80.02", Kind::Language, "a:1"), "a 2.9 is older than 2.10"),
             (
-                Tried { apart: true, ..tried(&new, &both, "450.80.02", Kind::Language, "a:1") },
+                tried(&new, &both, "550.54.14", BaseImageKind::Language, "a:1"),
+                "less headroom: it needs driver 550.54.14 on `x`",
+            ),
+            (tried(&new, &both, "none", BaseImageKind::Language, "a:1"), "less headroom"),
+            (tried(&old, &both, "450.80.02", BaseImageKind::Language, "a:1"), "a 2.9 is older than 2.10"),
+            (
+                TestedCandidate {
+                    other_cuda_major: true,
+                    ..tried(&new, &both, "450.80.02", BaseImageKind::Language, "a:1")
+                },
                 "it is built for a CUDA release other than that of its base image",
             ),
-            (tried(&new, &[NATIVE, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `y` instead of native"),
-            (tried(&new, &[JIT, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `x` instead of native, jit on `y`"),
+            (tried(&new, &[NATIVE, JIT], "450.80.02", BaseImageKind::Language, "a:1"), "jit on `y` instead of native"),
             (
-                tried(&new, &[NATIVE, UNSEEN], "450.80.02", Kind::Language, "a:1"),
+                tried(&new, &[JIT, JIT], "450.80.02", BaseImageKind::Language, "a:1"),
+                "jit on `x` instead of native, jit on `y`",
+            ),
+            (
+                tried(&new, &[NATIVE, UNSEEN], "450.80.02", BaseImageKind::Language, "a:1"),
                 "its native code, PTX or libraries are unknown",
             ),
         ];
         let best = &ranked[0].0;
         for ((one, _), (next, why)) in ranked.iter().zip(ranked.iter().skip(1)) {
-            assert_eq!(order(one, next), Ordering::Less, "{why}");
-            assert_eq!(order(next, one), Ordering::Greater, "{why}");
-            let told = lost(best, next, &names);
+            assert_eq!(compare_candidates(one, next), Ordering::Less, "{why}");
+            assert_eq!(compare_candidates(next, one), Ordering::Greater, "{why}");
+            let told = lower_rank_reason(best, next, &names);
             assert!(told.starts_with(why), "{told}");
         }
     }
@@ -253,21 +277,21 @@ mod tests {
     #[test]
     fn what_is_compiled_at_start_up_is_no_start_of_its_own() {
         let one = choice("1.0");
-        let carried = End::Starts { route: Route::Jit, unseen: true };
+        let carried = CandidateResult::Starts { route: Route::Jit, unseen: true };
         for (ends, expected) in [([NATIVE, carried], true), ([NATIVE, JIT], false), ([NATIVE, UNSEEN], false)] {
-            let one = tried(&one, &ends, "1.1", Kind::Given, "a:1");
-            assert_eq!(one.is_carried(), expected, "{ends:?}");
-            let compiled = ends.iter().any(|end| matches!(end, End::Starts { route: Route::Jit, .. }));
-            assert_eq!(one.without_jit().everywhere(), !compiled, "{ends:?}");
+            let one = tried(&one, &ends, "1.1", BaseImageKind::Given, "a:1");
+            assert_eq!(one.needs_uninspected_jit(), expected, "{ends:?}");
+            let compiled = ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: Route::Jit, .. }));
+            assert_eq!(one.without_jit().starts_everywhere(), !compiled, "{ends:?}");
         }
     }
 
     #[test]
     fn what_fails_anywhere_starts_not_everywhere() {
         let one = choice("1.0");
-        for end in [End::Idle, End::Open, End::Fails(Outcome::NoGpu)] {
-            assert!(!tried(&one, &[NATIVE, end], "1.1", Kind::Given, "a:1").everywhere(), "{end:?}");
+        for end in [CandidateResult::Idle, CandidateResult::Open, CandidateResult::Fails(Outcome::NoGpu)] {
+            assert!(!tried(&one, &[NATIVE, end], "1.1", BaseImageKind::Given, "a:1").starts_everywhere(), "{end:?}");
         }
-        assert!(tried(&one, &[JIT, UNSEEN], "1.1", Kind::Given, "a:1").everywhere());
+        assert!(tried(&one, &[JIT, UNSEEN], "1.1", BaseImageKind::Given, "a:1").starts_everywhere());
     }
 }

@@ -1,24 +1,24 @@
-//! Where nothing starts on every pool: the pools that nothing starts on, and the fewest images that do for the others.
+//! Pools on which nothing starts, and the fewest images that start on all others.
 
 use std::collections::BTreeSet;
 
-use crate::recommend::rank::Tried;
+use crate::recommend::rank::TestedCandidate;
 
-/// So many images are sought in every way; of more, those that serve most pools are taken one by one.
-const EXACT: usize = 3;
+/// Maximum number of images for an exact search; beyond that the search is greedy.
+const MAX_EXACT_IMAGES: usize = 3;
 
-/// The pools that nothing starts on, by their place.
-pub(super) fn never(tried: &[Tried<'_>], pools: usize) -> Vec<usize> {
+/// Returns the indices of pools on which nothing starts.
+pub(super) fn pools_without_start(tried: &[TestedCandidate<'_>], pools: usize) -> Vec<usize> {
     (0..pools).filter(|at| !tried.iter().any(|one| starts_on(one, *at))).collect()
 }
 
-fn starts_on(one: &Tried<'_>, pool: usize) -> bool {
+/// Whether a combination starts on a pool.
+fn starts_on(one: &TestedCandidate<'_>, pool: usize) -> bool {
     one.ends.get(pool).is_some_and(|end| end.starts())
 }
 
-/// The fewest of the tried, best first, that start on every pool on which something does: each with the pools that it
-/// is for.
-pub(super) fn smallest(tried: &[Tried<'_>], pools: usize) -> Vec<(usize, Vec<usize>)> {
+/// Returns the fewest combinations that start on every pool on which any does, each with its pools.
+pub(super) fn smallest_split(tried: &[TestedCandidate<'_>], pools: usize) -> Vec<(usize, Vec<usize>)> {
     let mut sets: Vec<(usize, BTreeSet<usize>)> = Vec::new();
     for (at, one) in tried.iter().enumerate() {
         let set: BTreeSet<usize> = (0..pools).filter(|pool| starts_on(one, *pool)).collect();
@@ -28,7 +28,9 @@ pub(super) fn smallest(tried: &[Tried<'_>], pools: usize) -> Vec<(usize, Vec<usi
         }
     }
     let wanted: BTreeSet<usize> = sets.iter().flat_map(|(_, set)| set.iter().copied()).collect();
-    let found = (1..=EXACT).find_map(|size| cover(&sets, &wanted, size)).unwrap_or_else(|| greedy(&sets, &wanted));
+    let found = (1..=MAX_EXACT_IMAGES)
+        .find_map(|size| exact_cover(&sets, &wanted, size))
+        .unwrap_or_else(|| greedy_cover(&sets, &wanted));
     let mut left = wanted;
     let mut parts = Vec::new();
     for (at, set) in found.iter().filter_map(|place| sets.get(*place)) {
@@ -39,8 +41,8 @@ pub(super) fn smallest(tried: &[Tried<'_>], pools: usize) -> Vec<(usize, Vec<usi
     parts
 }
 
-/// So many sets that hold all that is wanted, the first ones of their order.
-fn cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size: usize) -> Option<Vec<usize>> {
+/// Returns the first sets of this number that contain all wanted pools.
+fn exact_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size: usize) -> Option<Vec<usize>> {
     let first = *wanted.first()?;
     if size == 0 {
         return None;
@@ -50,7 +52,7 @@ fn cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size: usiz
         if left.is_empty() {
             return Some(vec![place]);
         }
-        if let Some(mut rest) = cover(sets, &left, size - 1) {
+        if let Some(mut rest) = exact_cover(sets, &left, size - 1) {
             rest.insert(0, place);
             return Some(rest);
         }
@@ -58,7 +60,8 @@ fn cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size: usiz
     None
 }
 
-fn greedy(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>) -> Vec<usize> {
+/// Returns sets that contain all wanted pools, each time the one with most of the rest.
+fn greedy_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>) -> Vec<usize> {
     let (mut left, mut found) = (wanted.clone(), Vec::new());
     while !left.is_empty() {
         let gain = |(_, set): &(usize, BTreeSet<usize>)| set.intersection(&left).count();
@@ -81,10 +84,10 @@ mod tests {
     fn the_fewest_sets_that_hold_all_are_found() {
         let all = sets(&[&[0, 1], &[2], &[1, 2, 3], &[3]]);
         let wanted: BTreeSet<usize> = (0..4).collect();
-        assert_eq!(cover(&all, &wanted, 1), None);
-        assert_eq!(cover(&all, &wanted, 2), Some(vec![0, 2]));
-        assert_eq!(cover(&all, &(0..5).collect(), 3), None, "nothing holds the last");
-        assert_eq!(cover(&[], &BTreeSet::new(), 3), None);
-        assert_eq!(greedy(&all, &wanted), [2, 0]);
+        assert_eq!(exact_cover(&all, &wanted, 1), None);
+        assert_eq!(exact_cover(&all, &wanted, 2), Some(vec![0, 2]));
+        assert_eq!(exact_cover(&all, &(0..5).collect(), 3), None, "nothing holds the last");
+        assert_eq!(exact_cover(&[], &BTreeSet::new(), 3), None);
+        assert_eq!(greedy_cover(&all, &wanted), [2, 0]);
     }
 }

@@ -1,14 +1,13 @@
-//! Findings that are known: written down once, told no more, and missed where they are gone.
+//! Baseline files: known findings, which later runs no longer report.
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::report::fingerprint::Fingerprint;
 
-/// The only version of the file that this program knows.
+/// The only version of the file format that this program supports.
 const VERSION: u32 = 1;
 
 /// Why a baseline cannot be read.
@@ -43,42 +42,44 @@ impl From<Fingerprint> for Entry {
     }
 }
 
-/// All known findings, sorted.
+/// The known findings, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     entries: BTreeSet<Entry>,
     hashes: BTreeSet<String>,
 }
 
+/// The contents of a baseline file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct BaselineFile {
     version: u32,
     findings: Vec<Entry>,
 }
 
 impl Baseline {
+    /// Returns a baseline of these entries.
     fn new(entries: impl Iterator<Item = Entry>) -> Self {
         let entries: BTreeSet<Entry> = entries.collect();
         let hashes = entries.iter().map(|entry| entry.fingerprint.clone()).collect();
         Self { entries, hashes }
     }
 
-    /// Those of a run.
-    pub fn of(found: impl IntoIterator<Item = Fingerprint>) -> Self {
+    /// Returns the baseline of the findings of a run.
+    pub fn from_fingerprints(found: impl IntoIterator<Item = Fingerprint>) -> Self {
         Self::new(found.into_iter().map(Entry::from))
     }
 
     /// Reads a file that [`Self::to_json`] wrote.
     pub fn read(text: &str) -> Result<Self, BaselineError> {
-        let written: Written = serde_json::from_str(text)?;
+        let written: BaselineFile = serde_json::from_str(text)?;
         match written.version {
             VERSION => Ok(Self::new(written.findings.into_iter())),
             other => Err(BaselineError::Version(other)),
         }
     }
 
-    /// The file: one finding a line, sorted, so that a change of one is a change of one line.
+    /// Returns the file: one finding per line, sorted, so that a changed finding changes one line.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let lines: Vec<String> = self
             .entries
@@ -89,23 +90,23 @@ impl Baseline {
         Ok(format!("{{\n  \"version\": {VERSION},\n  \"findings\": {list}\n}}\n"))
     }
 
-    /// How many there are.
+    /// Returns the number of known findings.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no known findings.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The entries.
+    /// Returns the known findings in order.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// Whether a finding with this hash is among them.
-    pub fn has(&self, hash: &str) -> bool {
+    /// Whether a finding with this hash is known.
+    pub fn contains_hash(&self, hash: &str) -> bool {
         self.hashes.contains(hash)
     }
 }
@@ -114,15 +115,19 @@ impl Baseline {
 mod tests {
     use super::*;
 
-    fn found(path: &str, pool: Option<&str>) -> Fingerprint {
+    fn test_fingerprint(path: &str, pool: Option<&str>) -> Fingerprint {
         let hash = format!("{path}-{}", pool.unwrap_or_default());
         Fingerprint { path: path.to_owned(), rule: "r".to_owned(), pool: pool.map(str::to_owned), hash }
     }
 
     #[test]
     fn what_is_written_is_sorted_and_read_back() {
-        let one = Baseline::of([found("b", None), found("a", Some("x\n\"")), found("b", None)]);
-        let other = Baseline::of([found("a", Some("x\n\"")), found("b", None)]);
+        let one = Baseline::from_fingerprints([
+            test_fingerprint("b", None),
+            test_fingerprint("a", Some("x\n\"")),
+            test_fingerprint("b", None),
+        ]);
+        let other = Baseline::from_fingerprints([test_fingerprint("a", Some("x\n\"")), test_fingerprint("b", None)]);
         let text = one.to_json().expect("json");
         assert_eq!(text, other.to_json().expect("json"));
         assert_eq!(text.lines().count(), 5 + one.len(), "a line for each: {text}");

@@ -1,37 +1,34 @@
-//! The report with a line for each finding: `path:line:column: severity rule: message [pools]`.
+//! The report with one line for each finding: `path:line:column: severity rule: message [pools]`.
 
 use std::io;
 
-use crate::report::escape::clean;
-use crate::report::model::InputError;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::sink::Setting;
-use crate::report::sink::Sink;
-use crate::report::sink::short;
-use crate::report::spot::Spot;
+use crate::report::escape::escape_one_line;
+use crate::report::model::{InputError, Report, Subject};
+use crate::report::primary_location::PrimaryLocation;
+use crate::report::report_writer::{ReportContext, ReportWriter, strip_current_dir};
 
-/// Writes lines.
-pub struct Concise<'a> {
-    setting: Setting<'a>,
+/// Writes one line for each finding.
+pub struct ConciseWriter<'a> {
+    setting: ReportContext<'a>,
 }
 
-impl<'a> Concise<'a> {
-    /// Of a run.
-    pub fn new(setting: Setting<'a>) -> Self {
+impl<'a> ConciseWriter<'a> {
+    /// Returns a writer for the report of one run.
+    pub fn new(setting: ReportContext<'a>) -> Self {
         Self { setting }
     }
 }
 
-impl Sink for Concise<'_> {
-    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+impl ReportWriter for ConciseWriter<'_> {
+    fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = Spot::of(finding, subject, self.setting.fleet);
-            let (severity, rule, message) = (finding.severity, clean(&finding.rule), clean(&finding.message));
-            let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
-            write!(out, "{}: {severity} {rule}: {image}{message}", place(&spot))?;
+            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            let (severity, rule, message) =
+                (finding.severity, escape_one_line(&finding.rule), escape_one_line(&finding.message));
+            let image = spot.unnamed_image(subject).map_or_else(String::new, |image| format!("{image}: "));
+            write!(out, "{}: {severity} {rule}: {image}{message}", location_prefix(&spot))?;
             if !finding.pools.is_empty() {
-                let pools: Vec<_> = finding.pools.iter().map(|pool| clean(pool)).collect();
+                let pools: Vec<_> = finding.pools.iter().map(|pool| escape_one_line(pool)).collect();
                 write!(out, " [{}]", pools.join(", "))?;
             }
             writeln!(out)?;
@@ -39,21 +36,27 @@ impl Sink for Concise<'_> {
         Ok(())
     }
 
-    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for error in &head.errors {
-            writeln!(out, "{}: error cannot-read: {}", place(&of_error(error)), clean(&error.message))?;
+            writeln!(
+                out,
+                "{}: error cannot-read: {}",
+                location_prefix(&error_location(error)),
+                escape_one_line(&error.message)
+            )?;
         }
         Ok(())
     }
 }
 
-/// The place of an input that could not be read.
-pub fn of_error(error: &InputError) -> Spot<'_> {
-    Spot::at(error.location.as_ref(), &error.input)
+/// Returns the location of an input that could not be read.
+pub fn error_location(error: &InputError) -> PrimaryLocation<'_> {
+    PrimaryLocation::at_location(error.location.as_ref(), &error.input)
 }
 
-fn place(spot: &Spot<'_>) -> String {
-    let path = clean(short(spot.path));
+/// Returns `path:line:column` in a form that no CI runner takes for a command.
+fn location_prefix(spot: &PrimaryLocation<'_>) -> String {
+    let path = escape_one_line(strip_current_dir(spot.path));
     // A line that begins so is a command to the runners of some forges.
     let path = if path.starts_with("::") { format!("./{path}") } else { path.into_owned() };
     let path = path.replace("##[", "#\\u{23}[");

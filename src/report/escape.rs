@@ -1,9 +1,9 @@
-//! Text from outside made safe for a terminal: what cannot be seen is spelled out.
+//! Escapes in untrusted text for a terminal: control characters and invisible characters become visible.
 
 use std::borrow::Cow;
 
-/// Whether a terminal would obey the character, or hide it, where it should show it.
-pub fn is_unsafe(c: char) -> bool {
+/// Whether a terminal would interpret or hide the character instead of showing it.
+pub fn is_unsafe_char(c: char) -> bool {
     c.is_control()
         || matches!(c,
             // Soft hyphen, Arabic letter mark, Mongolian vowel separator.
@@ -18,37 +18,37 @@ pub fn is_unsafe(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text on one line, with every unsafe character as a visible escape such as `\u{1b}` or `\n`.
-pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
+/// Returns the text on one line, with every unsafe character as a visible escape such as `\u{1b}` or `\n`.
+pub fn escape_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe_char) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        push(&mut out, c);
+        push_escaped(&mut out, c);
     }
     Cow::Owned(out)
 }
 
-/// The text with its line ends, and every other unsafe character as a visible escape.
-pub fn visible(text: &str) -> String {
+/// Returns the text with its line breaks, and every other unsafe character as a visible escape.
+pub fn escape_multiline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c == '\n' { out.push(c) } else { push(&mut out, c) }
+        if c == '\n' { out.push(c) } else { push_escaped(&mut out, c) }
     }
     out
 }
 
-/// Appends one character, escaped where it is unsafe.
-pub fn push(out: &mut String, c: char) {
+/// Appends one character, escaped if it is unsafe.
+pub fn push_escaped(out: &mut String, c: char) {
     match c {
         '\n' | '\r' | '\t' => out.extend(c.escape_default()),
-        c if is_unsafe(c) => out.extend(c.escape_unicode()),
+        c if is_unsafe_char(c) => out.extend(c.escape_unicode()),
         c => out.push(c),
     }
 }
 
-/// At most `limit` characters of an already clean text, with a mark where it was cut.
+/// Returns at most `limit` characters of an escaped text, with a mark where it was cut.
 pub fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {
         None => Cow::Borrowed(text),
@@ -72,7 +72,7 @@ mod tests {
             ("\u{200b}\u{feff}\u{7f}\0", "\\u{200b}\\u{feff}\\u{7f}\\u{0}"),
             ("\u{2028}\u{e0041}", "\\u{2028}\\u{e0041}"),
         ] {
-            assert_eq!(clean(text), expected, "{text:?}");
+            assert_eq!(escape_one_line(text), expected, "{text:?}");
         }
     }
 

@@ -1,20 +1,18 @@
-//! What a finding is known by, however the lines around it move: rule, file, instruction, pool, and which of several.
+//! Fingerprints that identify a finding although lines move: rule, file, instruction, pool, and number among equal
+//! findings.
 //!
 //! A message, a line number and a severity are no part of it: a newer program may word or weigh a finding otherwise.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use sha2::Digest as _;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 
-use crate::report::model::Finding;
-use crate::report::model::InputError;
-use crate::report::model::Location;
-use crate::report::model::Subject;
+use crate::report::kinds::{LocationKind, SubjectKind};
+use crate::report::model::{Finding, InputError, Location, Subject};
 use crate::rules::RuleBook;
 
-/// One finding on one pool, or one that is independent of pools.
+/// The fingerprint of a finding on one pool, or of one that is independent of pools.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint {
     /// File as the caller names it, or the subject where no file is to blame.
@@ -27,96 +25,98 @@ pub struct Fingerprint {
     pub hash: String,
 }
 
-/// Makes fingerprints for the findings of one run, subject by subject; equal findings are numbered as they come.
+/// Generates the fingerprints of the findings of one run; equal findings are numbered in their order.
 #[derive(Clone, Debug, Default)]
-pub struct Fingerprints {
+pub struct FingerprintGenerator {
     seen: BTreeMap<String, usize>,
     /// The first names of rules that have another one now.
     first_names: BTreeMap<String, String>,
 }
 
-impl Fingerprints {
-    /// Those of findings of these rules: a rule is known by its first name, whatever it is called now.
-    pub fn of_book(book: &RuleBook) -> Self {
+impl FingerprintGenerator {
+    /// Returns a generator for findings of these rules; a renamed rule is identified by its original name.
+    pub fn for_rules(book: &RuleBook) -> Self {
         let renamed = book.pages().filter(|page| page.first_name() != page.name);
         let first_names = renamed.map(|page| (page.name.clone(), page.first_name().to_owned())).collect();
         Self { seen: BTreeMap::new(), first_names }
     }
 
-    fn first_name(&self, rule: &str) -> String {
+    /// Returns the original name of a rule.
+    fn original_rule_name(&self, rule: &str) -> String {
         self.first_names.get(rule).cloned().unwrap_or_else(|| rule.to_owned())
     }
 
-    /// Those of a finding: one for each of its pools, or a single one where it has none.
+    /// Returns the fingerprints of a finding: one for each of its pools, or a single one if it has none.
     ///
     /// `texts` gives the text at a path of a location; `named` makes of such a path what it is called wherever the
     /// program runs, such as the path from the repository's root.
-    pub fn of<'t>(
+    pub fn finding_fingerprints<'t>(
         &mut self,
         finding: &Finding,
         subject: &Subject,
         texts: &dyn Fn(&str) -> Option<&'t str>,
         named: &dyn Fn(&str) -> String,
     ) -> Vec<Fingerprint> {
-        let (path, text) = blamed(finding, subject, texts, named);
+        let (path, text) = causing_text(finding, subject, texts, named);
         let pools: Vec<Option<&String>> =
             if finding.pools.is_empty() { vec![None] } else { finding.pools.iter().map(Some).collect() };
-        let rule = self.first_name(&finding.rule);
+        let rule = self.original_rule_name(&finding.rule);
         let one = |pool: Option<&String>| {
             let pool_word = pool.map_or("", String::as_str);
-            let hash = self.numbered(hash(&[&rule, &path, &text, pool_word]));
+            let hash = self.unique_hash(hash_parts(&[&rule, &path, &text, pool_word]));
             Fingerprint { path: path.clone(), rule: finding.rule.clone(), pool: pool.cloned(), hash }
         };
         pools.into_iter().map(one).collect()
     }
 
-    /// That of a finding with all of its pools, for reports that have no room for more: another pool on which the same
-    /// goes wrong does not change it.
-    pub fn of_all_pools<'t>(
+    /// Returns one hash for a finding on all its pools, for formats that accept only one; it does not depend on the
+    /// pools.
+    pub fn hash_for_all_pools<'t>(
         &mut self,
         finding: &Finding,
         subject: &Subject,
         texts: &dyn Fn(&str) -> Option<&'t str>,
         named: &dyn Fn(&str) -> String,
     ) -> String {
-        let (path, text) = blamed(finding, subject, texts, named);
-        let rule = self.first_name(&finding.rule);
-        self.numbered(hash(&[&rule, &path, &text]))
+        let (path, text) = causing_text(finding, subject, texts, named);
+        let rule = self.original_rule_name(&finding.rule);
+        self.unique_hash(hash_parts(&[&rule, &path, &text]))
     }
 
-    /// That of an input that could not be read.
-    pub fn of_error(&mut self, error: &InputError, named: &dyn Fn(&str) -> String) -> Fingerprint {
+    /// Returns the fingerprint of an input that could not be read.
+    pub fn error_fingerprint(&mut self, error: &InputError, named: &dyn Fn(&str) -> String) -> Fingerprint {
         let (rule, path) = ("cannot-read".to_owned(), named(&error.input));
-        let hash = self.numbered(hash(&[&rule, &path]));
+        let hash = self.unique_hash(hash_parts(&[&rule, &path]));
         Fingerprint { path, rule, pool: None, hash }
     }
 
-    /// A hash, other than those before it.
-    fn numbered(&mut self, key: String) -> String {
+    /// Returns the hash `key`, or another one derived from it if it was used before.
+    fn unique_hash(&mut self, key: String) -> String {
         let number = self.seen.entry(key.clone()).or_default();
         *number += 1;
-        if *number == 1 { key } else { hash(&[&key, &number.to_string()]) }
+        if *number == 1 { key } else { hash_parts(&[&key, &number.to_string()]) }
     }
 }
 
-/// The file to blame for a finding, and what stands there.
-fn blamed<'t>(
+/// Returns the file that causes a finding, and the instruction or path in it.
+fn causing_text<'t>(
     finding: &Finding,
     subject: &Subject,
     texts: &dyn Fn(&str) -> Option<&'t str>,
     named: &dyn Fn(&str) -> String,
 ) -> (String, String) {
     // The line of a list or a manifest says nothing of an image but its name.
-    let listed = |location: &Location| subject.kind == "image" && location.region.is_some();
-    let own = |location: &&Location| location.kind != "fleet" && !listed(location);
+    let listed = |location: &Location| subject.kind == SubjectKind::Image && location.region.is_some();
+    let own = |location: &&Location| location.kind != LocationKind::Fleet && !listed(location);
     match finding.locations.iter().find(own) {
-        Some(blamed) => place(blamed, subject, texts, named),
+        Some(blamed) => located_text(blamed, subject, texts, named),
         None => (named(&subject.name), String::new()),
     }
 }
 
-/// The file to blame and what stands there; of a layer the path alone, since its digest changes with each build.
-fn place<'t>(
+/// Returns the file of a location and the text there; for a layer only the path, since its digest changes with each
+/// build.
+fn located_text<'t>(
     blamed: &Location,
     subject: &Subject,
     texts: &dyn Fn(&str) -> Option<&'t str>,
@@ -124,17 +124,17 @@ fn place<'t>(
 ) -> (String, String) {
     if let Some(region) = blamed.region {
         let text = texts(&blamed.path).unwrap_or_default();
-        return (named(&blamed.path), instruction(text, region.start_byte, region.end_byte));
+        return (named(&blamed.path), instruction_text(text, region.start_byte, region.end_byte));
     }
-    let inside = match blamed.kind.as_str() {
-        "layer" => blamed.path.splitn(3, ':').nth(2).unwrap_or(&blamed.path),
+    let inside = match blamed.kind {
+        LocationKind::Layer => blamed.path.splitn(3, ':').nth(2).unwrap_or(&blamed.path),
         _ => &blamed.path,
     };
     (named(&subject.name), inside.to_owned())
 }
 
-/// The lines of an instruction that the bytes lie in, in one line: without comments, line ends and further blanks.
-fn instruction(text: &str, start: usize, end: usize) -> String {
+/// Returns the instruction that contains the bytes, on one line, without comments and repeated blanks.
+fn instruction_text(text: &str, start: usize, end: usize) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut first, mut last, mut at) = (0, 0, 0);
     for (number, line) in lines.iter().enumerate() {
@@ -173,8 +173,8 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }
 
-/// The parts, each with its length, so that no two lists of parts read alike.
-fn hash(parts: &[&str]) -> String {
+/// Returns the hash of the parts, each with its length, so that no two lists of parts have the same input.
+fn hash_parts(parts: &[&str]) -> String {
     let mut sum = Sha256::new();
     for part in parts {
         sum.update(part.len().to_le_bytes());
@@ -190,22 +190,22 @@ fn hash(parts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fact::InspectionDepth;
     use crate::report::kinds::FindingSeverity;
-    use crate::report::model::Inspected;
-    use crate::report::model::Region;
+    use crate::report::model::{Inspected, Region};
     use crate::report::observed::Observed;
 
     fn subject() -> Subject {
         Subject {
             name: "Dockerfile".to_owned(),
-            kind: "dockerfile".to_owned(),
+            kind: SubjectKind::Dockerfile,
             as_of: None,
             stage: None,
             platform: None,
             digest: None,
             images: Vec::new(),
             gpu_content: true,
-            inspected: Inspected { depth: "text".to_owned(), notes: Vec::new() },
+            inspected: Inspected { depth: InspectionDepth::Text, notes: Vec::new() },
             split: None,
             about: None,
             verdicts: Vec::new(),
@@ -227,8 +227,8 @@ mod tests {
             start_byte: start,
             end_byte: start + word.len(),
         };
-        let place = |kind: &str, path: &str, region: Option<Region>| Location {
-            kind: kind.to_owned(),
+        let place = |kind: LocationKind, path: &str, region: Option<Region>| Location {
+            kind,
             path: path.to_owned(),
             label: "a label".to_owned(),
             region,
@@ -241,7 +241,10 @@ mod tests {
             help: None,
             pools: pools.iter().map(|pool| (*pool).to_owned()).collect(),
             component: None,
-            locations: vec![place("fleet", "fleet.toml", Some(region)), place("file", "Dockerfile", Some(region))],
+            locations: vec![
+                place(LocationKind::Fleet, "fleet.toml", Some(region)),
+                place(LocationKind::File, "Dockerfile", Some(region)),
+            ],
             cause: None,
             also_unknown: Vec::new(),
             symptom: None,
@@ -250,9 +253,9 @@ mod tests {
     }
 
     fn hashes(text: &str, findings: &[Finding]) -> Vec<String> {
-        let mut made = Fingerprints::default();
+        let mut made = FingerprintGenerator::default();
         let texts = |path: &str| (path == "Dockerfile").then_some(text);
-        let of = |finding: &Finding| made.of(finding, &subject(), &texts, &str::to_owned);
+        let of = |finding: &Finding| made.finding_fingerprints(finding, &subject(), &texts, &str::to_owned);
         findings.iter().flat_map(of).map(|one| one.hash).collect()
     }
 
@@ -300,9 +303,9 @@ mod tests {
     #[test]
     fn another_pool_is_no_part_of_what_is_told_once_for_all() {
         let whole = |findings: &[Finding]| -> Vec<String> {
-            let mut made = Fingerprints::default();
+            let mut made = FingerprintGenerator::default();
             let texts = |path: &str| (path == "Dockerfile").then_some(TEXT);
-            findings.iter().map(|one| made.of_all_pools(one, &subject(), &texts, &str::to_owned)).collect()
+            findings.iter().map(|one| made.hash_for_all_pools(one, &subject(), &texts, &str::to_owned)).collect()
         };
         let of = |pools: &[&str]| finding("r", TEXT, "torch", pools);
         let before = whole(&[of(&["b"])]);
@@ -338,7 +341,7 @@ mod tests {
     fn what_a_layer_holds_is_known_by_its_path_and_not_by_its_digest() {
         let mut one = finding("r", TEXT, "torch", &["a"]);
         let layer = |digest: &str, path: &str| Location {
-            kind: "layer".to_owned(),
+            kind: LocationKind::Layer,
             path: format!("sha256:{digest}:{path}"),
             label: String::new(),
             region: None,

@@ -1,82 +1,76 @@
-//! The report as workflow commands of GitHub Actions, which show findings beside the lines of a pull request.
+//! The report as workflow commands of GitHub Actions, which annotate the lines of a pull request.
 
 use std::fmt::Write as _;
 use std::io;
 
-use crate::report::concise::of_error;
-use crate::report::escape::clean;
-use crate::report::escape::is_unsafe;
-use crate::report::escape::push;
+use crate::report::concise::error_location;
+use crate::report::escape::{escape_one_line, is_unsafe_char, push_escaped};
 use crate::report::kinds::FindingSeverity;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::sink::Setting;
-use crate::report::sink::Sink;
-use crate::report::spot::Spot;
-use crate::report::spot::named_advice;
-use crate::report::spot::one_line;
-use crate::report::spot::utf16;
-use crate::report::words::count;
+use crate::report::model::{Report, Subject};
+use crate::report::phrases::pluralize;
+use crate::report::primary_location::{PrimaryLocation, first_line_region, message_with_image, utf16_columns};
+use crate::report::report_writer::{ReportContext, ReportWriter};
 
-/// So many are shown of one step; what comes after is dropped without a word.
-const MOST: usize = 10;
-/// Commands by how bad they are, with the word for what they tell.
-const LEVELS: [(&str, FindingSeverity); 3] =
+/// Maximum number of annotations of a step; GitHub drops further ones silently.
+const MAX_ANNOTATIONS: usize = 10;
+/// Workflow commands with their severity, the worst first.
+const COMMANDS: [(&str, FindingSeverity); 3] =
     [("error", FindingSeverity::Error), ("warning", FindingSeverity::Warning), ("notice", FindingSeverity::Note)];
 
-/// Writes the worst findings at the end.
-pub struct Github<'a> {
-    setting: Setting<'a>,
+/// Collects the findings, and writes the worst ones at the end.
+pub struct GithubWriter<'a> {
+    setting: ReportContext<'a>,
     /// The first of each level, and how many there are of it.
     found: [(Vec<String>, usize); 3],
 }
 
-impl<'a> Github<'a> {
-    /// Of a run.
-    pub fn new(setting: Setting<'a>) -> Self {
+impl<'a> GithubWriter<'a> {
+    /// Returns a writer for the report of one run.
+    pub fn new(setting: ReportContext<'a>) -> Self {
         Self { setting, found: Default::default() }
     }
 
-    fn add(&mut self, severity: FindingSeverity, title: &str, message: &str, spot: &Spot<'_>) {
-        let level = LEVELS.iter().position(|(_, word)| *word == severity).unwrap_or(LEVELS.len() - 1);
-        let (Some((command, _)), Some((lines, number))) = (LEVELS.get(level), self.found.get_mut(level)) else {
+    /// Counts a finding, and keeps its annotation unless there are too many.
+    fn add_annotation(&mut self, severity: FindingSeverity, title: &str, message: &str, spot: &PrimaryLocation<'_>) {
+        let level = COMMANDS.iter().position(|(_, word)| *word == severity).unwrap_or(COMMANDS.len() - 1);
+        let (Some((command, _)), Some((lines, number))) = (COMMANDS.get(level), self.found.get_mut(level)) else {
             return;
         };
         *number += 1;
-        if lines.len() < MOST {
-            lines.push(annotation(command, title, message, spot, self.setting));
+        if lines.len() < MAX_ANNOTATIONS {
+            lines.push(annotation_command(command, title, message, spot, self.setting));
         }
     }
 }
 
-impl Sink for Github<'_> {
-    fn subject(&mut self, subject: &Subject, _: &mut dyn io::Write) -> io::Result<()> {
+impl ReportWriter for GithubWriter<'_> {
+    fn write_subject(&mut self, subject: &Subject, _: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = Spot::of(finding, subject, self.setting.fleet);
-            self.add(finding.severity, &finding.rule, &named_advice(finding, subject, &spot), &spot);
+            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            self.add_annotation(finding.severity, &finding.rule, &message_with_image(finding, subject, &spot), &spot);
         }
         Ok(())
     }
 
-    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for error in &head.errors {
-            self.add(
+            self.add_annotation(
                 FindingSeverity::Error,
                 "cannot-read",
                 &format!("{}: {}", error.input, error.message),
-                &of_error(error),
+                &error_location(error),
             );
         }
-        let mut room = MOST;
+        let mut room = MAX_ANNOTATIONS;
         let mut rest = Vec::new();
-        for ((_, word), (lines, number)) in LEVELS.iter().zip(&self.found) {
+        for ((_, word), (lines, number)) in COMMANDS.iter().zip(&self.found) {
             let shown = lines.len().min(room);
             room -= shown;
             for line in lines.iter().take(shown) {
                 writeln!(out, "{line}")?;
             }
             if shown < *number {
-                rest.push(count(number - shown, word.word()));
+                rest.push(pluralize(number - shown, word.word()));
             }
         }
         if !rest.is_empty() {
@@ -86,39 +80,46 @@ impl Sink for Github<'_> {
     }
 }
 
-fn annotation(command: &str, title: &str, message: &str, spot: &Spot<'_>, setting: Setting<'_>) -> String {
-    let mut line = format!("::{command} file={}", property(&(setting.from_root)(spot.path)));
+/// Returns the workflow command of a finding.
+fn annotation_command(
+    command: &str,
+    title: &str,
+    message: &str,
+    spot: &PrimaryLocation<'_>,
+    setting: ReportContext<'_>,
+) -> String {
+    let mut line = format!("::{command} file={}", escape_property(&(setting.from_root)(spot.path)));
     if let Some(region) = spot.region {
-        let text = setting.text(spot.path);
-        let region = one_line(region, text);
-        let (start, end) = utf16(region, text);
+        let text = setting.source_text(spot.path);
+        let region = first_line_region(region, text);
+        let (start, end) = utf16_columns(region, text);
         let (first, last) = (region.start_line, region.end_line);
         // The last column is that of the last character.
         let end = end.saturating_sub(1).max(start);
         let _ = write!(line, ",line={first},endLine={last},col={start},endColumn={end}");
     }
-    let _ = write!(line, ",title={}::{}", property(title), data(message));
+    let _ = write!(line, ",title={}::{}", escape_property(title), escape_message(message));
     line
 }
 
-/// A message: a runner reads `%25`, `%0D` and `%0A` back.
-fn data(text: &str) -> String {
+/// Escapes a message; a runner decodes `%25`, `%0D` and `%0A`.
+fn escape_message(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '%' => out.push_str("%25"),
             '\r' => out.push_str("%0D"),
             '\n' => out.push_str("%0A"),
-            c if is_unsafe(c) => push(&mut out, c),
+            c if is_unsafe_char(c) => push_escaped(&mut out, c),
             c => out.push(c),
         }
     }
     out
 }
 
-/// A property, in which colons and commas mean something too.
-fn property(text: &str) -> String {
-    data(&clean(text)).replace(':', "%3A").replace(',', "%2C")
+/// Escapes a property, in which colons and commas are special as well.
+fn escape_property(text: &str) -> String {
+    escape_message(&escape_one_line(text)).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_is_a_command_or_a_property() {
-        assert_eq!(data("50% a\r\n::error::b\u{1b}[0m"), "50%25 a%0D%0A::error::b\\u{1b}[0m");
-        assert_eq!(property("a,line=1::x\n%"), "a%2Cline=1%3A%3Ax\\n%25");
+        assert_eq!(escape_message("50% a\r\n::error::b\u{1b}[0m"), "50%25 a%0D%0A::error::b\\u{1b}[0m");
+        assert_eq!(escape_property("a,line=1::x\n%"), "a%2Cline=1%3A%3Ax\\n%25");
     }
 }

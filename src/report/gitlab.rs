@@ -2,78 +2,76 @@
 
 use std::io;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::report::concise::of_error;
-use crate::report::escape::clean;
-use crate::report::fingerprint::Fingerprints;
-use crate::report::json::Escaping;
+use crate::report::concise::error_location;
+use crate::report::escape::escape_one_line;
+use crate::report::fingerprint::FingerprintGenerator;
+use crate::report::json::EscapingWriter;
 use crate::report::kinds::FindingSeverity;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::sink::Setting;
-use crate::report::sink::Sink;
-use crate::report::spot::Spot;
-use crate::report::spot::named_advice;
+use crate::report::model::{Report, Subject};
+use crate::report::primary_location::{PrimaryLocation, message_with_image};
+use crate::report::report_writer::{ReportContext, ReportWriter};
 
-/// Writes issues as they come.
-pub struct Gitlab<'a> {
-    setting: Setting<'a>,
-    prints: Fingerprints,
+/// Writes each finding as an issue of GitLab Code Quality.
+pub struct GitlabWriter<'a> {
+    setting: ReportContext<'a>,
+    prints: FingerprintGenerator,
     any: bool,
 }
 
-impl<'a> Gitlab<'a> {
-    /// Of a run.
-    pub fn new(setting: Setting<'a>) -> Self {
-        Self { setting, prints: Fingerprints::of_book(setting.book), any: false }
+impl<'a> GitlabWriter<'a> {
+    /// Returns a writer for the report of one run.
+    pub fn new(setting: ReportContext<'a>) -> Self {
+        Self { setting, prints: FingerprintGenerator::for_rules(setting.book), any: false }
     }
 
-    fn issue(&mut self, issue: &Value, out: &mut dyn io::Write) -> io::Result<()> {
+    /// Writes an issue, with the separator before it.
+    fn write_issue(&mut self, issue: &Value, out: &mut dyn io::Write) -> io::Result<()> {
         write!(out, "{}", if self.any { ",\n" } else { "[\n" })?;
         self.any = true;
         let mut out = out;
-        serde_json::to_writer(Escaping(&mut out), issue).map_err(io::Error::from)
+        serde_json::to_writer(EscapingWriter(&mut out), issue).map_err(io::Error::from)
     }
 
-    fn place(&self, spot: &Spot<'_>) -> Value {
+    /// Returns the location of an issue.
+    fn location_json(&self, spot: &PrimaryLocation<'_>) -> Value {
         json!({"path": (self.setting.from_root)(spot.path), "lines": {"begin": spot.line()}})
     }
 }
 
-impl Sink for Gitlab<'_> {
-    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+impl ReportWriter for GitlabWriter<'_> {
+    fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = Spot::of(finding, subject, self.setting.fleet);
+            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let severity = match finding.severity {
                 FindingSeverity::Error => "major",
                 FindingSeverity::Warning => "minor",
                 FindingSeverity::Note => "info",
             };
             let issue = json!({
-                "description": clean(&named_advice(finding, subject, &spot).replace('\n', "; ")),
+                "description": escape_one_line(&message_with_image(finding, subject, &spot).replace('\n', "; ")),
                 "check_name": finding.rule,
-                "fingerprint": self.setting.fingerprint(&mut self.prints, finding, subject),
+                "fingerprint": self.setting.finding_hash(&mut self.prints, finding, subject),
                 "severity": severity,
-                "location": self.place(&spot),
+                "location": self.location_json(&spot),
             });
-            self.issue(&issue, out)?;
+            self.write_issue(&issue, out)?;
         }
         Ok(())
     }
 
-    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for error in &head.errors {
-            let spot = of_error(error);
+            let spot = error_location(error);
             let issue = json!({
-                "description": clean(&format!("cannot read {}: {}", error.input, error.message)),
+                "description": escape_one_line(&format!("cannot read {}: {}", error.input, error.message)),
                 "check_name": "cannot-read",
-                "fingerprint": self.prints.of_error(error, self.setting.from_root).hash,
+                "fingerprint": self.prints.error_fingerprint(error, self.setting.from_root).hash,
                 "severity": "critical",
-                "location": self.place(&spot),
+                "location": self.location_json(&spot),
             });
-            self.issue(&issue, out)?;
+            self.write_issue(&issue, out)?;
         }
         writeln!(out, "{}", if self.any { "\n]" } else { "[]" })
     }

@@ -1,57 +1,43 @@
-//! The report as one page for a browser: the matrix, and behind each of its cells the steps that lead to it.
+//! The report as an HTML page: the table of verdicts, and behind each of its cells the steps of the simulated start.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use serde::Serialize;
 
-use crate::outcome::Outcome;
-use crate::report::closing::Counted;
-use crate::report::closing::closing;
-use crate::report::closing::images;
-use crate::report::docs::page;
-use crate::report::escape::visible;
-use crate::report::hosts::common;
-use crate::report::hosts::groups;
-use crate::report::json::Escaping;
-use crate::report::kinds::FindingSeverity;
-use crate::report::kinds::StepStatus;
-use crate::report::kinds::VerdictKind;
-use crate::report::matrix::image_verdict;
-use crate::report::model::Finding;
-use crate::report::model::Pool;
-use crate::report::model::Report;
-use crate::report::model::SETTINGS;
-use crate::report::model::Step;
-use crate::report::model::Subject;
-use crate::report::model::Verdict;
-use crate::report::why::facts;
-use crate::report::words::cell;
-use crate::report::words::count;
-use crate::report::words::explained;
-use crate::report::words::place;
-use crate::report::words::title;
+use crate::fact::InspectionDepth;
+use crate::report::documentation_urls::rule_page_url;
+use crate::report::escape::escape_multiline;
+use crate::report::json::EscapingWriter;
+use crate::report::kinds::{FindingSeverity, StepStatus, SubjectKind, VerdictKind};
+use crate::report::model::{Finding, Pool, Report, Step, Subject, Verdict};
+use crate::report::phrases::{location_label, pluralize, subject_title, verdict_explanation, verdict_phrase};
+use crate::report::result_line::{FindingCounting, image_count, write_result_line};
+use crate::report::scenario_groups::{common_properties, group_scenarios};
+use crate::report::verdict_table::image_verdict;
+use crate::report::why::fact_lines;
 
-const PAGE: &str = include_str!("html/page.html");
-/// Where the data belongs.
-const HOLE: &str = "{{data}}";
+/// The page without its data.
+const PAGE_TEMPLATE: &str = include_str!("html/page.html");
+/// Placeholder of the data in the page.
+const DATA_PLACEHOLDER: &str = "{{data}}";
 
-/// Stands for the name of the image in texts, so that those of many images are the same; no cleaned text holds it.
-const OWN: &str = "\u{1}";
+/// Stands for the image name in texts, so that texts of many images are equal; no escaped text contains it.
+const IMAGE_NAME_PLACEHOLDER: &str = "\u{1}";
 
 /// Writes the page.
-pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    let (before, after) = PAGE.split_once(HOLE).unwrap_or((PAGE, ""));
+pub fn write_html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    let (before, after) = PAGE_TEMPLATE.split_once(DATA_PLACEHOLDER).unwrap_or((PAGE_TEMPLATE, ""));
     out.write_all(before.as_bytes())?;
     let mut out = out;
-    serde_json::to_writer(Inert(Escaping(&mut out)), &data(report)?).map_err(io::Error::from)?;
+    serde_json::to_writer(ScriptSafeWriter(EscapingWriter(&mut out)), &page_data(report)?).map_err(io::Error::from)?;
     out.write_all(after.as_bytes())
 }
 
-/// JSON in which nothing ends a script: `<`, `>` and `&` stand in strings alone, and are escapes there.
-struct Inert<W>(W);
+/// Writes JSON that cannot end a script element: `<`, `>` and `&`, which occur only in strings, become escapes.
+struct ScriptSafeWriter<W>(W);
 
-impl<W: io::Write> io::Write for Inert<W> {
+impl<W: io::Write> io::Write for ScriptSafeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|byte| b"<>&".contains(byte)) {
             match part.split_last() {
@@ -70,30 +56,32 @@ impl<W: io::Write> io::Write for Inert<W> {
     }
 }
 
-/// What the page draws; what is the same in many places is there once, and numbered.
+/// The data of the page; equal values are stored once and referred to by number.
 #[derive(Default, Serialize)]
-struct Data {
+struct HtmlReport {
     summary: String,
     foot: String,
     all: usize,
-    pools: Vec<Column>,
-    subjects: Vec<Row>,
-    errors: Vec<Unread>,
-    cells: Vec<Cell>,
-    findings: Vec<Card>,
+    pools: Vec<PoolColumn>,
+    subjects: Vec<SubjectRow>,
+    errors: Vec<UnreadableInput>,
+    cells: Vec<VerdictCell>,
+    findings: Vec<FindingCard>,
     chains: Vec<Vec<usize>>,
-    steps: Vec<Told>,
+    steps: Vec<StepCard>,
     texts: Vec<String>,
 }
 
+/// The column of a pool.
 #[derive(Serialize)]
-struct Column {
+struct PoolColumn {
     name: String,
     about: String,
 }
 
+/// The row of a subject.
 #[derive(Serialize)]
-struct Row {
+struct SubjectRow {
     title: String,
     /// What [`OWN`] stands for.
     name: String,
@@ -102,14 +90,16 @@ struct Row {
     findings: Vec<usize>,
 }
 
+/// An input that could not be read.
 #[derive(Serialize)]
-struct Unread {
+struct UnreadableInput {
     input: String,
     message: String,
 }
 
+/// The verdict of an image on a pool.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Cell {
+struct VerdictCell {
     fate: VerdictKind,
     outcome: Option<String>,
     word: String,
@@ -119,8 +109,9 @@ struct Cell {
     chains: Vec<(Vec<usize>, VerdictKind, usize)>,
 }
 
+/// A finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Card {
+struct FindingCard {
     rule: String,
     severity: FindingSeverity,
     message: String,
@@ -131,17 +122,19 @@ struct Card {
     docs: Option<String>,
     pools: Vec<String>,
     places: Vec<(String, String)>,
-    fixes: Vec<Change>,
+    fixes: Vec<FixCard>,
 }
 
+/// A fix of a finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Change {
+struct FixCard {
     safety: String,
     title: String,
 }
 
+/// A step of a simulated start.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Told {
+struct StepCard {
     step: String,
     result: StepStatus,
     text: usize,
@@ -149,162 +142,180 @@ struct Told {
     cite: Option<usize>,
 }
 
-/// Things by their number.
-struct Numbered<T>(BTreeMap<T, usize>);
+/// Distinct values, numbered in the order in which they were added.
+struct NumberedValues<T>(BTreeMap<T, usize>);
 
-impl<T: Ord> Default for Numbered<T> {
+impl<T: Ord> Default for NumberedValues<T> {
     fn default() -> Self {
         Self(BTreeMap::new())
     }
 }
 
-impl<T: Ord> Numbered<T> {
-    fn number(&mut self, thing: T) -> usize {
+impl<T: Ord> NumberedValues<T> {
+    /// Returns the number of a value, and adds the value if it is new.
+    fn number_of(&mut self, thing: T) -> usize {
         let next = self.0.len();
         *self.0.entry(thing).or_insert(next)
     }
 
-    fn list(self) -> Vec<T> {
+    /// Returns the values in the order of their numbers.
+    fn into_list(self) -> Vec<T> {
         let mut list: Vec<(T, usize)> = self.0.into_iter().collect();
         list.sort_by_key(|(_, number)| *number);
         list.into_iter().map(|(thing, _)| thing).collect()
     }
 }
 
+/// The values of the page that are stored once.
 #[derive(Default)]
-struct Tables {
-    cells: Numbered<Cell>,
-    findings: Numbered<Card>,
-    chains: Numbered<Vec<usize>>,
-    steps: Numbered<Told>,
-    texts: Numbered<String>,
+struct PageTables {
+    cells: NumberedValues<VerdictCell>,
+    findings: NumberedValues<FindingCard>,
+    chains: NumberedValues<Vec<usize>>,
+    steps: NumberedValues<StepCard>,
+    texts: NumberedValues<String>,
 }
 
-fn data(report: &Report) -> io::Result<Data> {
-    let mut tables = Tables::default();
+/// Returns the data of the page.
+fn page_data(report: &Report) -> io::Result<HtmlReport> {
+    let mut tables = PageTables::default();
     let shown: Vec<&Subject> =
         report.subjects.iter().filter(|subject| subject.gpu_content || !subject.findings.is_empty()).collect();
-    let subjects: Vec<Row> = shown.iter().map(|subject| tables.row(subject, report)).collect();
+    let subjects: Vec<SubjectRow> = shown.iter().map(|subject| tables.subject_row(subject, report)).collect();
     let mut line = Vec::new();
     if shown.is_empty() {
-        line.extend(format!("no GPU content in {}", count(images(report), "image")).into_bytes());
+        line.extend(format!("no GPU content in {}", pluralize(image_count(report), "image")).into_bytes());
     } else {
-        let judged: Vec<&Subject> = shown.iter().copied().filter(|subject| subject.kind != SETTINGS).collect();
-        closing(report, &judged, Counted::PerImage, &mut line)?;
+        let judged: Vec<&Subject> =
+            shown.iter().copied().filter(|subject| subject.kind != SubjectKind::Settings).collect();
+        write_result_line(report, &judged, FindingCounting::PerImage, &mut line)?;
     }
     let fleet = if report.fleet.built_in { "built-in example pools" } else { report.fleet.source.as_str() };
     let day = report.as_of.as_ref().map(|day| format!(", as of {day}")).unwrap_or_default();
     let (version, knowledge) = (&report.tool.version, &report.tool.knowledge);
-    Ok(Data {
+    Ok(HtmlReport {
         summary: String::from_utf8_lossy(&line).trim_end().to_owned(),
         foot: format!(
             "imagelint {version}, compatibility database of {knowledge}, checked against {}{day}",
-            visible(fleet)
+            escape_multiline(fleet)
         ),
         all: subjects.iter().map(|row| row.findings.len()).sum(),
-        pools: report.fleet.pools.iter().map(column).collect(),
+        pools: report.fleet.pools.iter().map(pool_column).collect(),
         errors: report
             .errors
             .iter()
-            .map(|error| Unread { input: visible(&error.input), message: visible(&error.message) })
+            .map(|error| UnreadableInput {
+                input: escape_multiline(&error.input),
+                message: escape_multiline(&error.message),
+            })
             .collect(),
         subjects,
-        cells: tables.cells.list(),
-        findings: tables.findings.list(),
-        chains: tables.chains.list(),
-        steps: tables.steps.list(),
-        texts: tables.texts.list(),
+        cells: tables.cells.into_list(),
+        findings: tables.findings.into_list(),
+        chains: tables.chains.into_list(),
+        steps: tables.steps.into_list(),
+        texts: tables.texts.into_list(),
     })
 }
 
-fn column(pool: &Pool) -> Column {
+/// Returns the column of a pool.
+fn pool_column(pool: &Pool) -> PoolColumn {
     let gpu = if pool.gpu.is_empty() { "GPU not declared".to_owned() } else { pool.gpu.join(" or ") };
     let driver = pool.driver.as_ref().map_or_else(|| "driver not declared".to_owned(), |one| format!("driver {one}"));
     let nodes = pool.nodes.and_then(|nodes| usize::try_from(nodes).ok());
-    let nodes = nodes.map(|nodes| format!(", {}", count(nodes, "node"))).unwrap_or_default();
-    Column { name: visible(&pool.name), about: visible(&format!("{gpu}, {driver}{nodes}")) }
+    let nodes = nodes.map(|nodes| format!(", {}", pluralize(nodes, "node"))).unwrap_or_default();
+    PoolColumn { name: escape_multiline(&pool.name), about: escape_multiline(&format!("{gpu}, {driver}{nodes}")) }
 }
 
-impl Tables {
-    fn text(&mut self, text: &str, subject: &Subject) -> usize {
-        self.texts.number(shared(text, subject))
+impl PageTables {
+    /// Returns the number of a text, in which a placeholder stands for the image name.
+    fn add_text(&mut self, text: &str, subject: &Subject) -> usize {
+        self.texts.number_of(replace_image_name(text, subject))
     }
 
-    fn row(&mut self, subject: &Subject, report: &Report) -> Row {
-        let depth = match (subject.kind.as_str(), subject.inspected.depth.as_str()) {
-            ("image", "config") => Some("config only: layers were not read".to_owned()),
+    /// Returns the row of a subject.
+    fn subject_row(&mut self, subject: &Subject, report: &Report) -> SubjectRow {
+        let depth = match (subject.kind, subject.inspected.depth) {
+            (SubjectKind::Image, InspectionDepth::Config) => Some("config only: layers were not read".to_owned()),
             _ => None,
         };
-        let notes = depth.into_iter().chain(subject.inspected.notes.iter().map(|note| visible(note)));
-        Row {
-            title: title(subject),
-            name: visible(&subject.name),
+        let notes = depth.into_iter().chain(subject.inspected.notes.iter().map(|note| escape_multiline(note)));
+        SubjectRow {
+            title: subject_title(subject),
+            name: escape_multiline(&subject.name),
             notes: notes.collect(),
-            cells: report.fleet.pools.iter().map(|pool| self.cell(subject, pool, report)).collect(),
-            findings: subject.findings.iter().map(|finding| self.findings.number(card(finding, subject))).collect(),
+            cells: report.fleet.pools.iter().map(|pool| self.add_cell(subject, pool, report)).collect(),
+            findings: subject
+                .findings
+                .iter()
+                .map(|finding| self.findings.number_of(finding_card(finding, subject)))
+                .collect(),
         }
     }
 
-    fn cell(&mut self, subject: &Subject, pool: &Pool, report: &Report) -> Option<usize> {
+    /// Returns the number of the cell of a subject and a pool; `None` if there is no verdict.
+    fn add_cell(&mut self, subject: &Subject, pool: &Pool, report: &Report) -> Option<usize> {
         let verdict = image_verdict(subject, &pool.name)?;
         let mut lines = Vec::new();
         for gap in &verdict.missing {
-            lines.push(self.text(&format!("to know: {}", gap.supply), subject));
+            lines.push(self.add_text(&format!("to know: {}", gap.supply), subject));
         }
         for unseen in &verdict.not_seen {
-            lines.push(self.text(&format!("not inspected: {unseen}"), subject));
+            lines.push(self.add_text(&format!("not inspected: {unseen}"), subject));
         }
         for note in &verdict.notes {
-            lines.push(self.text(&format!("note: {note}"), subject));
+            lines.push(self.add_text(&format!("note: {note}"), subject));
         }
-        let host = common(&verdict.scenarios);
+        let host = common_properties(&verdict.scenarios);
         if !host.is_empty() {
-            lines.push(self.text(&format!("host: {host}"), subject));
+            lines.push(self.add_text(&format!("host: {host}"), subject));
         }
         let mut chains = Vec::new();
-        for group in groups(&verdict.scenarios) {
-            let hosts = group.hosts.iter().map(|host| self.text(host, subject)).collect();
+        for group in group_scenarios(&verdict.scenarios) {
+            let hosts = group.hosts.iter().map(|host| self.add_text(host, subject)).collect();
             let steps: Vec<usize> =
-                group.first.steps.iter().map(|step| self.step(step, subject, pool, report)).collect();
-            chains.push((hosts, group.first.fate, self.chains.number(steps)));
+                group.first.steps.iter().map(|step| self.add_step(step, subject, pool, report)).collect();
+            chains.push((hosts, group.first.fate, self.chains.number_of(steps)));
         }
-        Some(self.cells.number(Cell {
+        Some(self.cells.number_of(VerdictCell {
             fate: verdict.fate,
-            outcome: verdict.outcome.as_deref().map(|name| Outcome::rule_of(name).to_owned()),
-            word: cell(verdict),
-            sure: sure(verdict),
-            message: shared(&explained(verdict), subject),
+            outcome: verdict.outcome.map(|outcome| outcome.rule_name().to_owned()),
+            word: verdict_phrase(verdict),
+            sure: confidence_text(verdict),
+            message: replace_image_name(&verdict_explanation(verdict), subject),
             lines,
             chains,
         }))
     }
 
-    fn step(&mut self, step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> usize {
-        let text = self.text(&step.text, subject);
-        let told = facts(step, subject, pool, report).iter().map(|fact| self.text(fact, subject)).collect();
-        let cite = (!step.cite.is_empty()).then(|| self.text(&step.cite, subject));
-        self.steps.number(Told { step: step.step.clone(), result: step.result, text, facts: told, cite })
+    /// Returns the number of a step.
+    fn add_step(&mut self, step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> usize {
+        let text = self.add_text(&step.text, subject);
+        let told = fact_lines(step, subject, pool, report).iter().map(|fact| self.add_text(fact, subject)).collect();
+        let cite = (!step.cite.is_empty()).then(|| self.add_text(&step.cite, subject));
+        self.steps.number_of(StepCard { step: step.step.clone(), result: step.result, text, facts: told, cite })
     }
 }
 
-/// How sure it is, with the codes that a program gets.
-fn sure(verdict: &Verdict) -> String {
+/// Returns the confidence of a verdict, with the CUDA errors that a program gets.
+fn confidence_text(verdict: &Verdict) -> String {
     let codes: Vec<String> = verdict.codes.possible.iter().map(u16::to_string).collect();
     let certain = verdict.codes.certain.map(|code| format!("; CUDA error {code}")).unwrap_or_default();
     let possible =
         if codes.is_empty() { String::new() } else { format!("; possible CUDA errors {}", codes.join(", ")) };
-    visible(&format!("{}{certain}{possible}", verdict.confidence))
+    escape_multiline(&format!("{}{certain}{possible}", verdict.confidence))
 }
 
-/// The text, with a sign for the image's own name.
-fn shared(text: &str, subject: &Subject) -> String {
-    let (text, name) = (visible(text), visible(&subject.name));
-    if name.is_empty() { text } else { text.replace(&name, OWN) }
+/// Returns the escaped text with a placeholder in place of the image name.
+fn replace_image_name(text: &str, subject: &Subject) -> String {
+    let (text, name) = (escape_multiline(text), escape_multiline(&subject.name));
+    if name.is_empty() { text } else { text.replace(&name, IMAGE_NAME_PLACEHOLDER) }
 }
 
-fn card(finding: &Finding, subject: &Subject) -> Card {
-    let visible = |text: &str| shared(text, subject);
-    Card {
+/// Returns the card of a finding.
+fn finding_card(finding: &Finding, subject: &Subject) -> FindingCard {
+    let visible = |text: &str| replace_image_name(text, subject);
+    FindingCard {
         rule: visible(&finding.rule),
         severity: finding.severity,
         message: visible(&finding.message),
@@ -312,17 +323,17 @@ fn card(finding: &Finding, subject: &Subject) -> Card {
         also_unknown: finding.also_unknown.iter().map(|text| visible(text)).collect(),
         symptom: finding.symptom.as_deref().map(&visible),
         help: finding.help.as_deref().map(&visible),
-        docs: page(&finding.rule),
+        docs: rule_page_url(&finding.rule),
         pools: finding.pools.iter().map(|pool| visible(pool)).collect(),
         places: finding
             .locations
             .iter()
-            .map(|location| (visible(&place(location)), visible(&location.label)))
+            .map(|location| (visible(&location_label(location)), visible(&location.label)))
             .collect(),
         fixes: finding
             .fixes
             .iter()
-            .map(|fix| Change {
+            .map(|fix| FixCard {
                 safety: visible(&format!("{}; {}", fix.safety, fix.effects())),
                 title: visible(&fix.title),
             })

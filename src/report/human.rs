@@ -1,45 +1,28 @@
-//! The report for a person at a terminal: the verdicts first, then each fault once, then what is unknown.
+//! The report for a terminal: the verdicts first, then each fault once, then what is unknown.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
 use std::fmt::Write as _;
-use std::io;
+use std::{fmt, io};
 
-use miette::Diagnostic;
-use miette::LabeledSpan;
-use miette::MietteError;
-use miette::MietteSpanContents;
-use miette::ReportHandler;
-use miette::Severity;
-use miette::SourceCode;
-use miette::SourceSpan;
-use miette::SpanContents;
+use miette::{
+    Diagnostic, LabeledSpan, MietteError, MietteSpanContents, ReportHandler, Severity, SourceCode, SourceSpan,
+    SpanContents,
+};
 
-use crate::report::docs::page;
-use crate::report::escape::clean;
-use crate::report::frame::Frame;
-use crate::report::groups::Group;
-use crate::report::groups::groups;
-use crate::report::kinds::FindingSeverity;
-use crate::report::model::Finding;
-use crate::report::model::InputError;
-use crate::report::model::Location;
-use crate::report::model::Region;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::open::causes;
-use crate::report::open::is_open;
-use crate::report::open::settles_most;
-use crate::report::snippet::snippet;
-use crate::report::summary::answer;
-use crate::report::summary::summary;
-use crate::report::words::listed;
-use crate::report::words::place;
-use crate::report::words::title;
+use crate::report::diagnostic_renderer::DiagnosticRenderer;
+use crate::report::documentation_urls::rule_page_url;
+use crate::report::escape::escape_one_line;
+use crate::report::finding_groups::{FindingGroup, group_findings};
+use crate::report::kinds::{FindingSeverity, LocationKind, SubjectKind};
+use crate::report::model::{Finding, InputError, Location, Region, Report, Subject};
+use crate::report::phrases::{join_first, location_label, subject_title};
+use crate::report::snippet::cut_snippet;
+use crate::report::summary::{write_summary, write_verdicts};
+use crate::report::unknown_verdicts::{group_unknown_verdicts, is_about_unknown_verdict, lock_hint};
 use crate::report::wrap::wrap;
 
-/// How to print for a person.
+/// Options of the terminal report.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub struct HumanOptions<'a> {
@@ -59,36 +42,36 @@ pub struct HumanOptions<'a> {
     pub arguments: &'a str,
 }
 
-/// Writes the matrix, each fault, what is unknown, and a closing line with the next commands.
+/// Writes the table of verdicts, each fault, what is unknown, and the result line with suggested commands.
 ///
 /// `texts` are the sources by path, as far as they are at hand; places in others are named in words.
-pub fn human(
+pub fn write_human(
     report: &Report,
     texts: &BTreeMap<&str, &str>,
     options: &HumanOptions<'_>,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    answer(report, options, out)?;
-    for group in groups(report) {
-        draw(&of_group(&group, report, texts, options), options, out)?;
+    write_verdicts(report, options, out)?;
+    for group in group_findings(report) {
+        write_diagnostic(&group_diagnostic(&group, report, texts, options), options, out)?;
     }
     for error in &report.errors {
-        draw(&of_error(error, texts, options), options, out)?;
+        write_diagnostic(&error_diagnostic(error, texts, options), options, out)?;
     }
-    let causes = causes(report);
+    let causes = group_unknown_verdicts(report);
     for cause in &causes {
-        draw(&of_group(cause, report, texts, options), options, out)?;
+        write_diagnostic(&group_diagnostic(cause, report, texts, options), options, out)?;
     }
-    if let Some(line) = settles_most(&causes) {
+    if let Some(line) = lock_hint(&causes) {
         writeln!(out, "{}\n", wrap(&line, 0, 2, options.width))?;
     }
-    summary(report, options, out)
+    write_summary(report, options, out)
 }
 
-/// A subject with no more than [`human`] reads of it, for those who hold many until it is written: neither the verdicts
-/// on components nor what would settle a verdict, which findings tell.
+/// Removes from a subject what `write_human` does not read, to save memory: verdicts on components, missing values
+/// and scenarios.
 #[must_use]
-pub fn needed(mut subject: Subject) -> Subject {
+pub fn strip_for_human(mut subject: Subject) -> Subject {
     subject.verdicts.retain(|verdict| verdict.component.is_none());
     subject.verdicts.shrink_to_fit();
     for verdict in &mut subject.verdicts {
@@ -97,90 +80,103 @@ pub fn needed(mut subject: Subject) -> Subject {
     subject
 }
 
-/// Narrower than this, a frame has no room for words.
-const NARROWEST: usize = 40;
+/// Minimum width of a frame, in columns.
+const MIN_WIDTH: usize = 40;
 
-/// A diagnostic as a handler of miette draws it.
-struct Drawn<'a>(Frame, &'a Telling);
+/// A diagnostic with its renderer, for display.
+struct RenderedDiagnostic<'a>(DiagnosticRenderer, &'a FindingDiagnostic);
 
-impl fmt::Display for Drawn<'_> {
+impl fmt::Display for RenderedDiagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ReportHandler::debug(&self.0, self.1, f)
     }
 }
 
-fn draw(telling: &Telling, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
-    let frame = Frame { color: options.color, width: options.width.max(NARROWEST) };
-    writeln!(out, "{}", Drawn(frame, telling))
+/// Writes a diagnostic and an empty line.
+fn write_diagnostic(
+    telling: &FindingDiagnostic,
+    options: &HumanOptions<'_>,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let frame = DiagnosticRenderer { color: options.color, width: options.width.max(MIN_WIDTH) };
+    writeln!(out, "{}", RenderedDiagnostic(frame, telling))
 }
 
-/// So many images are named with a fault that they share.
-const IMAGES: usize = 3;
-/// So many places are named after the frame.
-const PLACES: usize = 4;
+/// Maximum number of images that are named with a shared fault.
+const MAX_IMAGES: usize = 3;
+/// Maximum number of locations listed after the frame.
+const MAX_LOCATIONS: usize = 4;
 
-fn of_group(group: &Group<'_>, report: &Report, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
+/// Returns the diagnostic of a fault.
+fn group_diagnostic(
+    group: &FindingGroup<'_>,
+    report: &Report,
+    texts: &BTreeMap<&str, &str>,
+    options: &HumanOptions<'_>,
+) -> FindingDiagnostic {
     let (finding, subject) = (group.first.as_ref(), group.subject);
-    let mut telling = located(finding, texts, options);
-    telling.code = Some(clean(&finding.rule).into_owned());
+    let mut telling = locations_diagnostic(finding, texts, options);
+    telling.code = Some(escape_one_line(&finding.rule).into_owned());
     telling.severity = match finding.severity {
         FindingSeverity::Error => Severity::Error,
         FindingSeverity::Warning => Severity::Warning,
         FindingSeverity::Note => Severity::Advice,
     };
-    telling.message = clean(&finding.message).into_owned();
+    telling.message = escape_one_line(&finding.message).into_owned();
     // An image that shares a cause on other pools names them itself.
-    let each = is_open(finding) && group.images.len() > 1;
-    let pools = if each { Vec::new() } else { of_fleet(finding) };
+    let each = is_about_unknown_verdict(finding) && group.images.len() > 1;
+    let pools = if each { Vec::new() } else { fleet_lines(finding) };
     if !each && pools.is_empty() && !finding.pools.is_empty() && report.fleet.pools.len() > 1 {
-        let pools: Vec<String> = finding.pools.iter().map(|pool| clean(pool).into_owned()).collect();
+        let pools: Vec<String> = finding.pools.iter().map(|pool| escape_one_line(pool).into_owned()).collect();
         let told =
             if pools.len() == report.fleet.pools.len() { format!("all {}", pools.len()) } else { pools.join(", ") };
-        telling.line("pools", told);
+        telling.add_fact("pools", told);
     }
-    telling.related.extend(pools.into_iter().map(|text| Line { key: None, text }));
+    telling.related.extend(pools.into_iter().map(|text| RelatedLine { key: None, text }));
     // Neither the fleet file nor a list names the image.
-    let unnamed = subject.kind == "image"
-        || !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
+    let unnamed = subject.kind == SubjectKind::Image
+        || !finding.locations.iter().any(|place| place.kind != LocationKind::Fleet && place.region.is_some())
         || (telling.source.is_none() && !finding.locations.iter().any(|place| place.path == subject.name));
     match group.images.as_slice() {
-        [_] if unnamed => telling.related.insert(0, Line { key: None, text: title(subject) }),
+        [_] if unnamed => telling.related.insert(0, RelatedLine { key: None, text: subject_title(subject) }),
         [_] | [] => {}
         images => {
             let between = if each { "; " } else { ", " };
-            telling.line("images", format!("{}: {}", images.len(), listed(images, IMAGES, between)));
+            telling.add_fact("images", format!("{}: {}", images.len(), join_first(images, MAX_IMAGES, between)));
         }
     }
     if let Some(cause) = &finding.cause {
-        telling.line("cause", clean(cause).into_owned());
+        telling.add_fact("cause", escape_one_line(cause).into_owned());
     }
     if let Some(symptom) = &finding.symptom {
-        telling.line("you will see", clean(symptom).into_owned());
+        telling.add_fact("you will see", escape_one_line(symptom).into_owned());
     }
     for fix in &group.fixes {
-        telling.line("fix", clean(fix).into_owned());
+        telling.add_fact("fix", escape_one_line(fix).into_owned());
     }
     if let Some(help) = finding.help.as_ref().filter(|_| group.fixes.is_empty()) {
-        telling.line("help", clean(help).into_owned());
+        telling.add_fact("help", escape_one_line(help).into_owned());
     }
     for other in &finding.also_unknown {
-        telling.line("also unknown", clean(other).into_owned());
+        telling.add_fact("also unknown", escape_one_line(other).into_owned());
     }
-    telling.url = page(&finding.rule);
+    telling.url = rule_page_url(&finding.rule);
     telling
 }
 
-fn of_error(error: &InputError, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
+/// Returns the diagnostic of an input that could not be read.
+fn error_diagnostic(error: &InputError, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> FindingDiagnostic {
     let place = Finding { locations: error.location.iter().cloned().collect(), ..Finding::default() };
-    let mut telling = located(&place, texts, options);
+    let mut telling = locations_diagnostic(&place, texts, options);
     telling.severity = Severity::Error;
-    telling.message = format!("cannot read {}: {}", clean(&error.input), clean(&error.message));
+    telling.message = format!("cannot read {}: {}", escape_one_line(&error.input), escape_one_line(&error.message));
     telling
 }
 
-/// The lines of the fleet file that a finding depends on, those of its first pool only, then how many pools follow.
-fn of_fleet(finding: &Finding) -> Vec<String> {
-    let fleet = || finding.locations.iter().filter(|place| place.kind == "fleet");
+/// Returns the lines of the fleet file that a finding depends on, only those of its first pool, then the names of
+/// further pools.
+fn fleet_lines(finding: &Finding) -> Vec<String> {
+    let fleet = || finding.locations.iter().filter(|place| place.kind == LocationKind::Fleet);
     let first = finding.pools.first();
     let names = |place: &&Location| {
         first.is_some_and(|pool| {
@@ -189,112 +185,124 @@ fn of_fleet(finding: &Finding) -> Vec<String> {
     };
     let mut own: Vec<&Location> = fleet().filter(names).collect();
     if own.is_empty() {
-        own = fleet().take(if finding.pools.len() > 1 { 1 } else { PLACES }).collect();
+        own = fleet().take(if finding.pools.len() > 1 { 1 } else { MAX_LOCATIONS }).collect();
     }
     let at = |place: &Location| match place.region {
-        Some(region) => format!("{}:{}", clean(&place.path), region.start_line),
-        None => clean(&place.path).into_owned(),
+        Some(region) => format!("{}:{}", escape_one_line(&place.path), region.start_line),
+        None => escape_one_line(&place.path).into_owned(),
     };
-    let mut lines: Vec<String> = own.iter().map(|place| format!("{}  {}", at(place), clean(&place.label))).collect();
-    let more: Vec<String> = finding.pools.iter().skip(1).map(|pool| clean(pool).into_owned()).collect();
+    let mut lines: Vec<String> =
+        own.iter().map(|place| format!("{}  {}", at(place), escape_one_line(&place.label))).collect();
+    let more: Vec<String> = finding.pools.iter().skip(1).map(|pool| escape_one_line(pool).into_owned()).collect();
     if let (Some(last), false) = (lines.last_mut(), more.is_empty()) {
         let noun = if more.len() == 1 { "pool" } else { "pools" };
-        let _ = write!(last, ", and {} more {noun}: {}", more.len(), listed(&more, PLACES, ", "));
+        let _ = write!(last, ", and {} more {noun}: {}", more.len(), join_first(&more, MAX_LOCATIONS, ", "));
     }
     lines
 }
 
-/// A frame for the first place whose text is at hand, and a line for each other place outside the fleet file.
-fn located(finding: &Finding, texts: &BTreeMap<&str, &str>, options: &HumanOptions<'_>) -> Telling {
-    let mut telling = Telling::default();
+/// Returns a diagnostic with a frame at the first location whose text is known, and a line for each other location
+/// outside the fleet file.
+fn locations_diagnostic(
+    finding: &Finding,
+    texts: &BTreeMap<&str, &str>,
+    options: &HumanOptions<'_>,
+) -> FindingDiagnostic {
+    let mut telling = FindingDiagnostic::default();
     let (mut more, mut last) = (Vec::new(), String::new());
-    for location in finding.locations.iter().filter(|place| place.kind != "fleet" || finding.pools.is_empty()) {
-        let label = clean(&location.label).into_owned();
+    for location in
+        finding.locations.iter().filter(|place| place.kind != LocationKind::Fleet || finding.pools.is_empty())
+    {
+        let label = escape_one_line(&location.label).into_owned();
         let shown = (telling.source.is_none() && more.is_empty())
-            .then(|| location.region.and_then(|region| shown(location, region, texts, options)))
+            .then(|| location.region.and_then(|region| marked_source(location, region, texts, options)))
             .flatten();
         match shown {
             Some(shown) => {
-                telling.label = if shown.is_marked(&label) { String::new() } else { label };
+                telling.label = if shown.is_marked_text(&label) { String::new() } else { label };
                 telling.source = Some(shown);
             }
             // A label is printed once; other places with it show their text.
             None if location.label == last => {
-                more.push(format!("{}  {}", place(location), marked(location, texts)).trim_end().to_owned());
+                more.push(
+                    format!("{}  {}", location_label(location), marked_text(location, texts)).trim_end().to_owned(),
+                );
             }
-            None => more.push(format!("{}  {label}", place(location)).trim_end().to_owned()),
+            None => more.push(format!("{}  {label}", location_label(location)).trim_end().to_owned()),
         }
         last.clone_from(&location.label);
     }
-    let left = more.len().saturating_sub(PLACES);
-    more.truncate(PLACES);
+    let left = more.len().saturating_sub(MAX_LOCATIONS);
+    more.truncate(MAX_LOCATIONS);
     if let (Some(last), 1..) = (more.last_mut(), left) {
         let _ = write!(last, ", and {left} more");
     }
-    telling.related = more.into_iter().map(|text| Line { key: None, text }).collect();
+    telling.related = more.into_iter().map(|text| RelatedLine { key: None, text }).collect();
     telling
 }
 
-/// The longest text of a place that is printed in the place of its label.
-const MARKED: usize = 60;
+/// Maximum length in characters of a text that is printed instead of a repeated label.
+const MAX_MARKED_LENGTH: usize = 60;
 
-/// The text at a place, in one line; empty if it is not at hand.
-fn marked(location: &Location, texts: &BTreeMap<&str, &str>) -> String {
+/// Returns the text at a location, on one line; empty if it is unknown.
+fn marked_text(location: &Location, texts: &BTreeMap<&str, &str>) -> String {
     let region = location.region.as_ref();
     let text = region.zip(texts.get(location.path.as_str())).and_then(|(region, text)| {
         let line = text.get(region.start_byte..region.end_byte)?.lines().next()?.trim();
-        Some(line.chars().take(MARKED).collect::<String>())
+        Some(line.chars().take(MAX_MARKED_LENGTH).collect::<String>())
     });
-    text.map_or_else(String::new, |text| format!("`{}`", clean(&text)))
+    text.map_or_else(String::new, |text| format!("`{}`", escape_one_line(&text)))
 }
 
-/// Columns that a frame takes for the number of a line.
-const GUTTER: usize = 8;
+/// Columns that a frame uses for line numbers.
+const GUTTER_WIDTH: usize = 8;
 
-fn shown(
+/// Returns the marked lines of a location; `None` if its text is unknown.
+fn marked_source(
     location: &Location,
     region: Region,
     texts: &BTreeMap<&str, &str>,
     options: &HumanOptions<'_>,
-) -> Option<Shown> {
+) -> Option<MarkedSource> {
     let text = texts.get(location.path.as_str())?;
-    let room = options.width.max(NARROWEST).saturating_sub(GUTTER);
-    let cut = snippet(text, &[region], if options.ascii { "..." } else { "…" }, room)?;
+    let room = options.width.max(MIN_WIDTH).saturating_sub(GUTTER_WIDTH);
+    let cut = cut_snippet(text, &[region], if options.ascii { "..." } else { "…" }, room)?;
     let mark = *cut.marks.first()?;
     let begin = cut.text.get(..mark.start)?.rfind('\n').map_or(0, |end| end + 1);
     let end = cut.text.get(mark.end..)?.find('\n').map_or(cut.text.len(), |more| mark.end + more);
     let line = cut.above + cut.text.get(..begin)?.matches('\n').count();
-    let name = clean(&location.path).into_owned();
+    let name = escape_one_line(&location.path).into_owned();
     let (start, length) = (mark.start, mark.end.saturating_sub(mark.start));
-    Some(Shown { name, text: cut.text, lines: (begin, end), line, column: mark.column, start, length })
+    Some(MarkedSource { name, text: cut.text, lines: (begin, end), line, column: mark.column, start, length })
 }
 
-/// One diagnostic as miette wants it, every text in it clean.
+/// A diagnostic in the form that miette expects, with every text escaped.
 #[derive(Debug)]
-struct Telling {
+struct FindingDiagnostic {
     code: Option<String>,
     severity: Severity,
     message: String,
-    source: Option<Shown>,
+    source: Option<MarkedSource>,
     label: String,
-    related: Vec<Line>,
+    related: Vec<RelatedLine>,
     url: Option<String>,
 }
 
-/// A line after the frame: a fact with its key, or another place.
+/// A line after the frame: a fact with its key, or another location.
 #[derive(Debug)]
-struct Line {
+struct RelatedLine {
     key: Option<&'static str>,
     text: String,
 }
 
-impl Telling {
-    fn line(&mut self, key: &'static str, text: String) {
-        self.related.push(Line { key: Some(key), text });
+impl FindingDiagnostic {
+    /// Adds a fact with its key.
+    fn add_fact(&mut self, key: &'static str, text: String) {
+        self.related.push(RelatedLine { key: Some(key), text });
     }
 }
 
-impl Default for Telling {
+impl Default for FindingDiagnostic {
     fn default() -> Self {
         Self {
             code: None,
@@ -308,15 +316,15 @@ impl Default for Telling {
     }
 }
 
-impl fmt::Display for Telling {
+impl fmt::Display for FindingDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Error for Telling {}
+impl Error for FindingDiagnostic {}
 
-impl Diagnostic for Telling {
+impl Diagnostic for FindingDiagnostic {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.code.as_ref().map(|code| Box::new(code) as Box<dyn fmt::Display>)
     }
@@ -344,23 +352,23 @@ impl Diagnostic for Telling {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for RelatedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Error for Line {}
+impl Error for RelatedLine {}
 
-impl Diagnostic for Line {
+impl Diagnostic for RelatedLine {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.key.map(|key| Box::new(key) as Box<dyn fmt::Display>)
     }
 }
 
-/// The marked lines of a source, with their place in it.
+/// The marked lines of a source, and their position in it.
 #[derive(Debug)]
-struct Shown {
+struct MarkedSource {
     name: String,
     text: String,
     /// The bytes of the lines in the text.
@@ -373,15 +381,15 @@ struct Shown {
     length: usize,
 }
 
-impl Shown {
+impl MarkedSource {
     /// Whether a label only repeats the marked text.
-    fn is_marked(&self, label: &str) -> bool {
+    fn is_marked_text(&self, label: &str) -> bool {
         let marked = self.text.get(self.start..self.start + self.length).unwrap_or_default();
         marked == label || marked.replacen("==", " ", 1) == label
     }
 }
 
-impl SourceCode for Shown {
+impl SourceCode for MarkedSource {
     fn read_span<'a>(
         &'a self,
         _: &SourceSpan,

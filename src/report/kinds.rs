@@ -1,12 +1,13 @@
-//! The closed sets of words in a report: each is an enum with the word that JSON has.
+//! Enums for the values in a report of which there is a fixed set, each with its name in JSON.
 
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::fact::Confidence;
+use crate::replay::Route;
 use crate::rules::Severity;
 
 macro_rules! kinds {
@@ -58,7 +59,7 @@ kinds! {
 }
 
 impl VerdictKind {
-    /// Whether the pool or the image leaves the verdict open.
+    /// Whether the image may start or fail: `depends` or `undetermined`.
     #[must_use]
     pub const fn is_unknown(self) -> bool {
         matches!(self, Self::Depends | Self::Undetermined)
@@ -128,5 +129,104 @@ kinds! {
         Absent = "absent",
         /// It may have any value.
         Unknown = "unknown",
+    }
+}
+
+kinds! {
+    /// What was checked.
+    SubjectKind {
+        /// A Dockerfile, or one stage of it.
+        Dockerfile = "dockerfile",
+        /// An image.
+        Image = "image",
+        /// An image description.
+        Description = "description",
+        /// A settings file, with what has no effect in it.
+        Settings = "settings",
+    }
+}
+
+kinds! {
+    /// Where a location points.
+    LocationKind {
+        /// A file of the user, such as a Dockerfile.
+        File = "file",
+        /// The fleet file.
+        Fleet = "fleet",
+        /// The configuration of an image.
+        Config = "config",
+        /// A layer of an image.
+        Layer = "layer",
+        /// An option of the command line.
+        Option = "option",
+        /// An image description.
+        Description = "description",
+        /// A settings file.
+        Settings = "settings",
+        /// A bake or compose file.
+        Builds = "builds",
+    }
+}
+
+kinds! {
+    /// How far a verdict can be trusted, the weakest first.
+    VerdictConfidence {
+        /// It comes from a database entry without a measurement.
+        Assumed = "assumed",
+        /// It comes from a database entry.
+        Inferred = "inferred",
+        /// The user declared it.
+        Declared = "declared",
+        /// It was read from the image.
+        Measured = "measured",
+    }
+}
+
+impl From<Route> for StartRoute {
+    fn from(route: Route) -> Self {
+        match route {
+            Route::Native => Self::Native,
+            Route::MinorVersion => Self::MinorVersion,
+            Route::ForwardCompat => Self::ForwardCompat,
+            Route::Jit => Self::Jit,
+        }
+    }
+}
+
+impl From<Confidence> for VerdictConfidence {
+    fn from(confidence: Confidence) -> Self {
+        match confidence {
+            Confidence::Assumed => Self::Assumed,
+            Confidence::Inferred => Self::Inferred,
+            Confidence::Declared => Self::Declared,
+            Confidence::Measured => Self::Measured,
+        }
+    }
+}
+
+kinds! {
+    /// How a container starts.
+    StartRoute {
+        /// As built.
+        Native = "native",
+        /// On a driver older than the toolkit, within one CUDA major release.
+        MinorVersion = "minor-version",
+        /// With the user-mode driver of the image.
+        ForwardCompat = "forward-compat",
+        /// By compiling PTX at start-up.
+        Jit = "jit",
+    }
+}
+
+impl StartRoute {
+    /// Returns the route in words; `None` for native code.
+    #[must_use]
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Native => None,
+            Self::MinorVersion => Some("minor version compatibility"),
+            Self::ForwardCompat => Some("forward compatibility"),
+            Self::Jit => Some("PTX JIT"),
+        }
     }
 }

@@ -1,54 +1,46 @@
-//! The report as Markdown, short enough for a comment on a pull request, or for the summary of a job: the matrix, then the
-//! findings.
+//! The report as Markdown, short enough for a comment on a pull request or the summary of a job: the table of
+//! verdicts, then the findings.
 
 use std::fmt::Write as _;
 use std::io;
 
-use crate::report::closing::Counted;
-use crate::report::closing::closing;
-use crate::report::closing::images;
-use crate::report::concise::of_error;
-use crate::report::escape::clean;
-use crate::report::escape::is_unsafe;
-use crate::report::escape::push;
-use crate::report::files::unread_in;
+use crate::report::checked_files::unread_suffix;
+use crate::report::concise::error_location;
+use crate::report::escape::{escape_one_line, is_unsafe_char, push_escaped};
 use crate::report::kinds::VerdictKind;
-use crate::report::matrix::image_verdict;
-use crate::report::model::Finding;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::sink::short;
-use crate::report::spot::Spot;
-use crate::report::summary::remarks;
-use crate::report::words::cell;
-use crate::report::words::count;
-use crate::report::words::title;
+use crate::report::model::{Finding, Report, Subject};
+use crate::report::phrases::{pluralize, subject_title, verdict_phrase};
+use crate::report::primary_location::PrimaryLocation;
+use crate::report::report_writer::strip_current_dir;
+use crate::report::result_line::{FindingCounting, image_count, write_result_line};
+use crate::report::summary::write_remarks;
+use crate::report::verdict_table::image_verdict;
 
-/// How much room there is where the text is shown.
+/// Where the Markdown is shown, which limits its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum MarkdownTarget {
     /// A comment, of which forges take 65,536 characters: a report and a comparison beside it.
     Comment,
     /// The summary of a job, of which forges take 1 MiB.
     Summary,
 }
 
-impl Room {
-    /// Longest report in bytes.
-    const fn report(self) -> usize {
+impl MarkdownTarget {
+    /// Maximum length of a report in bytes.
+    const fn max_report_bytes(self) -> usize {
         match self {
             Self::Comment => 40_000,
             Self::Summary => 900_000,
         }
     }
 
-    /// What the matrix may take of it.
-    const fn matrix(self) -> usize {
-        self.report() / 8 * 5
+    /// Maximum length in bytes of a report up to the end of its table of verdicts.
+    const fn max_table_bytes(self) -> usize {
+        self.max_report_bytes() / 8 * 5
     }
 
-    /// Longest comparison in bytes.
-    pub const fn comparison(self) -> usize {
+    /// Maximum length of a comparison in bytes.
+    pub const fn max_comparison_bytes(self) -> usize {
         match self {
             Self::Comment => 24_000,
             Self::Summary => 900_000,
@@ -56,46 +48,49 @@ impl Room {
     }
 }
 
-/// So many places are named of a finding that is told once for several.
-const NAMED: usize = 4;
+/// Maximum number of locations, and of fixes, listed for one finding.
+const MAX_LISTED: usize = 4;
 
-/// Writes it.
-pub fn markdown(report: &Report, room: Room, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes the report.
+pub fn write_markdown(report: &Report, room: MarkdownTarget, out: &mut dyn io::Write) -> io::Result<()> {
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     let mut text = String::from("## imagelint\n\n");
-    text.push_str(&prose(&sentence(report, &subjects)?));
+    text.push_str(&escape_prose(&result_sentence(report, &subjects)?));
     text.push('\n');
-    matrix(report, &subjects, room.matrix(), &mut text);
-    listed("Not read", &errors(report), room, &mut text);
-    listed("Findings", &findings(report), room, &mut text);
-    listed("Notes", &notes(&subjects)?, room, &mut text);
+    push_table(report, &subjects, room.max_table_bytes(), &mut text);
+    push_section("Not read", &error_items(report), room, &mut text);
+    push_section("Findings", &finding_items(report), room, &mut text);
+    push_section("Notes", &note_items(&subjects)?, room, &mut text);
     out.write_all(text.as_bytes())
 }
 
-fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
+/// Returns the result in one sentence.
+fn result_sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
     let mut line = Vec::new();
     if subjects.is_empty() {
-        let unread = unread_in(&report.subjects);
-        return Ok(format!("no GPU content in {}: nothing to check{unread}", count(images(report), "image")));
+        let unread = unread_suffix(&report.subjects);
+        return Ok(format!("no GPU content in {}: nothing to check{unread}", pluralize(image_count(report), "image")));
     }
-    closing(report, subjects, Counted::PerImage, &mut line)?;
+    write_result_line(report, subjects, FindingCounting::PerImage, &mut line)?;
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();
     let fleet = if report.fleet.built_in { "; checked against built-in example pools" } else { "" };
     Ok(format!("{line}{fleet}"))
 }
 
-fn matrix(report: &Report, subjects: &[&Subject], most: usize, text: &mut String) {
+/// Appends the table of verdicts, with as many rows as fit.
+fn push_table(report: &Report, subjects: &[&Subject], most: usize, text: &mut String) {
     if subjects.is_empty() || report.fleet.pools.is_empty() {
         return;
     }
-    let heads: Vec<String> = report.fleet.pools.iter().map(|pool| in_cell(&code(&pool.name))).collect();
+    let heads: Vec<String> = report.fleet.pools.iter().map(|pool| escape_table_cell(&code_span(&pool.name))).collect();
     let head = format!("\n| image | {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
     let mut left = subjects.len();
     if text.len() + head.len() < most {
         text.push_str(&head);
         for subject in subjects {
-            let cells: Vec<String> = report.fleet.pools.iter().map(|pool| fate(subject, &pool.name)).collect();
-            let row = format!("| {} | {} |\n", in_cell(&code(&title(subject))), cells.join(" | "));
+            let cells: Vec<String> = report.fleet.pools.iter().map(|pool| verdict_text(subject, &pool.name)).collect();
+            let row =
+                format!("| {} | {} |\n", escape_table_cell(&code_span(&subject_title(subject))), cells.join(" | "));
             if most < text.len() + row.len() {
                 break;
             }
@@ -104,15 +99,18 @@ fn matrix(report: &Report, subjects: &[&Subject], most: usize, text: &mut String
         }
     }
     if left > 0 {
-        let _ = write!(text, "\n{} omitted from the table because of the size limit.\n", are(left, "image"));
+        let _ =
+            write!(text, "\n{} omitted from the table because of the size limit.\n", count_with_verb(left, "image"));
     }
 }
 
-fn are(number: usize, noun: &str) -> String {
-    format!("{} {}", count(number, noun), if number == 1 { "is" } else { "are" })
+/// Returns a number with its noun and the verb: `1 image is`, `2 images are`.
+fn count_with_verb(number: usize, noun: &str) -> String {
+    format!("{} {}", pluralize(number, noun), if number == 1 { "is" } else { "are" })
 }
 
-fn fate(subject: &Subject, pool: &str) -> String {
+/// Returns the verdict on a subject on a pool, with a symbol.
+fn verdict_text(subject: &Subject, pool: &str) -> String {
     let Some(verdict) = image_verdict(subject, pool) else { return "-".to_owned() };
     let sign = match verdict.fate {
         VerdictKind::Starts if !verdict.not_seen.is_empty() => "☑️ ",
@@ -121,17 +119,17 @@ fn fate(subject: &Subject, pool: &str) -> String {
         VerdictKind::NotApplicable => "",
         VerdictKind::Depends | VerdictKind::Undetermined => "❓ ",
     };
-    format!("{sign}{}", prose(&cell(verdict)))
+    format!("{sign}{}", escape_prose(&verdict_phrase(verdict)))
 }
 
-/// The same finding at several places is told once.
-fn findings(report: &Report) -> Vec<String> {
+/// Returns a list item for each finding; the same finding at several locations is one item.
+fn finding_items(report: &Report) -> Vec<String> {
     let mut causes: Vec<(&Finding, Vec<String>)> = Vec::new();
     for subject in &report.subjects {
         for finding in &subject.findings {
-            let spot = Spot::of(finding, subject, &report.fleet);
-            let image = spot.unnamed(subject).map_or_else(String::new, |image| format!(" ({image})"));
-            let place = format!("{}{image}", place(&spot));
+            let spot = PrimaryLocation::of_finding(finding, subject, &report.fleet);
+            let image = spot.unnamed_image(subject).map_or_else(String::new, |image| format!(" ({image})"));
+            let place = format!("{}{image}", path_and_line(&spot));
             let key = |one: &Finding| (one.rule.clone(), one.message.clone(), one.help.clone());
             match causes.iter_mut().find(|(first, _)| key(first) == key(finding)) {
                 Some((_, places)) if places.contains(&place) => {}
@@ -141,58 +139,69 @@ fn findings(report: &Report) -> Vec<String> {
         }
     }
     causes.sort_by_key(|(finding, _)| finding.severity);
-    causes.iter().map(|(finding, places)| item(finding, places)).collect()
+    causes.iter().map(|(finding, places)| finding_item(finding, places)).collect()
 }
 
-fn item(finding: &Finding, places: &[String]) -> String {
-    let mut named: Vec<String> = places.iter().take(NAMED).map(|place| code(place)).collect();
-    if NAMED < places.len() {
-        named.push(format!("{} more", places.len() - NAMED));
+/// Returns the list item of a finding with its locations.
+fn finding_item(finding: &Finding, places: &[String]) -> String {
+    let mut named: Vec<String> = places.iter().take(MAX_LISTED).map(|place| code_span(place)).collect();
+    if MAX_LISTED < places.len() {
+        named.push(format!("{} more", places.len() - MAX_LISTED));
     }
-    let (severity, rule, message) = (finding.severity, code(&finding.rule), prose(&finding.message));
+    let (severity, rule, message) = (finding.severity, code_span(&finding.rule), escape_prose(&finding.message));
     let mut item = format!("- **{severity}** {rule} at {}: {message}", named.join(", "));
     if !finding.pools.is_empty() {
-        let pools: Vec<String> = finding.pools.iter().map(|pool| code(pool)).collect();
+        let pools: Vec<String> = finding.pools.iter().map(|pool| code_span(pool)).collect();
         let _ = write!(item, " (on {})", pools.join(", "));
     }
     for (key, text) in [("cause", &finding.cause), ("you will see", &finding.symptom)] {
         if let Some(text) = text {
-            let _ = write!(item, "\n  - {key}: {}", prose(text));
+            let _ = write!(item, "\n  - {key}: {}", escape_prose(text));
         }
     }
     for other in &finding.also_unknown {
-        let _ = write!(item, "\n  - also unknown: {}", prose(other));
+        let _ = write!(item, "\n  - also unknown: {}", escape_prose(other));
     }
     if let Some(help) = finding.help.as_ref().filter(|_| finding.fixes.is_empty()) {
-        let _ = write!(item, "\n  - help: {}", prose(help));
+        let _ = write!(item, "\n  - help: {}", escape_prose(help));
     }
-    for fix in finding.fixes.iter().take(NAMED) {
-        let _ =
-            write!(item, "\n  - fix ({}): {}", prose(&format!("{}; {}", fix.safety, fix.effects())), prose(&fix.title));
+    for fix in finding.fixes.iter().take(MAX_LISTED) {
+        let _ = write!(
+            item,
+            "\n  - fix ({}): {}",
+            escape_prose(&format!("{}; {}", fix.safety, fix.effects())),
+            escape_prose(&fix.title)
+        );
     }
     item.push('\n');
     item
 }
 
-fn errors(report: &Report) -> Vec<String> {
+/// Returns a list item for each input that could not be read.
+fn error_items(report: &Report) -> Vec<String> {
     let errors = report.errors.iter();
-    errors.map(|error| format!("- {}: {}\n", code(&place(&of_error(error))), prose(&error.message))).collect()
+    errors
+        .map(|error| {
+            format!("- {}: {}\n", code_span(&path_and_line(&error_location(error))), escape_prose(&error.message))
+        })
+        .collect()
 }
 
-fn notes(subjects: &[&Subject]) -> io::Result<Vec<String>> {
+/// Returns a list item for each note.
+fn note_items(subjects: &[&Subject]) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
-    remarks(subjects, &mut lines)?;
-    Ok(String::from_utf8_lossy(&lines).lines().map(|line| format!("- {}\n", prose(line))).collect())
+    write_remarks(subjects, &mut lines)?;
+    Ok(String::from_utf8_lossy(&lines).lines().map(|line| format!("- {}\n", escape_prose(line))).collect())
 }
 
-/// A heading and its items, as far as there is room.
-fn listed(heading: &str, items: &[String], room: Room, text: &mut String) {
+/// Appends a heading and its items, as many as fit.
+fn push_section(heading: &str, items: &[String], room: MarkdownTarget, text: &mut String) {
     // Room for the words that say what is left out, of this list and of those behind it.
-    const TAIL: usize = 500;
+    const RESERVED_BYTES: usize = 500;
     let mut left = items.len();
     for (at, item) in items.iter().enumerate() {
         let head = if at == 0 { format!("\n### {heading}\n\n") } else { String::new() };
-        if room.report() - TAIL < text.len() + head.len() + item.len() {
+        if room.max_report_bytes() - RESERVED_BYTES < text.len() + head.len() + item.len() {
             break;
         }
         text.push_str(&head);
@@ -209,38 +218,40 @@ fn listed(heading: &str, items: &[String], room: Room, text: &mut String) {
     }
 }
 
-fn place(spot: &Spot<'_>) -> String {
-    let path = short(spot.path);
+/// Returns `path:line`.
+fn path_and_line(spot: &PrimaryLocation<'_>) -> String {
+    let path = strip_current_dir(spot.path);
     spot.region.map_or_else(|| path.to_owned(), |region| format!("{path}:{}", region.start_line))
 }
 
-/// Text from outside between backticks: nothing in it is a mention, a link or a tag.
-pub(crate) fn code(text: &str) -> String {
-    let text = clean(text);
+/// Returns untrusted text as a code span, in which nothing is a mention, a link or a tag.
+pub(crate) fn code_span(text: &str) -> String {
+    let text = escape_one_line(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     if longest > 0 || text.trim() != text { format!("{fence} {text} {fence}") } else { format!("{fence}{text}{fence}") }
 }
 
-/// The same in a cell of a table, which a bar would end.
-pub(crate) fn in_cell(text: &str) -> String {
+/// Escapes a text for a table cell, which a vertical bar would end.
+pub(crate) fn escape_table_cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Our own sentence: what stands between two backticks is code, and everything else means itself.
-pub(crate) fn prose(text: &str) -> String {
+/// Escapes a message of imagelint: text between backticks is code, everything else is literal.
+pub(crate) fn escape_prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return plain(text);
+        return escape_literal(text);
     }
     let told = parts.iter().enumerate().map(|(at, part)| match at % 2 {
-        1 if !part.is_empty() => in_cell(&code(part)),
-        _ => plain(part),
+        1 if !part.is_empty() => escape_table_cell(&code_span(part)),
+        _ => escape_literal(part),
     });
     told.collect()
 }
 
-fn plain(text: &str) -> String {
+/// Escapes a text that contains no code, so that Markdown shows it literally.
+fn escape_literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
@@ -251,9 +262,9 @@ fn plain(text: &str) -> String {
             '@' | '#' => out.extend(['\\', c].into_iter().chain("<!-- -->".chars())),
             ':' => out.push_str(":<!-- -->"),
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '!' | '~' | '$' => out.extend(['\\', c]),
-            c if is_unsafe(c) => {
+            c if is_unsafe_char(c) => {
                 out.push('\\');
-                push(&mut out, c);
+                push_escaped(&mut out, c);
             }
             c => out.push(c),
         }
@@ -275,9 +286,9 @@ mod tests {
             ("[x](https://e)", "\\[x\\](https:<!-- -->//e)"),
             ("a\u{1b}\nb", "a\\\\u{1b}\\\\nb"),
         ] {
-            assert_eq!(prose(text), expected, "{text:?}");
+            assert_eq!(escape_prose(text), expected, "{text:?}");
         }
-        assert_eq!(code("a``b"), "``` a``b ```");
-        assert_eq!(code("x\ny"), "`x\\ny`");
+        assert_eq!(code_span("a``b"), "``` a``b ```");
+        assert_eq!(code_span("x\ny"), "`x\\ny`");
     }
 }

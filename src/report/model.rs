@@ -1,17 +1,18 @@
-//! The report as data: schema version 1, the only thing that renderers see, the same in JSON.
+//! The data model of a report, schema version 1: the input of every output format, and the structure of the JSON
+//! report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::kinds::FactState;
-use crate::report::kinds::FindingSeverity;
-use crate::report::kinds::FixSafety;
-use crate::report::kinds::StepStatus;
-use crate::report::kinds::VerdictKind;
-use crate::report::observed::Observed;
-use crate::report::observed::Text;
-use crate::source::SourceText;
-use crate::source::Span;
+use crate::fact::InspectionDepth;
+use crate::outcome::Outcome;
+use crate::replay::RefusalReason;
+use crate::report::kinds::{
+    FactState, FindingSeverity, FixSafety, LocationKind, StartRoute, StepStatus, SubjectKind, VerdictConfidence,
+    VerdictKind,
+};
+use crate::report::observed::{Observed, Text};
+use crate::source::{SourceText, Span};
 
 /// A run of imagelint.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -90,8 +91,8 @@ pub struct PoolField {
 pub struct Subject {
     /// Path or reference as given.
     pub name: String,
-    /// `dockerfile`, `image` or `description`.
-    pub kind: String,
+    /// What it is.
+    pub kind: SubjectKind,
     /// Date for unpinned versions, if it differs from that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
@@ -141,14 +142,11 @@ pub struct ImageOf {
     pub index: Option<String>,
 }
 
-/// Kind of a subject that is a settings file, with what has no effect in it.
-pub const SETTINGS: &str = "settings";
-
 /// What imagelint inspected of a subject.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Inspected {
-    /// `text` (Dockerfile), `description`, `config`, `layers`.
-    pub depth: String,
+    /// How deep.
+    pub depth: InspectionDepth,
     /// What imagelint did not inspect and why, one line each.
     pub notes: Vec<String>,
 }
@@ -162,18 +160,18 @@ pub struct Verdict {
     pub component: Option<String>,
     /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
     pub fate: VerdictKind,
-    /// Outcome name, if it fails.
-    pub outcome: Option<String>,
+    /// How it fails, if it fails.
+    pub outcome: Option<Outcome>,
     /// `requirement`, `device`, ... for `refused`.
-    pub reason: Option<String>,
+    pub reason: Option<RefusalReason>,
     /// Error codes.
     pub codes: Codes,
     /// `native`, `minor-version`, `forward-compat` or `jit`, if it starts.
-    pub route: Option<String>,
+    pub route: Option<StartRoute>,
     /// The expected error, or the reason why the result is unknown.
     pub message: String,
-    /// `measured`, `declared`, `inferred`, `assumed`.
-    pub confidence: String,
+    /// How far it can be trusted.
+    pub confidence: VerdictConfidence,
     /// Pool fields and image facts that would decide a `depends` or `undetermined`, each with how to supply it.
     pub missing: Vec<Missing>,
     /// Components with unknown GPU code.
@@ -210,8 +208,8 @@ pub struct Scenario {
     pub when: When,
     /// `starts`, `fails`, `undetermined`.
     pub fate: VerdictKind,
-    /// Outcome, if it fails.
-    pub outcome: Option<String>,
+    /// How it fails, if it fails.
+    pub outcome: Option<Outcome>,
     /// Every step of the simulated start, in order.
     pub steps: Vec<Step>,
 }
@@ -324,8 +322,8 @@ pub struct Fix {
 pub struct FixDrivers {
     /// Pools that use this route.
     pub pools: Vec<String>,
-    /// `native`, `minor-version`, `forward-compat`.
-    pub route: String,
+    /// The route.
+    pub route: StartRoute,
     /// The first release, `515.43.04`.
     pub from: String,
     /// The last release; none if it is the newest known release.
@@ -333,24 +331,23 @@ pub struct FixDrivers {
 }
 
 impl Fix {
-    /// Whether the image fails for certain without it, somewhere where it helps.
-    pub fn is_for_failure(&self) -> bool {
+    /// Whether it removes a certain failure on a pool.
+    pub fn removes_failure(&self) -> bool {
         !self.cures.is_empty() || !self.lifts.is_empty()
     }
 
-    /// Whether readers of a report may put it into the text unasked: a text holds it, the image fails without it, and no
-    /// pool breaks with it.
-    pub fn may_be_taken(&self) -> bool {
-        !self.edits.is_empty() && self.is_for_failure() && self.breaks.is_empty()
+    /// Whether a tool may apply it without confirmation: it edits a file, it removes a failure, and no pool breaks.
+    pub fn is_auto_applicable(&self) -> bool {
+        !self.edits.is_empty() && self.removes_failure() && self.breaks.is_empty()
     }
 
-    /// Its title with its safety, what it does and the drivers that it needs.
-    pub fn told(&self) -> String {
-        let needs = self.needs().map_or_else(String::new, |needs| format!("; {needs}"));
+    /// Returns its title with its safety, its effects and the drivers that it needs.
+    pub fn describe(&self) -> String {
+        let needs = self.required_drivers().map_or_else(String::new, |needs| format!("; {needs}"));
         format!("{} ({}; {}{needs})", self.title, self.safety, self.effects())
     }
 
-    /// What it does, pools by words: `starts on a; breaks b`.
+    /// Returns its effects with the pools: `starts on a; breaks b`.
     pub fn effects(&self) -> String {
         let told = [
             (&self.cures, "starts on ", ""),
@@ -365,14 +362,14 @@ impl Fix {
         supposed.chain(told).collect::<Vec<_>>().join("; ")
     }
 
-    /// The drivers that it needs, pools by words: `with driver 470.42.01 to 470.256.02 (forward-compat) on a`.
-    pub fn needs(&self) -> Option<String> {
+    /// Returns the drivers that it needs with the pools: `with driver 470.42.01 to 470.256.02 (forward-compat) on a`.
+    pub fn required_drivers(&self) -> Option<String> {
         let alike = |one: &FixDrivers, other: &FixDrivers| (&one.pools, &one.route) == (&other.pools, &other.route);
         let of_route = |ranges: &[FixDrivers]| {
             let to =
                 |one: &FixDrivers| one.to.as_ref().map_or_else(|| " or newer".to_owned(), |to| format!(" to {to}"));
             let told: Vec<String> = ranges.iter().map(|one| format!("{}{}", one.from, to(one))).collect();
-            let route = ranges.first().map_or("", |one| &one.route);
+            let route = ranges.first().map_or("", |one| one.route.word());
             format!("{} ({route})", told.join(", "))
         };
         let of_pools = |of_them: &[FixDrivers]| {
@@ -399,8 +396,8 @@ pub struct Edit {
 /// A place in a file, an image or the command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
-    /// `file`, `fleet`, `config`, `layer`, `option`, `description`.
-    pub kind: String,
+    /// Where it points.
+    pub kind: LocationKind,
     /// File path, config field, layer digest, option name.
     pub path: String,
     /// What is there.
@@ -430,8 +427,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// The region of a span in its text.
-    pub fn of(text: &SourceText, span: Span) -> Self {
+    /// Returns the region of a span in its text.
+    pub fn from_span(text: &SourceText, span: Span) -> Self {
         let (start, end) = (text.position(span.start), text.position(span.end));
         Self {
             start_line: start.line,

@@ -1,4 +1,4 @@
-//! The report line by line: a line of JSON for each subject and each error, and a summary at the end.
+//! The report as newline-delimited JSON: a line for each subject and each error, and a summary at the end.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,14 +6,10 @@ use std::io;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::json::Escaping;
+use crate::report::json::EscapingWriter;
 use crate::report::kinds::VerdictKind;
-use crate::report::model::Fleet;
-use crate::report::model::InputError;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::model::Tool;
-use crate::report::sink::Sink;
+use crate::report::model::{Fleet, InputError, Report, Subject, Tool};
+use crate::report::report_writer::ReportWriter;
 
 /// A line of the report; `type` names its kind.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -46,24 +42,24 @@ pub struct Summary<'a> {
     pub fates: BTreeMap<VerdictKind, usize>,
 }
 
-/// What is counted on the way.
+/// Numbers of subjects and verdicts, counted while subjects are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SubjectCounts {
     subjects: usize,
     fates: BTreeMap<VerdictKind, usize>,
 }
 
-impl Counts {
-    /// Adds a subject.
-    pub fn add(&mut self, subject: &Subject) {
+impl SubjectCounts {
+    /// Counts a subject and its verdicts.
+    pub fn add_subject(&mut self, subject: &Subject) {
         self.subjects += 1;
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
             *self.fates.entry(verdict.fate).or_default() += 1;
         }
     }
 
-    /// The last line of a report; its own subjects are not looked at.
-    pub fn summary(self, report: &Report) -> Summary<'_> {
+    /// Returns the last line of a report; `report` itself needs no subjects.
+    pub fn into_summary(self, report: &Report) -> Summary<'_> {
         Summary {
             schema_version: report.schema_version,
             tool: &report.tool,
@@ -76,33 +72,33 @@ impl Counts {
     }
 }
 
-/// Writes lines as they come.
+/// Writes a line for each subject and each error.
 #[derive(Debug, Default)]
-pub struct Ndjson {
-    counts: Counts,
+pub struct NdjsonWriter {
+    counts: SubjectCounts,
 }
 
-impl Sink for Ndjson {
-    fn begin(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+impl ReportWriter for NdjsonWriter {
+    fn write_start(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = out;
-        head.errors.iter().try_for_each(|error| line(&Line::Error(error), &mut out))
+        head.errors.iter().try_for_each(|error| write_ndjson_line(&Line::Error(error), &mut out))
     }
 
-    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = out;
-        self.counts.add(subject);
-        line(&Line::Subject(subject), &mut out)
+        self.counts.add_subject(subject);
+        write_ndjson_line(&Line::Subject(subject), &mut out)
     }
 
-    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = out;
-        line(&Line::Summary(std::mem::take(&mut self.counts).summary(head)), &mut out)
+        write_ndjson_line(&Line::Summary(std::mem::take(&mut self.counts).into_summary(head)), &mut out)
     }
 }
 
 /// Writes one line.
-pub fn line(line: &Line<'_>, out: &mut impl io::Write) -> io::Result<()> {
-    serde_json::to_writer(Escaping(&mut *out), line).map_err(io::Error::from)?;
+pub fn write_ndjson_line(line: &Line<'_>, out: &mut impl io::Write) -> io::Result<()> {
+    serde_json::to_writer(EscapingWriter(&mut *out), line).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }
 
@@ -115,7 +111,7 @@ mod tests {
         let error =
             InputError { input: "a\n\u{1b}[31m\u{2028}".to_owned(), message: "b\r\n".to_owned(), location: None };
         let mut out = Vec::new();
-        line(&Line::Error(&error), &mut out).expect("memory");
+        write_ndjson_line(&Line::Error(&error), &mut out).expect("memory");
         let text = String::from_utf8(out).expect("text");
         assert_eq!(text.matches('\n').count(), 1, "{text}");
         assert!(!text.contains(['\u{1b}', '\r', '\u{2028}']), "{text}");

@@ -1,11 +1,9 @@
-//! What a report carries so that it can be judged again: what was seen of each subject, and the texts behind it.
+//! The part of a report from which it can be checked again: the observations of each subject, and the source texts.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::cluster::Nodes;
-use crate::cluster::Start;
+use crate::cluster::{NodeRequirements, Start};
 use crate::fact::Observations;
 use crate::report::model::Location;
 
@@ -20,7 +18,7 @@ pub struct Text {
     pub text: String,
 }
 
-/// What was seen of a subject.
+/// The observations of a subject.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Observed {
     /// The path as the pools' patterns see it.
@@ -33,7 +31,7 @@ pub struct Observed {
     pub notes: Vec<String>,
     /// What it asks of the nodes that it runs on, where a cluster says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<Nodes>,
+    pub nodes: Option<NodeRequirements>,
     /// How it comes to its GPUs, where a cluster or a compose file says it.
     #[serde(default, skip_serializing_if = "Start::is_untold")]
     pub start: Start,
@@ -47,7 +45,7 @@ pub struct Observed {
     pub platforms: Vec<OnPlatform>,
 }
 
-/// What was seen for one platform.
+/// The observations for one platform.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OnPlatform {
     /// `linux/amd64`.

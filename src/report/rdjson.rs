@@ -1,94 +1,86 @@
-//! The report as lines for reviewdog: one diagnostic of its format (`rdjsonl`) a line.
+//! The report in the `rdjsonl` format of reviewdog: one diagnostic per line.
 
 use std::io;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::report::concise::of_error;
-use crate::report::escape::clean;
-use crate::report::escape::visible;
-use crate::report::json::Escaping;
-use crate::report::kinds::FindingSeverity;
-use crate::report::kinds::FixSafety;
-use crate::report::model::Edit;
-use crate::report::model::Fix;
-use crate::report::model::Region;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::sink::Setting;
-use crate::report::sink::Sink;
-use crate::report::sink::short;
-use crate::report::spot::Spot;
-use crate::report::spot::named_advice;
+use crate::report::concise::error_location;
+use crate::report::escape::{escape_multiline, escape_one_line};
+use crate::report::json::EscapingWriter;
+use crate::report::kinds::{FindingSeverity, FixSafety};
+use crate::report::model::{Edit, Fix, Region, Report, Subject};
+use crate::report::primary_location::{PrimaryLocation, message_with_image};
+use crate::report::report_writer::{ReportContext, ReportWriter, strip_current_dir};
 use crate::source::SourceText;
 
-/// Writes diagnostics as they come.
-pub struct Rdjson<'a> {
-    setting: Setting<'a>,
+/// Writes each finding as a diagnostic of reviewdog.
+pub struct RdjsonWriter<'a> {
+    setting: ReportContext<'a>,
 }
 
-impl<'a> Rdjson<'a> {
-    /// Of a run.
-    pub fn new(setting: Setting<'a>) -> Self {
+impl<'a> RdjsonWriter<'a> {
+    /// Returns a writer for the report of one run.
+    pub fn new(setting: ReportContext<'a>) -> Self {
         Self { setting }
     }
 }
 
-impl Sink for Rdjson<'_> {
-    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+impl ReportWriter for RdjsonWriter<'_> {
+    fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = Spot::of(finding, subject, self.setting.fleet);
+            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let severity = match finding.severity {
                 FindingSeverity::Error => "ERROR",
                 FindingSeverity::Warning => "WARNING",
                 FindingSeverity::Note => "INFO",
             };
-            let mut diagnostic = diagnostic(&named_advice(finding, subject, &spot), severity, &finding.rule, &spot);
+            let mut diagnostic =
+                diagnostic_json(&message_with_image(finding, subject, &spot), severity, &finding.rule, &spot);
             let related: Vec<Value> = spot
-                .others(finding)
-                .map(|(place, region)| json!({"message": visible(&place.label), "location": location(&place.path, Some(region))}))
+                .other_locations(finding)
+                .map(|(place, region)| json!({"message": escape_multiline(&place.label), "location": location_json(&place.path, Some(region))}))
                 .collect();
             if !related.is_empty() {
                 diagnostic["related_locations"] = Value::Array(related);
             }
             // What an image does not need for certain, or what breaks a pool, is written by nobody unasked. A suggestion
             // is an edit without a word, so what is only ever done by hand is none.
-            let fixes = finding.fixes.iter().filter(|fix| fix.may_be_taken() && fix.safety != FixSafety::Manual);
+            let fixes = finding.fixes.iter().filter(|fix| fix.is_auto_applicable() && fix.safety != FixSafety::Manual);
             let suggestions: Vec<Value> =
-                fixes.filter_map(|fix| suggestion(fix, spot.path, self.setting.text(spot.path))).collect();
+                fixes.filter_map(|fix| suggestion_json(fix, spot.path, self.setting.source_text(spot.path))).collect();
             if !suggestions.is_empty() {
                 diagnostic["suggestions"] = Value::Array(suggestions);
             }
-            line(&diagnostic, out)?;
+            write_line(&diagnostic, out)?;
         }
         Ok(())
     }
 
-    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for error in &head.errors {
-            line(&diagnostic(&error.message, "ERROR", "cannot-read", &of_error(error)), out)?;
+            write_line(&diagnostic_json(&error.message, "ERROR", "cannot-read", &error_location(error)), out)?;
         }
         Ok(())
     }
 }
 
-fn diagnostic(message: &str, severity: &str, rule: &str, spot: &Spot<'_>) -> Value {
+/// Returns the diagnostic of a finding or an error.
+fn diagnostic_json(message: &str, severity: &str, rule: &str, spot: &PrimaryLocation<'_>) -> Value {
     json!({
-        "message": visible(message),
-        "location": location(spot.path, spot.region),
+        "message": escape_multiline(message),
+        "location": location_json(spot.path, spot.region),
         "severity": severity,
         "source": {"name": "imagelint"},
-        "code": {"value": clean(rule)},
+        "code": {"value": escape_one_line(rule)},
     })
 }
 
-/// So many bytes between two changes are written again with them.
-const BETWEEN: usize = 4096;
+/// Maximum number of bytes between two edits that are joined to one suggestion.
+const MAX_BYTES_BETWEEN_EDITS: usize = 4096;
 
-/// A suggestion is one change in the file of the diagnostic: several in that file become one, with what stands between
-/// them. What takes another file as well is told by other formats.
-fn suggestion(fix: &Fix, path: &str, text: Option<&SourceText>) -> Option<Value> {
+/// Returns the edits of a fix as one suggestion, with the text between them; `None` if the fix edits another file as
+/// well.
+fn suggestion_json(fix: &Fix, path: &str, text: Option<&SourceText>) -> Option<Value> {
     let mut edits: Vec<&Edit> = fix.edits.iter().collect();
     edits.sort_by_key(|edit| (edit.region.start_byte, edit.region.end_byte));
     let (first, rest) = edits.split_first()?;
@@ -96,32 +88,35 @@ fn suggestion(fix: &Fix, path: &str, text: Option<&SourceText>) -> Option<Value>
     for edit in rest {
         if edit.region.start_byte != whole.end_byte {
             let between = text?.text().get(whole.end_byte..edit.region.start_byte)?;
-            replacement.push_str(Some(between).filter(|between| between.len() <= BETWEEN)?);
+            replacement.push_str(Some(between).filter(|between| between.len() <= MAX_BYTES_BETWEEN_EDITS)?);
         }
         replacement.push_str(&edit.replacement);
         let Region { end_line, end_column, end_byte, .. } = edit.region;
         whole = Region { end_line, end_column, end_byte, ..whole };
     }
     let here = edits.iter().all(|edit| edit.path == path);
-    here.then(|| json!({"range": range(whole), "text": replacement}))
+    here.then(|| json!({"range": range_json(whole), "text": replacement}))
 }
 
-fn location(path: &str, region: Option<Region>) -> Value {
+/// Returns a path with a region.
+fn location_json(path: &str, region: Option<Region>) -> Value {
     match region {
-        Some(region) => json!({"path": short(path), "range": range(region)}),
-        None => json!({"path": short(path)}),
+        Some(region) => json!({"path": strip_current_dir(path), "range": range_json(region)}),
+        None => json!({"path": strip_current_dir(path)}),
     }
 }
 
-fn range(region: Region) -> Value {
+/// Returns a region as a range.
+fn range_json(region: Region) -> Value {
     json!({
         "start": {"line": region.start_line, "column": region.start_column},
         "end": {"line": region.end_line, "column": region.end_column},
     })
 }
 
-fn line(diagnostic: &Value, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes a diagnostic as one line.
+fn write_line(diagnostic: &Value, out: &mut dyn io::Write) -> io::Result<()> {
     let mut out = out;
-    serde_json::to_writer(Escaping(&mut out), diagnostic).map_err(io::Error::from)?;
+    serde_json::to_writer(EscapingWriter(&mut out), diagnostic).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }

@@ -1,76 +1,68 @@
-//! The report in SARIF 2.1.0, as code scanning services read it: results as they come, the rules behind them.
+//! The report as SARIF 2.1.0 for code scanning services: the results, then their rules.
 
 use std::io;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::report::concise::of_error;
-use crate::report::escape::visible;
-use crate::report::fingerprint::Fingerprints;
-use crate::report::json::Escaping;
-use crate::report::model::Finding;
-use crate::report::model::Fix;
-use crate::report::model::Region;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::sarif_rules::descriptor;
-use crate::report::sink::Setting;
-use crate::report::sink::Sink;
-use crate::report::spot::Spot;
-use crate::report::spot::named_advice;
-use crate::report::spot::one_line;
-use crate::report::spot::utf16;
-use crate::report::uri::uri;
-use crate::report::words::count;
-use crate::report::words::title;
+use crate::report::concise::error_location;
+use crate::report::escape::escape_multiline;
+use crate::report::fingerprint::FingerprintGenerator;
+use crate::report::json::EscapingWriter;
+use crate::report::model::{Finding, Fix, Region, Report, Subject};
+use crate::report::phrases::{pluralize, subject_title};
+use crate::report::primary_location::{PrimaryLocation, first_line_region, message_with_image, utf16_columns};
+use crate::report::report_writer::{ReportContext, ReportWriter};
+use crate::report::sarif_rules::rule_descriptor;
+use crate::report::uri::path_to_uri;
 
+/// URL of the SARIF schema.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// More results of one run are refused by those who read them.
-const MOST: usize = 25_000;
-/// What paths are relative to.
+/// Maximum number of results of a run that code scanning services accept.
+const MAX_RESULTS: usize = 25_000;
+/// Name of the base URI that paths are relative to.
 const ROOT: &str = "SRCROOT";
 
-/// Writes results as they come, and keeps the names of their rules.
-pub struct Sarif<'a> {
-    setting: Setting<'a>,
-    prints: Fingerprints,
+/// Writes the results of each subject, and collects the names of their rules.
+pub struct SarifWriter<'a> {
+    setting: ReportContext<'a>,
+    prints: FingerprintGenerator,
     rules: Vec<String>,
     results: usize,
 }
 
-impl<'a> Sarif<'a> {
-    /// Of a run.
-    pub fn new(setting: Setting<'a>) -> Self {
-        Self { setting, prints: Fingerprints::of_book(setting.book), rules: Vec::new(), results: 0 }
+impl<'a> SarifWriter<'a> {
+    /// Returns a writer for the report of one run.
+    pub fn new(setting: ReportContext<'a>) -> Self {
+        Self { setting, prints: FingerprintGenerator::for_rules(setting.book), rules: Vec::new(), results: 0 }
     }
 
-    fn result(&mut self, finding: &Finding, subject: &Subject) -> Value {
+    /// Returns the result of a finding.
+    fn result_json(&mut self, finding: &Finding, subject: &Subject) -> Value {
         let known = self.rules.iter().position(|name| *name == finding.rule);
         let rule = known.unwrap_or_else(|| {
             self.rules.push(finding.rule.clone());
             self.rules.len() - 1
         });
-        let spot = Spot::of(finding, subject, self.setting.fleet);
-        let print = self.setting.fingerprint(&mut self.prints, finding, subject);
-        let mut location = self.location(spot.path, spot.region);
-        location["logicalLocations"] = json!([{"fullyQualifiedName": title(subject), "kind": "module"}]);
+        let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+        let print = self.setting.finding_hash(&mut self.prints, finding, subject);
+        let mut location = self.location_json(spot.path, spot.region);
+        location["logicalLocations"] = json!([{"fullyQualifiedName": subject_title(subject), "kind": "module"}]);
         let mut result = json!({
             "ruleId": finding.rule,
             "ruleIndex": rule,
             "level": finding.severity,
-            "message": message(&named_advice(finding, subject, &spot)),
+            "message": message_json(&message_with_image(finding, subject, &spot)),
             "locations": [location],
             "partialFingerprints": {"primaryLocationLineHash": format!("{print}:1")},
-            "properties": {"pools": finding.pools, "subject": title(subject)},
+            "properties": {"pools": finding.pools, "subject": subject_title(subject)},
         });
         let related: Vec<Value> = spot
-            .others(finding)
+            .other_locations(finding)
             .enumerate()
             .map(|(at, (place, region))| {
-                let mut location = self.location(&place.path, Some(region));
+                let mut location = self.location_json(&place.path, Some(region));
                 location["id"] = (at + 1).into();
-                location["message"] = message(&place.label);
+                location["message"] = message_json(&place.label);
                 location
             })
             .collect();
@@ -78,39 +70,47 @@ impl<'a> Sarif<'a> {
             result["relatedLocations"] = related.into();
         }
         // What an image does not need for certain, or what breaks a pool, is written by nobody unasked.
-        let fixes = finding.fixes.iter().filter(|fix| fix.may_be_taken());
-        let fixes: Vec<Value> = fixes.map(|fix| self.fix(fix)).collect();
+        let fixes = finding.fixes.iter().filter(|fix| fix.is_auto_applicable());
+        let fixes: Vec<Value> = fixes.map(|fix| self.fix_json(fix)).collect();
         if !fixes.is_empty() {
             result["fixes"] = fixes.into();
         }
         result
     }
 
-    fn artifact(&self, path: &str) -> Value {
+    /// Returns a path as the location of an artifact.
+    fn artifact_location(&self, path: &str) -> Value {
         let path = (self.setting.from_root)(path);
-        if path.starts_with('/') { json!({"uri": uri(&path)}) } else { json!({"uri": uri(&path), "uriBaseId": ROOT}) }
+        if path.starts_with('/') {
+            json!({"uri": path_to_uri(&path)})
+        } else {
+            json!({"uri": path_to_uri(&path), "uriBaseId": ROOT})
+        }
     }
 
-    fn location(&self, path: &str, region: Option<Region>) -> Value {
+    /// Returns a path with a region; without one, with the first line.
+    fn location_json(&self, path: &str, region: Option<Region>) -> Value {
         // Nothing is shown of a result without a line, so what has none is on the first.
         let region = match region {
-            Some(region) => self.region(path, one_line(region, self.setting.text(path))),
+            Some(region) => self.region_json(path, first_line_region(region, self.setting.source_text(path))),
             None => json!({"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1}),
         };
-        json!({"physicalLocation": {"artifactLocation": self.artifact(path), "region": region}})
+        json!({"physicalLocation": {"artifactLocation": self.artifact_location(path), "region": region}})
     }
 
-    fn region(&self, path: &str, region: Region) -> Value {
-        let (start, end) = utf16(region, self.setting.text(path));
+    /// Returns a region with columns in UTF-16 units.
+    fn region_json(&self, path: &str, region: Region) -> Value {
+        let (start, end) = utf16_columns(region, self.setting.source_text(path));
         let (first, last) = (region.start_line, region.end_line);
         json!({"startLine": first, "startColumn": start, "endLine": last, "endColumn": end})
     }
 
-    fn fix(&self, fix: &Fix) -> Value {
+    /// Returns a fix with its replacements by file.
+    fn fix_json(&self, fix: &Fix) -> Value {
         let mut files: Vec<(&str, Vec<Value>)> = Vec::new();
         for edit in &fix.edits {
             let change = json!({
-                "deletedRegion": self.region(&edit.path, edit.region),
+                "deletedRegion": self.region_json(&edit.path, edit.region),
                 "insertedContent": {"text": edit.replacement},
             });
             match files.iter_mut().find(|(path, _)| *path == edit.path) {
@@ -120,52 +120,53 @@ impl<'a> Sarif<'a> {
         }
         let files: Vec<Value> = files
             .into_iter()
-            .map(|(path, changes)| json!({"artifactLocation": self.artifact(path), "replacements": changes}))
+            .map(|(path, changes)| json!({"artifactLocation": self.artifact_location(path), "replacements": changes}))
             .collect();
-        json!({"description": message(&fix.told()), "artifactChanges": files})
+        json!({"description": message_json(&fix.describe()), "artifactChanges": files})
     }
 
-    /// What went wrong beside the findings: inputs that could not be read, results without room.
-    fn invocation(&self, head: &Report) -> Value {
+    /// Returns the invocation with its notifications: inputs that could not be read, and omitted results.
+    fn invocation_json(&self, head: &Report) -> Value {
         let mut notes: Vec<Value> = head
             .errors
             .iter()
             .map(|error| {
-                let spot = of_error(error);
+                let spot = error_location(error);
                 json!({
                     "level": "error",
-                    "message": message(&format!("cannot read {}: {}", error.input, error.message)),
-                    "locations": [self.location(spot.path, spot.region)],
+                    "message": message_json(&format!("cannot read {}: {}", error.input, error.message)),
+                    "locations": [self.location_json(spot.path, spot.region)],
                 })
             })
             .collect();
-        if self.results > MOST {
-            let more = format!("omitted here: {}", count(self.results - MOST, "more finding"));
-            notes.push(json!({"level": "warning", "message": message(&more)}));
+        if self.results > MAX_RESULTS {
+            let more = format!("omitted here: {}", pluralize(self.results - MAX_RESULTS, "more finding"));
+            notes.push(json!({"level": "warning", "message": message_json(&more)}));
         }
         json!({"executionSuccessful": head.errors.is_empty(), "toolExecutionNotifications": notes})
     }
 }
 
-impl Sink for Sarif<'_> {
-    fn begin(&mut self, _: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+impl ReportWriter for SarifWriter<'_> {
+    fn write_start(&mut self, _: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         write!(out, "{{\n\"$schema\": \"{SCHEMA}\",\n\"version\": \"2.1.0\",\n\"runs\": [{{\n\"results\": [")
     }
 
-    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
             self.results += 1;
-            if self.results <= MOST {
-                let result = self.result(finding, subject);
+            if self.results <= MAX_RESULTS {
+                let result = self.result_json(finding, subject);
                 write!(out, "{}", if self.results == 1 { "\n" } else { ",\n" })?;
-                put(&result, out)?;
+                write_json_value(&result, out)?;
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-        let rules: Vec<Value> = self.rules.iter().map(|name| descriptor(name, self.setting.book.get(name))).collect();
+    fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        let rules: Vec<Value> =
+            self.rules.iter().map(|name| rule_descriptor(name, self.setting.book.get(name))).collect();
         let tool = json!({"driver": {
             "name": "imagelint",
             "version": head.tool.version,
@@ -181,21 +182,22 @@ impl Sink for Sarif<'_> {
             ("automationDetails", id),
             ("columnKind", "utf16CodeUnits".into()),
             ("originalUriBaseIds", root),
-            ("invocations", json!([self.invocation(head)])),
+            ("invocations", json!([self.invocation_json(head)])),
         ] {
             write!(out, ",\n\"{key}\": ")?;
-            put(&value, out)?;
+            write_json_value(&value, out)?;
         }
         writeln!(out, "\n}}]\n}}")
     }
 }
 
-fn put(value: &Value, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes a value as JSON.
+fn write_json_value(value: &Value, out: &mut dyn io::Write) -> io::Result<()> {
     let mut out = out;
-    serde_json::to_writer(Escaping(&mut out), value).map_err(io::Error::from)
+    serde_json::to_writer(EscapingWriter(&mut out), value).map_err(io::Error::from)
 }
 
-/// Plain words: what a viewer would take for a link is none.
-fn message(text: &str) -> Value {
-    json!({"text": visible(text).replace("](", "] (")})
+/// Returns a text as a plain message, in which a viewer finds no link.
+fn message_json(text: &str) -> Value {
+    json!({"text": escape_multiline(text).replace("](", "] (")})
 }

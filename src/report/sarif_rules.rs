@@ -1,26 +1,24 @@
-//! The pages of rules as SARIF descriptors.
+//! Rule pages as SARIF rule descriptors.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::report::docs;
-use crate::report::escape::clean;
-use crate::rules::Page;
-use crate::rules::Severity;
+use crate::report::documentation_urls;
+use crate::report::escape::escape_one_line;
+use crate::rules::{RulePage, Severity};
 
-/// The longest short or full description, in characters.
-const LONGEST: usize = 1024;
+/// Maximum length of a short or full description, in characters.
+const MAX_DESCRIPTION_LENGTH: usize = 1024;
 
-/// The descriptor of a rule; of one without a page, its name alone.
-pub(super) fn descriptor(name: &str, page: Option<&Page>) -> Value {
+/// Returns the descriptor of a rule; without a page, only its name.
+pub(super) fn rule_descriptor(name: &str, page: Option<&RulePage>) -> Value {
     let Some(page) = page else {
-        let said = json!({"text": clean(name)});
+        let said = json!({"text": escape_one_line(name)});
         return json!({"id": name, "shortDescription": said, "fullDescription": said, "help": said});
     };
-    let wrong = whole(plain(first(&page.sections.wrong)));
-    let help = help(page);
+    let wrong = complete_sentences(paragraph_to_line(first_paragraph(&page.sections.wrong)));
+    let help = page_help(page);
     let (level, kind) = match page.severity {
         Severity::Error => ("error", "error"),
         Severity::Warning => ("warning", "warning"),
@@ -29,8 +27,8 @@ pub(super) fn descriptor(name: &str, page: Option<&Page>) -> Value {
     let mut told = json!({
         "id": name,
         "name": name,
-        "shortDescription": {"text": cut(sentence(&wrong))},
-        "fullDescription": {"text": cut(&wrong)},
+        "shortDescription": {"text": truncate_description(first_sentence(&wrong))},
+        "fullDescription": {"text": truncate_description(&wrong)},
         "help": {"text": help, "markdown": help},
         "defaultConfiguration": {"level": level},
         "properties": {
@@ -39,14 +37,14 @@ pub(super) fn descriptor(name: &str, page: Option<&Page>) -> Value {
             "tags": ["correctness", "container", "gpu"],
         },
     });
-    if let Some(address) = docs::page(name) {
+    if let Some(address) = documentation_urls::rule_page_url(name) {
         told["helpUri"] = address.into();
     }
     told
 }
 
-/// The prose of a page, without its examples.
-fn help(page: &Page) -> String {
+/// Returns the text of a page without its examples.
+fn page_help(page: &RulePage) -> String {
     let sections = &page.sections;
     let mut text = String::new();
     for (heading, body) in [
@@ -64,17 +62,18 @@ fn help(page: &Page) -> String {
     text
 }
 
-fn first(prose: &str) -> &str {
+/// Returns the first paragraph of a text.
+fn first_paragraph(prose: &str) -> &str {
     prose.trim().split("\n\n").next().unwrap_or_default()
 }
 
-/// A paragraph in one line.
-fn plain(paragraph: &str) -> String {
+/// Returns a paragraph on one line, without backticks.
+fn paragraph_to_line(paragraph: &str) -> String {
     paragraph.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A paragraph up to its last sentence that is whole: what leads into an example would break off.
-fn whole(text: String) -> String {
+/// Returns a paragraph up to its last complete sentence, without an introduction to an example.
+fn complete_sentences(text: String) -> String {
     if let Some(told) = text.strip_suffix(':').filter(|told| !told.rsplit(". ").next().unwrap_or(told).contains(": ")) {
         return format!("{told}.");
     }
@@ -87,14 +86,16 @@ fn whole(text: String) -> String {
     }
 }
 
-fn sentence(text: &str) -> &str {
+/// Returns the first sentence of a text.
+fn first_sentence(text: &str) -> &str {
     text.find(". ").and_then(|end| text.get(..=end)).unwrap_or(text)
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
+/// Returns the text cut to the maximum length of a description.
+fn truncate_description(text: &str) -> String {
+    match text.char_indices().nth(MAX_DESCRIPTION_LENGTH) {
         None => text.to_owned(),
-        Some(_) => text.chars().take(LONGEST - 4).chain(" ...".chars()).collect(),
+        Some(_) => text.chars().take(MAX_DESCRIPTION_LENGTH - 4).chain(" ...".chars()).collect(),
     }
 }
 
@@ -106,11 +107,11 @@ mod tests {
     #[test]
     fn every_page_fits_and_says_something() {
         for page in RuleBook::built_in().pages() {
-            let told = descriptor(&page.name, Some(page));
+            let told = rule_descriptor(&page.name, Some(page));
             for key in ["shortDescription", "fullDescription"] {
                 let text = told[key]["text"].as_str().unwrap_or_default();
                 assert!(
-                    (10..=LONGEST).contains(&text.chars().count()) && !text.contains('\n'),
+                    (10..=MAX_DESCRIPTION_LENGTH).contains(&text.chars().count()) && !text.contains('\n'),
                     "{}: {text}",
                     page.name
                 );
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_and_a_rule_without_a_page_has_its_name() {
-        assert_eq!(cut(&"é".repeat(2000)).chars().count(), LONGEST);
+        assert_eq!(truncate_description(&"é".repeat(2000)).chars().count(), MAX_DESCRIPTION_LENGTH);
         for (text, expected) in [
             ("One. Two ends with", "One."),
             ("One. Two answers 35:", "One. Two answers 35."),
@@ -132,9 +133,9 @@ mod tests {
             ("One. Two.", "One. Two."),
             ("PyTorch says", "PyTorch says ..."),
         ] {
-            assert_eq!(whole(text.to_owned()), expected);
+            assert_eq!(complete_sentences(text.to_owned()), expected);
         }
-        assert_eq!(sentence("One 1.2 is. Two."), "One 1.2 is.");
-        assert_eq!(descriptor("own", None)["help"]["text"], "own");
+        assert_eq!(first_sentence("One 1.2 is. Two."), "One 1.2 is.");
+        assert_eq!(rule_descriptor("own", None)["help"]["text"], "own");
     }
 }

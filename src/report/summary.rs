@@ -1,52 +1,47 @@
-//! What a run begins and ends with: the matrix; notes, the count and the next commands.
+//! The beginning and the end of the terminal report: the table of verdicts; notes, the result line and suggested
+//! commands.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::report::closing::Counted;
-use crate::report::closing::closing;
-use crate::report::closing::images;
-use crate::report::closing::unread;
-use crate::report::escape::clean;
-use crate::report::files::unread_in;
+use crate::fact::InspectionDepth;
+use crate::report::checked_files::unread_suffix;
+use crate::report::escape::escape_one_line;
 use crate::report::human::HumanOptions;
-use crate::report::kinds::VerdictKind;
-use crate::report::matrix::matrix;
-use crate::report::model::Report;
-use crate::report::model::Subject;
-use crate::report::next::next;
-use crate::report::words::NO_FLEET;
-use crate::report::words::count;
-use crate::report::words::listed;
-use crate::report::words::title;
+use crate::report::kinds::{SubjectKind, VerdictKind};
+use crate::report::model::{Report, Subject};
+use crate::report::next_commands::write_next_commands;
+use crate::report::phrases::{NO_FLEET, join_first, pluralize, subject_title};
+use crate::report::result_line::{FindingCounting, image_count, unreadable_input_count, write_result_line};
+use crate::report::verdict_table::write_verdict_table;
 use crate::report::wrap::wrap;
 
-/// So many images and pools are named in a line.
-const IMAGES: usize = 3;
-const POOLS: usize = 4;
-/// How the verdict begins on an image that something keeps from the GPU.
+/// Maximum number of images named in a line.
+const MAX_IMAGES: usize = 3;
+/// Maximum number of pools named in a line.
+const MAX_POOLS: usize = 4;
+/// Beginning of the message of a verdict on an image that does not use the GPU because of a setting.
 const NO_GPU_USED: &str = "no GPU is used: ";
 
-/// Writes the verdicts: first of all what fails.
-pub fn answer(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes the table of verdicts, after a notice if the fleet is the built-in one.
+pub fn write_verdicts(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     if report.fleet.built_in && report.subjects.iter().any(|subject| subject.gpu_content) {
         writeln!(out, "{}\n", wrap(NO_FLEET, 0, 2, options.width))?;
     }
-    matrix(report, options, out)
+    write_verdict_table(report, options, out)
 }
 
-/// Writes the summary of a run.
-pub fn summary(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes the notes, the result line and the suggested commands.
+pub fn write_summary(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     if subjects.is_empty() {
-        return nothing(report, options, out);
+        return write_no_gpu_content(report, options, out);
     }
     let mut noted = Vec::new();
     for subject in &subjects {
-        depth(subject, options.verbose, &mut noted)?;
+        write_inspection_notes(subject, options.verbose, &mut noted)?;
     }
-    notes(&subjects, &mut noted)?;
+    write_verdict_notes(&subjects, &mut noted)?;
     for line in String::from_utf8_lossy(&noted).lines() {
         writeln!(out, "{}", wrap(line, 0, 2, options.width))?;
     }
@@ -54,28 +49,31 @@ pub fn summary(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::W
         writeln!(out)?;
     }
     let mut line = Vec::new();
-    closing(report, &subjects, Counted::PerFault, &mut line)?;
+    write_result_line(report, &subjects, FindingCounting::PerFault, &mut line)?;
     writeln!(out, "{}", wrap(String::from_utf8_lossy(&line).trim_end(), 0, 2, options.width))?;
-    next(report, &subjects, options, out)
+    write_next_commands(report, &subjects, options, out)
 }
 
-/// Writes that no image has GPU content, and what switches the GPU off.
-fn nothing(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes that no image has GPU content, and which settings keep images from using the GPU.
+fn write_no_gpu_content(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let mut off: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for subject in &report.subjects {
         if let Some(why) = subject.verdicts.iter().find_map(|verdict| verdict.message.strip_prefix(NO_GPU_USED)) {
-            off.entry(why).or_default().push(title(subject));
+            off.entry(why).or_default().push(subject_title(subject));
         }
     }
     for (why, images) in &off {
-        let line = format!("{}: {NO_GPU_USED}{}", listed(images, IMAGES, ", "), clean(why));
+        let line = format!("{}: {NO_GPU_USED}{}", join_first(images, MAX_IMAGES, ", "), escape_one_line(why));
         writeln!(out, "{}", wrap(&line, 0, 2, options.width))?;
     }
-    let number = images(report);
+    let number = image_count(report);
     if number > 0 {
-        let checked = count(number, "image");
+        let checked = pluralize(number, "image");
         let line = if options.verbose {
-            format!("no GPU content in {checked}: nothing to check{}", clean(&unread_in(&report.subjects)))
+            format!(
+                "no GPU content in {checked}: nothing to check{}",
+                escape_one_line(&unread_suffix(&report.subjects))
+            )
         } else {
             let more = if options.command == "check" { " (list files: --show-files)" } else { "" };
             format!("checked {checked}: no GPU content found{more}")
@@ -83,42 +81,46 @@ fn nothing(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write
         writeln!(out, "{}", wrap(&line, 0, 2, options.width))?;
     }
     if !report.errors.is_empty() {
-        writeln!(out, "{} cannot be read", unread(report))?;
+        writeln!(out, "{} cannot be read", unreadable_input_count(report))?;
     }
     Ok(())
 }
 
-fn depth(subject: &Subject, verbose: bool, out: &mut impl io::Write) -> io::Result<()> {
-    let image = subject.kind != "description";
-    let depth = subject.inspected.depth.as_str();
-    if image && depth == "config" {
-        writeln!(out, "{}: config only: layers were not read", title(subject))?;
+/// Writes how little of a subject was inspected, and why no single change makes it start on all its pools.
+fn write_inspection_notes(subject: &Subject, verbose: bool, out: &mut impl io::Write) -> io::Result<()> {
+    let image = subject.kind != SubjectKind::Description;
+    let depth = subject.inspected.depth;
+    if image && depth == InspectionDepth::Config {
+        writeln!(out, "{}: config only: layers were not read", subject_title(subject))?;
     }
     // What was left out of an image changes what can be told; the rest is as expected.
-    if verbose || subject.kind == "image" || (image && matches!(depth, "sbom" | "layers")) {
+    if verbose
+        || subject.kind == SubjectKind::Image
+        || (image && matches!(depth, InspectionDepth::Sbom | InspectionDepth::Layers))
+    {
         for note in subject.inspected.notes.iter().filter(|note| Some(*note) != subject.split.as_ref()) {
-            writeln!(out, "{}: {}", title(subject), clean(note))?;
+            writeln!(out, "{}: {}", subject_title(subject), escape_one_line(note))?;
         }
     }
     if let Some(split) = &subject.split {
-        writeln!(out, "{}: {}", title(subject), clean(split))?;
+        writeln!(out, "{}: {}", subject_title(subject), escape_one_line(split))?;
     }
     Ok(())
 }
 
-/// Writes what a reader of verdicts has to know: how little was read, what no single change does, what was left unseen.
-pub fn remarks(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
-    subjects.iter().try_for_each(|subject| depth(subject, false, out))?;
-    notes(subjects, out)
+/// Writes the inspection notes and the notes of verdicts.
+pub fn write_remarks(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+    subjects.iter().try_for_each(|subject| write_inspection_notes(subject, false, out))?;
+    write_verdict_notes(subjects, out)
 }
 
-/// Which command inspects more of an image.
-fn inspects(subject: &Subject) -> &'static str {
-    if subject.kind == "dockerfile" { "; `imagelint scan` inspects the built image" } else { "" }
+/// Returns a hint at the command that inspects more of an image; empty if there is none.
+fn scan_hint(subject: &Subject) -> &'static str {
+    if subject.kind == SubjectKind::Dockerfile { "; `imagelint scan` inspects the built image" } else { "" }
 }
 
-/// What the verdicts on images note, and what those that start left unseen, each once with its pools.
-fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+/// Writes the notes of verdicts, and the code that was not inspected in images that start, each once with its pools.
+fn write_verdict_notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let mut told: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     let alone = subjects.len() == 1;
     let all = subjects.iter().flat_map(|subject| &subject.verdicts).map(|verdict| &verdict.pool);
@@ -126,10 +128,10 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     for subject in subjects {
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
             let unseen = (verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty())
-                .then(|| format!("not inspected: {}{}", verdict.not_seen.join(", "), inspects(subject)));
+                .then(|| format!("not inspected: {}{}", verdict.not_seen.join(", "), scan_hint(subject)));
             for note in verdict.notes.iter().chain(&unseen) {
-                let pools = told.entry((title(subject), clean(note).into_owned())).or_default();
-                pools.push(clean(&verdict.pool).into_owned());
+                let pools = told.entry((subject_title(subject), escape_one_line(note).into_owned())).or_default();
+                pools.push(escape_one_line(&verdict.pool).into_owned());
             }
         }
     }
@@ -137,8 +139,11 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let mut grouped: Vec<(String, String, Vec<String>)> = Vec::new();
     let mut known = BTreeMap::new();
     for ((image, note), pools) in told {
-        let pools =
-            if pools.len() == all && all > 1 { format!("all {all} pools") } else { listed(&pools, POOLS, ", ") };
+        let pools = if pools.len() == all && all > 1 {
+            format!("all {all} pools")
+        } else {
+            join_first(&pools, MAX_POOLS, ", ")
+        };
         let at = *known.entry((note.clone(), pools.clone())).or_insert(grouped.len());
         match grouped.get_mut(at) {
             Some((.., images)) => images.push(image),
@@ -146,7 +151,7 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
         }
     }
     for (note, pools, images) in grouped {
-        let images = if alone { String::new() } else { format!("{}: ", listed(&images, 3, ", ")) };
+        let images = if alone { String::new() } else { format!("{}: ", join_first(&images, 3, ", ")) };
         writeln!(out, "note: {images}{note} ({pools})")?;
     }
     Ok(())

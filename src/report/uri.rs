@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// A path below some root as a relative reference, an absolute one as a URI of a file.
-pub fn uri(path: &str) -> String {
+/// Returns a relative path as a relative reference, and an absolute one as a `file` URI.
+pub fn path_to_uri(path: &str) -> String {
     let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in path.bytes() {
         match byte {
@@ -27,7 +27,7 @@ mod tests {
             ("a?b#c%d", "a%3Fb%23c%25d"),
             ("/tmp/x y", "file:///tmp/x%20y"),
         ] {
-            assert_eq!(uri(path), expected);
+            assert_eq!(path_to_uri(path), expected);
         }
     }
 }

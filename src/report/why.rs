@@ -1,38 +1,23 @@
-//! The chain behind every verdict: hosts, steps, the facts that decided them and where they were read.
+//! The output of `--why`: hosts and steps behind every verdict, the facts that decided them, and the origins of these
+//! facts.
 
 use std::io;
 
-use crate::report::escape::clean;
-use crate::report::escape::shorten;
-use crate::report::files::unread_in;
-use crate::report::hosts::common;
-use crate::report::hosts::groups;
-use crate::report::kinds::FactState;
-use crate::report::kinds::StepStatus;
-use crate::report::model::Fact;
-use crate::report::model::Fleet;
-use crate::report::model::Location;
-use crate::report::model::Pool;
-use crate::report::model::Report;
-use crate::report::model::Step;
-use crate::report::model::Subject;
-use crate::report::model::Verdict;
-use crate::report::paint::Tone;
-use crate::report::paint::paint;
-use crate::report::paint::tone_of;
-use crate::report::why_brief::basis;
-use crate::report::why_brief::brief;
-use crate::report::words::NO_FLEET;
-use crate::report::words::cell;
-use crate::report::words::fate_word;
-use crate::report::words::named;
-use crate::report::words::place;
-use crate::report::words::title;
+use crate::report::checked_files::unread_suffix;
+use crate::report::escape::{escape_one_line, shorten};
+use crate::report::kinds::{FactState, StepStatus};
+use crate::report::model::{Fact, Fleet, Location, Pool, Report, Step, Subject, Verdict};
+use crate::report::phrases::{
+    NO_FLEET, component_label, location_label, subject_title, verdict_kind_label, verdict_phrase,
+};
+use crate::report::scenario_groups::{common_properties, group_scenarios};
+use crate::report::terminal_colors::{Tone, paint, verdict_kind_tone};
+use crate::report::why_brief::{fact_text, write_brief};
 
-/// Asks for every step of every verdict.
+/// Value of `--why` that prints every step of every verdict.
 pub const FULL: &str = "full";
 
-/// What to print of the reasons.
+/// Options of the output of `--why`.
 #[derive(Clone, Copy, Debug)]
 pub struct WhyOptions<'a> {
     /// One pool only.
@@ -45,17 +30,18 @@ pub struct WhyOptions<'a> {
     pub width: usize,
 }
 
-/// Writes the reasons of every verdict, or of those on one pool. `source` gives source and date of a database entry.
-pub fn why(
+/// Writes the reasons for all verdicts, or for those on one pool; `source` returns the source and the date of a
+/// database entry.
+pub fn write_why(
     report: &Report,
     options: &WhyOptions<'_>,
     source: &dyn Fn(&str) -> Option<String>,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     for subject in &report.subjects {
-        let heading = title(subject);
+        let heading = subject_title(subject);
         if !subject.gpu_content {
-            let unread = clean(&unread_in([subject])).into_owned();
+            let unread = escape_one_line(&unread_suffix([subject])).into_owned();
             let seen = if unread.is_empty() { "" } else { " was seen" };
             writeln!(out, "{heading}: no GPU content{seen}, nothing to check{unread}\n")?;
             continue;
@@ -67,7 +53,7 @@ pub fn why(
             && !subject.verdicts.iter().any(|verdict| verdict.pool == pool)
         {
             let name = if options.whole { String::new() } else { format!("{heading}: ") };
-            writeln!(out, "  {name}not checked on {}: the fleet runs it on other pools\n", clean(pool))?;
+            writeln!(out, "  {name}not checked on {}: the fleet runs it on other pools\n", escape_one_line(pool))?;
             continue;
         }
         if !options.whole {
@@ -75,20 +61,20 @@ pub fn why(
         }
         for verdict in subject.verdicts.iter().filter(|one| options.pool.is_none_or(|pool| pool == one.pool)) {
             let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
-            let chain = Chain { report, subject, pool, color: options.color };
-            if !told_already(subject, verdict) {
-                chain.verdict(verdict, out)?;
+            let chain = VerdictContext { report, subject, pool, color: options.color };
+            if !repeats_image_verdict(subject, verdict) {
+                chain.write_verdict(verdict, out)?;
             }
         }
     }
     if options.whole {
         return if report.fleet.built_in { writeln!(out, "{NO_FLEET}") } else { Ok(()) };
     }
-    brief(report, options, source, out)
+    write_brief(report, options, source, out)
 }
 
-/// Whether a component's verdict is the image's own, step by step: its chain was printed with that.
-fn told_already(subject: &Subject, verdict: &Verdict) -> bool {
+/// Whether the verdict on a component has the same steps as the one on its image, which is printed before it.
+fn repeats_image_verdict(subject: &Subject, verdict: &Verdict) -> bool {
     let whole = subject.verdicts.iter().find(|one| one.pool == verdict.pool && one.component.is_none());
     let texts = |verdict: &Verdict| -> Vec<String> {
         verdict.scenarios.iter().flat_map(|scenario| &scenario.steps).map(|step| step.text.clone()).collect()
@@ -96,30 +82,32 @@ fn told_already(subject: &Subject, verdict: &Verdict) -> bool {
     verdict.component.is_some() && whole.is_some_and(|whole| texts(whole) == texts(verdict))
 }
 
-/// Longest value printed whole, in characters.
-const LONGEST: usize = 200;
-/// How far the derivation of a fact is followed.
-const DEEPEST: usize = 4;
+/// Maximum length of a printed value, in characters.
+const MAX_VALUE_LENGTH: usize = 200;
+/// Maximum depth to which the derivation of a fact is followed.
+const MAX_DERIVATION_DEPTH: usize = 4;
 
-/// Blanks before a fact.
-const INDENT: usize = 10;
+/// Spaces before a fact.
+const FACT_INDENT: usize = 10;
 
-pub(super) struct Chain<'a> {
+/// The report, the subject and the pool of a verdict whose steps and facts are printed.
+pub(super) struct VerdictContext<'a> {
     pub(super) report: &'a Report,
     pub(super) subject: &'a Subject,
     pub(super) pool: Option<&'a Pool>,
     pub(super) color: bool,
 }
 
-impl Chain<'_> {
-    fn verdict(&self, verdict: &Verdict, out: &mut impl io::Write) -> io::Result<()> {
-        write!(out, "  on {}", clean(&verdict.pool))?;
+impl VerdictContext<'_> {
+    /// Writes a verdict with its hosts and their steps.
+    fn write_verdict(&self, verdict: &Verdict, out: &mut impl io::Write) -> io::Result<()> {
+        write!(out, "  on {}", escape_one_line(&verdict.pool))?;
         if let Some(component) = &verdict.component {
-            write!(out, ", component {}", clean(named(component)))?;
+            write!(out, ", component {}", escape_one_line(component_label(component)))?;
         }
-        let word = cell(verdict);
-        let word = paint(&word, tone_of(verdict.fate), self.color);
-        write!(out, ": {word} ({}", clean(&verdict.confidence))?;
+        let word = verdict_phrase(verdict);
+        let word = paint(&word, verdict_kind_tone(verdict.fate), self.color);
+        write!(out, ": {word} ({}", verdict.confidence)?;
         if let Some(code) = verdict.codes.certain {
             write!(out, "; code {code}")?;
         }
@@ -128,42 +116,43 @@ impl Chain<'_> {
             write!(out, "; possible codes {}", codes.join(", "))?;
         }
         if let Some(reason) = &verdict.reason {
-            write!(out, "; {}", clean(reason))?;
+            write!(out, "; {}", reason.name())?;
         }
         writeln!(out, ")")?;
         if !verdict.message.is_empty() {
-            writeln!(out, "    {}", clean(&verdict.message))?;
+            writeln!(out, "    {}", escape_one_line(&verdict.message))?;
         }
         for gap in &verdict.missing {
-            writeln!(out, "    missing {}: {}", clean(&gap.key), clean(&gap.supply))?;
+            writeln!(out, "    missing {}: {}", escape_one_line(&gap.key), escape_one_line(&gap.supply))?;
         }
         for unseen in &verdict.not_seen {
-            writeln!(out, "    not inspected: {}", clean(unseen))?;
+            writeln!(out, "    not inspected: {}", escape_one_line(unseen))?;
         }
         for note in &verdict.notes {
-            writeln!(out, "    note: {}", clean(note))?;
+            writeln!(out, "    note: {}", escape_one_line(note))?;
         }
-        let host = common(&verdict.scenarios);
+        let host = common_properties(&verdict.scenarios);
         if !host.is_empty() {
             writeln!(out, "    host: {host}")?;
         }
-        for group in groups(&verdict.scenarios) {
+        for group in group_scenarios(&verdict.scenarios) {
             for (at, host) in group.hosts.iter().enumerate() {
                 if at + 1 < group.hosts.len() {
                     writeln!(out, "    with {host}, or")?;
                     continue;
                 }
-                let fate = clean(fate_word(group.first.fate));
-                writeln!(out, "    with {host}: {}", paint(&fate, tone_of(group.first.fate), self.color))?;
+                let fate = escape_one_line(verdict_kind_label(group.first.fate));
+                writeln!(out, "    with {host}: {}", paint(&fate, verdict_kind_tone(group.first.fate), self.color))?;
             }
             for step in &group.first.steps {
-                self.step(step, out)?;
+                self.write_step(step, out)?;
             }
         }
         writeln!(out)
     }
 
-    fn step(&self, step: &Step, out: &mut impl io::Write) -> io::Result<()> {
+    /// Writes a step with its facts.
+    fn write_step(&self, step: &Step, out: &mut impl io::Write) -> io::Result<()> {
         let (sign, tone) = match step.result {
             StepStatus::Passes => ("✓", Tone::Good),
             StepStatus::Stops => ("✗", Tone::Bad),
@@ -172,108 +161,119 @@ impl Chain<'_> {
             StepStatus::Unknown | StepStatus::NotSeen => ("?", Tone::Open),
         };
         let sign = paint(sign, tone, self.color);
-        writeln!(out, "      {sign} {}: {}", clean(&step.step), clean(&step.text))?;
+        writeln!(out, "      {sign} {}: {}", escape_one_line(&step.step), escape_one_line(&step.text))?;
         let mut told = Vec::new();
         for id in &step.facts {
-            self.fact(id, 0, &mut told, out)?;
+            self.write_fact(id, 0, &mut told, out)?;
         }
         if !step.cite.is_empty() {
-            let cite = format!("cite: {}", clean(&step.cite));
+            let cite = format!("cite: {}", escape_one_line(&step.cite));
             writeln!(out, "          {}", paint(&cite, Tone::Faint, self.color))?;
         }
         Ok(())
     }
 
-    /// One fact, then those that it was concluded from, each told once per step.
-    fn fact<'b>(
+    /// Writes a fact, then the facts from which it was derived, each once per step.
+    fn write_fact<'b>(
         &'b self,
         id: &'b str,
         depth: usize,
         told: &mut Vec<&'b str>,
         out: &mut impl io::Write,
     ) -> io::Result<()> {
-        if told.contains(&id) || DEEPEST < depth {
+        if told.contains(&id) || MAX_DERIVATION_DEPTH < depth {
             return Ok(());
         }
         told.push(id);
-        write!(out, "{:indent$}", "", indent = INDENT + 2 * depth)?;
+        write!(out, "{:indent$}", "", indent = FACT_INDENT + 2 * depth)?;
         if let Some(fact) = self.subject.facts.iter().find(|fact| fact.id == id) {
-            writeln!(out, "{}", of_fact(fact))?;
+            writeln!(out, "{}", fact_with_origins(fact))?;
             for source in &fact.derived_from {
-                self.fact(source, depth + 1, told, out)?;
+                self.write_fact(source, depth + 1, told, out)?;
             }
             return Ok(());
         }
         if let Some(pool) = self.pool.filter(|_| id.starts_with("pool.")) {
-            return writeln!(out, "{}", of_pool(id, pool, &self.report.fleet));
+            return writeln!(out, "{}", pool_field_with_origin(id, pool, &self.report.fleet));
         }
         match id.split_once('/') {
-            Some((table, row)) => writeln!(out, "database: {}, entry {}", clean(table), clean(row)),
-            None => writeln!(out, "{}", clean(id)),
+            Some((table, row)) => writeln!(out, "database: {}, entry {}", escape_one_line(table), escape_one_line(row)),
+            None => writeln!(out, "{}", escape_one_line(id)),
         }
     }
 }
 
-/// The facts behind a step in words, a line each, those that others were concluded from set in below them.
-pub fn facts(step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> Vec<String> {
-    let chain = Chain { report, subject, pool: Some(pool), color: false };
+/// Returns the facts behind a step, one line each, followed by the facts from which they were derived, indented.
+pub fn fact_lines(step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> Vec<String> {
+    let chain = VerdictContext { report, subject, pool: Some(pool), color: false };
     let (mut told, mut lines) = (Vec::new(), Vec::new());
     for id in &step.facts {
-        in_words(&chain, id, 0, &mut told, &mut lines);
+        push_fact_lines(&chain, id, 0, &mut told, &mut lines);
     }
     lines
 }
 
-/// One fact in words, then those that it was concluded from. A field that no pool declares is left out.
-fn in_words<'b>(chain: &'b Chain<'_>, id: &'b str, depth: usize, told: &mut Vec<&'b str>, lines: &mut Vec<String>) {
-    if told.contains(&id) || DEEPEST < depth {
+/// Appends a fact, then the facts from which it was derived; undeclared pool fields are left out.
+fn push_fact_lines<'b>(
+    chain: &'b VerdictContext<'_>,
+    id: &'b str,
+    depth: usize,
+    told: &mut Vec<&'b str>,
+    lines: &mut Vec<String>,
+) {
+    if told.contains(&id) || MAX_DERIVATION_DEPTH < depth {
         return;
     }
     told.push(id);
     let entry = || {
         let (table, row) = id.split_once('/')?;
-        Some(format!("compatibility database: {} {}", clean(table), clean(row)))
+        Some(format!("compatibility database: {} {}", escape_one_line(table), escape_one_line(row)))
     };
-    if let Some(text) = basis(chain, id, &|_| None).or_else(entry) {
+    if let Some(text) = fact_text(chain, id, &|_| None).or_else(entry) {
         lines.push(format!("{:indent$}{text}", "", indent = 2 * depth));
     }
     if let Some(fact) = chain.subject.facts.iter().find(|fact| fact.id == id) {
         for source in &fact.derived_from {
-            in_words(chain, source, depth + 1, told, lines);
+            push_fact_lines(chain, source, depth + 1, told, lines);
         }
     }
 }
 
-/// `f3  env.X = "value"  Dockerfile:2:6`.
-fn of_fact(fact: &Fact) -> String {
+/// Returns a fact with its origins: `f3  env.X = "value"  Dockerfile:2:6`.
+fn fact_with_origins(fact: &Fact) -> String {
     let value = match (&fact.value, fact.state) {
         (Some(value), FactState::Known) => {
             let value = value.to_string();
-            format!(" = {}", shorten(&clean(&value), LONGEST))
+            format!(" = {}", shorten(&escape_one_line(&value), MAX_VALUE_LENGTH))
         }
         (_, state) => format!(": {state}"),
     };
     let why = match &fact.why {
-        Some(why) => format!(", {}", clean(why)),
+        Some(why) => format!(", {}", escape_one_line(why)),
         None => String::new(),
     };
-    let origins: Vec<String> = fact.origins.iter().map(place).collect();
+    let origins: Vec<String> = fact.origins.iter().map(location_label).collect();
     let gap = if origins.is_empty() { "" } else { "  " };
-    format!("{}  {}{value}{why}{gap}{}", clean(&fact.id), clean(&fact.key), origins.join(", "))
+    format!("{}  {}{value}{why}{gap}{}", escape_one_line(&fact.id), escape_one_line(&fact.key), origins.join(", "))
 }
 
-/// A field of the pool with its own place; one that is left out, with the pool's.
-pub(super) fn of_pool(id: &str, pool: &Pool, fleet: &Fleet) -> String {
+/// Returns a pool field with its location; an undeclared one with the location of the pool.
+pub(super) fn pool_field_with_origin(id: &str, pool: &Pool, fleet: &Fleet) -> String {
     let from = |location: Option<&Location>| match location.or(pool.location.as_ref()) {
-        Some(location) => place(location),
-        None => clean(&fleet.source).into_owned(),
+        Some(location) => location_label(location),
+        None => escape_one_line(&fleet.source).into_owned(),
     };
     match pool.fields.iter().find(|field| field.key == id) {
         Some(field) => {
-            format!("{} = {}  {}", clean(id), shorten(&clean(&field.value), LONGEST), from(field.location.as_ref()))
+            format!(
+                "{} = {}  {}",
+                escape_one_line(id),
+                shorten(&escape_one_line(&field.value), MAX_VALUE_LENGTH),
+                from(field.location.as_ref())
+            )
         }
         // A report that does not carry fields says nothing of them.
-        None if pool.fields.is_empty() => format!("{}  {}", clean(id), from(None)),
-        None => format!("{}: not declared  {}", clean(id), from(None)),
+        None if pool.fields.is_empty() => format!("{}  {}", escape_one_line(id), from(None)),
+        None => format!("{}: not declared  {}", escape_one_line(id), from(None)),
     }
 }

@@ -1,25 +1,25 @@
-//! Text in lines of a width, with a hanging indent.
+//! Wrapping of text to a width, with a hanging indent.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Columns that a text takes on a terminal.
-pub fn columns(text: &str) -> usize {
+/// Returns the number of terminal columns of a text.
+pub fn display_width(text: &str) -> usize {
     text.width()
 }
 
-/// Narrower than this, lines overflow rather than break after each word.
-const NARROWEST: usize = 20;
+/// Minimum columns for the text of a line; in a narrower terminal, lines overflow.
+const MIN_LINE_WIDTH: usize = 20;
 
-/// The words of a text in lines of `width` columns. The first line begins after `first` columns that the caller has
-/// written, every other line with `hang` spaces. A word that is wider than a line is broken after a colon or a comma; an
-/// address stays whole.
+/// Wraps a text to lines of `width` columns. The first line begins after `first` columns that the caller has written,
+/// every other line with `hang` spaces. A word that is wider than a line is broken after a colon or a comma; a URL
+/// stays whole.
 pub fn wrap(text: &str, first: usize, hang: usize, width: usize) -> String {
-    let width = width.max(hang + NARROWEST);
+    let width = width.max(hang + MIN_LINE_WIDTH);
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = first;
     for (number, word) in text.split(' ').enumerate() {
-        for (part, piece) in pieces(word, width - hang).into_iter().enumerate() {
-            let wide = columns(piece);
+        for (part, piece) in breakable_pieces(word, width - hang).into_iter().enumerate() {
+            let wide = display_width(piece);
             let space = usize::from(number > 0 && part == 0);
             let breaks = number > 0 || part > 0;
             if breaks && width < at + space + wide && hang < at {
@@ -37,9 +37,9 @@ pub fn wrap(text: &str, first: usize, hang: usize, width: usize) -> String {
     out
 }
 
-/// The parts of a word that may stand on lines of their own.
-fn pieces(word: &str, room: usize) -> Vec<&str> {
-    if columns(word) <= room || word.contains("://") {
+/// Returns the parts of a word between which a line may break.
+fn breakable_pieces(word: &str, room: usize) -> Vec<&str> {
+    if display_width(word) <= room || word.contains("://") {
         return vec![word];
     }
     word.split_inclusive([':', ',']).collect()
@@ -60,6 +60,6 @@ mod tests {
         assert_eq!(wrap(&format!("the {list}"), 0, 2, 36), broken);
         assert_eq!(wrap(&format!("the {list}"), 0, 2, 66), format!("the {list}"));
         assert_eq!(wrap("", 0, 2, 30), "");
-        assert_eq!(columns("漢x"), 3);
+        assert_eq!(display_width("漢x"), 3);
     }
 }

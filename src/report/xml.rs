@@ -1,10 +1,10 @@
-//! Texts in XML.
+//! Escaping of text in XML.
 
-use crate::report::escape::is_unsafe;
-use crate::report::escape::push;
+use crate::report::escape::{is_unsafe_char, push_escaped};
 
-/// The text for an attribute or between tags; what XML cannot hold, and what would hide itself, is spelled out.
-pub fn xml(text: &str) -> String {
+/// Escapes a text for an attribute or an element; invisible characters and those that XML forbids become visible
+/// escapes.
+pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
@@ -15,7 +15,7 @@ pub fn xml(text: &str) -> String {
             '\'' => out.push_str("&#39;"),
             '\n' => out.push_str("&#10;"),
             '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
-            c if is_unsafe(c) => push(&mut out, c),
+            c if is_unsafe_char(c) => push_escaped(&mut out, c),
             c => out.push(c),
         }
     }
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn no_text_leaves_its_place() {
-        assert_eq!(xml("a<b a=\"c\" d='e'>&]]>"), "a&lt;b a=&quot;c&quot; d=&#39;e&#39;&gt;&amp;]]&gt;");
-        assert_eq!(xml("\u{1b}[m\0\u{ffff}\n"), "\\u{1b}[m\\u{0}\\u{ffff}&#10;");
+        assert_eq!(escape_xml("a<b a=\"c\" d='e'>&]]>"), "a&lt;b a=&quot;c&quot; d=&#39;e&#39;&gt;&amp;]]&gt;");
+        assert_eq!(escape_xml("\u{1b}[m\0\u{ffff}\n"), "\\u{1b}[m\\u{0}\\u{ffff}&#10;");
     }
 }

@@ -1,7 +1,7 @@
-//! The built-in pages, embedded: one line per file under `rules/`, sorted; a test compares the list with the folder.
+//! The embedded texts of the built-in rule pages, one entry per file below `rules/`, sorted.
 
-/// Path and text of every page.
-pub(super) const PAGES: &[(&str, &str)] = &[
+/// The path and the text of every built-in page.
+pub(super) const BUILT_IN_PAGES: &[(&str, &str)] = &[
     ("rules/practice/arch-list-beyond-compiler.md", include_str!("../../rules/practice/arch-list-beyond-compiler.md")),
     ("rules/practice/arch-list-without-ptx.md", include_str!("../../rules/practice/arch-list-without-ptx.md")),
     ("rules/practice/bare-cuda-version.md", include_str!("../../rules/practice/bare-cuda-version.md")),

@@ -1,49 +1,49 @@
-//! Documentation made from the pages: the table of rules, the vocabulary, and the source of a web book.
+//! Documentation generated from the rule pages: the table of rules, the vocabulary, and a web book.
 
 use std::fmt::Write as _;
 
-use crate::rules::book::RuleBook;
-use crate::rules::header::Kind;
-use crate::rules::page::Page;
+use crate::rules::page::RulePage;
+use crate::rules::page_header::PageKind;
+use crate::rules::rule_book::RuleBook;
 use crate::rules::vocabulary::Vocabulary;
 
-/// Operators, functions and names as tables of Markdown, each line with an end.
+/// Returns the operators, functions and names of conditions as Markdown tables.
 pub fn vocabulary_tables(words: &Vocabulary) -> String {
     let mut text = String::from("### Operators\n\n| Form | Meaning |\n|---|---|\n");
     for sign in words.signs {
-        row(&mut text, &[&code(sign.form), sign.doc]);
+        push_table_row(&mut text, &[&inline_code(sign.form), sign.doc]);
     }
     text.push_str("\n### Functions\n\n| Function | Result | Example |\n|---|---|---|\n");
     for function in words.functions {
-        row(&mut text, &[&code(&function.signature()), function.doc, &code(function.example)]);
+        push_table_row(&mut text, &[&inline_code(&function.signature()), function.doc, &inline_code(function.example)]);
     }
     text.push_str("\n### Names\n\n| Name | Type | Unit or form | Meaning | Source |\n|---|---|---|---|---|\n");
     for entry in words.entries {
         let origin = entry.origin.join(", ");
-        row(&mut text, &[&code(entry.name), &entry.kind.to_string(), entry.unit, entry.doc, &origin]);
+        push_table_row(&mut text, &[&inline_code(entry.name), &entry.kind.to_string(), entry.unit, entry.doc, &origin]);
     }
     text
 }
 
-/// The rules as a table of Markdown; `link` makes the address of a page.
-pub fn rule_table(book: &RuleBook, link: impl Fn(&Page) -> String) -> String {
+/// Returns the rules as a Markdown table; `link` returns the address of a page.
+pub fn rule_table(book: &RuleBook, link: impl Fn(&RulePage) -> String) -> String {
     let mut text = String::from("| Rule | Severity | Persona | What it detects |\n|---|---|---|---|\n");
     for page in book.pages() {
-        let name = format!("[{}]({})", code(&page.name), link(page));
-        row(&mut text, &[&name, page.severity.word(), page.persona.word(), &page.summary()]);
+        let name = format!("[{}]({})", inline_code(&page.name), link(page));
+        push_table_row(&mut text, &[&name, page.severity.word(), page.persona.word(), &page.summary()]);
     }
     text
 }
 
-/// The files of a web book by path: its settings, its table of contents, a chapter for each rule, the vocabulary.
+/// Returns the source files of a web book by path: settings, table of contents, rule chapters, vocabulary.
 pub fn web_book(book: &RuleBook) -> Vec<(String, String)> {
     let mut contents = String::from("# Summary\n\n[Rules](README.md)\n");
-    let mut files = vec![("book.toml".to_owned(), SETTINGS.to_owned())];
+    let mut files = vec![("book.toml".to_owned(), BOOK_SETTINGS.to_owned())];
     for part in ["Start-up", "Practice", "Notices"] {
         let _ = write!(contents, "\n# {part}\n\n");
-        for page in book.pages().filter(|page| part_of(&page.kind) == part) {
+        for page in book.pages().filter(|page| book_part(&page.kind) == part) {
             let _ = writeln!(contents, "- [{name}](rules/{name}.md)", name = page.name);
-            files.push((format!("src/rules/{}.md", page.name), chapter(page)));
+            files.push((format!("src/rules/{}.md", page.name), page_chapter(page)));
         }
     }
     contents.push_str("\n# Writing rules\n\n- [Vocabulary](vocabulary.md)\n");
@@ -56,25 +56,25 @@ pub fn web_book(book: &RuleBook) -> Vec<(String, String)> {
     files
 }
 
-/// The part of the book that a page belongs to.
-fn part_of(kind: &Kind) -> &'static str {
+/// Returns the part of the web book that a page belongs to.
+fn book_part(kind: &PageKind) -> &'static str {
     match kind {
-        Kind::Startup(_) => "Start-up",
-        Kind::Practice(_) => "Practice",
-        Kind::Reader(_) => "Notices",
+        PageKind::Startup(_) => "Start-up",
+        PageKind::Practice(_) => "Practice",
+        PageKind::Reader(_) => "Notices",
     }
 }
 
-/// The settings of the book.
-const SETTINGS: &str = "[book]\ntitle = \"imagelint rules\"\nlanguage = \"en\"\nsrc = \"src\"\n";
+/// The `book.toml` of the web book.
+const BOOK_SETTINGS: &str = "[book]\ntitle = \"imagelint rules\"\nlanguage = \"en\"\nsrc = \"src\"\n";
 
-/// A page with its header as a table.
-fn chapter(page: &Page) -> String {
+/// Returns the chapter of a page: its header as a table, then its prose.
+fn page_chapter(page: &RulePage) -> String {
     let mut text = format!("# {}\n\n| Key | Value |\n|---|---|\n", page.name);
     let occasion = match &page.kind {
-        Kind::Startup(outcome) => format!("the outcome is {}", code(outcome.name())),
-        Kind::Practice(condition) => code(condition.text()),
-        Kind::Reader(notice) => format!("the reader notes {}", code(notice.word())),
+        PageKind::Startup(outcome) => format!("the outcome is {}", inline_code(outcome.name())),
+        PageKind::Practice(condition) => inline_code(condition.text()),
+        PageKind::Reader(notice) => format!("the reader notes {}", inline_code(notice.word())),
     };
     for (key, value) in [
         ("reports when", occasion.as_str()),
@@ -83,16 +83,16 @@ fn chapter(page: &Page) -> String {
         ("status", page.status.word()),
         ("fix", page.fix.word()),
         ("since", &page.since),
-        ("message", &code(&page.message.text())),
-        ("help", &code(&page.help.text())),
+        ("message", &inline_code(&page.message.text())),
+        ("help", &inline_code(&page.help.text())),
     ] {
-        row(&mut text, &[key, value]);
+        push_table_row(&mut text, &[key, value]);
     }
     if let Some(cause) = &page.cause {
-        row(&mut text, &["cause", &code(&cause.text())]);
+        push_table_row(&mut text, &["cause", &inline_code(&cause.text())]);
     }
     for (cause, help) in &page.help_for {
-        row(&mut text, &[&format!("help for {}", code(cause.name())), &code(&help.text())]);
+        push_table_row(&mut text, &[&format!("help for {}", inline_code(cause.name())), &inline_code(&help.text())]);
     }
     text.push('\n');
     text.push_str(&page.prose());
@@ -100,12 +100,13 @@ fn chapter(page: &Page) -> String {
     text
 }
 
-fn code(text: &str) -> String {
+/// Returns a text as Markdown inline code.
+fn inline_code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
-/// A line of a table: a `|` inside is no border.
-fn row(text: &mut String, cells: &[&str]) {
+/// Appends a row to a Markdown table, with vertical bars in cells escaped.
+fn push_table_row(text: &mut String, cells: &[&str]) {
     for cell in cells {
         let _ = write!(text, "| {} ", cell.replace('|', "\\|"));
     }

@@ -1,7 +1,8 @@
 use super::*;
 
-fn pages(text: &str) -> Vec<String> {
-    let found = explain(text, RuleBook::built_in(), Knowledge::built_in());
+/// Returns the names of the pages that explain a text.
+fn page_names(text: &str) -> Vec<String> {
+    let found = explain_text(text, RuleBook::built_in(), Knowledge::built_in());
     found.into_iter().map(|one| one.page.name.clone()).collect()
 }
 
@@ -49,9 +50,9 @@ fn codes_names_and_lines_lead_to_their_pages() {
             "insufficient-driver",
         ),
     ] {
-        assert_eq!(pages(text).first().map(String::as_str), Some(expected), "{text}");
+        assert_eq!(page_names(text).first().map(String::as_str), Some(expected), "{text}");
     }
-    assert_eq!(pages("803"), ["driver-mismatch", "compat-unusable"]);
+    assert_eq!(page_names("803"), ["driver-mismatch", "compat-unusable"]);
 }
 
 #[test]
@@ -70,9 +71,9 @@ fn other_texts_lead_nowhere() {
         "version 47.5",
         "gpu 0",
     ] {
-        assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+        assert!(page_names(text).is_empty(), "{text}: {:?}", page_names(text));
     }
-    let near = |text| near(text, RuleBook::built_in(), Knowledge::built_in());
+    let near = |text| similar_names(text, RuleBook::built_in(), Knowledge::built_in());
     assert_eq!(near("no-gpus").first().map(String::as_str), Some("no-gpu"));
     assert_eq!(near("cudaErrorStubLibary").first().map(String::as_str), Some("cudaErrorStubLibrary"));
     assert!(near("something else entirely, of some length").is_empty());
@@ -82,23 +83,23 @@ fn other_texts_lead_nowhere() {
 fn every_line_that_a_page_quotes_leads_to_it() {
     let mut all = 0;
     for page in RuleBook::built_in().pages() {
-        for line in quoted(&page.sections.wrong) {
+        for line in quoted_lines(&page.sections.wrong) {
             all += 1;
-            assert!(pages(line).contains(&page.name), "{}: `{line}` leads to {:?}", page.name, pages(line));
+            assert!(page_names(line).contains(&page.name), "{}: `{line}` leads to {:?}", page.name, page_names(line));
         }
     }
     assert!(all > 50, "{all} lines");
     // Start-up pages come first, and a line is no quotation of half of another.
-    assert_eq!(pages("CUDA driver version is insufficient for CUDA runtime version")[0], "insufficient-driver");
-    assert_eq!(pages("nvcc fatal : Unsupported gpu architecture 'compute_120'"), ["arch-list-beyond-compiler"]);
+    assert_eq!(page_names("CUDA driver version is insufficient for CUDA runtime version")[0], "insufficient-driver");
+    assert_eq!(page_names("nvcc fatal : Unsupported gpu architecture 'compute_120'"), ["arch-list-beyond-compiler"]);
     for text in ["GPU 0", "AssertionError: x", "Cannot load x", "..."] {
-        assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+        assert!(page_names(text).is_empty(), "{text}: {:?}", page_names(text));
     }
 }
 
 #[test]
 fn an_error_without_a_page_is_known_all_the_same() {
-    let told = |text: &str| errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
+    let told = |text: &str| matching_errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
     for (text, expected) in [
         ("802", &[802][..]),
         (" cudaErrorSystemNotReady", &[802]),
@@ -112,19 +113,19 @@ fn an_error_without_a_page_is_known_all_the_same() {
     ] {
         assert_eq!(told(text), expected, "{text}");
     }
-    assert!(pages("802").is_empty());
-    assert!(pages("Error 802: system not yet initialized").is_empty());
+    assert!(page_names("802").is_empty());
+    assert!(page_names("Error 802: system not yet initialized").is_empty());
 }
 
 #[test]
 fn a_line_that_nothing_in_an_image_decides_is_told_all_the_same() {
-    let told = |text: &str| lines(text, Knowledge::built_in()).len();
+    let told = |text: &str| matching_log_messages(text, Knowledge::built_in()).len();
     for text in [
         "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
         "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object",
         "nvidia-container-cli: initialization error: driver error: driver not loaded",
     ] {
-        assert_eq!((told(text), pages(text)), (1, Vec::new()), "{text}");
+        assert_eq!((told(text), page_names(text)), (1, Vec::new()), "{text}");
     }
     for text in ["could not select a driver", "libnvidia-ml.so.1", "with capabilities: [[gpu]]"] {
         assert_eq!(told(text), 0, "{text}");
@@ -134,10 +135,10 @@ fn a_line_that_nothing_in_an_image_decides_is_told_all_the_same() {
 #[test]
 fn the_number_behind_the_words_decides() {
     let none = "failed call to cuInit: UNKNOWN ERROR (303)";
-    assert_eq!(pages(none), ["no-gpu", "library-missing"]);
-    assert_eq!(pages("CUDA error: unknown error (999)"), ["compat-unusable"]);
-    assert_eq!(pages("CUDA error: unknown error"), ["compat-unusable"]);
-    assert!(pages("unknown error (12)").is_empty());
+    assert_eq!(page_names(none), ["no-gpu", "library-missing"]);
+    assert_eq!(page_names("CUDA error: unknown error (999)"), ["compat-unusable"]);
+    assert_eq!(page_names("CUDA error: unknown error"), ["compat-unusable"]);
+    assert!(page_names("unknown error (12)").is_empty());
 }
 
 #[test]
@@ -159,19 +160,19 @@ fn every_page_that_the_tables_name_is_there() {
 #[test]
 fn the_likeliest_error_comes_first_and_several_messages_are_listed() {
     let of = |text: &str| {
-        let found = explain(text, RuleBook::built_in(), Knowledge::built_in());
+        let found = explain_text(text, RuleBook::built_in(), Knowledge::built_in());
         found.first().map(|one| (one.page.name.clone(), one.why.clone(), one.by))
     };
     let (page, why, by) = of("kernel image").expect("a page");
-    assert_eq!((page.as_str(), by), ("no-kernel-image", By::Whole));
+    assert_eq!((page.as_str(), by), ("no-kernel-image", MatchKind::Whole));
     assert!(why.starts_with("CUDA error 209 "), "{why}");
-    assert_eq!(of("no-kernel-image").map(|one| one.2), Some(By::Name));
-    assert_eq!(of("your system").map(|one| one.2), Some(By::Part));
+    assert_eq!(of("no-kernel-image").map(|one| one.2), Some(MatchKind::Name));
+    assert_eq!(of("your system").map(|one| one.2), Some(MatchKind::Part));
 }
 
 #[test]
 fn launch_methods_of_the_fleet_file_are_known() {
-    let word = |text: &str| launch_word(text, Knowledge::built_in()).map(|row| row.word);
+    let word = |text: &str| find_launch_method(text, Knowledge::built_in()).map(|row| row.word);
     for launch in crate::fleet::Launch::WORDS {
         assert_eq!(word(launch), Some(*launch));
     }
@@ -187,22 +188,22 @@ fn launch_methods_of_the_fleet_file_are_known() {
 
 #[test]
 fn misspelled_names_have_one_nearest_page_and_numbers_have_none() {
-    let page = |text: &str| misspelled(text, RuleBook::built_in()).map(|page| page.name.clone());
+    let page = |text: &str| misspelled_page(text, RuleBook::built_in()).map(|page| page.name.clone());
     assert_eq!(page("insuficient-driver").as_deref(), Some("insufficient-driver"));
     for text in ["", "t", "304", "no-gp", "something else", "insufficient"] {
         assert_eq!(page(text), None, "{text}");
     }
-    let near = |text: &str| near(text, RuleBook::built_in(), Knowledge::built_in());
+    let near = |text: &str| similar_names(text, RuleBook::built_in(), Knowledge::built_in());
     for text in ["", "t", "304", "8040"] {
         assert!(near(text).is_empty(), "{text}: {:?}", near(text));
     }
 }
 
-/// The deciding line of a text, or the text.
-fn first_page(text: &str) -> Option<String> {
+/// Returns the name of the first page for the deciding line of a text, or for the whole text.
+fn first_page_name(text: &str) -> Option<String> {
     let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
-    let line = deciding(text, book, knowledge).unwrap_or(text);
-    explain(line, book, knowledge).first().map(|one| one.page.name.clone())
+    let line = find_deciding_line(text, book, knowledge).unwrap_or(text);
+    explain_text(line, book, knowledge).first().map(|one| one.page.name.clone())
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn lines_of_real_logs_lead_to_their_pages() {
             "container-refused",
         ),
     ] {
-        assert_eq!(first_page(text).as_deref(), Some(expected), "{text}");
+        assert_eq!(first_page_name(text).as_deref(), Some(expected), "{text}");
     }
 }
 
@@ -305,20 +306,20 @@ fn parts_prefixes_words_and_links_lead_to_pages() {
         ("https://example.org/imagelint/rules/no-kernel-image.html", "no-kernel-image"),
         ("https://example.org/blob/main/rules/start-up/no-gpu.md#why", "no-gpu"),
     ] {
-        assert_eq!(first_page(text).as_deref(), Some(expected), "{text}");
+        assert_eq!(first_page_name(text).as_deref(), Some(expected), "{text}");
     }
     for text in ["native", "no failure found", "starts", "fails", "docker-gpus", "podman"] {
-        assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+        assert!(page_names(text).is_empty(), "{text}: {:?}", page_names(text));
     }
     for word in
         ["starts", "not-applicable", "native", "minor-version", "jit", "may fail", "unknown", "No failure found"]
     {
-        assert!(verdict_word(word, Knowledge::built_in()).is_some(), "{word}");
+        assert!(find_verdict_term(word, Knowledge::built_in()).is_some(), "{word}");
     }
     // A message that no page is about is longer than the part of it that another page is about.
     let bare = "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared \
                 object file: no such file or directory: unknown";
-    assert!(pages(bare).is_empty() && lines(bare, Knowledge::built_in()).len() == 1);
+    assert!(page_names(bare).is_empty() && matching_log_messages(bare, Knowledge::built_in()).len() == 1);
 }
 
 #[test]
@@ -327,9 +328,9 @@ fn the_line_of_a_log_that_decides_is_found() {
                2024-01-01 12:00:00 INFO starting 35 workers\n\
                UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040).\n\
                Traceback (most recent call last):\n  File \"a.py\", line 3\nValueError: x\n";
-    assert_eq!(first_page(log).as_deref(), Some("insufficient-driver"));
+    assert_eq!(first_page_name(log).as_deref(), Some("insufficient-driver"));
     let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
-    assert!(deciding(log, book, knowledge).is_some_and(|line| line.starts_with("UserWarning")));
+    assert!(find_deciding_line(log, book, knowledge).is_some_and(|line| line.starts_with("UserWarning")));
     // An error takes precedence over a warning before it, even if the warning matches better.
     let warning =
         "could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file";
@@ -337,15 +338,15 @@ fn the_line_of_a_log_that_decides_is_found() {
     for mark in
         ["W0101 12:00:00.1 dso_loader.cc:1] ", "2024-01-01 12:00:00.1: W tensorflow/dso_loader.cc:1] ", "WARNING: "]
     {
-        assert_eq!(deciding(&format!("{mark}{warning}\n{error}\n"), book, knowledge), Some(error), "{mark}");
+        assert_eq!(find_deciding_line(&format!("{mark}{warning}\n{error}\n"), book, knowledge), Some(error), "{mark}");
     }
     let only = format!("W0101 dso_loader.cc:1] {warning}");
-    assert_eq!(deciding(&format!("epoch 1\n{only}\n"), book, knowledge), Some(only.as_str()));
+    assert_eq!(find_deciding_line(&format!("epoch 1\n{only}\n"), book, knowledge), Some(only.as_str()));
     for text in [
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20 MiB",
         "CUDA error: device-side assert triggered",
     ] {
-        assert_eq!((lines(text, knowledge).len(), pages(text).len()), (1, 0), "{text}");
+        assert_eq!((matching_log_messages(text, knowledge).len(), page_names(text).len()), (1, 0), "{text}");
     }
 }
 
@@ -366,7 +367,7 @@ fn plain_english_and_other_logs_lead_nowhere() {
         "https://example.org/",
         "https://example.org/no-such-page",
     ] {
-        assert_eq!(first_page(text), None, "{text}");
-        assert!(errors(text, Knowledge::built_in()).is_empty(), "{text}");
+        assert_eq!(first_page_name(text), None, "{text}");
+        assert!(matching_errors(text, Knowledge::built_in()).is_empty(), "{text}");
     }
 }

@@ -1,24 +1,24 @@
-//! Functions and operators of conditions: how they are written, what they take and give, and what they mean.
+//! Descriptions of the functions and operators of conditions: syntax, arguments, result and meaning.
 
-use crate::rules::value::Type;
+use crate::rules::value::ValueType;
 
 /// A function of conditions.
 #[derive(Clone, Copy, Debug)]
-pub struct Function {
-    /// Its name.
+pub struct ConditionFunction {
+    /// The name.
     pub name: &'static str,
-    /// What it takes, argument by argument.
+    /// The type of each argument.
     pub takes: &'static [&'static str],
-    /// What it gives.
-    pub gives: Type,
-    /// What it means.
+    /// The type of the result.
+    pub gives: ValueType,
+    /// The meaning.
     pub doc: &'static str,
-    /// How it is written.
+    /// An example of a call.
     pub example: &'static str,
 }
 
-impl Function {
-    /// Name, arguments and result: `major(version) → number`.
+impl ConditionFunction {
+    /// Returns the name, arguments and result: `major(version) → number`.
     pub fn signature(&self) -> String {
         format!("{}({}) → {}", self.name, self.takes.join(", "), self.gives)
     }
@@ -26,122 +26,134 @@ impl Function {
 
 /// An operator of conditions.
 #[derive(Clone, Copy, Debug)]
-pub struct Sign {
-    /// How it is written.
+pub struct ConditionOperator {
+    /// The operator itself, such as `&&`.
     pub sign: &'static str,
-    /// What stands on its sides.
+    /// The operator with its operands.
     pub form: &'static str,
-    /// What it means.
+    /// The meaning.
     pub doc: &'static str,
 }
 
-/// The function of that name.
-pub(super) fn function(name: &str) -> Option<&'static Function> {
+/// Returns the function of that name.
+pub(super) fn find_function(name: &str) -> Option<&'static ConditionFunction> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
-const fn entry(
+/// Returns a function description from its parts.
+const fn function_entry(
     name: &'static str,
     takes: &'static [&'static str],
-    gives: Type,
+    gives: ValueType,
     doc: &'static str,
     example: &'static str,
-) -> Function {
-    Function { name, takes, gives, doc, example }
+) -> ConditionFunction {
+    ConditionFunction { name, takes, gives, doc, example }
 }
 
-/// All functions.
-pub(super) const FUNCTIONS: &[Function] = &[
-    entry(
+/// All functions of conditions.
+pub(super) const FUNCTIONS: &[ConditionFunction] = &[
+    function_entry(
         "version",
         &["string"],
-        Type::Version,
+        ValueType::Version,
         "the numbers at the start of a string: 2.1.0 for `2.1.0+cu121` and `2.1.0rc1`; unknown without numbers. 12.10 is \
          newer than 12.4",
         "version(torch.version) >= version(\"2.0\")",
     ),
-    entry("major", &["version"], Type::Number, "the first number of a version", "major(image.base.cuda) == 12"),
-    entry("minor", &["version"], Type::Number, "the second number, or 0", "minor(torch.cuda) < 4"),
-    entry("date", &["literal string"], Type::Date, "a date", "day >= date(\"2026-01-31\")"),
-    entry(
+    function_entry(
+        "major",
+        &["version"],
+        ValueType::Number,
+        "the first number of a version",
+        "major(image.base.cuda) == 12",
+    ),
+    function_entry("minor", &["version"], ValueType::Number, "the second number, or 0", "minor(torch.cuda) < 4"),
+    function_entry("date", &["literal string"], ValueType::Date, "a date", "day >= date(\"2026-01-31\")"),
+    function_entry(
         "known",
         &["fact"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the fact is known or absent; always true or false",
         "known(torch.version)",
     ),
-    entry(
+    function_entry(
         "present",
         &["fact"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the fact has a value; unknown if the fact is unknown",
         "present(package(\"flash-attn\"))",
     ),
-    entry(
+    function_entry(
         "matches",
         &["text", "literal pattern"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the regular expression matches a part of the string",
         "matches(image.base.tag, r\"^12\\.\")",
     ),
-    entry(
+    function_entry(
         "contains",
         &["list", "string"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the list contains the string; unknown if an incomplete list does not contain it",
         "contains(image.packages, \"cuda-drivers\")",
     ),
-    entry(
+    function_entry(
         "any_matches",
         &["list", "literal pattern"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the regular expression matches an entry; unknown if an incomplete list has no match",
         "any_matches(arch_list.entries, r\"^7\\.\")",
     ),
-    entry(
+    function_entry(
         "size",
         &["list"],
-        Type::Number,
+        ValueType::Number,
         "number of entries; unknown for an incomplete list",
         "size(image.compat.libraries) > 1",
     ),
-    entry(
+    function_entry(
         "package",
         &["literal string"],
-        Type::Text,
+        ValueType::Text,
         "the version of a package, from any package manager; unknown if another package may install it, absent if the \
          list is complete. `contains(image.packages.named, …)` tests named packages only",
         "version(package(\"onnxruntime-gpu\")) < version(\"1.19\")",
     ),
-    entry(
+    function_entry(
         "components.exists",
         &["name", "condition"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the condition is true for a component; `c.name` is its `component.name`",
         "components.exists(c, c.name == \"torch\")",
     ),
-    entry(
+    function_entry(
         "components.all",
         &["name", "condition"],
-        Type::Bool,
+        ValueType::Bool,
         "whether the condition is true for every component",
         "components.all(c, present(c.cuda))",
     ),
 ];
 
-const fn sign(sign: &'static str, form: &'static str, doc: &'static str) -> Sign {
-    Sign { sign, form, doc }
+/// Returns an operator description from its parts.
+const fn operator_entry(sign: &'static str, form: &'static str, doc: &'static str) -> ConditionOperator {
+    ConditionOperator { sign, form, doc }
 }
 
-/// All operators, those that bind least first.
-pub(super) const SIGNS: &[Sign] = &[
-    sign("||", "condition || condition", "one of them is true; the other may be unknown"),
-    sign("&&", "condition && condition", "both are true; false if one is false"),
-    sign("==", "value == value", "both sides have the same type and value; false if one is absent"),
-    sign("!=", "value != value", "both sides have the same type and different values; false if one is absent"),
-    sign("<", "value < value", "versions, numbers and dates: less, or earlier"),
-    sign("<=", "value <= value", "versions, numbers and dates: at most"),
-    sign(">", "value > value", "versions, numbers and dates: more, or later"),
-    sign(">=", "value >= value", "versions, numbers and dates: at least"),
-    sign("!", "!condition", "the condition is false; unknown stays unknown"),
+/// All operators of conditions, in order of increasing precedence.
+pub(super) const OPERATORS: &[ConditionOperator] = &[
+    operator_entry("||", "condition || condition", "one of them is true; the other may be unknown"),
+    operator_entry("&&", "condition && condition", "both are true; false if one is false"),
+    operator_entry("==", "value == value", "both sides have the same type and value; false if one is absent"),
+    operator_entry(
+        "!=",
+        "value != value",
+        "both sides have the same type and different values; false if one is absent",
+    ),
+    operator_entry("<", "value < value", "versions, numbers and dates: less, or earlier"),
+    operator_entry("<=", "value <= value", "versions, numbers and dates: at most"),
+    operator_entry(">", "value > value", "versions, numbers and dates: more, or later"),
+    operator_entry(">=", "value >= value", "versions, numbers and dates: at least"),
+    operator_entry("!", "!condition", "the condition is false; unknown stays unknown"),
 ];

@@ -1,72 +1,43 @@
-//! Rule pages: what they say, when they speak, and the book that they make up.
+//! Rule pages: their conditions, messages and examples, and the collection of all pages.
 
-mod blocks;
-mod book;
 mod builtin;
-mod check;
+mod condition;
+mod condition_checker;
+mod condition_evaluator;
+mod condition_lexer;
+mod condition_parser;
+#[cfg(test)]
+mod condition_tests;
 mod docs;
-mod eval;
 mod example;
 mod explain;
-mod expr;
-#[cfg(test)]
-mod expr_tests;
 mod functions;
-mod header;
-mod lexer;
+mod markdown;
 mod page;
+mod page_error;
+mod page_header;
 #[cfg(test)]
 mod page_tests;
-mod parser;
-mod partial;
+mod partial_match;
 mod pattern;
-mod problem;
+mod rule_book;
 mod template;
 mod value;
 mod vocabulary;
-mod words;
+mod vocabulary_entries;
 
-pub use self::book::RuleBook;
-pub use self::book::is_page;
-pub use self::docs::rule_table;
-pub use self::docs::vocabulary_tables;
-pub use self::docs::web_book;
-pub use self::example::Example;
-pub use self::example::ExampleInput;
-pub use self::example::Expectation;
-pub use self::example::Level;
-pub use self::explain::By;
-pub use self::explain::Match;
-pub use self::explain::deciding;
-pub use self::explain::errors;
-pub use self::explain::explain;
-pub use self::explain::launch_word;
-pub use self::explain::launch_words;
-pub use self::explain::lines;
-pub use self::explain::misspelled;
-pub use self::explain::near;
-pub use self::explain::verdict_word;
-pub use self::explain::verdict_words;
-pub use self::expr::Condition;
-pub use self::expr::Misfit;
-pub use self::functions::Function;
-pub use self::functions::Sign;
-pub use self::header::FixKind;
-pub use self::header::Kind;
-pub use self::header::Notice;
-pub use self::header::Persona;
-pub use self::header::Severity;
-pub use self::header::Status;
-pub use self::page::Page;
-pub use self::page::Sections;
-pub use self::problem::Fault;
-pub use self::problem::PageError;
-pub use self::template::Template;
-pub use self::value::Components;
-pub use self::value::Lookup;
-pub use self::value::Scope;
-pub use self::value::Truth;
-pub use self::value::Type;
-pub use self::value::Value;
-pub use self::vocabulary::Entry;
-pub use self::vocabulary::Vocabulary;
+pub use self::condition::{FactTypeMismatch, RuleCondition};
+pub use self::docs::{rule_table, vocabulary_tables, web_book};
+pub use self::example::{Example, ExampleInput, Expectation, Level};
+pub use self::explain::{
+    MatchKind, PageMatch, describe_launch_method, describe_verdict_term, explain_text, find_deciding_line,
+    find_launch_method, find_verdict_term, matching_errors, matching_log_messages, misspelled_page, similar_names,
+};
+pub use self::functions::{ConditionFunction, ConditionOperator};
+pub use self::page::{PageSections, RulePage};
+pub use self::page_error::{Fault, RulePageError};
+pub use self::page_header::{FixKind, Notice, PageKind, Persona, Severity, Status};
+pub use self::rule_book::{RuleBook, is_rule_page};
+pub use self::template::MessageTemplate;
+pub use self::value::{ComponentScopes, FactLookup, FactScope, FactValue, Truth, ValueType};
+pub use self::vocabulary::{Vocabulary, VocabularyEntry};

@@ -1,13 +1,14 @@
-//! Pages that are refused, where, and with which way out.
+//! Tests of rule pages: invalid pages, the spans of their errors, and the advice.
 
-use crate::outcome::Cause;
-use crate::rules::book::RuleBook;
+use crate::outcome::FailureCause;
 use crate::rules::example::Level;
-use crate::rules::page::Page;
-use crate::rules::problem::PageError;
+use crate::rules::page::RulePage;
+use crate::rules::page_error::RulePageError;
+use crate::rules::rule_book::RuleBook;
 use crate::rules::vocabulary::Vocabulary;
 
-const PAGE: &str = r#"# our-rule
+/// A valid practice page of a user.
+const VALID_PAGE: &str = r#"# our-rule
 
 ```toml rule
 severity = "warning"
@@ -48,13 +49,14 @@ FROM b
 ```
 "#;
 
-fn read(text: &str) -> Result<Page, Box<PageError>> {
-    Page::read("ours/our-rule.md", text, &Vocabulary::built_in())
+/// Parses a text as the page `our-rule`.
+fn parse_page(text: &str) -> Result<RulePage, Box<RulePageError>> {
+    RulePage::read("ours/our-rule.md", text, &Vocabulary::built_in())
 }
 
 #[test]
 fn a_page_is_read_into_its_parts() {
-    let page = read(PAGE).expect("well formed");
+    let page = parse_page(VALID_PAGE).expect("well formed");
     assert_eq!((page.sections.wrong.as_str(), page.sections.why.as_str()), ("It breaks.", ""));
     assert_eq!(page.examples[0].expect[0].level, Level::Warning);
     assert_eq!(page.examples[1].fleet.as_deref(), Some("[[pool]]\n"));
@@ -83,8 +85,8 @@ fn what_is_wrong_is_underlined_in_the_page() {
         ("# warning: our", "# error: our", "", ""),
         ("toml rule", "toml", "```toml", ""),
     ] {
-        let text = PAGE.replacen(old, new, 1);
-        let error = read(&text).expect_err(new);
+        let text = VALID_PAGE.replacen(old, new, 1);
+        let error = parse_page(&text).expect_err(new);
         let found = &text[error.span().start..error.span().end];
         assert!(found.starts_with(under), "{new}: {found}: {}", error.reason());
         assert!(error.advice().unwrap_or_default().contains(help), "{new}: {:?}", error.advice());
@@ -93,23 +95,27 @@ fn what_is_wrong_is_underlined_in_the_page() {
 
 #[test]
 fn what_a_test_would_take_too_long_for_is_refused() {
-    let refused = |text: &str| read(text).err().map(|error| error.to_string()).unwrap_or_default();
-    let many = |count: usize| PAGE.replace("[[pool]]\n", &"[[pool]]\n".repeat(count));
+    let refused = |text: &str| parse_page(text).err().map(|error| error.to_string()).unwrap_or_default();
+    let many = |count: usize| VALID_PAGE.replace("[[pool]]\n", &"[[pool]]\n".repeat(count));
     assert!(refused(&many(33)).contains("at most 32 pools"), "{}", refused(&many(33)));
     let example = |at: usize| format!("\n### Works {at}\n\n```dockerfile\nFROM b\n```\n");
-    let with = |count: usize| format!("{PAGE}{}", (0..count).map(example).collect::<String>());
+    let with = |count: usize| format!("{VALID_PAGE}{}", (0..count).map(example).collect::<String>());
     assert!(refused(&with(127)).contains("at most 128 examples"), "{}", refused(&with(127)));
-    for text in [PAGE, &many(32), &with(126)] {
+    for text in [VALID_PAGE, &many(32), &with(126)] {
         assert_eq!(refused(text), "");
     }
-    assert!(refused(&format!("\u{feff}{PAGE}")).contains("byte order mark"));
+    assert!(refused(&format!("\u{feff}{VALID_PAGE}")).contains("byte order mark"));
 }
 
 #[test]
 fn no_cut_makes_it_fall_over() {
-    for (at, _) in PAGE.char_indices() {
-        for text in [PAGE[..at].to_owned(), format!("{}é`{}", &PAGE[..at], &PAGE[at..]), PAGE[at..].to_owned()] {
-            if let Err(error) = read(&text) {
+    for (at, _) in VALID_PAGE.char_indices() {
+        for text in [
+            VALID_PAGE[..at].to_owned(),
+            format!("{}é`{}", &VALID_PAGE[..at], &VALID_PAGE[at..]),
+            VALID_PAGE[at..].to_owned(),
+        ] {
+            if let Err(error) = parse_page(&text) {
                 drop(format!("{:?}", miette::Report::new(*error)));
             }
         }
@@ -119,20 +125,21 @@ fn no_cut_makes_it_fall_over() {
 #[test]
 fn a_folder_adds_practice_pages_and_repeats_none() {
     let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
-    let book = RuleBook::with_folder(vec![file("our-rule.md", PAGE), file("notes.txt", ""), file("README.md", "x")])
-        .expect("well formed");
+    let book =
+        RuleBook::with_folder(vec![file("our-rule.md", VALID_PAGE), file("notes.txt", ""), file("README.md", "x")])
+            .expect("well formed");
     assert!(book.get("our-rule").is_some());
-    assert_eq!(book.practice().len(), RuleBook::built_in().practice().len() + 1);
-    let twice =
-        RuleBook::with_folder(vec![file("a/our-rule.md", PAGE), file("b/our-rule.md", PAGE)]).expect_err("ill formed");
+    assert_eq!(book.practice_pages().len(), RuleBook::built_in().practice_pages().len() + 1);
+    let twice = RuleBook::with_folder(vec![file("a/our-rule.md", VALID_PAGE), file("b/our-rule.md", VALID_PAGE)])
+        .expect_err("ill formed");
     assert!(twice[0].reason().contains("a/our-rule.md"), "{twice:?}");
-    let outcome = PAGE.replace("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpu\"");
+    let outcome = VALID_PAGE.replace("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpu\"");
     assert_eq!(RuleBook::with_folder(vec![file("our-rule.md", &outcome)]).expect_err("ill formed").len(), 1);
 }
 
-/// A page with every section, told by an outcome where one is given.
-fn whole(outcome: Option<&str>) -> String {
-    let page = PAGE.replacen("## What goes wrong\n", "Detects it.\n\n## What goes wrong\n", 1);
+/// Returns a page with every section, about an outcome if one is passed.
+fn complete_page(outcome: Option<&str>) -> String {
+    let page = VALID_PAGE.replacen("## What goes wrong\n", "Detects it.\n\n## What goes wrong\n", 1);
     let page = page.replace("## What to do\n", "## Why\n\nIt must.\n\n## What to do\n");
     let page = page.replace("## Examples\n", "## When to ignore it\n\nNever.\n\n## Examples\n");
     let page = format!("{page}\n## References\n\n- a thread\n");
@@ -147,17 +154,17 @@ fn whole(outcome: Option<&str>) -> String {
 
 #[test]
 fn a_built_in_page_has_every_section_and_a_failure_its_words() {
-    let own = |text: &str| Page::read_built_in("our-rule.md", text, &Vocabulary::built_in());
-    let page = whole(None);
-    assert_eq!(own(&page).expect("a whole page").sections_missing().count(), 0);
+    let own = |text: &str| RulePage::read_built_in("our-rule.md", text, &Vocabulary::built_in());
+    let page = complete_page(None);
+    assert_eq!(own(&page).expect("a whole page").missing_sections().count(), 0);
     for (section, body) in [("Why", "It must."), ("When to ignore it", "Never."), ("References", "- a thread")] {
         let short = page.replace(&format!("## {section}\n\n{body}\n"), "");
         let error = own(&short).expect_err(section);
         assert!(error.reason().contains(section), "{}", error.reason());
         // One from outside is taken, and it can be told what it lacks.
-        assert_eq!(read(&short).expect("well formed").sections_missing().collect::<Vec<_>>(), [section]);
+        assert_eq!(parse_page(&short).expect("well formed").missing_sections().collect::<Vec<_>>(), [section]);
     }
-    let startup = whole(Some("no-gpu"));
+    let startup = complete_page(Some("no-gpu"));
     for wrong in ["It breaks.", "```text\n\n```", "```sh\nnvidia-smi\n```", "`35`"] {
         let error = own(&startup.replace("It breaks.", wrong)).expect_err(wrong);
         assert!(error.reason().contains("does not contain the error message"), "{}", error.reason());
@@ -171,22 +178,22 @@ fn a_cause_of_the_outcome_may_have_a_help_of_its_own() {
     let own = |page: &str, helps: &str| {
         let text =
             page.replacen("help = \"take another\"\n", &format!("help = \"take another\"\n\n[help_for]\n{helps}\n"), 1);
-        let page = Page::read("our-rule.md", &text, &Vocabulary::built_in());
+        let page = RulePage::read("our-rule.md", &text, &Vocabulary::built_in());
         page.map_err(|error| (text[error.span().start..error.span().end].to_owned(), error.advice().map(str::to_owned)))
     };
-    let startup = whole(Some("no-gpu"));
+    let startup = complete_page(Some("no-gpu"));
     let page = own(&startup, "hidden = \"show it on {pool.name}\"").expect("well formed");
-    assert_eq!(page.help_of(Some(Cause::Hidden)).text(), "show it on {pool.name}");
-    for other in [None, Some(Cause::DriverOnly), Some(Cause::Hook)] {
-        assert_eq!(page.help_of(other).text(), "take another", "{other:?}");
+    assert_eq!(page.help_for_cause(Some(FailureCause::Hidden)).text(), "show it on {pool.name}");
+    for other in [None, Some(FailureCause::DriverOnly), Some(FailureCause::Hook)] {
+        assert_eq!(page.help_for_cause(other).text(), "take another", "{other:?}");
     }
     for (page, helps, under, help) in [
         (&startup, "hiden = \"x\"", "hiden", "did you mean `hidden`?"),
         (&startup, "hook = \"x\"", "hook", "one of: asks-for-none, "),
         (&startup, "hidden = \"{pool.nam}\"", "pool.nam", "pool.name"),
         (&startup, "hidden = \"\"", "\"\"", ""),
-        (&whole(Some("refused")), "hidden = \"x\"", "hidden", "one of: malformed-requirement, "),
-        (&whole(None), "hidden = \"x\"", "hidden", ""),
+        (&complete_page(Some("refused")), "hidden = \"x\"", "hidden", "one of: malformed-requirement, "),
+        (&complete_page(None), "hidden = \"x\"", "hidden", ""),
     ] {
         let (found, given) = own(page, helps).expect_err(helps);
         assert_eq!(found, under, "{helps}");
@@ -196,8 +203,8 @@ fn a_cause_of_the_outcome_may_have_a_help_of_its_own() {
 
 #[test]
 fn a_pattern_from_outside_is_tried_when_the_page_is_read() {
-    let page = whole(None).replace("image.base.cuda < version(\"12.4\")", "matches(image.base.tag, \"(\")");
-    assert!(read(&page).is_err());
-    let own = Page::read_built_in("our-rule.md", &page, &Vocabulary::built_in());
+    let page = complete_page(None).replace("image.base.cuda < version(\"12.4\")", "matches(image.base.tag, \"(\")");
+    assert!(parse_page(&page).is_err());
+    let own = RulePage::read_built_in("our-rule.md", &page, &Vocabulary::built_in());
     assert!(own.is_ok(), "{own:?}");
 }

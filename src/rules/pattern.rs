@@ -1,54 +1,57 @@
-//! Patterns of conditions: compiled when they are first asked for, or at once where nobody has tried them before.
+//! Regular expressions of conditions, compiled when the condition is parsed or at the first use.
 
 use std::sync::OnceLock;
 
-use regex::Regex;
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 
-use crate::rules::problem::Fault;
+use crate::rules::page_error::Fault;
 use crate::source::Span;
 
-/// Memory that one compiled pattern may take.
-const BYTES: usize = 1 << 18;
+/// The maximum memory of a compiled regular expression in bytes.
+const MAX_COMPILED_BYTES: usize = 1 << 18;
 
-/// When the patterns of a condition are compiled.
+/// The time at which the regular expressions of a condition are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patterns {
-    /// When the condition is read, so that one that cannot be used is refused.
+pub(super) enum PatternCompilation {
+    /// When the condition is parsed, so that an invalid one is rejected.
     AtOnce,
-    /// When they are asked for: a test has tried all those of the built-in pages.
-    WhenAsked,
+    /// At the first use; a test compiles those of all built-in pages.
+    AtFirstUse,
 }
 
-/// A regular expression.
+/// A regular expression of a condition.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(super) struct ConditionPattern {
     text: String,
     compiled: OnceLock<Option<Regex>>,
 }
 
-impl Pattern {
-    /// The pattern written at that place.
-    pub(super) fn read(text: &str, span: Span, when: Patterns) -> Result<Self, Fault> {
+impl ConditionPattern {
+    /// Parses a regular expression; `span` is its span in the condition.
+    pub(super) fn parse(text: &str, span: Span, when: PatternCompilation) -> Result<Self, Fault> {
         let compiled = match when {
-            Patterns::AtOnce => OnceLock::from(Some(compile(text).map_err(|error| Fault::new(span, reason(&error)))?)),
-            Patterns::WhenAsked => OnceLock::new(),
+            PatternCompilation::AtOnce => OnceLock::from(Some(
+                compile_pattern(text).map_err(|error| Fault::new(span, invalid_pattern_reason(&error)))?,
+            )),
+            PatternCompilation::AtFirstUse => OnceLock::new(),
         };
         Ok(Self { text: text.to_owned(), compiled })
     }
 
-    /// Whether a text has it; none where the pattern cannot be used.
-    pub(super) fn is_in(&self, text: &str) -> Option<bool> {
-        let compiled = self.compiled.get_or_init(|| compile(&self.text).ok());
+    /// Whether the expression matches a part of a text; `None` if the expression is invalid.
+    pub(super) fn matches(&self, text: &str) -> Option<bool> {
+        let compiled = self.compiled.get_or_init(|| compile_pattern(&self.text).ok());
         compiled.as_ref().map(|regex| regex.is_match(text))
     }
 }
 
-fn compile(text: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text).size_limit(BYTES).dfa_size_limit(BYTES).nest_limit(64).build()
+/// Compiles a regular expression with limits on its size and depth.
+fn compile_pattern(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).nest_limit(64).build()
 }
 
-fn reason(error: &regex::Error) -> String {
+/// Returns why a regular expression is invalid, in one line.
+fn invalid_pattern_reason(error: &regex::Error) -> String {
     if matches!(error, regex::Error::CompiledTooBig(_)) {
         return "the pattern is too large".to_owned();
     }
@@ -64,10 +67,10 @@ mod tests {
 
     #[test]
     fn a_pattern_says_the_same_whenever_it_is_compiled() {
-        for when in [Patterns::AtOnce, Patterns::WhenAsked] {
-            let pattern = Pattern::read("^a+$", Span::default(), when).expect("a pattern");
+        for when in [PatternCompilation::AtOnce, PatternCompilation::AtFirstUse] {
+            let pattern = ConditionPattern::parse("^a+$", Span::default(), when).expect("a pattern");
             for (text, found) in [("aa", true), ("", false), ("ab", false), ("b", false)] {
-                assert_eq!(pattern.is_in(text), Some(found), "{text}");
+                assert_eq!(pattern.matches(text), Some(found), "{text}");
             }
         }
     }
@@ -75,9 +78,10 @@ mod tests {
     #[test]
     fn one_that_cannot_be_used_is_refused_or_says_nothing() {
         for text in ["(", "a{4000}{4000}", "[z-a]", "(?<x"] {
-            assert!(Pattern::read(text, Span::default(), Patterns::AtOnce).is_err(), "{text}");
-            let late = Pattern::read(text, Span::default(), Patterns::WhenAsked).expect("not tried");
-            assert_eq!(late.is_in("a"), None, "{text}");
+            assert!(ConditionPattern::parse(text, Span::default(), PatternCompilation::AtOnce).is_err(), "{text}");
+            let late =
+                ConditionPattern::parse(text, Span::default(), PatternCompilation::AtFirstUse).expect("not tried");
+            assert_eq!(late.matches("a"), None, "{text}");
         }
     }
 }

@@ -1,25 +1,24 @@
-//! Messages with facts in curly brackets.
+//! Message templates with the names of facts in curly brackets.
 
-use crate::rules::problem::Fault;
-use crate::rules::value::Lookup;
-use crate::rules::value::Scope;
+use crate::rules::page_error::Fault;
+use crate::rules::value::{FactLookup, FactScope};
 use crate::rules::vocabulary::Vocabulary;
 use crate::source::Span;
 
-/// A text in which `{name}` stands for a fact, `{major(name)}` for the first number of a version, `{{` and `}}` for
-/// brackets.
+/// A text with the placeholders `{name}` for a fact and `{major(name)}` for the first number of a version.
 #[derive(Clone, Debug)]
-pub struct Template(Vec<Part>);
+pub struct MessageTemplate(Vec<MessageTemplatePart>);
 
+/// A part of a template: a literal text, a fact, or the first number of a version.
 #[derive(Clone, Debug)]
-enum Part {
+enum MessageTemplatePart {
     Text(String),
     Fact(String),
     Major(String),
 }
 
-impl Template {
-    /// Reads a template; the place in a fault counts from the start of `text`.
+impl MessageTemplate {
+    /// Parses a template; spans in errors count from the start of `text`.
     pub fn parse(text: &str, vocabulary: &Vocabulary) -> Result<Self, Fault> {
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -35,69 +34,73 @@ impl Template {
             }
             let Some(length) = rest.find('}').filter(|_| rest.starts_with('{')) else {
                 return Err(Fault::new(Span::new(open, open + 1), "a curly bracket without its counterpart")
-                    .help("write a literal curly bracket twice: `{{`".to_owned()));
+                    .with_help("write a literal curly bracket twice: `{{`".to_owned()));
             };
             let written = &rest[1..length];
             let major = written.strip_prefix("major(").and_then(|inner| inner.strip_suffix(')'));
             let name = major.unwrap_or(written);
-            if name.starts_with("component.") || vocabulary.find(name).is_none() {
-                let help = vocabulary.nearest(name).map(|near| format!("did you mean `{near}`?"));
+            if name.starts_with("component.") || vocabulary.find_entry(name).is_none() {
+                let help = vocabulary.nearest_name(name).map(|near| format!("did you mean `{near}`?"));
                 let span = Span::new(open + 1, open + length);
-                return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
+                return Err(Fault::new(span, format!("there is no fact `{name}`")).with_help(help));
             }
-            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(MessageTemplatePart::Text(std::mem::take(&mut plain)));
             let name = name.to_owned();
-            parts.push(if major.is_some() { Part::Major(name) } else { Part::Fact(name) });
+            parts.push(if major.is_some() {
+                MessageTemplatePart::Major(name)
+            } else {
+                MessageTemplatePart::Fact(name)
+            });
             at = open + length + 1;
         }
         plain.push_str(&text[at..]);
-        parts.push(Part::Text(plain));
+        parts.push(MessageTemplatePart::Text(plain));
         Ok(Self(parts))
     }
 
-    /// The template as it is written.
+    /// Returns the source text of the template.
     pub fn text(&self) -> String {
         let parts = self.0.iter().map(|part| match part {
-            Part::Text(plain) => plain.replace('{', "{{").replace('}', "}}"),
-            Part::Fact(name) => format!("{{{name}}}"),
-            Part::Major(name) => format!("{{major({name})}}"),
+            MessageTemplatePart::Text(plain) => plain.replace('{', "{{").replace('}', "}}"),
+            MessageTemplatePart::Fact(name) => format!("{{{name}}}"),
+            MessageTemplatePart::Major(name) => format!("{{major({name})}}"),
         });
         parts.collect()
     }
 
-    /// Names of the facts in it, in order of appearance.
+    /// Returns the names of the facts in the template, in order.
     pub fn facts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Fact(name) | Part::Major(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+            MessageTemplatePart::Fact(name) | MessageTemplatePart::Major(name) => Some(name.as_str()),
+            MessageTemplatePart::Text(_) => None,
         })
     }
 
-    /// The facts that it names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names of the facts in the template, in order.
+    pub fn fact_names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Fact(name) | Part::Major(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+            MessageTemplatePart::Fact(name) | MessageTemplatePart::Major(name) => Some(name.as_str()),
+            MessageTemplatePart::Text(_) => None,
         })
     }
 
-    /// The text with every fact in its place; absent and unknown facts print as those words.
-    pub fn render(&self, scope: &dyn Scope) -> String {
+    /// Returns the text with every fact replaced by its value; `(none)` if absent, `(unknown)` if unknown.
+    pub fn render(&self, scope: &dyn FactScope) -> String {
         let mut text = String::new();
         for part in &self.0 {
             match part {
-                Part::Text(plain) => text.push_str(plain),
-                Part::Fact(name) => match scope.value(name) {
-                    Lookup::Known(value) => text.push_str(&value.to_string()),
-                    Lookup::Absent => text.push_str("(none)"),
-                    Lookup::Unknown => text.push_str("(unknown)"),
+                MessageTemplatePart::Text(plain) => text.push_str(plain),
+                MessageTemplatePart::Fact(name) => match scope.value(name) {
+                    FactLookup::Known(value) => text.push_str(&value.to_string()),
+                    FactLookup::Absent => text.push_str("(none)"),
+                    FactLookup::Unknown => text.push_str("(unknown)"),
                 },
-                Part::Major(name) => match scope.value(name) {
-                    Lookup::Known(value) => {
+                MessageTemplatePart::Major(name) => match scope.value(name) {
+                    FactLookup::Known(value) => {
                         text.push_str(value.to_string().split('.').next().unwrap_or_default());
                     }
-                    Lookup::Absent => text.push_str("(none)"),
-                    Lookup::Unknown => text.push_str("(unknown)"),
+                    FactLookup::Absent => text.push_str("(none)"),
+                    FactLookup::Unknown => text.push_str("(unknown)"),
                 },
             }
         }
@@ -108,17 +111,18 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::value::Value;
+    use crate::rules::value::FactValue;
 
-    struct Named;
+    /// A scope with three facts.
+    struct TestScope;
 
-    impl Scope for Named {
-        fn value(&self, name: &str) -> Lookup {
+    impl FactScope for TestScope {
+        fn value(&self, name: &str) -> FactLookup {
             match name {
-                "pool.name" => Lookup::Known(Value::Text("desk".to_owned())),
-                "torch.cuda" => Lookup::Known(Value::Text("12.2.2.009".to_owned())),
-                "torch.version" => Lookup::Absent,
-                _ => Lookup::Unknown,
+                "pool.name" => FactLookup::Known(FactValue::Text("desk".to_owned())),
+                "torch.cuda" => FactLookup::Known(FactValue::Text("12.2.2.009".to_owned())),
+                "torch.version" => FactLookup::Absent,
+                _ => FactLookup::Unknown,
             }
         }
     }
@@ -133,8 +137,8 @@ mod tests {
             ("{torch.version}{pool.gpu}", "(none)(unknown)"),
             ("{{{pool.name}}}", "{desk}"),
         ] {
-            let template = Template::parse(text, &Vocabulary::built_in()).expect("well formed");
-            assert_eq!(template.render(&Named), expected, "{text}");
+            let template = MessageTemplate::parse(text, &Vocabulary::built_in()).expect("well formed");
+            assert_eq!(template.render(&TestScope), expected, "{text}");
             assert_eq!(template.text(), text);
         }
     }
@@ -148,7 +152,7 @@ mod tests {
             ("{}", ""),
             ("{component.name}", "component.name"),
         ] {
-            let fault = Template::parse(text, &Vocabulary::built_in()).expect_err("ill formed");
+            let fault = MessageTemplate::parse(text, &Vocabulary::built_in()).expect_err("ill formed");
             assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
         }
     }

@@ -1,4 +1,4 @@
-//! What conditions and messages are made of: values, facts as a scope gives them, and truth in three values.
+//! Values of facts, their types, the lookup of facts in a scope, and three-valued logic.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,25 +7,25 @@ use jiff::civil::Date;
 
 use crate::cuda::DottedVersion;
 
-/// What a fact or an expression is.
+/// The type of a fact or an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum ValueType {
     /// `true` or `false`.
     Bool,
-    /// Text, compared for equality only.
+    /// A string; only compared for equality.
     Text,
-    /// A dotted version, ordered by number.
+    /// A dotted version, compared number by number.
     Version,
     /// An integer.
     Number,
-    /// A day.
+    /// A date.
     Date,
-    /// A list of texts.
+    /// A list of strings.
     List,
 }
 
-impl Type {
-    /// The type's name in JSON.
+impl ValueType {
+    /// Returns the name of the type in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bool => "bool",
@@ -38,7 +38,7 @@ impl Type {
     }
 }
 
-impl fmt::Display for Type {
+impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bool => "Boolean",
@@ -51,40 +51,40 @@ impl fmt::Display for Type {
     }
 }
 
-/// A value of one of the types.
+/// The value of a fact or an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// See [`Type::Bool`].
+pub enum FactValue {
+    /// A value of the type `Bool`.
     Bool(bool),
-    /// See [`Type::Text`].
+    /// A value of the type `Text`.
     Text(String),
-    /// See [`Type::Version`].
+    /// A value of the type `Version`.
     Version(DottedVersion),
-    /// See [`Type::Number`].
+    /// A value of the type `Number`.
     Number(i64),
-    /// See [`Type::Date`].
+    /// A value of the type `Date`.
     Date(Date),
-    /// See [`Type::List`]: all that there is.
+    /// A complete list.
     List(Arc<[String]>),
-    /// See [`Type::List`]: what was seen, and there may be more.
+    /// An incomplete list: there may be more entries.
     Seen(Arc<[String]>),
 }
 
-impl Value {
-    /// Its type.
-    pub const fn kind(&self) -> Type {
+impl FactValue {
+    /// Returns the type of the value.
+    pub const fn value_type(&self) -> ValueType {
         match self {
-            Self::Bool(_) => Type::Bool,
-            Self::Text(_) => Type::Text,
-            Self::Version(_) => Type::Version,
-            Self::Number(_) => Type::Number,
-            Self::Date(_) => Type::Date,
-            Self::List(_) | Self::Seen(_) => Type::List,
+            Self::Bool(_) => ValueType::Bool,
+            Self::Text(_) => ValueType::Text,
+            Self::Version(_) => ValueType::Version,
+            Self::Number(_) => ValueType::Number,
+            Self::Date(_) => ValueType::Date,
+            Self::List(_) | Self::Seen(_) => ValueType::List,
         }
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for FactValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => value.fmt(f),
@@ -98,49 +98,49 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a scope knows of a fact.
+/// The result of looking up a fact in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// It has this value.
-    Known(Value),
-    /// It was looked for and is not there.
+pub enum FactLookup {
+    /// The fact has this value.
+    Known(FactValue),
+    /// The fact is known to have no value.
     Absent,
-    /// It could not be found out.
+    /// The fact could not be determined.
     Unknown,
 }
 
-/// Facts under the names of the vocabulary.
-pub trait Scope {
-    /// The fact of that name; `component.*` names are asked of the scopes in [`Scope::components`] alone.
-    fn value(&self, name: &str) -> Lookup;
+/// A source of facts under the names of the vocabulary.
+pub trait FactScope {
+    /// Looks up the fact of that name; `component.*` names only have values in the scopes of `components`.
+    fn value(&self, name: &str) -> FactLookup;
 
-    /// The components of the image; none are known unless a scope says otherwise.
-    fn components(&self) -> Components<'_> {
-        Components { list: Vec::new(), complete: false }
+    /// Returns the components of the image; by default an incomplete list without entries.
+    fn components(&self) -> ComponentScopes<'_> {
+        ComponentScopes { list: Vec::new(), complete: false }
     }
 }
 
 /// The components of an image.
-pub struct Components<'a> {
-    /// Those that were seen, each answering to the `component.*` names.
-    pub list: Vec<Box<dyn Scope + 'a>>,
-    /// Whether there are no others.
+pub struct ComponentScopes<'a> {
+    /// The detected components; each is a scope for the `component.*` names.
+    pub list: Vec<Box<dyn FactScope + 'a>>,
+    /// Whether the image has no other components.
     pub complete: bool,
 }
 
-/// Truth by Kleene's tables.
+/// A truth value of Kleene's three-valued logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
-    /// It holds.
+    /// The condition is true.
     True,
-    /// It does not hold.
+    /// The condition is false.
     False,
-    /// A fact is missing to tell.
+    /// A fact that decides it is unknown.
     Unknown,
 }
 
 impl Truth {
-    /// Holds where both hold; `False` on either side decides.
+    /// Returns the conjunction; it is false if either side is false.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -150,7 +150,7 @@ impl Truth {
         }
     }
 
-    /// Holds where either holds; `True` on either side decides.
+    /// Returns the disjunction; it is true if either side is true.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -160,7 +160,7 @@ impl Truth {
         }
     }
 
-    /// The opposite; `Unknown` stays.
+    /// Returns the negation; `Unknown` stays unknown.
     #[must_use]
     pub const fn negate(self) -> Self {
         match self {

@@ -1,73 +1,67 @@
-//! The closed list of names that conditions, messages and `blame` may use.
+//! The vocabulary: the names that conditions, messages and `blame` may use.
 
-use crate::fleet::Launch;
-use crate::fleet::Mode;
-use crate::nearest::nearest;
+use crate::fleet::{Launch, Mode};
+use crate::nearest::nearest_word;
 use crate::outcome::Outcome;
-use crate::rules::functions::FUNCTIONS;
-use crate::rules::functions::Function;
-use crate::rules::functions::SIGNS;
-use crate::rules::functions::Sign;
-use crate::rules::value::Type;
-use crate::rules::words::ENTRIES;
-use crate::rules::words::FATES;
-use crate::rules::words::RESULTS;
+use crate::rules::functions::{ConditionFunction, ConditionOperator, FUNCTIONS, OPERATORS};
+use crate::rules::value::ValueType;
+use crate::rules::vocabulary_entries::{POOL_VERDICTS, STEP_RESULTS, VOCABULARY_ENTRIES};
 
-/// One name.
+/// A name of the vocabulary, with its type and meaning.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The name; one that ends in `.*` stands for all names that begin so.
+pub struct VocabularyEntry {
+    /// The name; one that ends in `.*` stands for all names with that prefix.
     pub name: &'static str,
-    /// Its type.
-    pub kind: Type,
-    /// Unit or form of the value; empty where the meaning says it.
+    /// The type of the fact.
+    pub kind: ValueType,
+    /// The unit or form of the value; empty if the meaning includes it.
     pub unit: &'static str,
-    /// What it means.
+    /// The meaning.
     pub doc: &'static str,
-    /// Which kinds of evidence give it.
+    /// The kinds of input that determine the fact.
     pub origin: &'static [&'static str],
 }
 
-/// A list of names.
+/// The names, functions and operators of conditions.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary {
     /// All names.
-    pub entries: &'static [Entry],
+    pub entries: &'static [VocabularyEntry],
     /// All functions.
-    pub functions: &'static [Function],
+    pub functions: &'static [ConditionFunction],
     /// All operators.
-    pub signs: &'static [Sign],
+    pub signs: &'static [ConditionOperator],
 }
 
 impl Vocabulary {
-    /// The vocabulary of the pages.
+    /// Returns the vocabulary of the rule pages.
     pub const fn built_in() -> Self {
-        Self { entries: ENTRIES, functions: FUNCTIONS, signs: SIGNS }
+        Self { entries: VOCABULARY_ENTRIES, functions: FUNCTIONS, signs: OPERATORS }
     }
 
-    /// The entry that a name falls under.
-    pub fn find(&self, name: &str) -> Option<&'static Entry> {
+    /// Returns the entry for a name.
+    pub fn find_entry(&self, name: &str) -> Option<&'static VocabularyEntry> {
         self.entries.iter().find(|entry| match entry.name.strip_suffix('*') {
             Some(prefix) => name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && !rest.contains('.')),
             None => entry.name == name,
         })
     }
 
-    /// All values that a fact may have, of one that has a closed list of them.
-    pub fn words(&self, name: &str) -> Option<Vec<&'static str>> {
+    /// Returns the allowed values of a fact, if they are a closed list.
+    pub fn allowed_values(&self, name: &str) -> Option<Vec<&'static str>> {
         match name {
             "verdict.outcome" => Some(Outcome::ALL.iter().map(|outcome| outcome.name()).collect()),
-            "verdict.fate" => Some(FATES.split(", ").collect()),
+            "verdict.fate" => Some(POOL_VERDICTS.split(", ").collect()),
             "pool.launch" => Some(Launch::WORDS.to_vec()),
             "pool.mode" => Some(Mode::WORDS.to_vec()),
-            _ if name.starts_with("step.") => Some(RESULTS.split(", ").collect()),
+            _ if name.starts_with("step.") => Some(STEP_RESULTS.split(", ").collect()),
             _ => None,
         }
     }
 
-    /// The name most like a wrong one.
-    pub fn nearest(&self, name: &str) -> Option<&'static str> {
-        nearest(name, self.entries.iter().map(|entry| entry.name))
+    /// Returns the name that is most similar to a misspelled one.
+    pub fn nearest_name(&self, name: &str) -> Option<&'static str> {
+        nearest_word(name, self.entries.iter().map(|entry| entry.name))
     }
 }
 
@@ -78,16 +72,16 @@ mod tests {
     #[test]
     fn a_star_stands_for_exactly_one_further_word() {
         let words = Vocabulary::built_in();
-        assert_eq!(words.find("image.env.NVIDIA_REQUIRE_CUDA").map(|entry| entry.kind), Some(Type::Text));
+        assert_eq!(words.find_entry("image.env.NVIDIA_REQUIRE_CUDA").map(|entry| entry.kind), Some(ValueType::Text));
         for name in ["image.env", "image.env.", "image.env.a.b", "image.bas", "", "*"] {
-            assert!(words.find(name).is_none(), "{name}");
+            assert!(words.find_entry(name).is_none(), "{name}");
         }
     }
 
     #[test]
     fn no_name_is_listed_twice() {
-        for (at, entry) in ENTRIES.iter().enumerate() {
-            assert!(ENTRIES[at + 1..].iter().all(|other| other.name != entry.name), "{}", entry.name);
+        for (at, entry) in VOCABULARY_ENTRIES.iter().enumerate() {
+            assert!(VOCABULARY_ENTRIES[at + 1..].iter().all(|other| other.name != entry.name), "{}", entry.name);
         }
     }
 
@@ -96,10 +90,10 @@ mod tests {
         let words = Vocabulary::built_in();
         for function in words.functions {
             let condition = match function.gives {
-                Type::Bool => function.example.to_owned(),
+                ValueType::Bool => function.example.to_owned(),
                 _ => format!("({}) == true", function.example),
             };
-            let read = crate::rules::expr::Condition::parse(&condition, &words);
+            let read = crate::rules::condition::RuleCondition::parse(&condition, &words);
             assert!(read.is_ok(), "{}: {read:?}", function.example);
             assert!(function.example.contains(&format!("{}(", function.name)), "{}", function.example);
         }
@@ -107,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_entry_says_where_it_comes_from() {
-        for entry in ENTRIES {
+        for entry in VOCABULARY_ENTRIES {
             assert!(!entry.origin.is_empty() && !entry.doc.is_empty() && !entry.doc.ends_with('.'), "{}", entry.name);
         }
     }

@@ -1,102 +1,94 @@
-//! The settings of a repository: what `imagelint.toml` says, each value with its place.
+//! The settings in `imagelint.toml`, each value with its location.
 //!
 //! Nothing here opens a file. Who loads a file says in which folder it lies, and its patterns are seen from there.
 
-mod known;
-mod own;
-mod parts;
+mod input_settings;
 mod pattern;
-mod read;
+mod read_tables;
+mod reader;
 mod tables;
+mod unknown_names;
 
 #[cfg(test)]
 mod tests;
 
 use jiff::civil::Date;
 
-use crate::source::SourceId;
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 
-pub use self::known::Known;
-pub use self::known::check;
-pub use self::own::Own;
-pub use self::pattern::PathPattern;
-pub use self::pattern::PoolPattern;
-pub use self::read::KEYS;
-pub use self::read::Words;
-pub use self::read::read;
-pub use self::tables::ForPaths;
-pub use self::tables::Ignore;
-pub use self::tables::Level;
-pub use self::tables::RuleLevel;
+pub use self::input_settings::InputSettings;
+pub use self::pattern::{PathPattern, PoolPattern};
+pub use self::reader::{SETTINGS_KEYS, SettingVocabulary, read_settings};
+pub use self::tables::{IgnoreEntry, PathSettings, RuleSeverity, SeverityLevel};
+pub use self::unknown_names::{KnownNames, check_names};
 
-/// The names by which settings are found in a folder, the one that counts first.
-pub const FILES: [&str; 2] = [".imagelint.toml", "imagelint.toml"];
+/// The names of settings files, by precedence.
+pub const SETTINGS_FILES: [&str; 2] = [".imagelint.toml", "imagelint.toml"];
 
-/// So many files may build on each other by `extend`.
-pub const MOST_EXTENDED: usize = 8;
+/// Maximum number of files that build on each other by `extend`.
+pub const MAX_EXTENDED_FILES: usize = 8;
 
-/// Where something is written.
+/// The location of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// In which text.
+pub struct SettingLocation {
+    /// The file.
     pub source: SourceId,
-    /// Where in it.
+    /// The span in the file.
     pub span: Span,
 }
 
-/// A value and where it is written.
+/// The value of a setting, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set<T> {
+pub struct SettingValue<T> {
     /// The value.
     pub value: T,
-    /// Where.
-    pub place: Place,
+    /// The location of the value.
+    pub location: SettingLocation,
 }
 
-/// What a settings file says, or several that build on each other.
+/// The settings of a file, merged with those of the files that it extends.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The file that this one builds on, as seen from it.
-    pub extend: Option<Set<String>>,
-    /// The fleet file, as seen from this file.
-    pub fleet: Option<Set<String>>,
-    /// The file of findings that are known, as seen from this file.
-    pub baseline: Option<Set<String>>,
-    /// Folders with rule pages, each as seen from the file that names it.
-    pub rule_folders: Option<Vec<Set<String>>>,
-    /// Whose rules speak.
-    pub persona: Option<Set<String>>,
-    /// Whether rules speak that are not stable yet.
-    pub preview: Option<Set<bool>>,
-    /// The level from which the exit code is 1.
-    pub fail_on: Option<Set<String>>,
-    /// The day that images are taken as built on.
-    pub as_of: Option<Set<Date>>,
-    /// Further names of files that are Dockerfiles.
+    /// The file that this one extends, relative to this file.
+    pub extend: Option<SettingValue<String>>,
+    /// The fleet file, relative to this file.
+    pub fleet: Option<SettingValue<String>>,
+    /// The baseline file with known findings, relative to this file.
+    pub baseline: Option<SettingValue<String>>,
+    /// Folders with rule pages, each relative to the file that names it.
+    pub rule_folders: Option<Vec<SettingValue<String>>>,
+    /// The persona, which selects the rules that are active.
+    pub persona: Option<SettingValue<String>>,
+    /// Whether preview rules are active.
+    pub preview: Option<SettingValue<bool>>,
+    /// The severity from which the exit code is 1.
+    pub fail_on: Option<SettingValue<String>>,
+    /// The day on which images are assumed to be built.
+    pub as_of: Option<SettingValue<Date>>,
+    /// Additional file names of Dockerfiles.
     pub include: Option<Vec<PathPattern>>,
-    /// Files and folders that are passed over.
+    /// Files and folders that are skipped.
     pub exclude: Option<Vec<PathPattern>>,
-    /// Registries that may be asked for images that a file names.
-    pub trusted_registries: Option<Vec<Set<String>>>,
+    /// Registries that may be contacted for images that a file names.
+    pub trusted_registries: Option<Vec<SettingValue<String>>>,
     /// Build arguments.
-    pub build_args: Vec<(String, Set<String>)>,
-    /// The stage that ships.
-    pub target: Option<Set<String>>,
+    pub build_args: Vec<(String, SettingValue<String>)>,
+    /// The target build stage.
+    pub target: Option<SettingValue<String>>,
     /// Platforms that images are built for.
-    pub platforms: Option<Vec<Set<String>>>,
-    /// How bad rules are.
-    pub rules: Vec<RuleLevel>,
-    /// Findings that are left out.
-    pub ignores: Vec<Ignore>,
-    /// What holds for some files alone.
-    pub paths: Vec<ForPaths>,
+    pub platforms: Option<Vec<SettingValue<String>>>,
+    /// Severities of rules.
+    pub rules: Vec<RuleSeverity>,
+    /// Findings that are suppressed.
+    pub ignores: Vec<IgnoreEntry>,
+    /// Settings for some files only.
+    pub paths: Vec<PathSettings>,
 }
 
 impl Settings {
-    /// The same, with what only the file says that it builds on.
+    /// Merges these settings over those of the file that they extend.
     #[must_use]
-    pub fn on(self, below: Self) -> Self {
+    pub fn merge_over(self, below: Self) -> Self {
         let mut build_args = below.build_args;
         build_args.retain(|(name, _)| !self.build_args.iter().any(|(own, _)| own == name));
         build_args.extend(self.build_args);
@@ -125,8 +117,8 @@ impl Settings {
     }
 }
 
-/// Whether a list of trusted registries names the registry; `*.example.com` stands for all below a domain.
-pub fn trusts(list: &[Set<String>], registry: &str) -> bool {
+/// Whether a list of trusted registries contains a registry; `*.example.com` matches all hosts below a domain.
+pub fn is_trusted_registry(list: &[SettingValue<String>], registry: &str) -> bool {
     let fits = |pattern: &str| match pattern.strip_prefix("*.") {
         Some(domain) => registry.strip_suffix(domain).is_some_and(|host| host.len() > 1 && host.ends_with('.')),
         None => pattern == registry,

@@ -1,27 +1,25 @@
-//! Patterns of files and of pools.
+//! Patterns of file paths and of pool names.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use globset::GlobBuilder;
-use globset::GlobMatcher;
+use globset::{GlobBuilder, GlobMatcher};
 
-use crate::settings::Place;
+use crate::settings::SettingLocation;
 
-/// A pattern of files, in which `*` stops at a slash; a folder stands for all below it.
+/// A glob of paths in which `*` does not match a slash; a folder matches everything below it.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
-    /// As written.
+    /// The pattern as written.
     pub text: String,
-    /// Where.
-    pub place: Place,
+    /// The location of the pattern.
+    pub location: SettingLocation,
     folder: PathBuf,
     matcher: GlobMatcher,
 }
 
 impl PathPattern {
-    /// The pattern as seen from a folder, or why it is none.
-    pub(super) fn new(text: &str, place: Place, folder: &Path) -> Result<Self, String> {
+    /// Parses a pattern that is relative to a folder; an error message if it is invalid.
+    pub(super) fn new(text: &str, place: SettingLocation, folder: &Path) -> Result<Self, String> {
         let written = text.strip_prefix("./").unwrap_or(text);
         let written = written.strip_suffix('/').unwrap_or(written);
         if written.is_empty() || written.starts_with('/') || written.split('/').any(|part| part == "..") {
@@ -29,36 +27,36 @@ impl PathPattern {
         }
         let glob = GlobBuilder::new(written).literal_separator(true).build();
         let matcher = glob.map_err(|error| error.kind().to_string())?.compile_matcher();
-        Ok(Self { text: text.to_owned(), place, folder: folder.to_path_buf(), matcher })
+        Ok(Self { text: text.to_owned(), location: place, folder: folder.to_path_buf(), matcher })
     }
 
-    /// Whether it is for a file, given by its full path.
-    pub fn fits(&self, path: &Path) -> bool {
+    /// Whether it matches an absolute path.
+    pub fn matches(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(&self.folder) else { return false };
         let mut above = inside.ancestors().filter(|above| !above.as_os_str().is_empty());
         above.any(|above| self.matcher.is_match(above))
     }
 }
 
-/// A pattern of pool names.
+/// A glob of pool names.
 #[derive(Clone, Debug)]
 pub struct PoolPattern {
-    /// As written.
+    /// The pattern as written.
     pub text: String,
-    /// Where.
-    pub place: Place,
+    /// The location of the pattern.
+    pub location: SettingLocation,
     matcher: GlobMatcher,
 }
 
 impl PoolPattern {
-    /// The pattern, or why it is none.
-    pub(super) fn new(text: &str, place: Place) -> Result<Self, String> {
+    /// Parses a pattern; an error message if it is invalid.
+    pub(super) fn new(text: &str, place: SettingLocation) -> Result<Self, String> {
         let glob = GlobBuilder::new(text).build().map_err(|error| error.kind().to_string())?;
-        Ok(Self { text: text.to_owned(), place, matcher: glob.compile_matcher() })
+        Ok(Self { text: text.to_owned(), location: place, matcher: glob.compile_matcher() })
     }
 
-    /// Whether it is for a pool.
-    pub fn fits(&self, pool: &str) -> bool {
+    /// Whether it matches the name of a pool.
+    pub fn matches(&self, pool: &str) -> bool {
         self.matcher.is_match(pool)
     }
 }

@@ -1,36 +1,32 @@
-//! What the tables of a settings file hold: how bad rules are, what is left out, what holds for some files.
+//! The tables of a settings file: severities of rules, suppressed findings, settings for some files.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::civil::Date;
 
-use crate::settings::PathPattern;
-use crate::settings::Place;
-use crate::settings::PoolPattern;
-use crate::settings::Set;
+use crate::settings::{PathPattern, PoolPattern, SettingLocation, SettingValue};
 
-/// How bad a rule's findings are.
+/// The severity of a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Not told.
+pub enum SeverityLevel {
+    /// Findings are not reported.
     Off,
-    /// Worth knowing.
+    /// The finding is informative.
     Note,
-    /// Starts, and is fragile or wasteful.
+    /// The container starts, but the setup is fragile or wasteful.
     Warning,
-    /// Does not start.
+    /// The container does not start.
     Error,
 }
 
-impl Level {
-    /// The words, in order.
-    pub const WORDS: &[&str] = &["off", "note", "warning", "error"];
+impl SeverityLevel {
+    /// The names, in ascending order of severity.
+    pub const NAMES: &[&str] = &["off", "note", "warning", "error"];
 
-    /// The word in settings and reports.
-    pub const fn word(self) -> &'static str {
+    /// Returns the name in settings and reports.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Note => "note",
@@ -39,95 +35,95 @@ impl Level {
         }
     }
 
-    /// The level that a word stands for.
-    pub(super) fn of_word(word: &str) -> Option<Self> {
-        [Self::Off, Self::Note, Self::Warning, Self::Error].into_iter().find(|level| level.word() == word)
+    /// Returns the level with this name.
+    pub(super) fn from_name(word: &str) -> Option<Self> {
+        [Self::Off, Self::Note, Self::Warning, Self::Error].into_iter().find(|level| level.name() == word)
     }
 }
 
-/// How bad one rule is.
+/// The severity of a rule, in general and for single pools.
 #[derive(Clone, Debug)]
-pub struct RuleLevel {
-    /// Its name.
-    pub rule: Set<String>,
-    /// Everywhere, unless a pool says otherwise.
-    pub severity: Option<Set<Level>>,
-    /// On some pools; the first pattern that fits counts.
-    pub pools: Vec<(PoolPattern, Level)>,
+pub struct RuleSeverity {
+    /// The name of the rule.
+    pub rule: SettingValue<String>,
+    /// The severity for pools that no pattern matches.
+    pub severity: Option<SettingValue<SeverityLevel>>,
+    /// The severities for single pools; the first matching pattern applies.
+    pub pools: Vec<(PoolPattern, SeverityLevel)>,
 }
 
-impl RuleLevel {
-    /// The level for a pool, or for what is independent of pools.
-    pub fn on(&self, pool: Option<&str>) -> Option<Level> {
-        let of_pool = pool.and_then(|pool| self.pools.iter().find(|(pattern, _)| pattern.fits(pool)));
+impl RuleSeverity {
+    /// Returns the severity for a pool, or for findings that are independent of pools.
+    pub fn for_pool(&self, pool: Option<&str>) -> Option<SeverityLevel> {
+        let of_pool = pool.and_then(|pool| self.pools.iter().find(|(pattern, _)| pattern.matches(pool)));
         of_pool.map(|(_, level)| *level).or(self.severity.as_ref().map(|severity| severity.value))
     }
 }
 
-/// Findings that are left out.
+/// A suppression of findings in the settings.
 #[derive(Clone, Debug)]
-pub struct Ignore {
-    /// Rule.
-    pub rule: Set<String>,
-    /// Files; all where none is named.
+pub struct IgnoreEntry {
+    /// The rule whose findings are suppressed.
+    pub rule: SettingValue<String>,
+    /// The files; all if empty.
     pub paths: Vec<PathPattern>,
-    /// Pools; all where none is named.
+    /// The pools; all if empty.
     pub pools: Vec<PoolPattern>,
-    /// Why.
+    /// The reason for the suppression.
     pub reason: String,
-    /// The last day on which it holds.
-    pub until: Option<Set<Date>>,
-    /// Where it is written.
-    pub place: Place,
+    /// The last day on which it applies.
+    pub until: Option<SettingValue<Date>>,
+    /// The location of the entry.
+    pub location: SettingLocation,
     pub(super) used: Arc<AtomicBool>,
 }
 
-impl Ignore {
-    /// Whether its last day is over.
-    pub fn is_over(&self, today: Date) -> bool {
+impl IgnoreEntry {
+    /// Whether its last day has passed.
+    pub fn is_expired(&self, today: Date) -> bool {
         self.until.as_ref().is_some_and(|until| until.value < today)
     }
 
-    /// Whether it has left something out.
+    /// Whether it has suppressed a finding.
     pub fn was_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Keeps in mind that it left something out.
-    pub(super) fn use_it(&self) {
+    /// Records that it has suppressed a finding.
+    pub(super) fn mark_used(&self) {
         self.used.store(true, Ordering::Relaxed);
     }
 }
 
-/// What holds for some files alone.
+/// Settings that apply to some files only.
 #[derive(Clone, Debug)]
-pub struct ForPaths {
-    /// Which.
+pub struct PathSettings {
+    /// The patterns of the files.
     pub paths: Vec<PathPattern>,
     /// Build arguments.
-    pub build_args: Vec<(String, Set<String>)>,
-    /// The stage that ships.
-    pub target: Option<Set<String>>,
+    pub build_args: Vec<(String, SettingValue<String>)>,
+    /// The target build stage.
+    pub target: Option<SettingValue<String>>,
     /// Platforms that images are built for.
-    pub platforms: Option<Vec<Set<String>>>,
-    /// The pools that they run on.
+    pub platforms: Option<Vec<SettingValue<String>>>,
+    /// The pools that the images run on.
     pub pools: Vec<PoolPattern>,
-    /// How bad rules are.
-    pub rules: Vec<RuleLevel>,
-    /// Where it is written.
-    pub place: Place,
+    /// Severities of rules.
+    pub rules: Vec<RuleSeverity>,
+    /// The location of the table.
+    pub location: SettingLocation,
     pub(super) used: Arc<AtomicBool>,
 }
 
-impl ForPaths {
-    /// Whether it was for one of the inputs.
+impl PathSettings {
+    /// Whether it has matched an input.
     pub fn was_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether it is for a file; keeps in mind that it was for one.
-    pub(super) fn fits(&self, path: &Path) -> bool {
-        let fits = self.paths.iter().any(|pattern| pattern.fits(path));
+    /// Whether it matches a path; records a match as use.
+    pub(super) fn matches(&self, path: &Path) -> bool {
+        let fits = self.paths.iter().any(|pattern| pattern.matches(path));
         if fits {
             self.used.store(true, Ordering::Relaxed);
         }

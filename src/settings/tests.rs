@@ -3,16 +3,16 @@ use std::path::Path;
 use jiff::civil::date;
 
 use super::*;
-use crate::source::SourceText;
-use crate::source::Sources;
+use crate::source::{SourceText, Sources};
 
-const WORDS: Words<'_> = Words {
+const VOCABULARY: SettingVocabulary<'_> = SettingVocabulary {
     personas: &["regular", "pedantic"],
     levels: &["error", "never"],
     is_platform: |text| text.starts_with("linux/"),
 };
 
-fn read_text(text: &str) -> Result<Settings, Vec<String>> {
+/// Reads settings and checks their names; on failure the messages of all errors.
+fn read_and_check(text: &str) -> Result<Settings, Vec<String>> {
     let text = SourceText::new("imagelint.toml", text);
     let source = Sources::default().add(text.clone());
     let told = |problems: Box<crate::toml_reader::Problems>| {
@@ -20,14 +20,15 @@ fn read_text(text: &str) -> Result<Settings, Vec<String>> {
         all.map(|one| format!("{}: {}; {}", text.slice(one.span), one.message, one.help.clone().unwrap_or_default()))
             .collect::<Vec<_>>()
     };
-    let settings = read(source, &text, Path::new("/repo"), WORDS).map_err(told)?;
-    let known = Known { rules: &["torch-unpinned", "insufficient-driver"], pools: Some(&["train-a", "serve"]) };
-    check(&settings, &text, known).map_err(told)?;
+    let settings = read_settings(source, &text, Path::new("/repo"), VOCABULARY).map_err(told)?;
+    let known = KnownNames { rules: &["torch-unpinned", "insufficient-driver"], pools: Some(&["train-a", "serve"]) };
+    check_names(&settings, &text, known).map_err(told)?;
     Ok(settings)
 }
 
-fn own<'a>(settings: &'a Settings, path: &'a str) -> Own<'a> {
-    Own { settings, path: Some(Path::new(path)), today: date(2026, 11, 21) }
+/// Returns the settings as they apply to a path.
+fn settings_for_path<'a>(settings: &'a Settings, path: &'a str) -> InputSettings<'a> {
+    InputSettings { settings, path: Some(Path::new(path)), today: date(2026, 11, 21) }
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn mistakes_are_underlined_with_the_nearest_word() {
         ("[[paths]]\nmatch = 'a'\nfleet = 'x'", "fleet", "unknown key `fleet`"),
         ("a = ", "", "string values must be quoted"),
     ] {
-        let told = read_text(text).expect_err(text);
+        let told = read_and_check(text).expect_err(text);
         assert_eq!(told.len(), 1, "{text}: {told:?}");
         assert!(told[0].contains(expected) && (at.is_empty() || told[0].starts_with(at)), "{text}: {told:?}");
     }
@@ -79,60 +80,61 @@ fn mistakes_are_underlined_with_the_nearest_word() {
 
 #[test]
 fn every_mistake_is_told_at_once() {
-    let told = read_text("flete = 'x'\npersona = 1\n[[ignore]]\nrul = 'x'\n").expect_err("mistakes");
+    let told = read_and_check("flete = 'x'\npersona = 1\n[[ignore]]\nrul = 'x'\n").expect_err("mistakes");
     assert_eq!(told.len(), 5, "{told:?}");
 }
 
 #[test]
 fn the_narrowest_word_on_a_rule_counts() {
-    let settings = read_text(
+    let settings = read_and_check(
         "[rules.torch-unpinned]\nseverity = 'note'\npools = { 'train-*' = 'error' }\n\
          [[paths]]\nmatch = 'a/**'\nrules = { torch-unpinned = 'off' }\n",
     )
     .expect("settings");
-    let level = |path, rule, pool| own(&settings, path).level(rule, pool);
-    assert_eq!(level("/repo/b", "torch-unpinned", None), Some(Level::Note));
-    assert_eq!(level("/repo/b", "torch-unpinned", Some("train-a")), Some(Level::Error));
-    assert_eq!(level("/repo/b", "torch-unpinned", Some("serve")), Some(Level::Note));
-    assert_eq!(level("/repo/a/x", "torch-unpinned", Some("train-a")), Some(Level::Off));
-    assert_eq!(level("/else/a/x", "torch-unpinned", None), Some(Level::Note));
+    let level = |path, rule, pool| settings_for_path(&settings, path).rule_severity(rule, pool);
+    assert_eq!(level("/repo/b", "torch-unpinned", None), Some(SeverityLevel::Note));
+    assert_eq!(level("/repo/b", "torch-unpinned", Some("train-a")), Some(SeverityLevel::Error));
+    assert_eq!(level("/repo/b", "torch-unpinned", Some("serve")), Some(SeverityLevel::Note));
+    assert_eq!(level("/repo/a/x", "torch-unpinned", Some("train-a")), Some(SeverityLevel::Off));
+    assert_eq!(level("/else/a/x", "torch-unpinned", None), Some(SeverityLevel::Note));
     assert_eq!(level("/repo/a/x", "insufficient-driver", None), None);
 }
 
 #[test]
 fn an_ignore_holds_for_its_files_and_pools_up_to_its_last_day() {
-    let settings = read_text(
+    let settings = read_and_check(
         "[[ignore]]\nrule = 'insufficient-driver'\nreason = 'x'\npaths = 'old'\npools = 'train-*'\nuntil = 2026-11-21\n\
          [[ignore]]\nrule = 'torch-unpinned'\nreason = 'x'\nuntil = 2026-11-20\n",
     )
     .expect("settings");
-    let left = |path, rule, pool| own(&settings, path).ignores(rule, pool).is_some();
+    let left = |path, rule, pool| settings_for_path(&settings, path).matching_ignore(rule, pool).is_some();
     assert!(!left("/repo/new/Dockerfile", "insufficient-driver", Some("train-a")), "another file");
     assert!(!left("/repo/old/Dockerfile", "insufficient-driver", Some("serve")), "another pool");
     assert!(!left("/repo/old/Dockerfile", "insufficient-driver", None), "no pool");
     assert!(!left("/repo/old/Dockerfile", "torch-unpinned", None), "its day is over");
     assert!(settings.ignores.iter().all(|ignore| !ignore.was_used()));
     assert!(left("/repo/old/Dockerfile", "insufficient-driver", Some("train-a")));
-    assert_eq!(settings.ignores.iter().map(Ignore::was_used).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(settings.ignores.iter().map(IgnoreEntry::was_used).collect::<Vec<_>>(), [true, false]);
 }
 
 #[test]
 fn what_a_file_says_stands_over_what_it_builds_on() {
-    let below =
-        read_text("fleet = 'b'\npersona = 'pedantic'\nbuild-args = { A = '1', B = '2' }\nrules.torch-unpinned = 'off'");
-    let above = read_text("fleet = 'a'\nbuild-args = { B = '3' }\nrules.torch-unpinned = 'note'\nexclude = 'x'");
-    let all = above.expect("above").on(below.expect("below"));
+    let below = read_and_check(
+        "fleet = 'b'\npersona = 'pedantic'\nbuild-args = { A = '1', B = '2' }\nrules.torch-unpinned = 'off'",
+    );
+    let above = read_and_check("fleet = 'a'\nbuild-args = { B = '3' }\nrules.torch-unpinned = 'note'\nexclude = 'x'");
+    let all = above.expect("above").merge_over(below.expect("below"));
     assert_eq!(all.fleet.as_ref().map(|set| set.value.as_str()), Some("a"));
     assert_eq!(all.persona.as_ref().map(|set| set.value.as_str()), Some("pedantic"));
     let args: Vec<(&str, &str)> =
         all.build_args.iter().map(|(name, set)| (name.as_str(), set.value.as_str())).collect();
     assert_eq!(args, [("A", "1"), ("B", "3")]);
-    assert_eq!(own(&all, "/repo/x").level("torch-unpinned", None), Some(Level::Note));
+    assert_eq!(settings_for_path(&all, "/repo/x").rule_severity("torch-unpinned", None), Some(SeverityLevel::Note));
 }
 
 #[test]
 fn registries_are_trusted_by_their_whole_name() {
-    let settings = read_text("trusted-registries = ['nvcr.io', '*.corp', 'host:5000']").expect("settings");
+    let settings = read_and_check("trusted-registries = ['nvcr.io', '*.corp', 'host:5000']").expect("settings");
     let list = settings.trusted_registries.expect("a list");
     for (registry, trusted) in [
         ("nvcr.io", true),
@@ -147,6 +149,6 @@ fn registries_are_trusted_by_their_whole_name() {
         ("host", false),
         ("docker.io", false),
     ] {
-        assert_eq!(trusts(&list, registry), trusted, "{registry}");
+        assert_eq!(is_trusted_registry(&list, registry), trusted, "{registry}");
     }
 }

@@ -1,16 +1,14 @@
-//! What short pipes of filters make of known words: `echo $V | cut -d. -f1-2 | tr -d .`.
+//! Computes the output of short pipelines of filters over known words: `echo $V | cut -d. -f1-2 | tr -d .`.
 
 use crate::dockerfile::BASE_MARK;
-use crate::shell::Command;
-use crate::shell::Input;
-use crate::shell::Word;
+use crate::shell::{Command, StandardInput, Word};
 use crate::source::Span;
 
-/// Longer lines are not followed.
-const LONGEST: usize = 4_096;
+/// The maximum length of an output line in bytes.
+const MAX_OUTPUT_BYTES: usize = 4_096;
 
-/// The line that a command writes and where the values in it come from; `None` where it takes running it to tell.
-pub(super) fn line(command: &Command) -> Option<(String, Vec<Span>)> {
+/// Returns the output line of a command and the spans of its values; `None` if it cannot be computed statically.
+pub(super) fn output_line(command: &Command) -> Option<(String, Vec<Span>)> {
     if command.conditional || !command.writes.is_empty() {
         return None;
     }
@@ -20,22 +18,22 @@ pub(super) fn line(command: &Command) -> Option<(String, Vec<Span>)> {
     let program = program.rsplit('/').next().unwrap_or(program);
     let mut origins: Vec<Span> = Vec::new();
     let written = match &command.input {
-        Input::None => first(program, arguments)?,
-        Input::Pipe(before) => {
-            let (text, from) = line(before)?;
+        StandardInput::None => generated_line(program, arguments)?,
+        StandardInput::Pipe(before) => {
+            let (text, from) = output_line(before)?;
             origins.extend(from);
-            filter(program, arguments, &text)?
+            apply_filter(program, arguments, &text)?
         }
-        Input::File(_) | Input::Text(_) | Input::Unknown => return None,
+        StandardInput::File(_) | StandardInput::Text(_) | StandardInput::Unknown => return None,
     };
     origins.extend(command.words.iter().flat_map(|word| word.value.origins().iter().copied()));
     origins.sort_unstable();
     origins.dedup();
-    (written.len() <= LONGEST).then_some((written, origins))
+    (written.len() <= MAX_OUTPUT_BYTES).then_some((written, origins))
 }
 
-/// `echo` and `printf`, with nothing that their kinds read in several ways.
-fn first(program: &str, arguments: &[&str]) -> Option<String> {
+/// Returns the output of `echo`, `printf`, `dirname` and similar programs, for arguments with portable behaviour.
+fn generated_line(program: &str, arguments: &[&str]) -> Option<String> {
     match (program, arguments) {
         ("echo", ["-n", rest @ ..] | rest) => {
             let plain = !rest.iter().any(|word| word.contains('\\') || word.starts_with('-'));
@@ -57,7 +55,7 @@ fn first(program: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// The folder and the name of a path, as `dirname` and `basename` tell them.
+/// Splits a path into directory and file name, like `dirname` and `basename`.
 fn split_path(path: &str) -> Option<(&str, &str)> {
     let path = path.trim_end_matches('/');
     if path.is_empty() || path.starts_with('-') {
@@ -68,15 +66,16 @@ fn split_path(path: &str) -> Option<(&str, &str)> {
     Some((if folder.is_empty() { "/" } else { folder }, name))
 }
 
-fn filter(program: &str, arguments: &[&str], text: &str) -> Option<String> {
+/// Applies a filter program to a line.
+fn apply_filter(program: &str, arguments: &[&str], text: &str) -> Option<String> {
     match (program, arguments) {
-        ("cut", _) => cut(arguments, text),
+        ("cut", _) => apply_cut(arguments, text),
         ("tr", ["-d" | "--delete", set]) => {
-            let set = characters(set)?;
+            let set = expand_tr_set(set)?;
             Some(text.chars().filter(|c| !set.contains(c)).collect())
         }
         ("tr", [from, to]) if !from.starts_with('-') => {
-            let (from, to) = (characters(from)?, characters(to)?);
+            let (from, to) = (expand_tr_set(from)?, expand_tr_set(to)?);
             let last = *to.last()?;
             let other = |c: char| match from.iter().rposition(|own| *own == c) {
                 Some(at) => to.get(at).copied().unwrap_or(last),
@@ -84,8 +83,8 @@ fn filter(program: &str, arguments: &[&str], text: &str) -> Option<String> {
             };
             Some(text.chars().map(other).collect())
         }
-        ("sed", ["-e" | "-E" | "-r", script] | [script]) => sed(script, text),
-        ("awk" | "gawk" | "mawk", _) => awk(arguments, text),
+        ("sed", ["-e" | "-E" | "-r", script] | [script]) => apply_sed(script, text),
+        ("awk" | "gawk" | "mawk", _) => apply_awk(arguments, text),
         ("head" | "tail", ["-1" | "-n1"] | ["-n", "1"]) | ("cat", []) => Some(text.to_owned()),
         ("xargs", []) => {
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -95,8 +94,8 @@ fn filter(program: &str, arguments: &[&str], text: &str) -> Option<String> {
     }
 }
 
-/// `cut -d. -f1-2`, `cut -c1-4`.
-fn cut(arguments: &[&str], text: &str) -> Option<String> {
+/// Applies `cut -d. -f1-2` or `cut -c1-4` to a line.
+fn apply_cut(arguments: &[&str], text: &str) -> Option<String> {
     let (mut mark, mut fields, mut places) = ("\t", None, None);
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
@@ -116,20 +115,20 @@ fn cut(arguments: &[&str], text: &str) -> Option<String> {
     match (fields, places) {
         (Some(list), None) if text.contains(mark) => {
             let parts: Vec<&str> = text.split(mark).collect();
-            Some(chosen(&parts, list)?.join(mark))
+            Some(select_fields(&parts, list)?.join(mark))
         }
         // A line without the mark is written as it is.
-        (Some(list), None) => chosen(&[text], list).map(|_| text.to_owned()),
+        (Some(list), None) => select_fields(&[text], list).map(|_| text.to_owned()),
         (None, Some(list)) if text.is_ascii() => {
             let parts: Vec<&str> = text.split("").filter(|part| !part.is_empty()).collect();
-            Some(chosen(&parts, list)?.concat())
+            Some(select_fields(&parts, list)?.concat())
         }
         _ => None,
     }
 }
 
-/// The parts that a list such as `1,3-` names, in their own order.
-fn chosen<'t>(parts: &[&'t str], list: &str) -> Option<Vec<&'t str>> {
+/// Returns the parts that a list such as `1,3-` selects, in their original order.
+fn select_fields<'t>(parts: &[&'t str], list: &str) -> Option<Vec<&'t str>> {
     let mut wanted = vec![false; parts.len()];
     for range in list.split(',') {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
@@ -145,8 +144,8 @@ fn chosen<'t>(parts: &[&'t str], list: &str) -> Option<Vec<&'t str>> {
     Some(parts.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(part, _)| *part).collect())
 }
 
-/// The characters of a set for `tr`, ranges spelt out.
-fn characters(set: &str) -> Option<Vec<char>> {
+/// Returns the characters of a `tr` set, with ranges expanded.
+fn expand_tr_set(set: &str) -> Option<Vec<char>> {
     let class = match set {
         "[:lower:]" => Some("a-z"),
         "[:upper:]" => Some("A-Z"),
@@ -172,8 +171,8 @@ fn characters(set: &str) -> Option<Vec<char>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// `s/A/B/g` where A stands for itself, or for itself and all behind it: `s/+.*//`.
-fn sed(script: &str, text: &str) -> Option<String> {
+/// Applies `s/A/B/g`, where A is a literal text, optionally followed by `.*`: `s/+.*//`.
+fn apply_sed(script: &str, text: &str) -> Option<String> {
     let script = script.strip_prefix('s')?;
     let mark = script.chars().next().filter(|mark| !mark.is_ascii_alphanumeric() && *mark != '\\')?;
     let mut parts = script.get(mark.len_utf8()..)?.split(mark);
@@ -205,8 +204,8 @@ fn sed(script: &str, text: &str) -> Option<String> {
     })
 }
 
-/// `awk -F. '{print $1"."$2}'`.
-fn awk(arguments: &[&str], text: &str) -> Option<String> {
+/// Applies a print program such as `awk -F. '{print $1"."$2}'` to a line.
+fn apply_awk(arguments: &[&str], text: &str) -> Option<String> {
     let (mark, program) = match arguments {
         ["-F", mark, program] => (Some(*mark), program),
         [mark, program] => (Some(mark.strip_prefix("-F")?), program),
@@ -269,7 +268,7 @@ mod tests {
             ("readlink", &["a"], None),
             ("realpath", &["--relative-to=/", "a"], None),
         ] {
-            assert_eq!(first(program, arguments).as_deref(), expected, "{program} {arguments:?}");
+            assert_eq!(generated_line(program, arguments).as_deref(), expected, "{program} {arguments:?}");
         }
     }
 
@@ -310,7 +309,7 @@ mod tests {
             ("python3", &["-c", "print(1)"], "12.4", None),
             ("wc", &["-c"], "12.4", None),
         ] {
-            assert_eq!(filter(program, arguments, text).as_deref(), expected, "{program} {arguments:?}");
+            assert_eq!(apply_filter(program, arguments, text).as_deref(), expected, "{program} {arguments:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Words and operators of shell text.
+//! Splits shell text into words and operators.
 
 use std::ops::Range;
 
-/// A piece of shell text.
+/// A token of shell text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
-    /// A word with its quotes.
+pub(super) enum ShellToken {
+    /// A word, including its quotes.
     Word(Range<usize>),
-    /// `;`, `&`, a line end.
+    /// `;`, `&`, or the end of a line.
     Separator,
     /// `&&`.
     And,
-    /// `;;` and its kin.
+    /// `;;`, `;&` or `;;&`.
     ArmEnd,
     /// `|`.
     Pipe,
@@ -21,31 +21,34 @@ pub(super) enum Token {
     Open,
     /// `)`.
     Close,
-    /// A redirection with its target; for `<<`, the range of `<<` and its word.
+    /// A redirection with its target; for `<<`, the range of `<<` and the delimiter.
     Redirect(Range<usize>),
 }
 
-/// Splits a text; here-documents inside it are skipped.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, pending: Vec::new(), out: Vec::new() };
-    lexer.run();
+/// Splits shell text into tokens; the bodies of here-documents are skipped.
+pub(super) fn tokenize(text: &str) -> Vec<ShellToken> {
+    let mut lexer = ShellLexer { text, bytes: text.as_bytes(), at: 0, pending: Vec::new(), out: Vec::new() };
+    lexer.read_tokens();
     lexer.out
 }
 
-struct Lexer<'a> {
+/// The state of a tokenizer.
+struct ShellLexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     pending: Vec<(String, bool)>,
-    out: Vec<Token>,
+    out: Vec<ShellToken>,
 }
 
-impl Lexer<'_> {
+impl ShellLexer<'_> {
+    /// Returns the byte at a distance from the current position, or 0 behind the end.
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn run(&mut self) {
+    /// Reads all tokens.
+    fn read_tokens(&mut self) {
         while self.at < self.bytes.len() {
             match self.peek(0) {
                 b' ' | b'\t' | b'\r' => self.at += 1,
@@ -53,48 +56,53 @@ impl Lexer<'_> {
                 b'\\' if self.peek(1) == b'\r' && self.peek(2) == b'\n' => self.at += 3,
                 b'\n' => {
                     self.at += 1;
-                    self.out.push(Token::Separator);
+                    self.out.push(ShellToken::Separator);
                     self.skip_heredocs();
                 }
                 b'#' => self.at = self.line_end(self.at),
-                b'|' if self.peek(1) == b'|' => self.operator(Token::Or, 2),
-                b'&' if self.peek(1) == b'>' => self.redirect(),
-                b'&' if self.peek(1) == b'&' => self.operator(Token::And, 2),
-                b';' if self.peek(1) == b';' => self.operator(Token::ArmEnd, 2 + usize::from(self.peek(2) == b'&')),
-                b';' if self.peek(1) == b'&' => self.operator(Token::ArmEnd, 2),
-                b'|' => self.operator(Token::Pipe, 1 + usize::from(self.peek(1) == b'&')),
-                b';' | b'&' => self.operator(Token::Separator, 1),
-                b'(' => self.operator(Token::Open, 1),
-                b')' => self.operator(Token::Close, 1),
+                b'|' if self.peek(1) == b'|' => self.push_operator(ShellToken::Or, 2),
+                b'&' if self.peek(1) == b'>' => self.read_redirection(),
+                b'&' if self.peek(1) == b'&' => self.push_operator(ShellToken::And, 2),
+                b';' if self.peek(1) == b';' => {
+                    self.push_operator(ShellToken::ArmEnd, 2 + usize::from(self.peek(2) == b'&'));
+                }
+                b';' if self.peek(1) == b'&' => self.push_operator(ShellToken::ArmEnd, 2),
+                b'|' => self.push_operator(ShellToken::Pipe, 1 + usize::from(self.peek(1) == b'&')),
+                b';' | b'&' => self.push_operator(ShellToken::Separator, 1),
+                b'(' => self.push_operator(ShellToken::Open, 1),
+                b')' => self.push_operator(ShellToken::Close, 1),
                 b'<' | b'>' if self.peek(1) == b'(' => {
                     let start = self.at;
-                    self.nested();
-                    self.out.push(Token::Word(start..self.at.min(self.bytes.len())));
+                    self.skip_substitution();
+                    self.out.push(ShellToken::Word(start..self.at.min(self.bytes.len())));
                 }
-                b'<' | b'>' => self.redirect(),
+                b'<' | b'>' => self.read_redirection(),
                 _ => {
-                    let word = self.word();
+                    let word = self.read_word();
                     let digits = self.bytes[word.clone()].iter().all(u8::is_ascii_digit);
                     if digits && matches!(self.peek(0), b'<' | b'>') {
-                        self.redirect();
+                        self.read_redirection();
                     } else {
-                        self.out.push(Token::Word(word));
+                        self.out.push(ShellToken::Word(word));
                     }
                 }
             }
         }
     }
 
-    fn operator(&mut self, token: Token, length: usize) {
+    /// Adds an operator token and skips its bytes.
+    fn push_operator(&mut self, token: ShellToken, length: usize) {
         self.at += length;
         self.out.push(token);
     }
 
+    /// Returns the end of the line at a position.
     fn line_end(&self, from: usize) -> usize {
         self.bytes[from..].iter().position(|byte| *byte == b'\n').map_or(self.bytes.len(), |end| from + end)
     }
 
-    fn redirect(&mut self) {
+    /// Reads a redirection with its target.
+    fn read_redirection(&mut self) {
         let start = self.at;
         while matches!(self.peek(0), b'<' | b'>' | b'&' | b'|') && self.at < start + 3 {
             self.at += 1;
@@ -108,16 +116,17 @@ impl Lexer<'_> {
         if matches!(self.peek(0), b'(') {
             return;
         }
-        let target = self.word();
+        let target = self.read_word();
         if here {
             let name = self.text.get(target.clone()).unwrap_or("").replace(['"', '\'', '\\'], "");
             if !name.is_empty() {
                 self.pending.push((name, strip));
             }
         }
-        self.out.push(Token::Redirect(start..target.end));
+        self.out.push(ShellToken::Redirect(start..target.end));
     }
 
+    /// Skips the bodies of the here-documents that the previous line started.
     fn skip_heredocs(&mut self) {
         for (name, strip) in std::mem::take(&mut self.pending) {
             while self.at < self.bytes.len() {
@@ -131,7 +140,8 @@ impl Lexer<'_> {
         }
     }
 
-    fn word(&mut self) -> Range<usize> {
+    /// Reads a word.
+    fn read_word(&mut self) -> Range<usize> {
         let start = self.at;
         while self.at < self.bytes.len() {
             match self.peek(0) {
@@ -139,13 +149,13 @@ impl Lexer<'_> {
                 b'\\' => self.at += 2,
                 b'\'' => {
                     self.at += 1;
-                    self.past(b'\'', false);
+                    self.skip_quoted(b'\'', false);
                 }
                 quote @ (b'"' | b'`') => {
                     self.at += 1;
-                    self.past(quote, true);
+                    self.skip_quoted(quote, true);
                 }
-                b'$' if matches!(self.peek(1), b'(' | b'{') => self.nested(),
+                b'$' if matches!(self.peek(1), b'(' | b'{') => self.skip_substitution(),
                 _ => self.at += 1,
             }
         }
@@ -153,7 +163,8 @@ impl Lexer<'_> {
         start..self.at
     }
 
-    fn past(&mut self, end: u8, escapes: bool) {
+    /// Skips a quoted text up to its closing quote.
+    fn skip_quoted(&mut self, end: u8, escapes: bool) {
         while self.at < self.bytes.len() {
             match self.peek(0) {
                 byte if byte == end => {
@@ -161,14 +172,14 @@ impl Lexer<'_> {
                     return;
                 }
                 b'\\' if escapes => self.at += 2,
-                b'$' if end == b'"' && self.peek(1) == b'(' => self.nested(),
+                b'$' if end == b'"' && self.peek(1) == b'(' => self.skip_substitution(),
                 _ => self.at += 1,
             }
         }
     }
 
-    /// Past `$( )`, `<( )` or `${ }`, whatever is inside.
-    fn nested(&mut self) {
+    /// Skips `$( )`, `<( )` or `${ }` with its content.
+    fn skip_substitution(&mut self) {
         let (open, close) = if self.peek(1) == b'(' { (b'(', b')') } else { (b'{', b'}') };
         let mut depth = 0_usize;
         let mut single = false;
@@ -195,30 +206,31 @@ impl Lexer<'_> {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<&str> {
+    /// Returns the words of a text, with operators by their symbols.
+    fn token_texts(text: &str) -> Vec<&str> {
         let range = |token| match token {
-            Token::Word(range) => text.get(range),
-            Token::Redirect(_) => Some("<>"),
-            Token::Open => Some("("),
-            Token::Close => Some(")"),
-            Token::Or => Some("||"),
-            Token::Separator => Some(";"),
-            Token::And => Some("&&"),
-            Token::ArmEnd => Some(";;"),
-            Token::Pipe => Some("|"),
+            ShellToken::Word(range) => text.get(range),
+            ShellToken::Redirect(_) => Some("<>"),
+            ShellToken::Open => Some("("),
+            ShellToken::Close => Some(")"),
+            ShellToken::Or => Some("||"),
+            ShellToken::Separator => Some(";"),
+            ShellToken::And => Some("&&"),
+            ShellToken::ArmEnd => Some(";;"),
+            ShellToken::Pipe => Some("|"),
         };
-        tokens(text).into_iter().filter_map(range).collect()
+        tokenize(text).into_iter().filter_map(range).collect()
     }
 
     #[test]
     fn text_falls_into_words_and_operators() {
-        assert_eq!(words("a 'b c' && d\\ e|f # g"), ["a", "'b c'", "&&", "d\\ e", "|", "f"]);
-        assert_eq!(words("a > b 2>&1 || (c; d)"), ["a", "<>", "<>", "||", "(", "c", ";", "d", ")"]);
-        assert_eq!(words("x=$(a | b) \"$(c \"d\")\" `e f`"), ["x=$(a | b)", "\"$(c \"d\")\"", "`e f`"]);
-        assert_eq!(words("a -r <(b | c) |& d"), ["a", "-r", "<(b | c)", "|", "d"]);
-        assert_eq!(words("a <("), ["a", "<("]);
-        assert_eq!(words("a;; b ;& c;;& d & e"), ["a", ";;", "b", ";;", "c", ";;", "d", ";", "e"]);
-        assert_eq!(words("cat <<E > f\nbody; x\nE\nnext"), ["cat", "<>", "<>", ";", "next"]);
-        assert_eq!(words("pip install 'torch>=2,<3' a>=1"), ["pip", "install", "'torch>=2,<3'", "a", "<>"]);
+        assert_eq!(token_texts("a 'b c' && d\\ e|f # g"), ["a", "'b c'", "&&", "d\\ e", "|", "f"]);
+        assert_eq!(token_texts("a > b 2>&1 || (c; d)"), ["a", "<>", "<>", "||", "(", "c", ";", "d", ")"]);
+        assert_eq!(token_texts("x=$(a | b) \"$(c \"d\")\" `e f`"), ["x=$(a | b)", "\"$(c \"d\")\"", "`e f`"]);
+        assert_eq!(token_texts("a -r <(b | c) |& d"), ["a", "-r", "<(b | c)", "|", "d"]);
+        assert_eq!(token_texts("a <("), ["a", "<("]);
+        assert_eq!(token_texts("a;; b ;& c;;& d & e"), ["a", ";;", "b", ";;", "c", ";;", "d", ";", "e"]);
+        assert_eq!(token_texts("cat <<E > f\nbody; x\nE\nnext"), ["cat", "<>", "<>", ";", "next"]);
+        assert_eq!(token_texts("pip install 'torch>=2,<3' a>=1"), ["pip", "install", "'torch>=2,<3'", "a", "<>"]);
     }
 }

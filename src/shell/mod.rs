@@ -1,63 +1,60 @@
-//! Shell text of RUN instructions, split into the simple commands that it runs.
+//! Splits the shell text of RUN instructions and scripts into simple commands.
 
+mod file_changes;
 mod filters;
 mod lexer;
-mod nested;
-mod traces;
+mod nested_scripts;
 mod walk;
 mod wrapper;
 
 use std::sync::Arc;
 
-use crate::dockerfile::Mapped;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::RunInstruction;
-use crate::dockerfile::Scope;
+use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableScope};
 use crate::source::Span;
 
-pub use traces::Trace;
-pub use walk::OWN_FILE;
-pub use wrapper::inner;
+pub use file_changes::FileChanges;
+pub use walk::SCRIPT_FILE_VARIABLE;
+pub use wrapper::wrapped_program_index;
 
 /// A word of a command after expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// The text without quotes, or why it is not known.
-    pub value: Resolved,
-    /// The word as written, with its quotes.
+    /// The text without quotes, or the reason why it is unknown.
+    pub value: ExpandedText,
+    /// The source text, with quotes.
     pub raw: String,
-    /// Where it is written.
+    /// The span in the source.
     pub span: Span,
-    /// The command whose output the whole word is, for `$(…)` and `<(…)`.
+    /// The command whose output is the whole word, for `$(…)` and `<(…)`.
     pub output: Option<Arc<Command>>,
 }
 
 impl Word {
-    /// The text, where it is known.
+    /// Returns the text of the word, if it is known.
     pub fn known(&self) -> Option<&str> {
-        self.value.known()
+        self.value.known_text()
     }
 
-    /// A part of the word, or another spelling of it, as a word at its place.
-    pub(crate) fn part(&self, text: &str) -> Self {
-        let value = Resolved::Known { value: text.to_owned(), origins: self.value.origins().to_vec() };
+    /// Returns a word with another text and the same span, for a part or another spelling of the word.
+    pub(crate) fn with_text(&self, text: &str) -> Self {
+        let value = ExpandedText::Known { value: text.to_owned(), origins: self.value.origins().to_vec() };
         Self { value, raw: text.to_owned(), span: self.span, output: None }
     }
 }
 
-/// What a command reads on its standard input.
+/// The standard input of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Input {
-    /// Nothing that the text gives it.
+pub enum StandardInput {
+    /// No input is redirected.
     #[default]
     None,
-    /// What another command writes.
+    /// The output of another command.
     Pipe(Arc<Command>),
     /// A file.
     File(Word),
     /// A here-document.
-    Text(Mapped),
-    /// What several commands write, or a text that is not at hand.
+    Text(MappedText),
+    /// The output of several commands, or an unknown text.
     Unknown,
 }
 
@@ -71,76 +68,76 @@ pub struct Command {
     pub span: Span,
     /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN; commands that have the
     /// same share them.
-    pub variables: Arc<Vec<(String, Resolved)>>,
-    /// Files that it writes by redirection.
+    pub variables: Arc<Vec<(String, ExpandedText)>>,
+    /// The files that it writes by redirection.
     pub writes: Vec<Word>,
-    /// Whether it adds to the files that it writes.
+    /// Whether those redirections append.
     pub appends: bool,
-    /// What it reads.
-    pub input: Input,
-    /// Whether it may not run: below `if`, `case`, `for`, `while`, or after `||`.
+    /// The standard input.
+    pub input: StandardInput,
+    /// Whether it may not run: inside `if`, `case`, `for` or `while`, or after `||`.
     pub conditional: bool,
-    /// Whether what stands behind it is more than is followed, and left out.
+    /// Whether later commands are missing because a limit was reached.
     pub cut: bool,
 }
 
 impl Command {
-    /// The last part of the program's path, where it is known.
+    /// Returns the file name of the program, if it is known.
     pub fn program(&self) -> Option<&str> {
         let word = self.words.first()?.known()?;
         Some(word.rsplit('/').next().unwrap_or(word))
     }
 
-    /// The value of a variable that was set in the RUN itself.
-    pub fn variable(&self, name: &str) -> Option<&Resolved> {
+    /// Returns the value of a variable that the RUN instruction sets itself.
+    pub fn variable(&self, name: &str) -> Option<&ExpandedText> {
         self.variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value)
     }
 }
 
-/// Whether a program runs another, which its arguments name.
-pub fn runs_another(program: &str) -> bool {
+/// Whether a program runs another program that its arguments name.
+pub fn is_wrapper_program(program: &str) -> bool {
     wrapper::is_wrapper(program)
 }
 
-/// What a text for the shell finds in the image before it runs.
+/// The files of the image that a shell script can access before it runs.
 #[derive(Clone, Copy)]
-pub struct Files<'a> {
-    /// The folder that it begins in; empty where that is not known.
+pub struct ShellFiles<'a> {
+    /// The working directory at the start; empty if it is unknown.
     pub folder: &'a str,
-    /// The text of a file that is surely there, by its path as written.
+    /// Returns the text of a file that certainly exists, by its path.
     pub text: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether no command so far may have changed a file, by its path as written.
+    /// Whether no previous command may have changed a file, by its path.
     pub unchanged: &'a dyn Fn(&str) -> bool,
-    /// The paths that a pattern as written stands for, in the shell's order, where that can be told.
+    /// Returns the paths that a glob pattern matches, in the shell's order, if they are known.
     pub listed: &'a dyn Fn(&str) -> Option<Vec<String>>,
 }
 
-impl Files<'static> {
-    /// No file is known.
+impl ShellFiles<'static> {
+    /// No known files.
     pub const NONE: Self = Self { folder: "", text: &|_| None, unchanged: &|_| true, listed: &|_| None };
 }
 
-/// The commands that a RUN instruction runs, in order.
-pub fn commands(run: &RunInstruction) -> Vec<Command> {
-    walk::commands(run, Files::NONE)
+/// Returns the commands of a RUN instruction, in order.
+pub fn run_commands(run: &RunInstruction) -> Vec<Command> {
+    walk::walk_run(run, ShellFiles::NONE)
 }
 
-/// The commands that a RUN instruction runs, in order, among the files of the image.
-pub fn commands_among(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
-    walk::commands(run, files)
+/// Returns the commands of a RUN instruction, in order, with access to files of the image.
+pub fn run_commands_with_files(run: &RunInstruction, files: ShellFiles<'_>) -> Vec<Command> {
+    walk::walk_run(run, files)
 }
 
-/// The commands of a text for the shell that stands on its own, such as a script.
-pub fn script_commands(text: &Mapped) -> Vec<Command> {
-    walk::script(text, &Scope::default(), &[], Files::NONE)
+/// Returns the commands of a shell script that runs without arguments or variables.
+pub fn script_commands(text: &MappedText) -> Vec<Command> {
+    walk::walk_script(text, &VariableScope::default(), &[], ShellFiles::NONE)
 }
 
-/// The commands of a script that a command runs: it sees the command's variables and its own arguments.
-pub fn called_commands(
-    text: &Mapped,
-    scope: &Scope,
-    variables: &[(String, Resolved)],
-    files: Files<'_>,
+/// Returns the commands of a script that a command runs, with the command's variables and arguments.
+pub fn called_script_commands(
+    text: &MappedText,
+    scope: &VariableScope,
+    variables: &[(String, ExpandedText)],
+    files: ShellFiles<'_>,
 ) -> Vec<Command> {
-    walk::script(text, scope, variables, files)
+    walk::walk_script(text, scope, variables, files)
 }

@@ -1,30 +1,32 @@
-//! Programs that run another program, which their arguments name: `sudo -u app CMD`, `timeout 1800 CMD`.
+//! Wrapper programs, which run another program that their arguments name: `sudo -u app CMD`, `timeout 1800 CMD`.
 
-use crate::dockerfile::Resolved;
+use crate::dockerfile::ExpandedText;
 use crate::shell::Word;
 
-/// Programs that run one another so are not deeper.
-const DEEPEST: usize = 8;
+/// The maximum number of nested wrappers that are followed.
+const MAX_NESTED_WRAPPERS: usize = 8;
 
-/// How the arguments of a program lead to the one that it runs.
-struct Wrapper {
+/// A wrapper program, and how its arguments lead to the wrapped program.
+struct WrapperProgram {
     name: &'static str,
-    /// Options that a value follows as a word of its own.
+    /// Options whose value is the next word.
     with_value: &'static [&'static str],
-    /// Options with which it runs nothing, or not what follows.
+    /// Options with which it runs no program, or not the following one.
     alone: &'static [&'static str],
-    /// So many words stand between the options and the program.
+    /// The number of words between the options and the wrapped program.
     operands: usize,
 }
 
-const fn wrapper(name: &'static str, with_value: &'static [&'static str], operands: usize) -> Wrapper {
-    Wrapper { name, with_value, alone: &["--help", "--version"], operands }
+/// Returns a wrapper program with the common options that run nothing.
+const fn wrapper_program(name: &'static str, with_value: &'static [&'static str], operands: usize) -> WrapperProgram {
+    WrapperProgram { name, with_value, alone: &["--help", "--version"], operands }
 }
 
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
+/// All known wrapper programs.
+const WRAPPERS: &[WrapperProgram] = &[
+    WrapperProgram {
         alone: &["-l", "-v", "-k", "-K", "-e", "--list", "--validate", "--edit"],
-        ..wrapper(
+        ..wrapper_program(
             "sudo",
             &[
                 "-u",
@@ -49,44 +51,56 @@ const WRAPPERS: &[Wrapper] = &[
             0,
         )
     },
-    wrapper("doas", &["-u", "-C"], 0),
-    Wrapper { alone: &["-S", "--split-string", "-C", "--chdir"], ..wrapper("env", &["-u", "--unset"], 0) },
-    wrapper("nice", &["-n", "--adjustment"], 0),
-    wrapper("ionice", &["-c", "--class", "-n", "--classdata"], 0),
-    wrapper("nohup", &[], 0),
-    wrapper("setsid", &[], 0),
-    wrapper("stdbuf", &["-i", "--input", "-o", "--output", "-e", "--error"], 0),
-    wrapper("unbuffer", &[], 0),
-    wrapper("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
-    wrapper("time", &["-f", "--format", "-o", "--output"], 0),
-    wrapper("exec", &["-a"], 0),
-    Wrapper { alone: &["-v", "-V"], ..wrapper("command", &[], 0) },
-    wrapper("builtin", &[], 0),
-    wrapper("gosu", &[], 1),
-    wrapper("su-exec", &[], 1),
-    wrapper("s6-setuidgid", &[], 1),
-    wrapper("setpriv", &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"], 0),
-    wrapper("fakeroot", &[], 0),
-    wrapper("eatmydata", &[], 0),
-    wrapper("travis_retry", &[], 0),
-    wrapper("chronic", &[], 0),
-    wrapper("tini", &["-p", "-e"], 0),
-    wrapper("dumb-init", &[], 0),
-    wrapper("xvfb-run", &["-n", "--server-num", "-s", "--server-args", "-e", "--error-file", "-w", "--wait"], 0),
-    wrapper("taskset", &[], 1),
-    wrapper("numactl", &["-N", "-m", "-C", "-i", "-p"], 0),
-    wrapper("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
-    wrapper("linux32", &[], 0),
-    wrapper("linux64", &[], 0),
+    wrapper_program("doas", &["-u", "-C"], 0),
+    WrapperProgram {
+        alone: &["-S", "--split-string", "-C", "--chdir"],
+        ..wrapper_program("env", &["-u", "--unset"], 0)
+    },
+    wrapper_program("nice", &["-n", "--adjustment"], 0),
+    wrapper_program("ionice", &["-c", "--class", "-n", "--classdata"], 0),
+    wrapper_program("nohup", &[], 0),
+    wrapper_program("setsid", &[], 0),
+    wrapper_program("stdbuf", &["-i", "--input", "-o", "--output", "-e", "--error"], 0),
+    wrapper_program("unbuffer", &[], 0),
+    wrapper_program("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    wrapper_program("time", &["-f", "--format", "-o", "--output"], 0),
+    wrapper_program("exec", &["-a"], 0),
+    WrapperProgram { alone: &["-v", "-V"], ..wrapper_program("command", &[], 0) },
+    wrapper_program("builtin", &[], 0),
+    wrapper_program("gosu", &[], 1),
+    wrapper_program("su-exec", &[], 1),
+    wrapper_program("s6-setuidgid", &[], 1),
+    wrapper_program(
+        "setpriv",
+        &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"],
+        0,
+    ),
+    wrapper_program("fakeroot", &[], 0),
+    wrapper_program("eatmydata", &[], 0),
+    wrapper_program("travis_retry", &[], 0),
+    wrapper_program("chronic", &[], 0),
+    wrapper_program("tini", &["-p", "-e"], 0),
+    wrapper_program("dumb-init", &[], 0),
+    wrapper_program(
+        "xvfb-run",
+        &["-n", "--server-num", "-s", "--server-args", "-e", "--error-file", "-w", "--wait"],
+        0,
+    ),
+    wrapper_program("taskset", &[], 1),
+    wrapper_program("numactl", &["-N", "-m", "-C", "-i", "-p"], 0),
+    wrapper_program("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
+    wrapper_program("linux32", &[], 0),
+    wrapper_program("linux64", &[], 0),
 ];
 
-/// Options of Python that stand in front of `-m` in one word, and those that a value follows.
+/// Options of Python without a value, which can be combined with `-m` in one word.
 const PYTHON_FLAGS: &str = "bBdEhiIOPqRsSuvVx";
-const PYTHON_WITH_VALUE: &[&str] = &["-W", "-X"];
+/// Options of Python whose value is the next word.
+const PYTHON_OPTIONS_WITH_VALUE: &[&str] = &["-W", "-X"];
 
-/// The same words with `-m` of Python as one of its own: `python -um pip`, `python -mpip`.
-pub(super) fn module_apart(mut words: Vec<Word>) -> Vec<Word> {
-    let python = |word: &Word| word.known().is_some_and(|text| name(text).starts_with("python"));
+/// Splits Python's `-m` from a combined word: `python -um pip`, `python -mpip`.
+pub(super) fn split_module_option(mut words: Vec<Word>) -> Vec<Word> {
+    let python = |word: &Word| word.known().is_some_and(|text| program_name(text).starts_with("python"));
     if !words.first().is_some_and(python) {
         return words;
     }
@@ -96,7 +110,7 @@ pub(super) fn module_apart(mut words: Vec<Word>) -> Vec<Word> {
         let module = flags.strip_prefix('m').filter(|_| !option.starts_with("--") && option != "-m");
         if let Some(module) = module.map(str::to_owned) {
             let flags = option.len() - module.len() - 1;
-            let part = |text: &str| words.get(at).map(|word| word.part(text));
+            let part = |text: &str| words.get(at).map(|word| word.with_text(text));
             let before = option.get(..flags).filter(|flags| *flags != "-").and_then(part);
             let behind = Some(module.as_str()).filter(|module| !module.is_empty()).and_then(part);
             let parts: Vec<Word> = before.into_iter().chain(part("-m")).chain(behind).collect();
@@ -106,26 +120,27 @@ pub(super) fn module_apart(mut words: Vec<Word>) -> Vec<Word> {
         if matches!(option, "-m" | "-c" | "-") {
             break;
         }
-        at += 1 + usize::from(PYTHON_WITH_VALUE.contains(&option));
+        at += 1 + usize::from(PYTHON_OPTIONS_WITH_VALUE.contains(&option));
     }
     words
 }
 
-fn name(program: &str) -> &str {
+/// Returns the file name of a program.
+fn program_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether a program runs another, which its arguments name.
+/// Whether a program is a wrapper program.
 pub(super) fn is_wrapper(program: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| wrapper.name == program)
 }
 
-/// Where the program stands that a command runs in the end: behind `sudo`, `timeout` and the like; 0 where the first
-/// word is that program itself, and where what it runs cannot be told.
-pub fn inner(words: &[Word]) -> usize {
+/// Returns the index of the program that a command runs behind `sudo`, `timeout` and other wrappers; 0 without a
+/// known one.
+pub fn wrapped_program_index(words: &[Word]) -> usize {
     let mut at = 0;
-    for _ in 0..DEEPEST {
-        match words.get(at..).and_then(one) {
+    for _ in 0..MAX_NESTED_WRAPPERS {
+        match words.get(at..).and_then(wrapper_length) {
             Some(length) => at += length,
             None => break,
         }
@@ -133,11 +148,11 @@ pub fn inner(words: &[Word]) -> usize {
     at
 }
 
-/// How many words of a command are those of the program that runs another.
-fn one(words: &[Word]) -> Option<usize> {
+/// Returns the number of words that belong to the outermost wrapper.
+fn wrapper_length(words: &[Word]) -> Option<usize> {
     let known = |at: usize| words.get(at).and_then(Word::known);
     let program = known(0)?.rsplit('/').next()?;
-    if let Some(length) = one_of_another_user(program, &known) {
+    if let Some(length) = fixed_wrapper_length(program, &known) {
         return (length < words.len()).then_some(length);
     }
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program)?;
@@ -153,23 +168,23 @@ fn one(words: &[Word]) -> Option<usize> {
                 if wrapper.alone.contains(&option) {
                     return None;
                 }
-                at += 1 + usize::from(takes_next(option, wrapper.with_value));
+                at += 1 + usize::from(takes_next_word(option, wrapper.with_value));
             }
-            _ if set(word).is_some() => at += 1,
+            _ if parse_variable_assignment(word).is_some() => at += 1,
             _ => break,
         }
     }
     at += wrapper.operands;
     // `env A=1 -- CMD`, and variables behind the user of `sudo`.
-    while words.get(at).is_some_and(|word| set(word).is_some()) {
+    while words.get(at).is_some_and(|word| parse_variable_assignment(word).is_some()) {
         at += 1;
     }
     // What only may be a program is left to those who read the words.
     (at < words.len()).then_some(at)
 }
 
-/// Whether the value of an option is the next word: `--user app`, `-u app`, `-EHu app`, and not `-uapp`.
-fn takes_next(option: &str, with_value: &[&str]) -> bool {
+/// Whether the value of an option is the next word: `--user app`, `-u app`, `-EHu app`, but not `-uapp`.
+fn takes_next_word(option: &str, with_value: &[&str]) -> bool {
     if option.starts_with("--") {
         return with_value.contains(&option);
     }
@@ -178,8 +193,8 @@ fn takes_next(option: &str, with_value: &[&str]) -> bool {
     option.chars().skip(1).position(takes).is_some_and(|at| at + 2 == option.chars().count())
 }
 
-/// `runuser -u app -- CMD`, `chroot / CMD`, `scl enable NAME -- CMD`.
-fn one_of_another_user<'w>(program: &str, known: &impl Fn(usize) -> Option<&'w str>) -> Option<usize> {
+/// Returns the number of wrapper words of `runuser -u app -- CMD`, `chroot / CMD` or `scl enable NAME -- CMD`.
+fn fixed_wrapper_length<'w>(program: &str, known: &impl Fn(usize) -> Option<&'w str>) -> Option<usize> {
     match (program, known(1)?, known(2)?) {
         ("runuser", "-u", _) => Some(3 + usize::from(known(3) == Some("--"))),
         ("chroot", "/", _) => Some(2),
@@ -188,29 +203,29 @@ fn one_of_another_user<'w>(program: &str, known: &impl Fn(usize) -> Option<&'w s
     }
 }
 
-/// The variable that a word in front of a program sets: `NAME=value`.
-pub(super) fn set(word: &Word) -> Option<(String, Resolved)> {
-    let (name, _) = super::nested::assignment(word.raw.trim_matches(['"', '\'']))?;
+/// Returns the variable that a word `NAME=value` in front of a program sets.
+pub(super) fn parse_variable_assignment(word: &Word) -> Option<(String, ExpandedText)> {
+    let (name, _) = super::nested_scripts::split_assignment(word.raw.trim_matches(['"', '\'']))?;
     let value = match &word.value {
-        Resolved::Known { value, origins } => {
+        ExpandedText::Known { value, origins } => {
             let (_, value) = value.split_once('=')?;
-            Resolved::Known { value: value.to_owned(), origins: origins.clone() }
+            ExpandedText::Known { value: value.to_owned(), origins: origins.clone() }
         }
-        unresolved @ Resolved::Unresolved { .. } => unresolved.clone(),
+        unresolved @ ExpandedText::Unresolved { .. } => unresolved.clone(),
     };
     Some((name.to_owned(), value))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::dockerfile::Mapped;
+    use crate::dockerfile::MappedText;
     use crate::shell::script_commands;
 
-    /// The words of each command, behind the variables that are set in front of it.
-    fn run(text: &str) -> Vec<String> {
-        let commands = script_commands(&Mapped::whole(text, 0));
+    /// Returns the words of each command, behind the variables that are set for it.
+    fn command_lines(text: &str) -> Vec<String> {
+        let commands = script_commands(&MappedText::contiguous(text, 0));
         let line = |one: crate::shell::Command| {
-            let set = one.variables.iter().map(|(name, value)| format!("{name}={}", value.known().unwrap_or("?")));
+            let set = one.variables.iter().map(|(name, value)| format!("{name}={}", value.known_text().unwrap_or("?")));
             let words = one.words.iter().map(|word| word.known().unwrap_or("?").to_owned());
             set.chain(words).collect::<Vec<_>>().join(" ")
         };
@@ -257,7 +272,7 @@ mod tests {
             ("scl enable gcc-toolset-11 -- pip install x", "pip install x"),
             ("scl enable gcc-toolset-11 'pip install x'", "pip install x"),
         ] {
-            assert_eq!(run(text), [expected], "{text}");
+            assert_eq!(command_lines(text), [expected], "{text}");
         }
     }
 
@@ -280,13 +295,13 @@ mod tests {
             "runuser -u app",
         ] {
             let first = text.split(' ').next();
-            let said = run(text);
+            let said = command_lines(text);
             assert_eq!(said.first().and_then(|one| one.split(' ').next()), first, "{text}: {said:?}");
         }
         // What is set for one command is not set for the next one.
-        assert_eq!(run("env A=1 a; b"), ["A=1 a", "b"]);
-        assert_eq!(run("A=1 bash -c 'a'; b"), ["A=1 a", "b"]);
+        assert_eq!(command_lines("env A=1 a; b"), ["A=1 a", "b"]);
+        assert_eq!(command_lines("A=1 bash -c 'a'; b"), ["A=1 a", "b"]);
         let deep = format!("{}pip install x", "nice ".repeat(500));
-        assert_eq!(run(&deep).len(), 1);
+        assert_eq!(command_lines(&deep).len(), 1);
     }
 }

@@ -1,42 +1,39 @@
-//! What if the fleet were another: which verdicts change, which driver each pool needs, what is ready for new nodes.
+//! What a changed fleet would do: which verdicts change, which driver each pool needs, and which images are ready for
+//! new nodes.
 
-mod change;
+mod fleet_change;
 pub mod model;
 mod print;
 
-pub use self::change::Asked;
-pub use self::change::Changed;
-pub use self::change::changed;
-pub use self::print::human;
-pub use self::print::markdown;
+pub use self::fleet_change::{ChangedFleet, RequestedFleetChanges, change_fleet};
+pub use self::print::{write_human, write_markdown};
 
 use crate::compare;
-use crate::compare::model::Change;
-use crate::report::kinds::VerdictKind;
-use crate::report::model::Missing;
-use crate::report::model::Subject;
-use crate::what_if::model::Image;
-use crate::what_if::model::Ready;
-use crate::what_if::model::Reason;
+use crate::compare::model::VerdictChange;
+use crate::report::kinds::{StartRoute, VerdictKind};
+use crate::report::model::{Missing, Subject};
+use crate::what_if::model::{PoolReadiness, UnknownVerdictReason, WhatIfImage};
 
-/// What changes for one image on the pools that were there before; none where nothing does.
-pub fn image(before: &Subject, after: &Subject, added: &[String]) -> Option<Image> {
-    let mut pools = compare::on_pools(Some(before), Some(after));
-    pools.retain(|pool| !matches!(pool.change, Change::Same | Change::Gone) && !added.contains(&pool.pool));
-    (!pools.is_empty()).then(|| Image { name: crate::report::words::title(after), pools })
+/// Returns what changes for one image on the existing pools; `None` if nothing does.
+pub fn compare_image(before: &Subject, after: &Subject, added: &[String]) -> Option<WhatIfImage> {
+    let mut pools = compare::compare_pools(Some(before), Some(after));
+    pools.retain(|pool| {
+        !matches!(pool.change, VerdictChange::Same | VerdictChange::Gone) && !added.contains(&pool.pool)
+    });
+    (!pools.is_empty()).then(|| WhatIfImage { name: crate::report::phrases::subject_title(after), pools })
 }
 
-/// Which images are ready for a pool that is new.
-pub fn ready(pool: &str, images: &[Subject]) -> Ready {
-    let mut told = Ready { pool: pool.to_owned(), ..Ready::default() };
+/// Returns which images are ready for a new pool.
+pub fn pool_readiness(pool: &str, images: &[Subject]) -> PoolReadiness {
+    let mut told = PoolReadiness { pool: pool.to_owned(), ..PoolReadiness::default() };
     for image in images {
-        let Some(verdict) = compare::on(image, pool) else { continue };
-        let name = crate::report::words::title(image);
+        let Some(verdict) = compare::verdict_on_pool(image, pool) else { continue };
+        let name = crate::report::phrases::subject_title(image);
         if verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty() {
             told.unseen.push(name.clone());
         }
-        let list = match (verdict.fate, verdict.route.as_deref()) {
-            (VerdictKind::Starts, Some("jit")) => &mut told.jit,
+        let list = match (verdict.fate, verdict.route) {
+            (VerdictKind::Starts, Some(StartRoute::Jit)) => &mut told.jit,
             (VerdictKind::Starts, _) => &mut told.ready,
             (VerdictKind::Fails, _) => &mut told.fail,
             (VerdictKind::NotApplicable, _) => continue,
@@ -49,7 +46,7 @@ pub fn ready(pool: &str, images: &[Subject]) -> Ready {
                     reason.images.push(name.clone());
                 } else {
                     let (message, images) = (verdict.message.clone(), vec![name.clone()]);
-                    told.reasons.push(Reason { message, images });
+                    told.reasons.push(UnknownVerdictReason { message, images });
                 }
                 &mut told.open
             }

@@ -1,98 +1,98 @@
-//! What is told of a changed fleet: schema version 1, the same in print and in JSON.
+//! The result for a changed fleet: schema version 1, the same in print and in JSON.
 
 use serde::Serialize;
 
-use crate::compare::model::OnPool;
+use crate::compare::model::ComparedPool;
 use crate::report::model;
 
-/// What becomes of images in a changed fleet.
+/// The verdicts on images in a changed fleet.
 #[derive(Clone, Debug, Serialize)]
-pub struct WhatIf {
-    /// 1.
+pub struct WhatIfReport {
+    /// Version of this schema: 1.
     pub schema_version: u32,
-    /// The program.
+    /// The program and its version.
     pub tool: model::Tool,
-    /// The fleet as it would be.
+    /// The fleet after the changes.
     pub fleet: model::Fleet,
-    /// The changes, as asked.
+    /// The changes, as requested.
     pub changes: Vec<String>,
-    /// How many images there are.
+    /// Number of images.
     pub images: usize,
-    /// All of it in sentences.
+    /// The report as a whole, in sentences.
     pub summary: Vec<String>,
-    /// The images of which a verdict changes, on pools that were there before.
-    pub changed: Vec<Image>,
-    /// What is ready for each pool that is new.
-    pub ready: Vec<Ready>,
+    /// The images with a changed verdict on an existing pool.
+    pub changed: Vec<WhatIfImage>,
+    /// Readiness of the images for each new pool.
+    pub ready: Vec<PoolReadiness>,
     /// The smallest driver for each pool.
-    pub drivers: Vec<Driver>,
+    pub drivers: Vec<WhatIfDriver>,
     /// Inputs that could not be read.
     pub errors: Vec<model::InputError>,
 }
 
-/// One image of which a verdict changes.
+/// An image with a changed verdict.
 #[derive(Clone, Debug, Serialize)]
-pub struct Image {
-    /// Its name.
+pub struct WhatIfImage {
+    /// Name of the image.
     pub name: String,
-    /// The pools on which it ends otherwise.
-    pub pools: Vec<OnPool>,
+    /// The pools on which the verdict changes.
+    pub pools: Vec<ComparedPool>,
 }
 
-/// What is ready for a pool.
+/// Which images are ready for a new pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Ready {
-    /// The pool.
+pub struct PoolReadiness {
+    /// Name of the pool.
     pub pool: String,
-    /// Images that start as they are built.
+    /// Images that start directly, without compiling PTX.
     pub ready: Vec<String>,
-    /// Images that start after their code was compiled once more.
+    /// Images that start after the driver has compiled their PTX.
     pub jit: Vec<String>,
     /// Images that fail.
     pub fail: Vec<String>,
-    /// Those of both that start as far as was seen: of some of their GPU code nothing is known.
+    /// Images among those that start of which some GPU code was not inspected.
     pub unseen: Vec<String>,
-    /// Images of which it cannot be told.
+    /// Images whose verdict is unknown.
     pub open: Vec<String>,
-    /// Why it cannot be told of these, each reason once.
-    pub reasons: Vec<Reason>,
-    /// What would settle these, each once; fields of the pool first.
+    /// Why the verdict on these is unknown, each reason once.
+    pub reasons: Vec<UnknownVerdictReason>,
+    /// Facts that would resolve the unknown verdicts, each once; fields of the pool first.
     pub missing: Vec<model::Missing>,
 }
 
-/// Why it cannot be told of some images.
+/// A reason for unknown verdicts, with the images that it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Reason {
-    /// A sentence, as `check` has it.
+pub struct UnknownVerdictReason {
+    /// The reason as a sentence, as in the output of `check`.
     pub message: String,
-    /// The images.
+    /// Names of the images.
     pub images: Vec<String>,
 }
 
 /// The smallest driver with which all images of a pool start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Driver {
-    /// The pool.
+pub struct WhatIfDriver {
+    /// Name of the pool.
     pub pool: String,
-    /// Its driver, as declared.
+    /// The driver that the pool declares.
     pub driver: Option<String>,
-    /// How many images run on it.
+    /// Number of images that run on the pool.
     pub images: usize,
-    /// The known release from which on all start that start with some, as `compare` and `needs` tell it; none where no
-    /// release does for all.
+    /// The smallest known driver release with which every image starts that starts with any; `None` if no release
+    /// does for all.
     pub smallest: Option<String>,
-    /// The newest release with which they do, where newer ones are known with which some do not.
+    /// The newest driver release with which they start, if some do not start with a newer known one.
     pub largest: Option<String>,
-    /// The oldest known release below the smallest with which they do all the same, while some in between do not.
+    /// The oldest known release below the smallest with which they start as well, although some in between fail.
     pub older: Option<String>,
-    /// Whether all of them start with the driver that it has.
+    /// Whether all of them start with the declared driver.
     pub enough: bool,
-    /// Whether that is an older one with which they start all the same, and releases in between are none.
+    /// Whether the declared driver is such an older one, below the smallest.
     pub below: bool,
-    /// Whether it declares no GPU: they start with any that the driver supports.
+    /// Whether the pool declares no GPU, so that the images start on any GPU that the driver supports.
     pub any_gpu: bool,
-    /// Images that fail with every known release: no driver helps.
+    /// Images that fail with every known driver release.
     pub never: Vec<String>,
-    /// Images that start with no known release for certain.
+    /// Images of which it is unknown whether any known driver release starts them.
     pub open: Vec<String>,
 }

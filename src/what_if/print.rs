@@ -1,61 +1,62 @@
-//! A changed fleet in print, and as Markdown.
+//! Prints the report on a changed fleet for a terminal, and as Markdown.
 
 use std::fmt::Write as _;
 use std::io;
 
-use crate::compare::list;
-use crate::compare::model::Change;
-use crate::compare::model::End;
-use crate::report::escape::clean;
+use crate::compare::model::{ComparedVerdict, VerdictChange};
+use crate::compare::quoted_list;
+use crate::report::escape::escape_one_line;
 use crate::report::kinds::VerdictKind;
-use crate::report::markdown::code;
-use crate::report::markdown::in_cell;
-use crate::report::markdown::prose;
-use crate::report::paint::Tone;
-use crate::report::paint::paint;
-use crate::report::words::NO_FLEET;
-use crate::report::words::count;
-use crate::what_if::model::Driver;
-use crate::what_if::model::WhatIf;
+use crate::report::markdown::{code_span, escape_prose, escape_table_cell};
+use crate::report::phrases::{NO_FLEET, pluralize};
+use crate::report::terminal_colors::{Tone, paint};
+use crate::what_if::model::{WhatIfDriver, WhatIfReport};
 
-/// So many images are named in a row.
-const NAMED: usize = 6;
-/// Longest comment in bytes, below the 65,536 characters that forges take.
-const MOST: usize = 60_000;
+/// How many images or reasons one line lists.
+const MAX_LISTED_NAMES: usize = 6;
+/// Maximum length of a comment in bytes, below the 65,536 characters that code hosting services accept.
+const MAX_MARKDOWN_BYTES: usize = 60_000;
 
-/// Writes it for a person.
-pub fn human(told: &WhatIf, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes the report for a terminal.
+pub fn write_human(told: &WhatIfReport, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     for error in &told.errors {
-        writeln!(out, "{}: {}", clean(&error.input), clean(&error.message))?;
+        writeln!(out, "{}: {}", escape_one_line(&error.input), escape_one_line(&error.message))?;
     }
     if told.fleet.built_in {
         writeln!(out, "{NO_FLEET}\n")?;
     }
-    writeln!(out, "{}", paint(&clean(&told.changes.join(", ")), Tone::Strong, color))?;
+    writeln!(out, "{}", paint(&escape_one_line(&told.changes.join(", ")), Tone::Strong, color))?;
     for image in &told.changed {
-        writeln!(out, "  {}", clean(&image.name))?;
+        writeln!(out, "  {}", escape_one_line(&image.name))?;
         for pool in &image.pools {
-            let (before, after) = (cell(pool.before.as_ref()), cell(pool.after.as_ref()));
+            let (before, after) = (verdict_cell(pool.before.as_ref()), verdict_cell(pool.after.as_ref()));
             let tone = match pool.change {
-                Change::Breaks => Tone::Bad,
-                Change::Works => Tone::Good,
+                VerdictChange::Breaks => Tone::Bad,
+                VerdictChange::Works => Tone::Good,
                 _ => Tone::Open,
             };
-            writeln!(out, "    {}: {} -> {}", clean(&pool.pool), clean(&before), paint(&clean(&after), tone, color))?;
+            writeln!(
+                out,
+                "    {}: {} -> {}",
+                escape_one_line(&pool.pool),
+                escape_one_line(&before),
+                paint(&escape_one_line(&after), tone, color)
+            )?;
         }
     }
-    for line in sentences(told) {
-        writeln!(out, "{}", clean(&line))?;
+    for line in readiness_and_driver_lines(told) {
+        writeln!(out, "{}", escape_one_line(&line))?;
     }
-    writeln!(out, "{}", clean(&told.summary.join("; ")))
+    writeln!(out, "{}", escape_one_line(&told.summary.join("; ")))
 }
 
-fn cell(end: Option<&End>) -> String {
-    end.map_or_else(|| "-".to_owned(), End::cell)
+/// Returns the text for a verdict, or `-`.
+fn verdict_cell(end: Option<&ComparedVerdict>) -> String {
+    end.map_or_else(|| "-".to_owned(), ComparedVerdict::short_text)
 }
 
-/// What is ready, and which drivers are needed.
-fn sentences(told: &WhatIf) -> Vec<String> {
+/// Returns the lines about readiness for new pools and about needed drivers.
+fn readiness_and_driver_lines(told: &WhatIfReport) -> Vec<String> {
     let mut lines = Vec::new();
     for pool in &told.ready {
         for (verb, images) in [
@@ -65,46 +66,49 @@ fn sentences(told: &WhatIf) -> Vec<String> {
             ("unknown", &pool.open),
         ] {
             if !images.is_empty() {
-                lines.push(format!("new pool `{}`: {} {verb}: {}", pool.pool, images.len(), some(images)));
+                lines.push(format!("new pool `{}`: {} {verb}: {}", pool.pool, images.len(), quoted_list_start(images)));
             }
         }
         if !pool.unseen.is_empty() {
-            let unseen = some(&pool.unseen);
+            let unseen = quoted_list_start(&pool.unseen);
             lines.push(format!(
                 "new pool `{}`: {} of these not fully inspected: {unseen}",
                 pool.pool,
                 pool.unseen.len()
             ));
         }
-        for reason in pool.reasons.iter().take(NAMED) {
-            lines.push(format!("new pool `{}`: {}: {}", pool.pool, some(&reason.images), reason.message));
+        for reason in pool.reasons.iter().take(MAX_LISTED_NAMES) {
+            lines.push(format!("new pool `{}`: {}: {}", pool.pool, quoted_list_start(&reason.images), reason.message));
         }
-        if let more @ 1.. = pool.reasons.len().saturating_sub(NAMED) {
+        if let more @ 1.. = pool.reasons.len().saturating_sub(MAX_LISTED_NAMES) {
             lines.push(format!(
                 "new pool `{}`: {} more; see them with --format json",
                 pool.pool,
-                count(more, "reason")
+                pluralize(more, "reason")
             ));
         }
         if !pool.missing.is_empty() {
-            let mut told: Vec<&str> = pool.missing.iter().take(NAMED).map(|gap| gap.supply.as_str()).collect();
+            let mut told: Vec<&str> =
+                pool.missing.iter().take(MAX_LISTED_NAMES).map(|gap| gap.supply.as_str()).collect();
             told.dedup();
-            let more = pool.missing.len().saturating_sub(NAMED);
+            let more = pool.missing.len().saturating_sub(MAX_LISTED_NAMES);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
             lines.push(format!("new pool `{}`: to resolve the unknown: {}{more}", pool.pool, told.join("; ")));
         }
     }
-    lines.extend(told.drivers.iter().map(driver));
+    lines.extend(told.drivers.iter().map(driver_line));
     lines
 }
 
-fn some(names: &[String]) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = names.len().saturating_sub(NAMED);
-    if more > 0 { format!("{} and {more} more", list(&first)) } else { list(&first) }
+/// Joins the first quoted names, and adds the number of the others.
+fn quoted_list_start(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(MAX_LISTED_NAMES).map(String::as_str).collect();
+    let more = names.len().saturating_sub(MAX_LISTED_NAMES);
+    if more > 0 { format!("{} and {more} more", quoted_list(&first)) } else { quoted_list(&first) }
 }
 
-fn driver(of: &Driver) -> String {
+/// Returns the line about the smallest driver of a pool.
+fn driver_line(of: &WhatIfDriver) -> String {
     let has = of.driver.as_ref().map_or_else(|| "not declared".to_owned(), |driver| format!("now {driver}"));
     let mut line = match &of.smallest {
         Some(driver) => {
@@ -131,16 +135,16 @@ fn driver(of: &Driver) -> String {
         None => format!("pool `{}`: no driver starts all of its images ({has})", of.pool),
     };
     if !of.never.is_empty() {
-        let _ = write!(line, "; no driver starts {}", some(&of.never));
+        let _ = write!(line, "; no driver starts {}", quoted_list_start(&of.never));
     }
     if !of.open.is_empty() {
-        let _ = write!(line, "; unknown for {}", some(&of.open));
+        let _ = write!(line, "; unknown for {}", quoted_list_start(&of.open));
     }
     line
 }
 
-/// What stands in front of an end.
-fn sign(end: Option<&End>) -> &'static str {
+/// Returns the symbol in front of a verdict.
+fn verdict_symbol(end: Option<&ComparedVerdict>) -> &'static str {
     match end.map(|end| end.fate) {
         Some(VerdictKind::Starts) => "✅ ",
         Some(VerdictKind::Fails) => "❌ ",
@@ -149,15 +153,15 @@ fn sign(end: Option<&End>) -> &'static str {
     }
 }
 
-/// Writes it as Markdown.
-pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
-    let changes = prose(&told.changes.join(", "));
-    let mut text = format!("## imagelint: the fleet {changes}\n\n{}\n", prose(&told.summary.join("; ")));
+/// Writes the report as Markdown.
+pub fn write_markdown(told: &WhatIfReport, out: &mut dyn io::Write) -> io::Result<()> {
+    let changes = escape_prose(&told.changes.join(", "));
+    let mut text = format!("## imagelint: the fleet {changes}\n\n{}\n", escape_prose(&told.summary.join("; ")));
     if told.fleet.built_in {
-        let _ = writeln!(text, "\n{}", prose(NO_FLEET));
+        let _ = writeln!(text, "\n{}", escape_prose(NO_FLEET));
     }
     for error in &told.errors {
-        let _ = writeln!(text, "\n- not read: {}: {}", code(&error.input), prose(&error.message));
+        let _ = writeln!(text, "\n- not read: {}: {}", code_span(&error.input), escape_prose(&error.message));
     }
     if !told.changed.is_empty() {
         text.push_str("\n| image | pool | before | after |\n|---|---|---|---|\n");
@@ -165,16 +169,16 @@ pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
     let mut left = 0;
     for (image, pool) in told.changed.iter().flat_map(|image| image.pools.iter().map(move |pool| (image, pool))) {
         let sign = match pool.change {
-            Change::Breaks => "❌ ",
-            Change::Works => "✅ ",
+            VerdictChange::Breaks => "❌ ",
+            VerdictChange::Works => "✅ ",
             // By another route, or with another outcome.
-            Change::Otherwise => sign(pool.after.as_ref()),
+            VerdictChange::Otherwise => verdict_symbol(pool.after.as_ref()),
             _ => "❓ ",
         };
-        let [name, on] = [&image.name, &pool.pool].map(|name| in_cell(&code(name)));
-        let [before, after] = [&pool.before, &pool.after].map(|end| prose(&cell(end.as_ref())));
+        let [name, on] = [&image.name, &pool.pool].map(|name| escape_table_cell(&code_span(name)));
+        let [before, after] = [&pool.before, &pool.after].map(|end| escape_prose(&verdict_cell(end.as_ref())));
         let row = format!("| {name} | {on} | {before} | {sign}{after} |\n");
-        if MOST < text.len() + row.len() {
+        if MAX_MARKDOWN_BYTES < text.len() + row.len() {
             left += 1;
         } else {
             text.push_str(&row);
@@ -184,9 +188,9 @@ pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
         let _ = write!(text, "\n{left} more rows are omitted for length; see them with --format json.\n");
     }
     text.push('\n');
-    for line in sentences(told) {
-        let line = format!("- {}\n", prose(&line));
-        if text.len() + line.len() < MOST + 4_000 {
+    for line in readiness_and_driver_lines(told) {
+        let line = format!("- {}\n", escape_prose(&line));
+        if text.len() + line.len() < MAX_MARKDOWN_BYTES + 4_000 {
             text.push_str(&line);
         }
     }

@@ -5,18 +5,14 @@
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
-use std::env;
 use std::error::Error;
-use std::fs;
 use std::fs::File;
 use std::hint::black_box;
-use std::io;
 use std::io::Read;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
 
-use imagelint::elf::ElfReader;
-use imagelint::elf::ElfSeen;
+use imagelint::elf::{ElfReader, ElfSummary};
 
 /// What a tar reader hands on at a time.
 const PIECE: usize = 64 * 1024;
@@ -55,7 +51,7 @@ fn timed(bytes: &[u8]) -> Duration {
 }
 
 /// What was seen, and the most that was held on the way.
-fn read(size: u64, mut from: impl Read) -> io::Result<(ElfSeen, usize)> {
+fn read(size: u64, mut from: impl Read) -> io::Result<(ElfSummary, usize)> {
     let mut reader = ElfReader::new(size);
     let mut piece = vec![0; PIECE];
     let mut held = 0;
@@ -65,6 +61,6 @@ fn read(size: u64, mut from: impl Read) -> io::Result<(ElfSeen, usize)> {
             return Ok((reader.finish(), held));
         }
         reader.feed(piece.get(..count).unwrap_or_default());
-        held = held.max(reader.held());
+        held = held.max(reader.memory_usage());
     }
 }

@@ -1,18 +1,12 @@
 //! Time and memory of one pass over layers: `cargo bench --bench layer -- FILE...`.
 
-use std::env;
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::time::Instant;
+use std::{env, fs, io};
 
-use imagelint::layer::Descriptor;
-use imagelint::layer::Digested;
-use imagelint::layer::LayerError;
-use imagelint::layer::Limits;
-use imagelint::layer::read_layer;
+use imagelint::layer::{LayerDescriptor, LayerDigestKind, LayerError, LayerLimits, read_layer};
 
 /// Seconds of processor time that this process used.
 fn used() -> f64 {
@@ -27,10 +21,11 @@ fn main() -> io::Result<()> {
     for path in env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
         let size = fs::metadata(&path)?.len();
         let digest = format!("sha256:{}", "0".repeat(64));
-        let descriptor = Descriptor { digest, digested: Digested::Packed, size: Some(size), media_type: String::new() };
+        let descriptor =
+            LayerDescriptor { digest, digested: LayerDigestKind::Packed, size: Some(size), media_type: String::new() };
         let (started, before) = (Instant::now(), used());
-        let read = |descriptor: &Descriptor| {
-            read_layer(File::open(&path)?, descriptor, &Limits::default(), &mut |_| ControlFlow::Continue(()))
+        let read = |descriptor: &LayerDescriptor| {
+            read_layer(File::open(&path)?, descriptor, &LayerLimits::default(), &mut |_| ControlFlow::Continue(()))
                 .map_err(io::Error::other)
         };
         let found = read(&descriptor);
@@ -43,7 +38,7 @@ fn main() -> io::Result<()> {
             },
             _ => return Err(io::Error::other("no digest")),
         };
-        let seen = read(&Descriptor { digest, ..descriptor })?;
+        let seen = read(&LayerDescriptor { digest, ..descriptor })?;
         let status = fs::read_to_string("/proc/self/status")?;
         let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
         writeln!(

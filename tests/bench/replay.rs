@@ -9,16 +9,12 @@ mod population;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use imagelint::fact::ImageFacts;
 use imagelint::fleet::Host;
 use imagelint::knowledge::Knowledge;
-use imagelint::start::NoRecord;
-use imagelint::start::Replay;
-use imagelint::start::Steps;
-use imagelint::start::replay;
+use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, replay};
 
 /// Of so many pairs one is recorded.
 const RECORDED: usize = 10;
@@ -62,13 +58,13 @@ fn own(images: &[ImageFacts], hosts: &[Host]) -> usize {
         for host in hosts {
             at += 1;
             for component in &image.components {
-                let one = Replay::of(image, component, host, knowledge);
+                let one = Replay::new(image, component, host, knowledge);
                 if at % RECORDED == 0 {
-                    let mut steps = Steps::default();
+                    let mut steps = FullRecorder::default();
                     black_box(replay(one, &mut steps));
                     told += steps.0.len();
                 } else {
-                    black_box(replay(one, &mut NoRecord));
+                    black_box(replay(one, &mut DiscardingRecorder));
                 }
             }
         }
@@ -84,7 +80,7 @@ fn naive(images: &[ImageFacts], hosts: &[Host]) -> usize {
             for component in &image.components {
                 let env: BTreeMap<String, String> = image
                     .env
-                    .beginning("")
+                    .with_prefix("")
                     .filter_map(|(name, fact)| Some((name.to_owned(), fact.known()?.clone())))
                     .chain(host.env.iter().map(|(name, value)| (name.clone(), value.clone())))
                     .collect();

@@ -1,12 +1,7 @@
 //! The built program from outside: exit codes, streams, formats, files found and not found.
 
 use crate::support::place;
-use place::DOCKERFILE;
-use place::Place;
-use place::code;
-use place::err;
-use place::fates;
-use place::out;
+use place::{DOCKERFILE, Place, code, err, fates, out};
 use serde_json::Value;
 
 /// Is refused on both pools.

@@ -1,13 +1,7 @@
 //! `imagelint knowledge` and `--knowledge DIR`, from outside.
 
 use crate::support::place;
-use place::DOCKERFILE;
-use place::FLEET;
-use place::Place;
-use place::code;
-use place::err;
-use place::fates;
-use place::out;
+use place::{DOCKERFILE, FLEET, Place, code, err, fates, out};
 
 /// A GPU that no built-in table has.
 const OWN_GPU: &str = r#"source = "node inventory"

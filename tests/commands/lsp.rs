@@ -1,26 +1,16 @@
 //! `imagelint lsp`: an editor on standard input and output, played by a script, and Neovim itself.
 
 use crate::support::place;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Read as _;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use place::DOCKERFILE;
-use place::FLEET;
-use place::Place;
-use serde_json::Value;
-use serde_json::json;
+use place::{DOCKERFILE, FLEET, Place};
+use serde_json::{Value, json};
 
 /// No answer takes longer on the slowest machine.
 const PATIENCE: Duration = Duration::from_mins(2);

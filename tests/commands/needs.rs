@@ -1,14 +1,10 @@
 //! `imagelint needs`: what an input demands without any fleet, through the built program.
 
-use crate::support::layout;
-use crate::support::place;
+use crate::support::{layout, place};
 use std::fs;
 
 use assert_cmd::Command;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 use serde_json::Value;
 use tempfile::TempDir;
 

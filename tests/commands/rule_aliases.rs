@@ -3,13 +3,10 @@
 use crate::support::place;
 use std::fs;
 
-use imagelint::report::fingerprint::Fingerprints;
+use imagelint::report::fingerprint::FingerprintGenerator;
 use imagelint::report::model::Finding;
 use imagelint::rules::RuleBook;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 
 const NOW: &str = "torch-cuda-mismatch";
 const FORMERLY: &str = "wheel-of-another-cuda";
@@ -89,13 +86,13 @@ fn a_fingerprint_is_what_it_was_under_the_former_name() {
     let subject = &report.subjects[0];
     let now = subject.findings.iter().find(|one| one.rule == NOW).expect("the finding");
     let formerly = Finding { rule: FORMERLY.to_owned(), ..now.clone() };
-    let hashes = |mut made: Fingerprints, finding: &Finding| -> Vec<String> {
-        let prints = made.of(finding, subject, &|_: &str| None, &str::to_owned);
+    let hashes = |mut made: FingerprintGenerator, finding: &Finding| -> Vec<String> {
+        let prints = made.finding_fingerprints(finding, subject, &|_: &str| None, &str::to_owned);
         prints.into_iter().map(|one| one.hash).collect()
     };
-    let before = hashes(Fingerprints::default(), &formerly);
-    assert_eq!(hashes(Fingerprints::of_book(RuleBook::built_in()), now), before);
-    assert_ne!(hashes(Fingerprints::default(), now), before, "the name counts");
+    let before = hashes(FingerprintGenerator::default(), &formerly);
+    assert_eq!(hashes(FingerprintGenerator::for_rules(RuleBook::built_in()), now), before);
+    assert_ne!(hashes(FingerprintGenerator::default(), now), before, "the name counts");
 }
 
 #[test]
@@ -116,7 +113,7 @@ fn the_command_line_takes_either_name() {
 
 #[test]
 fn no_former_name_is_the_name_of_another_rule() {
-    let names: Vec<&str> = RuleBook::built_in().pages().flat_map(imagelint::rules::Page::names).collect();
+    let names: Vec<&str> = RuleBook::built_in().pages().flat_map(imagelint::rules::RulePage::names).collect();
     let different: std::collections::BTreeSet<&&str> = names.iter().collect();
     assert_eq!(names.len(), different.len());
     assert!(names.contains(&FORMERLY));

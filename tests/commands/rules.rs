@@ -5,9 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use imagelint::rules::RuleBook;
-use imagelint::rules::Vocabulary;
-use imagelint::rules::web_book;
+use imagelint::rules::{RuleBook, Vocabulary, web_book};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -4,10 +4,7 @@ use crate::support::place;
 use std::fs;
 use std::process::Output;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 
 /// Fails on `old`: the driver is older than what the build of torch needs. The version of torch is open.
 const FAILS: &str =

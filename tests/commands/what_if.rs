@@ -4,10 +4,7 @@ use crate::support::place;
 use std::fmt::Write as _;
 use std::fs;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 use serde_json::Value;
 
 /// Two pools started without a check of the requirement.
@@ -31,16 +28,16 @@ toolkit = "1.17.8"
 const COMPLETE: &str = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
 
 /// A program of a CUDA release with machine code for some GPUs, and PTX where that is said.
-fn image(cuda: &str, sass: &[&str], ptx: &[&str]) -> String {
+fn compare_image(cuda: &str, sass: &[&str], ptx: &[&str]) -> String {
     format!("{COMPLETE}cuda_runtime = \"{cuda}\"\n[[gpu_code]]\nfile = \"app\"\nsass = {sass:?}\nptx = {ptx:?}\n")
 }
 
 fn place() -> Place {
     let place = Place::bare();
     place.file("fleet.toml", FLEET);
-    place.file("cuda12.image.toml", &image("12.4", &["sm_75", "sm_80"], &["compute_80"]));
-    place.file("cuda11.image.toml", &image("11.4", &["sm_75", "sm_80"], &[]));
-    place.file("hopper.image.toml", &image("12.4", &["sm_90"], &[]));
+    place.file("cuda12.image.toml", &compare_image("12.4", &["sm_75", "sm_80"], &["compute_80"]));
+    place.file("cuda11.image.toml", &compare_image("11.4", &["sm_75", "sm_80"], &[]));
+    place.file("hopper.image.toml", &compare_image("12.4", &["sm_90"], &[]));
     place
 }
 
@@ -213,7 +210,7 @@ fn many_images_on_many_pools() {
     place.file("fleet.toml", &fleet);
     for at in 0..30 {
         let cuda = ["11.4", "12.4", "12.6"][at % 3];
-        place.file(&format!("many/{at}.image.toml"), &image(cuda, &["sm_75", "sm_80", "sm_90"], &[]));
+        place.file(&format!("many/{at}.image.toml"), &compare_image(cuda, &["sm_75", "sm_80", "sm_90"], &[]));
     }
     let report = place.json(&["fleet", "what-if", "many", "--fleet", "fleet.toml", "--set", "p0.driver=580.95.05"]);
     let told = changed(&report);
@@ -240,7 +237,7 @@ fn a_long_saved_report_says_the_same_as_its_images() {
     place.file("fleet.toml", &fleet);
     for at in 0..60 {
         let (cuda, ptx): (&str, &[&str]) = (["11.4", "12.4", "12.8"][at % 3], [&[][..], &["compute_75"][..]][at % 2]);
-        place.file(&format!("many/{at:02}.image.toml"), &image(cuda, &["sm_75", "sm_80"], ptx));
+        place.file(&format!("many/{at:02}.image.toml"), &compare_image(cuda, &["sm_75", "sm_80"], ptx));
     }
     let report =
         place.run(&["check", "--format", "json", "--fail-on", "never", "--fleet", "fleet.toml", "many"]).stdout;
@@ -305,7 +302,7 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
         )
     };
     let knowledge = imagelint::knowledge::Knowledge::built_in();
-    let drivers = imagelint::least::all_releases(knowledge);
+    let drivers = imagelint::minimum_driver::all_driver_releases(knowledge);
     let place = Place::bare();
     place.file("one.toml", &pool("now", "535.161.08"));
     place.file(
@@ -449,7 +446,7 @@ fn an_older_driver_that_does_is_told_beside_the_smallest() {
     let place = Place::bare();
     let torch = "RUN pip install torch==2.7.1+cu128 --index-url https://download.pytorch.org/whl/cu128\n";
     place.file("new.Dockerfile", &format!("FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04\n{torch}"));
-    place.file("old.image.toml", &image("11.4", &["sm_75"], &[]));
+    place.file("old.image.toml", &compare_image("11.4", &["sm_75"], &[]));
     let on = |driver: &str, file: &str| {
         let fields = "gpu = \"T4\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
         place.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\ndriver = \"{driver}\"\n{fields}"));

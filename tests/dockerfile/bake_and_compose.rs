@@ -1,30 +1,24 @@
 //! Bake and compose files: each build a check of its own, with its arguments.
 
 use crate::support::place;
-use imagelint::builds::Build;
-use imagelint::builds::BuildsError;
-use imagelint::builds::Recipe;
-use imagelint::builds::bake;
-use imagelint::builds::bake_merged;
-use imagelint::builds::compose;
-use imagelint::builds::compose_merged;
-use imagelint::builds::environment_file;
-use place::Place;
-use place::code;
-use place::out;
+use imagelint::builds::{
+    BuildsError, DockerfileSource, ImageBuild, parse_environment_file, read_bake_file, read_bake_files,
+    read_compose_file, read_compose_files,
+};
+use place::{Place, code, out};
 
 const DOCKERFILE: &str = "ARG CUDA=12.4.1\nARG FLAVOUR=base\nFROM nvidia/cuda:${CUDA}-${FLAVOUR}-ubuntu22.04 AS run\n\
                           FROM scratch AS last\n";
 
 /// Name, Dockerfile, target, arguments and platforms of each build, as one line.
-fn lines(builds: &[Build]) -> Vec<String> {
-    let line = |build: &Build| {
+fn lines(builds: &[ImageBuild]) -> Vec<String> {
+    let line = |build: &ImageBuild| {
         let args: Vec<String> =
             build.args.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?"))).collect();
         let recipe = match &build.recipe {
-            Recipe::Path(path) => format!("{}/{path}", build.context),
-            Recipe::Inline(text) => format!("{text:?}"),
-            Recipe::Unknown(why) => format!("({why})"),
+            DockerfileSource::Path(path) => format!("{}/{path}", build.context),
+            DockerfileSource::Inline(text) => format!("{text:?}"),
+            DockerfileSource::Unknown(why) => format!("({why})"),
         };
         format!(
             "{} {recipe} {} {} {}",
@@ -64,7 +58,7 @@ target "serve" {
   args = { L = join("-", concat(["a"], ["b"])), R = replace(TAG, ".", "_") }
 }
 "#;
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     assert_eq!(
         lines(&builds),
         [
@@ -78,7 +72,7 @@ target "serve" {
 fn json_says_the_same_and_a_matrix_makes_many() {
     let text = r#"{"variable": {"V": {"default": "1"}},
         "target": {"a": {"args": {"X": "${V}.2", "N": 3}, "matrix": {"py": ["10", "11"]}, "name": "a-${py}", "target": "t${py}"}}}"#;
-    let builds = bake("docker-bake.json", text).expect("builds");
+    let builds = read_bake_file("docker-bake.json", text).expect("builds");
     assert_eq!(lines(&builds), ["a-10 ./Dockerfile t10 N=3,X=1.2 ", "a-11 ./Dockerfile t11 N=3,X=1.2 "]);
 }
 
@@ -108,7 +102,7 @@ services:
       dockerfile_inline: FROM a
       platforms: [linux/amd64, linux/arm64]
 "#;
-    let builds = compose(text, &environment_file("FROM_ENV=yes\n"), &|_| None).expect("builds");
+    let builds = read_compose_file(text, &parse_environment_file("FROM_ENV=yes\n"), &|_| None).expect("builds");
     assert_eq!(
         lines(&builds),
         [
@@ -152,7 +146,7 @@ target "aside" {}
         "target \"_more\" { inherits = [\"_base\"]\n args = { B = \"more\" } }",
         "target \"_more\" {\n inherits = [\"_base\"]\n args = { B = \"more\" }\n}",
     );
-    let builds = bake("docker-bake.hcl", &text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", &text).expect("builds");
     assert_eq!(
         lines(&builds),
         [
@@ -197,19 +191,20 @@ target "one" {
   }
 }
 "#;
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     let told = "A=11.8,B=12.4,C=nvidia/cuda:12.4.1-base,D=cu124,E=x:12.4,F=?,G=?,H=?,I=?,J=?";
     assert_eq!(lines(&builds), [format!("one ./Dockerfile - {told} ")]);
     let json = r#"{"function": {"twice": {"params": ["x"], "result": "${x}${x}"}},
                    "target": {"one": {"args": {"A": "${twice(1)}"}}}}"#;
-    assert_eq!(lines(&bake("docker-bake.json", json).expect("builds")), ["one ./Dockerfile - A=11 "]);
+    assert_eq!(lines(&read_bake_file("docker-bake.json", json).expect("builds")), ["one ./Dockerfile - A=11 "]);
     // One that doubles its calls at every step ends.
     let call = |at: usize| {
         let next = format!("${{f{}(x)}}", at + 1).repeat(3);
         format!("function \"f{at}\" {{\n params = [x]\n result = \"{next}\"\n}}\n")
     };
     let many = (0..20).map(call).collect::<Vec<_>>().concat();
-    let built = bake("b.hcl", &format!("{many}target \"one\" {{\n args = {{ A = f0(1) }}\n}}\n")).expect("builds");
+    let built =
+        read_bake_file("b.hcl", &format!("{many}target \"one\" {{\n args = {{ A = f0(1) }}\n}}\n")).expect("builds");
     assert_eq!(lines(&built), ["one ./Dockerfile - A=? "]);
 }
 
@@ -228,7 +223,7 @@ fn included_files_have_variables_of_their_own() {
         ("y.env", "B=y\n".to_owned()),
     ];
     let open = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.clone());
-    let said = |own: &str| lines(&compose(text, &environment_file(own), &open).expect("builds"));
+    let said = |own: &str| lines(&read_compose_file(text, &parse_environment_file(own), &open).expect("builds"));
     let expected = |b: &str, a: &str, c: &str| {
         vec![
             format!("b ./Dockerfile - {b} "),
@@ -261,7 +256,7 @@ services:
 "#;
     let far = "services: {one: {extends: two, build: {args: {X: y, Y: true, N: no}}}, two: {build: {context: ctx, target: t}}}";
     let open = |path: &str| (path == "more/far.yaml").then(|| far.to_owned());
-    let builds = compose(text, &environment_file("C=4\n"), &open).expect("builds");
+    let builds = read_compose_file(text, &parse_environment_file("C=4\n"), &open).expect("builds");
     assert_eq!(
         lines(&builds),
         [
@@ -282,8 +277,8 @@ services:
 
 #[test]
 fn what_takes_the_place_of_a_base_is_told() {
-    let contexts = |builds: &[Build]| -> Vec<String> {
-        let one = |build: &Build| {
+    let contexts = |builds: &[ImageBuild]| -> Vec<String> {
+        let one = |build: &ImageBuild| {
             let all = build.contexts.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
             format!("{} {}", build.name, all.collect::<Vec<_>>().join(","))
         };
@@ -297,14 +292,14 @@ target "top" {
   contexts = { src = "target:low", odd = nothing }
 }
 "#;
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     assert_eq!(
         contexts(&builds),
         ["top base=docker-image://a:12.8.0,odd=?,src=target:low", "low base=docker-image://a:12.8.0,src=../src"]
     );
     let text = "services:\n  a:\n    build:\n      context: .\n      additional_contexts: {base: 'docker-image://a:${TAG}', odd: '${NO}'}\n\
                 \x20 b:\n    extends: a\n    build: {additional_contexts: [src=../src, 'odd=service:a']}\n";
-    let builds = compose(text, &environment_file("TAG=1\n"), &|_| None).expect("builds");
+    let builds = read_compose_file(text, &parse_environment_file("TAG=1\n"), &|_| None).expect("builds");
     assert_eq!(
         contexts(&builds),
         ["a base=docker-image://a:1,odd=?", "b base=docker-image://a:1,odd=service:a,src=../src"]
@@ -342,7 +337,7 @@ fn services_of_files_that_are_included_are_built_in_their_folders() {
         files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned())
     };
     assert_eq!(
-        lines(&compose(text, &environment_file(""), &open).expect("builds")),
+        lines(&read_compose_file(text, &parse_environment_file(""), &open).expect("builds")),
         [
             "own ./Dockerfile -  ",
             "b more/ctx/Dockerfile -  ",
@@ -351,9 +346,9 @@ fn services_of_files_that_are_included_are_built_in_their_folders() {
             "none.yaml (service `none.yaml` of `none.yaml` could not be read) -  ",
         ]
     );
-    let only = compose("include: [b.yaml]\n", &environment_file(""), &open).expect("builds");
+    let only = read_compose_file("include: [b.yaml]\n", &parse_environment_file(""), &open).expect("builds");
     assert_eq!(lines(&only), ["b more/ctx/Dockerfile -  "]);
-    assert!(compose("include: 3\nservices: [x]\n", &environment_file(""), &open).is_err());
+    assert!(read_compose_file("include: 3\nservices: [x]\n", &parse_environment_file(""), &open).is_err());
 }
 
 #[test]
@@ -371,18 +366,22 @@ fn broken_and_hostile_files_end_with_a_word() {
         &"%{ if true }".repeat(5_000),
         &"x".repeat(3 << 20),
     ] {
-        assert!(bake("docker-bake.hcl", text).is_err(), "{}", &text[..text.len().min(40)]);
+        assert!(read_bake_file("docker-bake.hcl", text).is_err(), "{}", &text[..text.len().min(40)]);
     }
     let circle = "target \"a\" { inherits = [\"b\", \"b\"] }\ntarget \"b\" { inherits = [\"a\", \"a\"] }\n";
-    assert_eq!(bake("x.hcl", circle).map(|builds| builds.len()), Ok(2));
+    assert_eq!(read_bake_file("x.hcl", circle).map(|builds| builds.len()), Ok(2));
     let axis = |name: &str| format!("{name} = [{}]", (0..40).map(|at| format!("{at}")).collect::<Vec<_>>().join(","));
     let wide = format!("target \"a\" {{ matrix = {{ {}, {}, {} }} }}", axis("x"), axis("y"), axis("z"));
-    assert_eq!(bake("x.hcl", &wide), Err(BuildsError::TooBig));
+    assert_eq!(read_bake_file("x.hcl", &wide), Err(BuildsError::TooBig));
     let anchor = |at: usize| format!("a{at}: &a{at} [*a{0}, *a{0}, *a{0}]\n", at - 1);
     let bomb = (1..40).map(anchor).collect::<Vec<_>>().concat();
     // Written out, this one has 3 to the power of 39 elements: only a bound on them lets the test end.
     for text in ["services: 1", "a: [", "- x", "", &format!("a0: &a0 [x]\n{bomb}services: {{}}"), &"[".repeat(9_000)] {
-        assert!(compose(text, &environment_file(""), &|_| None).is_err(), "{}", &text[..text.len().min(40)]);
+        assert!(
+            read_compose_file(text, &parse_environment_file(""), &|_| None).is_err(),
+            "{}",
+            &text[..text.len().min(40)]
+        );
     }
 }
 
@@ -608,7 +607,7 @@ target "other" { context = "other" }
     let more = "FLAVOUR = \"devel\"\nvariable \"CUDA\" {}\ngroup \"more\" { targets = [\"other\"] }\n\
                 target \"app\" {\n target = \"run\"\n args = { A = \"2\" }\n}\n";
     let json = r#"{"CUDA": "12.8.0", "target": {"app": {"dockerfile": "D"}}}"#;
-    let told = |files: &[(&str, &str)]| lines(&bake_merged(files).expect("builds"));
+    let told = |files: &[(&str, &str)]| lines(&read_bake_files(files).expect("builds"));
     assert_eq!(told(&[("a.hcl", base)]), ["app app/Dockerfile - A=1,CUDA=12.4.1,FLAVOUR=base "]);
     assert_eq!(
         told(&[("a.hcl", base), ("b.hcl", more)]),
@@ -622,16 +621,16 @@ target "other" { context = "other" }
                group \"default\" { targets = [\"dev\"] }\n";
     let json = r#"{"target": {"default": {"args": {"T": "3"}}}}"#;
     assert_eq!(told(&[("a.hcl", own), ("c.json", json)]), ["dev ./Dockerfile - T=2 "]);
-    let wrong = bake_merged(&[("a.hcl", base), ("b.hcl", "target {")]);
+    let wrong = read_bake_files(&[("a.hcl", base), ("b.hcl", "target {")]);
     assert_eq!(wrong.map_err(|(at, _)| at), Err(1));
-    assert_eq!(bake_merged(&[]), Ok(Vec::new()));
+    assert_eq!(read_bake_files(&[]), Ok(Vec::new()));
 }
 
 #[test]
 fn functions_over_lists_and_maps_are_called() {
     let value = |written: &str| {
         let text = format!("V = {written}\ntarget \"a\" {{ args = {{ V = V }} }}\n");
-        let builds = bake("x.hcl", &text).expect("builds");
+        let builds = read_bake_file("x.hcl", &text).expect("builds");
         builds[0].args["V"].clone().unwrap_or_else(|| "?".to_owned())
     };
     for (written, expected) in [
@@ -681,7 +680,7 @@ fn groups_name_what_a_loop_or_a_matrix_makes_or_say_what_cannot_be_told() {
                 group \"default\" { targets = [for c in CUDAS : \"app-${replace(c, \".\", \"-\")}\"] }\n\
                 target \"app\" {\n name = \"app-${replace(c, \".\", \"-\")}\"\n matrix = { c = CUDAS }\n args = { C = c }\n}\n\
                 target \"other\" {}\n";
-    let told = |text: &str| lines(&bake("x.hcl", text).expect("builds"));
+    let told = |text: &str| lines(&read_bake_file("x.hcl", text).expect("builds"));
     assert_eq!(told(text), ["app-12-4 ./Dockerfile - C=12.4 ", "app-12-8 ./Dockerfile - C=12.8 "]);
     let open = text.replace("CUDAS = [\"12.4\", \"12.8\"]", "variable \"CUDAS\" {}");
     assert_eq!(
@@ -749,7 +748,7 @@ target "app" {
   }
 }
 "#;
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     let args = "ALL=12-4-1,DIR=/a,FIRST=12,MAJOR=12,NONE=?,SHORT=124";
     assert_eq!(
         lines(&builds),
@@ -759,14 +758,14 @@ target "app" {
 
     // The date of the build is in no file.
     let text = "target \"dated\" {\n  target = \"run-${timestamp()}\"\n  args = { A = \"1\", B = uuidv4() }\n}\n";
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     assert_eq!(lines(&builds), ["dated ./Dockerfile - A=1,B=? "]);
     let notes = builds[0].notes.join("\n");
     for expected in ["`timestamp` (docker-bake.hcl:2:19)", "`uuidv4` (docker-bake.hcl:3:25)"] {
         assert!(notes.contains(expected), "{notes}");
     }
     let text = "target \"m\" {\n  matrix = { v = [\"1\"] }\n  name = \"m-${sha256(v)}\"\n}\n";
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     assert_eq!(lines(&builds), ["m-0 ./Dockerfile -  "]);
     assert!(builds[0].notes.iter().any(|note| note.contains("`name`") && note.contains(":3:15)")), "{builds:?}");
 }
@@ -782,7 +781,7 @@ target "app" {
 target "_gpu" { dockerfile = "Dockerfile.gpu" }
 target "_cpu" { dockerfile = "Dockerfile.cpu" }
 "#;
-    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
     assert_eq!(lines(&builds), ["app-gpu ./Dockerfile.gpu -  ", "app-cpu ./Dockerfile.cpu -  "]);
     assert!(builds.iter().all(|build| build.notes.is_empty()), "{builds:?}");
 }
@@ -791,7 +790,7 @@ target "_cpu" { dockerfile = "Dockerfile.cpu" }
 fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place() {
     // `docker buildx bake` builds nothing here: no target has these names.
     let name = "target \"m\" {\n  matrix = { v = [\"12.4.1\", \"13.0.1\"] }\n  name = \"m-${regex_replace(v, \"[\", \"-\")}\"\n}\n";
-    let builds = bake("docker-bake.hcl", name).expect("builds");
+    let builds = read_bake_file("docker-bake.hcl", name).expect("builds");
     let why = "`name` of target `m` is unknown: `regex_replace` fails: `[` is not a regular expression: unclosed character \
                class (docker-bake.hcl:3:15)";
     assert_eq!(lines(&builds), [format!("m ({why}) -  ")]);
@@ -810,7 +809,7 @@ fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place(
             "`target` of target `a` is unknown: `element` fails: expected a list",
         ),
     ] {
-        let builds = bake("docker-bake.hcl", text).expect("builds");
+        let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
         assert_eq!(builds.len(), 1, "{builds:?}");
         assert!(builds[0].notes.iter().any(|note| note.contains(expected)), "{expected}: {builds:?}");
     }
@@ -819,7 +818,7 @@ fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place(
         "variable \"V\" {}\ntarget \"a\" { args = { CUDA = regex_replace(V, \"[.]\", \"-\") } }\n",
         "target \"a\" { args = { CUDA = regex_replace(\"1\", \"[.]\", \"-\") } }\n",
     ] {
-        let builds = bake("docker-bake.hcl", text).expect("builds");
+        let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
         assert!(builds[0].notes.iter().all(|note| !note.contains("fails")), "{builds:?}");
     }
     let place = Place::new();
@@ -832,7 +831,7 @@ fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place(
 #[test]
 fn a_target_that_only_serves_others_is_not_built() {
     let names = |text: &str| -> Vec<String> {
-        bake("docker-bake.hcl", text).expect("builds").into_iter().map(|build| build.name).collect()
+        read_bake_file("docker-bake.hcl", text).expect("builds").into_iter().map(|build| build.name).collect()
     };
     let app = "target \"app\" { inherits = [\"base\", \"_common\"] }\ntarget \"_common\" {}\n";
     assert_eq!(names(&format!("{app}target \"base\" {{ context = \"x\" }}\n")), ["app"]);
@@ -931,7 +930,7 @@ fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
 
 #[test]
 fn compose_files_that_are_given_together_make_one_definition() {
-    let merged = |files: &[&str]| compose_merged(files, &environment_file(""), &|_| None);
+    let merged = |files: &[&str]| read_compose_files(files, &parse_environment_file(""), &|_| None);
     let asked = |files: &[&str]| -> Vec<(String, bool)> {
         merged(files).expect("builds").into_iter().map(|build| (build.name, build.asked)).collect()
     };

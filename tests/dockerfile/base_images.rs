@@ -1,9 +1,7 @@
 //! What the base image brings survives the way through an image description.
 
-use crate::support::ends;
-use crate::support::place;
-use ends::NEW_AND_OLD as FLEET;
-use ends::ends;
+use crate::support::{ends, place};
+use ends::{NEW_AND_OLD as FLEET, ends};
 use place::Place;
 
 #[test]

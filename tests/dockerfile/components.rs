@@ -1,14 +1,12 @@
 //! Which components the packages of a Dockerfile make, with the CUDA runtime of each: nothing that needs a GPU is lost.
 
-use imagelint::context::Files;
-use imagelint::dockerfile::Dockerfile;
-use imagelint::dockerfile::EvaluateOptions;
+use imagelint::context::ContextFiles;
+use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract;
-use imagelint::fact::State;
-use imagelint::infer::infer;
+use imagelint::fact::ValueState;
+use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
+use imagelint::source::{SourceText, Sources};
 
 /// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
 fn components(run: &str, platform: &str) -> String {
@@ -20,13 +18,13 @@ fn components_on(base: &str, run: &str, platform: &str) -> String {
     let dockerfile = Dockerfile::parse(&text);
     let source = Sources::default().add(SourceText::new("Dockerfile", text.as_str()));
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::new(Knowledge::built_in()) };
-    let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
-    let images = infer(&target.seen, platform, None, Knowledge::built_in());
+    let target = extract::observe_dockerfile(source, &dockerfile, &options, &ContextFiles::default()).expect("a stage");
+    let images = infer_image_facts(&target.seen, platform, None, Knowledge::built_in());
     let image = images.first().expect("a build");
     let said = image.components.iter().map(|component| match &component.cuda.state {
-        State::Known(cuda) => format!("{} {cuda}", component.name),
-        State::Absent { .. } => format!("{} none", component.name),
-        State::Unknown(_) => format!("{} ?", component.name),
+        ValueState::Known(cuda) => format!("{} {cuda}", component.name),
+        ValueState::Absent { .. } => format!("{} none", component.name),
+        ValueState::Unknown(_) => format!("{} ?", component.name),
     });
     said.collect::<Vec<_>>().join(", ")
 }

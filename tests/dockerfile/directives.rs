@@ -1,10 +1,7 @@
 //! What the reader of a Dockerfile tells, and what comments in it leave out: seen through the built program.
 
 use crate::support::place;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 use serde_json::Value;
 
 /// Is refused on both pools.

@@ -4,10 +4,7 @@ use crate::support::place;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 use serde_json::Value;
 
 const GPU: &str = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n";

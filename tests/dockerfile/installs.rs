@@ -3,26 +3,16 @@
 //! `expected` lists one line for every finding, `rule path:line`, and one for every note, `note text`;
 //! an empty file expects silence. A line `args …` is handed to the program.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use imagelint::context::ContextFile;
-use imagelint::context::Missing;
-use imagelint::context::Shelf;
-use imagelint::context::matches;
-use imagelint::dockerfile::Dockerfile;
-use imagelint::dockerfile::EvaluateOptions;
-use imagelint::extract::Bases;
-use imagelint::extract::of_build;
-use imagelint::fact::PackageSeen;
-use imagelint::fact::PackageVersion;
-use imagelint::source::SourceId;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
+use imagelint::context::{ContextFile, ContextFileError, ContextReader, path_matches};
+use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
+use imagelint::extract::{KnownBases, observe_dockerfile_on_base};
+use imagelint::fact::{ObservedPackage, PackageVersion};
+use imagelint::source::{SourceId, SourceText, Sources};
 use serde_json::Value;
 
 fn folders() -> Vec<PathBuf> {
@@ -94,14 +84,14 @@ struct Memory {
     names: SourceId,
 }
 
-impl Shelf for Memory {
-    fn open(&self, path: &str) -> Result<ContextFile, Missing> {
+impl ContextReader for Memory {
+    fn open(&self, path: &str) -> Result<ContextFile, ContextFileError> {
         if path.contains('*') && !path.ends_with("/*") {
-            let names = self.files.keys().filter(|file| matches(path, file));
+            let names = self.files.keys().filter(|file| path_matches(path, file));
             let names: Vec<&str> = names.filter_map(|file| file.rsplit('/').next()).collect();
             return Ok(ContextFile::new(self.names, names.join("\n")));
         }
-        self.files.get(path).cloned().ok_or(Missing::NotThere)
+        self.files.get(path).cloned().ok_or(ContextFileError::NotThere)
     }
 }
 
@@ -129,8 +119,9 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
         ..EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in())
     };
     let dockerfile = Dockerfile::parse(&text);
-    let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
-    let package = |package: &PackageSeen| {
+    let target =
+        observe_dockerfile_on_base(source, &dockerfile, &options, &shelf, &KnownBases::default()).expect("a stage");
+    let package = |package: &ObservedPackage| {
         let version = match &package.version {
             PackageVersion::Exact(version) => format!("=={version}"),
             PackageVersion::Open(range) => range.clone(),

@@ -4,15 +4,11 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use imagelint::dockerfile::Dockerfile;
-use imagelint::dockerfile::EvaluateOptions;
-use imagelint::dockerfile::Instruction;
-use imagelint::install;
-use imagelint::shell;
+use imagelint::dockerfile::{Dockerfile, EvaluateOptions, Instruction};
 use imagelint::source::SourceText;
+use imagelint::{install, shell};
 use serde_json::Value;
 
 /// Refused by `BuildKit`, not a problem here: why.
@@ -113,7 +109,7 @@ fn where_the_other_parser_reads_a_file_it_sees_the_same_instructions() {
             continue;
         }
         compared += 1;
-        let own: Vec<String> = read.instructions.iter().map(|one| one.kind.name().to_ascii_lowercase()).collect();
+        let own: Vec<String> = read.instructions.iter().map(|one| one.kind.keyword().to_ascii_lowercase()).collect();
         // The variant's name is the keyword.
         let word = |one| format!("{one:?}").split('(').next().unwrap_or_default().to_ascii_lowercase();
         let theirs: Vec<String> = other.instructions.iter().map(word).collect();
@@ -150,9 +146,9 @@ fn read_all(text: &str) {
             continue;
         };
         for run in &evaluated.runs {
-            for command in shell::commands(run) {
+            for command in shell::run_commands(run) {
                 assert!(command.span.end <= text.len());
-                drop(install::installs(&command, run, imagelint::knowledge::Knowledge::built_in()));
+                drop(install::read_installs(&command, run, imagelint::knowledge::Knowledge::built_in()));
             }
         }
     }
@@ -225,7 +221,7 @@ fn stages(count: usize) -> Dockerfile {
 fn many_stages_take_no_longer_each() {
     let begun = Instant::now();
     let file = stages(60_000);
-    assert_eq!(file.leaves(), [59_999]);
+    assert_eq!(file.leaf_stages(), [59_999]);
     let options = EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in());
     let error = file.evaluate(&options).unwrap_err();
     assert!(error.to_string().contains("more than 2048 instructions"), "{error}");

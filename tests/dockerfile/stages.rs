@@ -1,9 +1,7 @@
 //! Stages: what ships, what travels with COPY, and what the options of a build change.
 
 use crate::support::place;
-use place::Place;
-use place::code;
-use place::out;
+use place::{Place, code, out};
 use serde_json::Value;
 
 /// Base, packages of pip and of apt, and whether the environment of the base is gone, as one line.

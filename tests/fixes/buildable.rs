@@ -4,8 +4,7 @@
 use crate::support::place;
 use std::fs;
 
-use place::Place;
-use place::code;
+use place::{Place, code};
 use serde_json::Value;
 
 /// A T4, an RTX 3090 and a B200, each with a driver of another CUDA.

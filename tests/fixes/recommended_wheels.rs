@@ -2,10 +2,7 @@
 //! go with each other. What is compiled for one torch is told to start beside that one alone.
 
 use crate::support::place;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 use serde_json::Value;
 
 fn pool(name: &str, gpu: &str, driver: &str, platform: &str) -> String {

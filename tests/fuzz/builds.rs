@@ -1,9 +1,7 @@
 //! Bake and compose files.
 
 use imagelint::builds;
-use imagelint::builds::Build;
-use imagelint::builds::BuildsError;
-use imagelint::builds::environment_file;
+use imagelint::builds::{BuildsError, ImageBuild, parse_environment_file};
 
 pub(crate) const BAKE_WORDS: &[&str] = &[
     "target \"a\" {\n",
@@ -57,7 +55,7 @@ pub(crate) fn compose_seeds() -> Vec<String> {
     seeds.map(str::to_owned).to_vec()
 }
 
-fn sound(found: Result<Vec<Build>, BuildsError>) {
+fn sound(found: Result<Vec<ImageBuild>, BuildsError>) {
     match found {
         Ok(builds) => assert!(builds.len() <= 1_000, "{} builds", builds.len()),
         Err(error) => assert!(!error.to_string().is_empty(), "says nothing"),
@@ -65,10 +63,10 @@ fn sound(found: Result<Vec<Build>, BuildsError>) {
 }
 
 pub(crate) fn read_bake(text: &str) {
-    sound(builds::bake("docker-bake.hcl", text));
-    sound(builds::bake("docker-bake.json", text));
+    sound(builds::read_bake_file("docker-bake.hcl", text));
+    sound(builds::read_bake_file("docker-bake.json", text));
 }
 
 pub(crate) fn read_compose(text: &str) {
-    sound(builds::compose(text, &environment_file(text), &|_| Some(text.to_owned())));
+    sound(builds::read_compose_file(text, &parse_environment_file(text), &|_| Some(text.to_owned())));
 }

@@ -4,16 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use imagelint::context::ContextFile;
-use imagelint::context::Missing;
-use imagelint::context::Shelf;
-use imagelint::dockerfile::Dockerfile;
-use imagelint::dockerfile::EvaluateOptions;
+use imagelint::context::{ContextFile, ContextFileError, ContextReader};
+use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract;
 use imagelint::fact::Origin;
-use imagelint::source::SourceId;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
+use imagelint::source::{SourceId, SourceText, Sources};
 
 /// A script, and the ways in which shells take one.
 const SCRIPT: &str =
@@ -110,8 +105,8 @@ struct Everywhere {
     text: Arc<str>,
 }
 
-impl Shelf for Everywhere {
-    fn open(&self, _: &str) -> Result<ContextFile, Missing> {
+impl ContextReader for Everywhere {
+    fn open(&self, _: &str) -> Result<ContextFile, ContextFileError> {
         Ok(ContextFile::new(self.source, Arc::clone(&self.text)))
     }
 }
@@ -121,7 +116,7 @@ fn read(dockerfile: &str, text: &str) {
     let own = sources.add(SourceText::new("Dockerfile", dockerfile));
     let source = sources.add(SourceText::new("list", text));
     let shelf = Everywhere { source, text: Arc::from(text) };
-    let target = extract::of_dockerfile(
+    let target = extract::observe_dockerfile(
         own,
         &Dockerfile::parse(dockerfile),
         &EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()),

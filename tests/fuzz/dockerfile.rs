@@ -3,13 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use imagelint::dockerfile::Dockerfile;
-use imagelint::dockerfile::EvaluateOptions;
-use imagelint::dockerfile::Instruction;
+use imagelint::dockerfile::{Dockerfile, EvaluateOptions, Instruction};
 use imagelint::extract;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
-use imagelint::source::Span;
+use imagelint::source::{SourceText, Sources, Span};
 
 pub(crate) const WORDS: &[&str] = &[
     "FROM a\n",
@@ -59,16 +55,16 @@ pub(crate) fn read(text: &str) {
     let each = |instruction: &Instruction| {
         inside(instruction.span);
         inside(instruction.keyword);
-        inside(instruction.arguments.full_span());
+        inside(instruction.arguments.full_source_span());
         for flag in &instruction.flags {
             inside(flag.span);
         }
         for heredoc in &instruction.heredocs {
             inside(heredoc.span);
-            inside(heredoc.body.full_span());
+            inside(heredoc.body.full_source_span());
         }
         for word in instruction.json.iter().flatten() {
-            inside(word.full_span());
+            inside(word.full_source_span());
         }
     };
     for instruction in &dockerfile.instructions {
@@ -82,7 +78,8 @@ pub(crate) fn read(text: &str) {
     let source = sources.add(SourceText::new("Dockerfile", text));
     for target in (0..dockerfile.stages.len().min(4)).map(|at| Some(at.to_string())).chain([None]) {
         let options = EvaluateOptions { target, ..EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()) };
-        if let Ok(target) = extract::of_dockerfile(source, &dockerfile, &options, &imagelint::context::Files::default())
+        if let Ok(target) =
+            extract::observe_dockerfile(source, &dockerfile, &options, &imagelint::context::ContextFiles::default())
         {
             assert!(target.stages.iter().all(|stage| *stage < dockerfile.stages.len()));
         }

@@ -1,23 +1,12 @@
 //! ELF files with fat binaries: never more memory than allowed, and the same result however the file is cut.
 
-use std::env;
-use std::io;
 use std::io::Write as _;
-use std::panic;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{env, io, panic};
 
-use imagelint::elf::ElfReader;
-use imagelint::elf::ElfSeen;
-use imagelint::elf::MAX_HELD;
+use imagelint::elf::{ElfReader, ElfSummary, MAX_READER_MEMORY};
 
-use crate::make::Elf;
-use crate::make::Programs;
-use crate::make::container;
-use crate::make::group;
-use crate::make::note;
-use crate::make::ptx;
-use crate::make::sass;
+use crate::make::{Elf, Programs, container, group, note, ptx, sass};
 use crate::mutate::Random;
 
 /// What offsets, lengths and counts are turned into.
@@ -83,13 +72,13 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn read(size: u64, bytes: &[u8], mut piece: impl FnMut() -> usize) -> ElfSeen {
+fn read(size: u64, bytes: &[u8], mut piece: impl FnMut() -> usize) -> ElfSummary {
     let mut reader = ElfReader::new(size);
     let mut rest = bytes;
     while !rest.is_empty() {
         let (now, later) = rest.split_at(piece().clamp(1, rest.len()));
         reader.feed(now);
-        assert!(reader.held() <= MAX_HELD, "holds {}", reader.held());
+        assert!(reader.memory_usage() <= MAX_READER_MEMORY, "holds {}", reader.memory_usage());
         rest = later;
     }
     reader.finish()
@@ -112,7 +101,7 @@ pub(crate) fn run(seconds: u64, mut random: Random) {
                 assert_eq!(read(size, &bytes, || 1), whole, "byte by byte");
             }
             let text = serde_json::to_string(&whole).expect("JSON");
-            assert_eq!(serde_json::from_str::<ElfSeen>(&text).expect("what was written"), whole);
+            assert_eq!(serde_json::from_str::<ElfSummary>(&text).expect("what was written"), whole);
         });
         if let Err(cause) = result {
             let place = env::temp_dir().join("elf-fuzz");

@@ -3,11 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use imagelint::installed::Evidence;
-use imagelint::installed::named;
-use imagelint::installed::place;
-use imagelint::installed::read;
-use imagelint::installed::want;
+use imagelint::installed::{FileEvidence, file_read_mode, locate_record, package_from_path, read_evidence};
 
 pub(crate) const WORDS: &[&str] = &[
     "Package: a\nStatus: install ok installed\nVersion: 1\n\n",
@@ -55,21 +51,21 @@ pub(crate) fn seeds() -> Vec<String> {
     seeds
 }
 
-fn bounded(found: &[Evidence], len: usize) {
+fn bounded(found: &[FileEvidence], len: usize) {
     assert!(found.len() <= len / 4 + 2, "{} pieces of evidence in {len} bytes", found.len());
 }
 
 /// A text as every kind of file, and as a path.
 pub(crate) fn read_text(text: &str) {
     for path in PATHS {
-        bounded(&read(path, text.as_bytes()), text.len());
+        bounded(&read_evidence(path, text.as_bytes()), text.len());
     }
     for path in text.lines().take(64) {
-        let _ = want(path);
-        if let Some(package) = named(path) {
+        let _ = file_read_mode(path);
+        if let Some(package) = package_from_path(path) {
             assert!(!package.name.is_empty(), "a package without a name in {path}");
         }
-        let _ = place(path);
+        let _ = locate_record(path);
     }
 }
 
@@ -85,7 +81,7 @@ pub(crate) fn read_database(text: &str) {
             bytes[at] = *byte;
         }
         bytes.truncate(len - spread % 3 * (spread % len) / 2);
-        bounded(&read(path, &bytes), len);
+        bounded(&read_evidence(path, &bytes), len);
     }
     // Slots and blobs of RPM's own format, with numbers out of the text.
     let number = |at: usize| u32::from(piece.get(at % piece.len().max(1)).copied().unwrap_or(1)).to_le_bytes();
@@ -96,5 +92,5 @@ pub(crate) fn read_database(text: &str) {
     for at in 0..256 {
         bytes.extend([b"BlbS".as_slice(), &number(at), &number(at + 1), &number(at + 2), piece].concat());
     }
-    bounded(&read("usr/lib/sysimage/rpm/Packages.db", &bytes), bytes.len());
+    bounded(&read_evidence("usr/lib/sysimage/rpm/Packages.db", &bytes), bytes.len());
 }

@@ -4,20 +4,14 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use imagelint::layer::Descriptor;
-use imagelint::layer::Digested;
-use imagelint::layer::LayerError;
-use imagelint::layer::LayerSeen;
-use imagelint::layer::Limits;
-use imagelint::layer::Tree;
-use imagelint::layer::read_layer;
-use sha2::Digest as _;
-use sha2::Sha256;
+use imagelint::layer::{
+    LayerDescriptor, LayerDigestKind, LayerError, LayerLimits, LayerSummary, MergedLayers, read_layer,
+};
+use sha2::{Digest as _, Sha256};
 
 use crate::mutate::Random;
 
@@ -107,14 +101,14 @@ fn packed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-fn read(bytes: &[u8]) -> Result<LayerSeen, LayerError> {
+fn read(bytes: &[u8]) -> Result<LayerSummary, LayerError> {
     let mut digest = "sha256:".to_owned();
     for byte in Sha256::digest(bytes) {
         write!(digest, "{byte:02x}").expect("a text");
     }
     let size = Some(bytes.len() as u64);
-    let descriptor = Descriptor { digest, digested: Digested::Packed, size, media_type: String::new() };
-    read_layer(bytes, &descriptor, &Limits::default(), &mut |_| ControlFlow::Continue(()))
+    let descriptor = LayerDescriptor { digest, digested: LayerDigestKind::Packed, size, media_type: String::new() };
+    read_layer(bytes, &descriptor, &LayerLimits::default(), &mut |_| ControlFlow::Continue(()))
 }
 
 /// Feeds changed archives until the time is over.
@@ -135,7 +129,7 @@ pub(crate) fn run(seconds: u64, mut random: Random) {
             for path in seen.entries.keys().chain(&seen.whiteouts) {
                 assert!(path.starts_with('/') && !path.split('/').any(|part| part == ".."), "{path:?} of {bytes:?}");
             }
-            let tree = Tree::stack(vec![below.clone(), Arc::new(seen)]);
+            let tree = MergedLayers::merge(vec![below.clone(), Arc::new(seen)]);
             assert!(tree.entries().all(|placed| placed.layer < 2));
         }
         tried += 1;

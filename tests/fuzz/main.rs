@@ -15,15 +15,11 @@ mod make;
 mod manifest;
 mod mutate;
 
-use std::env;
-use std::io;
 use std::io::Write as _;
-use std::panic;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{env, io, panic};
 
-use mutate::Random;
-use mutate::mutated;
+use mutate::{Random, mutated};
 
 /// A brief run, in seconds.
 const BRIEF: u64 = 3;

@@ -3,18 +3,15 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use imagelint::oci::Options;
-use imagelint::oci::Puller;
-use imagelint::oci::Source;
-use serde_json::Value;
-use serde_json::json;
+use imagelint::oci::{ImageSource, PullOptions, Puller};
+use serde_json::{Value, json};
 
 use crate::layout;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 
-static PULLER: LazyLock<Puller> = LazyLock::new(|| Puller::new(Options::default()).expect("a puller"));
+static PULLER: LazyLock<Puller> = LazyLock::new(|| Puller::new(PullOptions::default()).expect("a puller"));
 
 pub(crate) const WORDS: &[&str] = &[
     "\"schemaVersion\":1",
@@ -60,12 +57,12 @@ pub(crate) fn read(text: &str) {
     let sound = layout::blob(path, MANIFEST, document.as_bytes());
     let nested = layout::blob(path, "application/vnd.oci.image.index.v1+json", text.as_bytes());
     let index = |root: &Value| json!({"schemaVersion": 2, "manifests": [root]}).to_string();
-    let source = Source::parse(&format!("oci:{}", path.display())).expect("a layout");
+    let source = ImageSource::parse(&format!("oci:{}", path.display())).expect("a layout");
     for root in [text.to_owned(), index(&manifest), index(&sound), index(&nested)] {
         fs::write(path.join("index.json"), root).expect("index.json");
         match PULLER.open(&source, &[]) {
             Ok(opened) => opened.images.iter().for_each(|image| {
-                image.config.layers.iter().for_each(|layer| drop(opened.blobs.layer(layer)));
+                image.config.layers.iter().for_each(|layer| drop(opened.blobs.layer_reader(layer)));
             }),
             Err(error) => assert!(error.to_string().len() < 8192, "{error}"),
         }

@@ -8,32 +8,24 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use imagelint::oci::Access;
-use imagelint::oci::Login;
-use imagelint::oci::Options;
-use imagelint::oci::Problem;
-use imagelint::oci::PullError;
-use imagelint::oci::PulledImage;
-use imagelint::oci::Puller;
-use imagelint::oci::Root;
-use imagelint::oci::Source;
-use place::Place;
-use place::code;
-use place::err;
+use imagelint::oci::{
+    CertificateFile, ImageSource, PullError, PullOptions, PullProblem, PulledImage, Puller, RegistryAccess,
+    RegistryLogin,
+};
+use place::{Place, code, err};
 use serde_json::json;
-use support::fake::Fake;
-use support::fake::Reply;
+use support::fake::{Fake, Reply};
 use support::layout;
 use support::registry::Registry;
 
-fn options() -> Options {
-    let mut options = Options::default();
+fn options() -> PullOptions {
+    let mut options = PullOptions::default();
     options.limits.back_off = Duration::from_millis(5);
     options
 }
 
-fn pull(text: &str, options: Options) -> Result<Vec<PulledImage>, PullError> {
-    Puller::new(options)?.open(&Source::parse(text)?, &[]).map(|opened| opened.images)
+fn pull(text: &str, options: PullOptions) -> Result<Vec<PulledImage>, PullError> {
+    Puller::new(options)?.open(&ImageSource::parse(text)?, &[]).map(|opened| opened.images)
 }
 
 /// A layout `layout` with an image `one`.
@@ -66,14 +58,14 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
     let name = format!("{}/team/app:1", registry.host());
 
     let error = pull(&name, options()).expect_err("an unknown authority");
-    assert!(matches!(*error.problem, Problem::Transport { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::Transport { .. }), "{error}");
     assert!(error.to_string().ends_with("with --cacert or SSL_CERT_FILE"), "{error}");
 
     let with = |file: &str| {
         let path = folder.path().join(file);
-        let root = Root { path: path.display().to_string(), pem: fs::read(path).expect("a file") };
+        let root = CertificateFile { path: path.display().to_string(), pem: fs::read(path).expect("a file") };
         let mut options = options();
-        options.access = Access { roots: vec![root], ..Access::default() };
+        options.access = RegistryAccess { roots: vec![root], ..RegistryAccess::default() };
         pull(&name, options)
     };
     assert_eq!(with("ca.pem").expect("a trusted authority").len(), 1);
@@ -140,7 +132,10 @@ fn a_certificate_that_signed_itself_is_trusted_where_it_is_named_itself() {
         let name = format!("{}/team/app:1", registry.host());
         let with = |pem: Vec<u8>| {
             let mut options = options();
-            options.access = Access { roots: vec![Root { path: "own.pem".into(), pem }], ..Access::default() };
+            options.access = RegistryAccess {
+                roots: vec![CertificateFile { path: "own.pem".into(), pem }],
+                ..RegistryAccess::default()
+            };
             pull(&name, options)
         };
         let outcome = with(fs::read(folder.path().join("own.pem")).expect("a file"));
@@ -171,7 +166,7 @@ fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
     let name = format!("{}/team/app:1", registry.host());
     let with = |registry: String, password: &str| {
         let mut options = options();
-        let login = Login { registry, user: "ann".into(), password: password.into() };
+        let login = RegistryLogin { registry, user: "ann".into(), password: password.into() };
         assert!(!format!("{login:?}").contains(password));
         options.access.login = Some(login);
         pull(&name, options)
@@ -358,7 +353,7 @@ fn mirrors_are_asked_before_the_registry_and_blocked_ones_never() {
 
     let blocked = format!("[[registry]]\nprefix = \"{}/a\"\nblocked = true\n", own.host());
     let error = with(&blocked, &name).expect_err("blocked");
-    assert!(matches!(*error.problem, Problem::Blocked), "{error}");
+    assert!(matches!(*error.problem, PullProblem::Blocked), "{error}");
     assert_eq!(own.seen().len(), 2);
     let error = with("[[registry]\n", &name).expect_err("no TOML").to_string();
     assert!(error.contains("registries.conf"), "{error}");
@@ -377,7 +372,7 @@ fn plain_http_leaves_this_machine_only_where_asked_for() {
     };
     for asked in [&[][..], &["0.0.0.0"], &["example.com", "0.0.0.0:1"]] {
         let error = with(asked).expect_err("plain HTTP without being asked for");
-        assert!(matches!(*error.problem, Problem::Transport { .. }), "{error}");
+        assert!(matches!(*error.problem, PullProblem::Transport { .. }), "{error}");
         assert!(error.to_string().contains("set --plain-http HOST"), "{error}");
         assert!(server.seen().is_empty());
     }
@@ -391,8 +386,7 @@ fn plain_http_leaves_this_machine_only_where_asked_for() {
 /// A server of TLS that ends every other connection at once; ended with the test.
 fn tls_alone(folder: &Path) -> (u16, std::sync::Arc<std::sync::atomic::AtomicUsize>, Ended) {
     use std::io::Read as _;
-    use std::net::TcpListener;
-    use std::net::TcpStream;
+    use std::net::{TcpListener, TcpStream};
     use std::sync::atomic::Ordering;
 
     let behind = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
@@ -457,12 +451,12 @@ fn a_host_that_ends_plain_http_is_asked_in_it_once() {
     assert_eq!(plain.load(Ordering::SeqCst), 1);
     options.access.plain_http = vec![format!("127.0.0.1:{port}")];
     let path = folder.path().join("ca.pem");
-    let root = Root { path: path.display().to_string(), pem: fs::read(&path).expect("a file") };
+    let root = CertificateFile { path: path.display().to_string(), pem: fs::read(&path).expect("a file") };
     options.access.roots = vec![root];
     let puller = Puller::new(options).expect("a puller");
     for _ in 0..3 {
-        let error = puller.open(&Source::parse(&name).expect("a name"), &[]).err().expect("no registry");
-        assert!(!matches!(*error.problem, Problem::Cut { .. } | Problem::Transport { .. }), "{error}");
+        let error = puller.open(&ImageSource::parse(&name).expect("a name"), &[]).err().expect("no registry");
+        assert!(!matches!(*error.problem, PullProblem::Cut { .. } | PullProblem::Transport { .. }), "{error}");
     }
     assert!(plain.load(Ordering::SeqCst) <= 4, "{plain:?}");
 }

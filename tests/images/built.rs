@@ -1,21 +1,9 @@
 //! `check --built`: what an image holds, told at the lines of the Dockerfile that it was built from.
 
-use crate::support::elf;
-use crate::support::image;
-use crate::support::layout;
-use crate::support::place;
-use elf::Elf;
-use elf::container;
-use elf::sass;
-use image::Image;
-use image::Layer;
-use place::DOCKERFILE as OTHER;
-use place::FLEET;
-use place::Place;
-use place::code;
-use place::err;
-use place::fates;
-use place::out;
+use crate::support::{elf, image, layout, place};
+use elf::{Elf, container, sass};
+use image::{Image, Layer};
+use place::{DOCKERFILE as OTHER, FLEET, Place, code, err, fates, out};
 use serde_json::Value;
 
 const SITE: &str = "/usr/lib/python3.10/site-packages";

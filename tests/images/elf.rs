@@ -1,27 +1,13 @@
 //! The reader of ELF files, on files made bit by bit: sound ones, odd ones and hostile ones.
 
 use crate::support::elf as make;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use imagelint::cuda::CodeTarget;
-use imagelint::elf::Containers;
-use imagelint::elf::ElfReader;
-use imagelint::elf::ElfSeen;
-use imagelint::elf::Images;
-use imagelint::elf::MAX_HELD;
-use imagelint::elf::Missed;
-use imagelint::elf::Place;
-use imagelint::elf::Ptx;
-use make::Elf;
-use make::Entry;
-use make::Programs;
-use make::container;
-use make::group;
-use make::note;
-use make::ptx;
-use make::sass;
-use make::wrapped;
+use imagelint::elf::{
+    CodeContainers, CodeSection, ContainerContents, ElfReader, ElfSummary, MAX_READER_MEMORY, Ptx, UninspectedElfPart,
+};
+use make::{Elf, Entry, Programs, container, group, note, ptx, sass, wrapped};
 
 const COMPAT: &str = r#"{"format":1,"CUDA version":"12.9","driver":[535,550],"device":[1,2,7]}"#;
 
@@ -29,17 +15,17 @@ fn size(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).expect("a length")
 }
 
-fn fed<'a>(total: u64, pieces: impl IntoIterator<Item = &'a [u8]>) -> ElfSeen {
+fn fed<'a>(total: u64, pieces: impl IntoIterator<Item = &'a [u8]>) -> ElfSummary {
     let mut reader = ElfReader::new(total);
     for piece in pieces {
         reader.feed(piece);
-        assert!(reader.held() <= MAX_HELD, "holds {}", reader.held());
+        assert!(reader.memory_usage() <= MAX_READER_MEMORY, "holds {}", reader.memory_usage());
     }
     reader.finish()
 }
 
 /// What is seen of a file, which is the same however it is cut.
-fn seen(bytes: &[u8]) -> ElfSeen {
+fn seen(bytes: &[u8]) -> ElfSummary {
     let whole = fed(size(bytes), [bytes]);
     for piece in [1, 7, 64, 511, 4_096, 65_536] {
         assert_eq!(fed(size(bytes), bytes.chunks(piece)), whole, "in pieces of {piece}");
@@ -51,8 +37,8 @@ fn targets(list: &[&str]) -> Vec<CodeTarget> {
     list.iter().map(|text| text.parse().expect("a target")).collect()
 }
 
-fn cubins(place: Place, count: u32, list: &[&str]) -> Containers {
-    Containers { place, count, holds: Images { sass: targets(list), ..Images::default() } }
+fn cubins(place: CodeSection, count: u32, list: &[&str]) -> CodeContainers {
+    CodeContainers { place, count, holds: ContainerContents { sass: targets(list), ..ContainerContents::default() } }
 }
 
 fn library() -> Elf {
@@ -87,18 +73,18 @@ fn a_library_tells_its_names_its_code_and_its_note() {
         );
         let with_ptx = |place, count, sass: &[&str], target: &str, isa| {
             let ptx = vec![Ptx { target: target.parse().expect("a target"), isa }];
-            Containers { place, count, holds: Images { sass: targets(sass), ptx, lto: Vec::new() } }
+            CodeContainers { place, count, holds: ContainerContents { sass: targets(sass), ptx, lto: Vec::new() } }
         };
         let expected = vec![
-            cubins(Place::Registered, 2, &["75", "80"]),
-            with_ptx(Place::Registered, 1, &["90", "90a", "103f"], "90", (8, 4)),
-            with_ptx(Place::Relocatable, 2, &["80"], "80", (7, 8)),
+            cubins(CodeSection::Registered, 2, &["75", "80"]),
+            with_ptx(CodeSection::Registered, 1, &["90", "90a", "103f"], "90", (8, 4)),
+            with_ptx(CodeSection::Relocatable, 2, &["80"], "80", (7, 8)),
         ];
         assert_eq!(found.code, expected);
         assert_eq!(found.not_inspected, []);
-        assert!(found.code_is_whole());
+        assert!(found.has_complete_code());
         let text = serde_json::to_string(&found).expect("JSON");
-        assert_eq!(serde_json::from_str::<ElfSeen>(&text).expect("what was written"), found);
+        assert_eq!(serde_json::from_str::<ElfSummary>(&text).expect("what was written"), found);
     }
     assert_eq!(ptx(90, (8, 4)).isa, (8, 4));
     let isa = Ptx { target: CodeTarget::constant(9, 0, ' '), isa: (8, 4) }.isa_version();
@@ -122,11 +108,11 @@ fn names_that_were_not_kept_are_told_and_not_guessed() {
         let file = Elf { needed: vec!["libc.so.6", long], soname: Some(long), dynamic_first, ..Elf::default() };
         let found = seen(&file.bytes());
         assert_eq!((found.soname, found.needed), (None, vec!["libc.so.6".to_owned()]));
-        assert_eq!(found.not_inspected, [Missed::Soname, Missed::Needed]);
+        assert_eq!(found.not_inspected, [UninspectedElfPart::Soname, UninspectedElfPart::Needed]);
     }
     // Nothing in it says that it is a name, until the strings have passed.
     let found = seen(&Elf { needed: vec!["plain"], ..Elf::default() }.bytes());
-    assert_eq!((found.needed, found.not_inspected), (Vec::new(), vec![Missed::Needed]));
+    assert_eq!((found.needed, found.not_inspected), (Vec::new(), vec![UninspectedElfPart::Needed]));
     let found = seen(&Elf { needed: vec!["plain"], dynamic_first: true, ..Elf::default() }.bytes());
     assert_eq!((found.needed, found.not_inspected), (vec!["plain".to_owned()], Vec::new()));
 }
@@ -137,15 +123,15 @@ fn zeros_between_containers_are_no_end() {
     let zeros = |count: usize| vec![0; count];
     let parts = [one.clone(), zeros(136), one.clone(), zeros(70_000), one.clone(), zeros(64)];
     let found = seen(&Elf { machine: 183, ..Elf::default() }.registered(&parts).bytes());
-    assert_eq!(found.code, [cubins(Place::Registered, 3, &["90"])]);
-    assert!(found.code_is_whole(), "{:?}", found.not_inspected);
+    assert_eq!(found.code, [cubins(CodeSection::Registered, 3, &["90"])]);
+    assert!(found.has_complete_code(), "{:?}", found.not_inspected);
 }
 
 #[test]
 fn a_container_may_be_empty() {
     let found = seen(&Elf::default().registered(&[wrapped(&[]), container(&[sass(70, ' ')]), wrapped(&[])]).bytes());
-    assert_eq!(found.code, [cubins(Place::Registered, 2, &[]), cubins(Place::Registered, 1, &["70"])]);
-    assert!(found.code_is_whole());
+    assert_eq!(found.code, [cubins(CodeSection::Registered, 2, &[]), cubins(CodeSection::Registered, 1, &["70"])]);
+    assert!(found.has_complete_code());
 }
 
 #[test]
@@ -158,7 +144,7 @@ fn program_headers_may_come_late() {
         // One that has passed long ago is kept up to a length.
         let long = Elf { needed: vec!["libc.so.6"; 100], ..file.clone() };
         let found = seen(&long.bytes());
-        let expected = if dynamic_first { (0, vec![Missed::Dynamic]) } else { (100, Vec::new()) };
+        let expected = if dynamic_first { (0, vec![UninspectedElfPart::Dynamic]) } else { (100, Vec::new()) };
         assert_eq!((found.needed.len(), found.not_inspected), expected, "{dynamic_first}");
     }
 }
@@ -170,7 +156,7 @@ fn a_group_tells_all_of_its_images() {
     let [only] = found.code.as_slice() else { panic!("{:?}", found.code) };
     assert_eq!(only.holds.sass, targets(&["80", "90a", "100f"]));
     assert_eq!(only.holds.ptx, [Ptx { target: CodeTarget::constant(12, 0, ' '), isa: (9, 5) }]);
-    assert!(found.code_is_whole());
+    assert!(found.has_complete_code());
 }
 
 #[test]
@@ -178,8 +164,8 @@ fn the_header_of_a_linked_cubin_may_be_long() {
     for (options, whole) in [(16 * 1024, true), (32_544, true), (1024 * 1024, false)] {
         let list = [sass(60, ' '), Entry { options, ..sass(70, ' ') }, ptx(70, (6, 4))];
         let found = seen(&Elf::default().registered(&[container(&list)]).bytes());
-        assert_eq!(found.code_is_whole(), whole, "{options}");
-        assert_eq!(found.code_missed(), (!whole).then_some(Missed::Code), "{options}");
+        assert_eq!(found.has_complete_code(), whole, "{options}");
+        assert_eq!(found.uninspected_code_part(), (!whole).then_some(UninspectedElfPart::Code), "{options}");
         let images: usize = found.code.iter().map(|one| one.holds.sass.len() + one.holds.ptx.len()).sum();
         assert_eq!(images, if whole { 3 } else { 0 }, "{options}");
     }
@@ -209,9 +195,9 @@ fn what_is_of_no_known_kind_is_counted() {
         Entry { number: u32::MAX, ..sass(0, ' ') },
     ];
     let found = seen(&Elf::default().registered(&[container(&odd)]).bytes());
-    assert_eq!(found.code, [cubins(Place::Registered, 1, &["80"])]);
+    assert_eq!(found.code, [cubins(CodeSection::Registered, 1, &["80"])]);
     assert_eq!(found.unknown_entries, 4);
-    assert!(!found.code_is_whole());
+    assert!(!found.has_complete_code());
     // A group that says it has more than there is.
     let mut bytes = group(&[sass(80, ' ')]);
     bytes[16 + 64] = 200;
@@ -230,12 +216,12 @@ fn intermediate_code_is_no_code_for_a_gpu() {
 fn without_sections_no_place_is_claimed() {
     let code = [container(&[sass(90, ' ')])];
     let found = seen(&Elf { sections: false, ..library() }.registered(&code).bytes());
-    assert_eq!(found.code, [cubins(Place::Unknown, 1, &["90"])]);
+    assert_eq!(found.code, [cubins(CodeSection::Unknown, 1, &["90"])]);
     assert_eq!(found.needed.len(), 3);
-    assert!(!found.code_is_whole());
+    assert!(!found.has_complete_code());
     let found = seen(&Elf::default().with(".rodata", 1, 8, code.concat()).bytes());
-    assert_eq!(found.code, [cubins(Place::Elsewhere, 1, &["90"])]);
-    assert!(found.code_is_whole());
+    assert_eq!(found.code, [cubins(CodeSection::Elsewhere, 1, &["90"])]);
+    assert!(found.has_complete_code());
 }
 
 #[test]
@@ -263,7 +249,7 @@ fn what_only_looks_like_a_container_is_none() {
         assert_eq!((found.code, found.not_inspected), (Vec::new(), Vec::new()), "{what}");
         // In the place of GPU code it is GPU code that was not read.
         let found = seen(&Elf::default().registered(&[bytes]).bytes());
-        assert_eq!((found.code, found.not_inspected), (Vec::new(), vec![Missed::Code]), "{what}");
+        assert_eq!((found.code, found.not_inspected), (Vec::new(), vec![UninspectedElfPart::Code]), "{what}");
     }
 }
 
@@ -273,12 +259,12 @@ fn a_container_that_breaks_off_says_nothing_and_hides_none_behind_it() {
     broken[16 + 64 + make::PAYLOAD + 2] = 7;
     let sound = container(&[sass(75, ' ')]);
     let found = seen(&Elf::default().registered(&[sound.clone(), broken, sound.clone()]).bytes());
-    assert_eq!(found.code, [cubins(Place::Registered, 2, &["75"])]);
-    assert_eq!(found.not_inspected, [Missed::Code]);
+    assert_eq!(found.code, [cubins(CodeSection::Registered, 2, &["75"])]);
+    assert_eq!(found.not_inspected, [UninspectedElfPart::Code]);
     for junk in [vec![1; 8], b"\x50\xed\x55\xba\x02\0\x10\0".to_vec()] {
         let found = seen(&Elf::default().registered(&[sound.clone(), junk, sound.clone()]).bytes());
-        assert_eq!(found.code, [cubins(Place::Registered, 2, &["75"])]);
-        assert_eq!(found.not_inspected, [Missed::Code]);
+        assert_eq!(found.code, [cubins(CodeSection::Registered, 2, &["75"])]);
+        assert_eq!(found.not_inspected, [UninspectedElfPart::Code]);
     }
 }
 
@@ -328,11 +314,11 @@ fn a_note_is_read_as_the_toolkit_reads_it() {
 fn a_note_beyond_what_is_kept_is_told() {
     let long = format!("{{\"driver\":[{}1]}}", "535,".repeat(600));
     let found = seen(&Elf::default().noted(note("NVIDIA Corporation", &long, 4), 4).bytes());
-    assert_eq!((found.note, found.not_inspected), (None, vec![Missed::Note]));
+    assert_eq!((found.note, found.not_inspected), (None, vec![UninspectedElfPart::Note]));
     let decoys = note("NVIDIA Corporation", "{}", 4).repeat(5);
     let file = Elf::default().with(".rodata", 1, 4, decoys).noted(note("NVIDIA Corporation", COMPAT, 4), 4);
     let found = seen(&file.bytes());
-    assert_eq!((found.note, found.not_inspected), (None, vec![Missed::Note]));
+    assert_eq!((found.note, found.not_inspected), (None, vec![UninspectedElfPart::Note]));
 }
 
 #[test]
@@ -340,22 +326,27 @@ fn other_files_give_their_machine_and_no_more() {
     let code = [container(&[sass(90, ' ')])];
     for (machine, kind) in [(190, 3), (8, 3), (21, 3), (0, 3)] {
         let found = seen(&Elf { machine, ..library() }.registered(&code).bytes());
-        let expected = ElfSeen { machine, kind, not_inspected: vec![Missed::Foreign], ..ElfSeen::default() };
+        let expected =
+            ElfSummary { machine, kind, not_inspected: vec![UninspectedElfPart::Foreign], ..ElfSummary::default() };
         assert_eq!(found, expected);
     }
     let mut narrow = library().registered(&code).bytes();
     narrow[4] = 1;
-    assert_eq!(seen(&narrow).not_inspected, [Missed::Foreign]);
+    assert_eq!(seen(&narrow).not_inspected, [UninspectedElfPart::Foreign]);
     let mut big = library().registered(&code).bytes();
     big[5] = 2;
     big.swap(16, 17);
     big.swap(18, 19);
     let found = seen(&big);
-    assert_eq!((found.machine, found.not_inspected), (62, vec![Missed::Foreign]));
+    assert_eq!((found.machine, found.not_inspected), (62, vec![UninspectedElfPart::Foreign]));
     for text in [&b""[..], b"\x7fEL", b"INPUT(libcudart.so.12)", b"\x50\xed\x55\xba\x01\0\x10\0", &[0; 500]] {
         let found = seen(text);
-        assert_eq!(found, ElfSeen { not_inspected: vec![Missed::NotElf], ..ElfSeen::default() }, "{text:?}");
-        assert!(!found.code_is_whole());
+        assert_eq!(
+            found,
+            ElfSummary { not_inspected: vec![UninspectedElfPart::NotElf], ..ElfSummary::default() },
+            "{text:?}"
+        );
+        assert!(!found.has_complete_code());
     }
 }
 
@@ -366,8 +357,8 @@ fn a_stream_that_ends_early_is_told_at_every_byte() {
     let whole = seen(&bytes);
     for end in 0..bytes.len() {
         let found = fed(size(&bytes), [&bytes[..end]]);
-        assert!(found.not_inspected.contains(&Missed::Truncated), "{end}");
-        assert!(!found.code_is_whole(), "{end}");
+        assert!(found.not_inspected.contains(&UninspectedElfPart::Truncated), "{end}");
+        assert!(!found.has_complete_code(), "{end}");
         assert!(found.needed.iter().all(|name| whole.needed.contains(name)), "{end}: {:?}", found.needed);
         assert!(found.soname.is_none() || found.soname == whole.soname, "{end}");
         assert_eq!(fed(size(&bytes), bytes[..end].chunks(5)), found, "{end}");
@@ -386,14 +377,18 @@ fn absurd_tables_end_in_what_was_not_inspected() {
         seen(&bytes).not_inspected
     };
     let far = u64::MAX.to_le_bytes();
-    assert_eq!(changed(32, &far), [Missed::Dynamic], "program headers far away");
-    assert_eq!(changed(32, &[0; 8]), [Missed::Dynamic], "program headers in the header");
-    assert_eq!(changed(56, &[255, 255]), [Missed::Dynamic], "65,535 program headers");
-    assert_eq!(changed(54, &[1, 0]), [Missed::Dynamic], "program headers of one byte");
-    assert_eq!(changed(120 + 8, &far), [Missed::Dynamic], "dynamic section far away");
-    assert_eq!(changed(120 + 8, &[0; 8]), [Missed::Dynamic], "dynamic section in the header");
-    assert_eq!(changed(120 + 32, &far), [Missed::Dynamic], "dynamic section without end");
-    assert_eq!(changed(64 + 16, &far), [Missed::Soname, Missed::Needed, Missed::SearchPath], "nothing loaded");
+    assert_eq!(changed(32, &far), [UninspectedElfPart::Dynamic], "program headers far away");
+    assert_eq!(changed(32, &[0; 8]), [UninspectedElfPart::Dynamic], "program headers in the header");
+    assert_eq!(changed(56, &[255, 255]), [UninspectedElfPart::Dynamic], "65,535 program headers");
+    assert_eq!(changed(54, &[1, 0]), [UninspectedElfPart::Dynamic], "program headers of one byte");
+    assert_eq!(changed(120 + 8, &far), [UninspectedElfPart::Dynamic], "dynamic section far away");
+    assert_eq!(changed(120 + 8, &[0; 8]), [UninspectedElfPart::Dynamic], "dynamic section in the header");
+    assert_eq!(changed(120 + 32, &far), [UninspectedElfPart::Dynamic], "dynamic section without end");
+    assert_eq!(
+        changed(64 + 16, &far),
+        [UninspectedElfPart::Soname, UninspectedElfPart::Needed, UninspectedElfPart::SearchPath],
+        "nothing loaded"
+    );
     for (what, at, value) in [
         ("far away", 40, &far[..]),
         ("in the header", 40, &[1, 0, 0, 0, 0, 0, 0, 0]),
@@ -402,7 +397,7 @@ fn absurd_tables_end_in_what_was_not_inspected() {
         ("sections of one byte", 58, &[1, 0]),
         ("names beyond the table", 62, &[255, 255]),
     ] {
-        assert_eq!(changed(at, value), [Missed::Sections], "{what}");
+        assert_eq!(changed(at, value), [UninspectedElfPart::Sections], "{what}");
     }
 }
 
@@ -418,11 +413,27 @@ fn absurd_sections_are_read_as_far_as_they_go() {
         let found = seen(&bytes);
         (found.code.first().map(|containers| containers.place), found.not_inspected)
     };
-    assert_eq!(changed(code + 32, u64::MAX), (Some(Place::Registered), vec![Missed::Code]), "without end");
-    assert_eq!(changed(code + 24, u64::MAX), (Some(Place::Elsewhere), vec![Missed::Code]), "far away");
-    assert_eq!(changed(names + 24, u64::MAX), (Some(Place::Unknown), vec![Missed::Sections]), "names far away");
+    assert_eq!(
+        changed(code + 32, u64::MAX),
+        (Some(CodeSection::Registered), vec![UninspectedElfPart::Code]),
+        "without end"
+    );
+    assert_eq!(
+        changed(code + 24, u64::MAX),
+        (Some(CodeSection::Elsewhere), vec![UninspectedElfPart::Code]),
+        "far away"
+    );
+    assert_eq!(
+        changed(names + 24, u64::MAX),
+        (Some(CodeSection::Unknown), vec![UninspectedElfPart::Sections]),
+        "names far away"
+    );
     let inside = u64::from_le_bytes(sound[code + 24..code + 32].try_into().expect("eight")) + 100;
-    assert_eq!(changed(names + 24, inside), (Some(Place::Unknown), vec![Missed::Sections]), "names in GPU code");
+    assert_eq!(
+        changed(names + 24, inside),
+        (Some(CodeSection::Unknown), vec![UninspectedElfPart::Sections]),
+        "names in GPU code"
+    );
 }
 
 #[test]
@@ -431,28 +442,28 @@ fn more_than_is_kept_is_told_and_memory_stays() {
     let varied =
         |count: u32| (0..count).map(|index| container(&[sass(10 + index % 2_500, ' '), sass(10 + index / 2_500, ' ')]));
     let found = fed_whole(&Elf::default().registered(&varied(700).collect::<Vec<_>>()));
-    assert_eq!((found.code.len(), found.not_inspected), (512, vec![Missed::TooMuchCode]));
+    assert_eq!((found.code.len(), found.not_inspected), (512, vec![UninspectedElfPart::TooMuchCode]));
     let small = Entry { payload: 0, ..sass(90, ' ') };
     let alike = vec![container(std::slice::from_ref(&small)); 20_000];
     let found = fed_whole(&Elf::default().registered(&alike));
-    assert_eq!((found.code, found.not_inspected), (vec![cubins(Place::Registered, 20_000, &["90"])], Vec::new()));
+    assert_eq!((found.code, found.not_inspected), (vec![cubins(CodeSection::Registered, 20_000, &["90"])], Vec::new()));
     let other = container(&[Entry { payload: 0, ..sass(80, ' ') }]);
     let turns = [alike[0].clone(), other].concat();
     let found = fed_whole(&Elf::default().registered(&vec![turns; 4_000]));
-    assert_eq!(found.not_inspected, [Missed::TooMuchCode]);
+    assert_eq!(found.not_inspected, [UninspectedElfPart::TooMuchCode]);
     assert_eq!(found.code.iter().map(|containers| containers.count).sum::<u32>(), 4_096);
     let crowd = container(&vec![small; 3_000]);
     let found = fed_whole(&Elf::default().registered(&[crowd]));
-    assert_eq!(found.not_inspected, [Missed::TooMuchCode]);
+    assert_eq!(found.not_inspected, [UninspectedElfPart::TooMuchCode]);
     assert_eq!(found.code.first().map(|containers| containers.holds.sass.len()), Some(256));
     // A stretch that may lie on both sides of a border has no place.
     let file = Elf::default().registered(&alike[..3_000]).relocatable(&alike[..10]);
     let found = fed_whole(&file);
-    assert!(!found.code_is_whole());
+    assert!(!found.has_complete_code());
     assert_eq!(found.code.iter().map(|containers| containers.count).sum::<u32>(), 3_010);
 }
 
-fn fed_whole(file: &Elf) -> ElfSeen {
+fn fed_whole(file: &Elf) -> ElfSummary {
     let bytes = file.bytes();
     fed(size(&bytes), bytes.chunks(4_000))
 }
@@ -472,11 +483,11 @@ fn everything_at_its_largest_fits() {
         file = file.with(".x", 1, 8, vec![0; 8]);
     }
     let found = fed_whole(&file);
-    assert!(found.not_inspected.contains(&Missed::Needed), "{:?}", found.not_inspected);
-    assert!(found.not_inspected.contains(&Missed::Sections), "{:?}", found.not_inspected);
+    assert!(found.not_inspected.contains(&UninspectedElfPart::Needed), "{:?}", found.not_inspected);
+    assert!(found.not_inspected.contains(&UninspectedElfPart::Sections), "{:?}", found.not_inspected);
     assert_eq!(found.needed.len(), 128);
     let found = fed_whole(&Elf { dynamic_first: false, ..file });
-    assert!(found.not_inspected.contains(&Missed::Sections), "{:?}", found.not_inspected);
+    assert!(found.not_inspected.contains(&UninspectedElfPart::Sections), "{:?}", found.not_inspected);
 }
 
 #[test]
@@ -496,6 +507,6 @@ fn hostile_files_take_no_longer_than_others() {
     }
     // A size that no file has, and bytes that end at once.
     let found = fed(u64::MAX, [library().bytes().as_slice()]);
-    assert!(found.not_inspected.contains(&Missed::Truncated));
+    assert!(found.not_inspected.contains(&UninspectedElfPart::Truncated));
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }

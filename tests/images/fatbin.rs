@@ -4,13 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use imagelint::cuda::CodeTarget;
-use imagelint::cuda::ComputeCapability;
-use imagelint::fact::Library;
-use imagelint::fact::Signature;
+use imagelint::cuda::{CodeTarget, ComputeCapability};
+use imagelint::fact::{CodeTargets, GpuCodeLibrary};
 use imagelint::knowledge::Knowledge;
-use imagelint::start::Coverage;
-use imagelint::start::coverage;
+use imagelint::replay::{CodeCoverage, code_coverage};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -43,23 +40,23 @@ impl Entry {
     }
 
     /// The containers that can be loaded: as listed, else as nested as the counts of each target allow.
-    fn library(&self) -> Library {
+    fn library(&self) -> GpuCodeLibrary {
         let listed = self.container_signatures.iter().filter_map(|(key, number)| {
             let targets = key.strip_prefix(".nv_fatbin|")?.split_whitespace();
             let (ptx, sass): (Vec<&str>, Vec<&str>) = targets.partition(|target| target.starts_with("ptx"));
             let numbers = |list: Vec<&str>| {
                 list.iter().map(|text| target(text.trim_start_matches("sm").trim_start_matches("ptx"))).collect()
             };
-            Some((Signature { sass: numbers(sass), ptx: numbers(ptx) }, *number))
+            Some((CodeTargets { sass: numbers(sass), ptx: numbers(ptx) }, *number))
         });
-        let mut containers: Vec<(Signature, usize)> = listed.collect();
+        let mut containers: Vec<(CodeTargets, usize)> = listed.collect();
         if containers.is_empty() {
             containers = self.nested();
         }
-        Library { file: self.file.clone(), containers, ..Library::default() }
+        GpuCodeLibrary { file: self.file.clone(), containers, ..GpuCodeLibrary::default() }
     }
 
-    fn nested(&self) -> Vec<(Signature, usize)> {
+    fn nested(&self) -> Vec<(CodeTargets, usize)> {
         let mut steps: Vec<usize> = self.counts().map(|(_, _, count)| count).chain([self.loadable()]).collect();
         steps.sort_unstable();
         steps.dedup();
@@ -70,7 +67,7 @@ impl Entry {
                 let reaching = self.counts().filter(|(ptx, _, count)| *ptx == own && step <= *count);
                 reaching.map(|(_, target, _)| target).collect()
             };
-            found.push((Signature { sass: here(false), ptx: here(true) }, step - before));
+            found.push((CodeTargets { sass: here(false), ptx: here(true) }, step - before));
             before = step;
         }
         found
@@ -109,8 +106,8 @@ fn gpus() -> impl Iterator<Item = ComputeCapability> {
     GPUS.iter().map(|text| text.parse().expect("a capability"))
 }
 
-fn covered(library: &Library, gpu: ComputeCapability) -> Coverage {
-    coverage(library, gpu, false, Knowledge::built_in())
+fn covered(library: &GpuCodeLibrary, gpu: ComputeCapability) -> CodeCoverage {
+    code_coverage(library, gpu, false, Knowledge::built_in())
 }
 
 /// The rule of the programming guide, written a second time: what one listed word runs on.
@@ -187,7 +184,7 @@ fn listed_containers_add_up() {
         assert_eq!(all, entry.containers, "{}", entry.name());
         let library = entry.library();
         for (ptx, target, count) in entry.counts() {
-            let holds = |signature: &Signature| if ptx { &signature.ptx } else { &signature.sass }.contains(&target);
+            let holds = |signature: &CodeTargets| if ptx { &signature.ptx } else { &signature.sass }.contains(&target);
             let found: usize = library.containers.iter().filter(|(one, _)| holds(one)).map(|(_, number)| number).sum();
             assert_eq!(found, count, "{}: {}", entry.name(), target.number());
         }

@@ -1,36 +1,24 @@
 //! Layers out of registries: whole, in parallel, and through every fault of the way.
 
 use crate::support;
-use std::io;
-use std::io::Read;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use imagelint::oci::Opened;
-use imagelint::oci::Options;
-use imagelint::oci::Problem;
-use imagelint::oci::PullError;
-use imagelint::oci::Puller;
-use imagelint::oci::Source;
+use imagelint::oci::{ImageSource, OpenedImages, PullError, PullOptions, PullProblem, Puller};
 use serde_json::json;
-use support::fake::Fake;
-use support::fake::Reply;
-use support::fake::Request;
+use support::fake::{Fake, Reply, Request};
 use support::layout;
-use support::registry::Registry;
-use support::registry::free_port;
+use support::registry::{Registry, free_port};
 
 const CONFIG: &[u8] = br#"{"os":"linux","architecture":"amd64","history":[{"created_by":"ENV A=1","empty_layer":true},
     {"created_by":"RUN make"}],"rootfs":{"type":"layers","diff_ids":[]}}"#;
 
-fn options() -> Options {
-    let mut options = Options::default();
+fn options() -> PullOptions {
+    let mut options = PullOptions::default();
     options.limits.back_off = Duration::from_millis(5);
     options
 }
@@ -67,15 +55,15 @@ fn ok(body: &[u8]) -> Reply {
     Reply::Whole("200 OK", vec![], body.to_vec())
 }
 
-fn open(fake: &Fake, options: &Options) -> Opened {
-    let source = Source::parse(&format!("{}/a/b:c", fake.host())).expect("a reference");
+fn open(fake: &Fake, options: &PullOptions) -> OpenedImages {
+    let source = ImageSource::parse(&format!("{}/a/b:c", fake.host())).expect("a reference");
     Puller::new(options.clone()).expect("a puller").open(&source, &[]).expect("an image")
 }
 
-fn read_with(fake: &Fake, options: &Options) -> Result<Vec<u8>, PullError> {
+fn read_with(fake: &Fake, options: &PullOptions) -> Result<Vec<u8>, PullError> {
     let opened = open(fake, options);
     let mut read = Vec::new();
-    let mut reader = opened.blobs.layer(&opened.images[0].config.layers[0])?;
+    let mut reader = opened.blobs.layer_reader(&opened.images[0].config.layers[0])?;
     match reader.read_to_end(&mut read) {
         Ok(_) => Ok(read),
         Err(error) => Err(carried(error)),
@@ -116,7 +104,7 @@ fn a_real_registry_gives_layers_to_many_threads_at_once() {
     // ann:s3cret
     let text = format!(r#"{{"auths":{{"{}":{{"auth":"YW5uOnMzY3JldA=="}}}}}}"#, registry.host());
     std::fs::write(folder.path().join("config.json"), text).expect("config.json");
-    let source = Source::parse(&format!("{}/team/app:1", registry.host())).expect("a reference");
+    let source = ImageSource::parse(&format!("{}/team/app:1", registry.host())).expect("a reference");
     let opened = Puller::new(options).expect("a puller").open(&source, &[]).expect("an image");
     let found = &opened.images[0].config.layers[0];
     assert_eq!((found.size, found.history), (3_000_000, Some(1)));
@@ -125,7 +113,7 @@ fn a_real_registry_gives_layers_to_many_threads_at_once() {
             let (blobs, found) = (opened.blobs.clone(), found.clone());
             thread::spawn(move || {
                 let mut read = Vec::new();
-                blobs.layer(&found).expect("a reader").read_to_end(&mut read).expect("all bytes");
+                blobs.layer_reader(&found).expect("a reader").read_to_end(&mut read).expect("all bytes");
                 read
             })
         })
@@ -133,14 +121,17 @@ fn a_real_registry_gives_layers_to_many_threads_at_once() {
     for reader in readers {
         assert!(reader.join().expect("a thread") == layer);
     }
-    let layout = Source::parse(&format!("oci:{}:one", folder.path().display())).expect("a layout");
-    let opened = Puller::new(Options::default()).expect("a puller").open(&layout, &[]).expect("an image");
+    let layout = ImageSource::parse(&format!("oci:{}:one", folder.path().display())).expect("a layout");
+    let opened = Puller::new(PullOptions::default()).expect("a puller").open(&layout, &[]).expect("an image");
     let mut read = Vec::new();
-    opened.blobs.layer(found).expect("a reader").read_to_end(&mut read).expect("all bytes");
+    opened.blobs.layer_reader(found).expect("a reader").read_to_end(&mut read).expect("all bytes");
     assert!(read == layer);
     let mut longer = found.clone();
     longer.size += 1;
-    assert!(matches!(*opened.blobs.layer(&longer).err().expect("an error").problem, Problem::WrongSize { .. }));
+    assert!(matches!(
+        *opened.blobs.layer_reader(&longer).err().expect("an error").problem,
+        PullProblem::WrongSize { .. }
+    ));
 }
 
 #[test]
@@ -187,7 +178,7 @@ fn a_layer_that_breaks_before_its_first_byte_is_asked_for_again() {
         assert_eq!(layer_requests(&fake).len(), 4, "fault {number}");
         let text = error.to_string();
         let status = text.contains("status 502 after 4 attempts");
-        let cut = matches!(*error.problem, Problem::Broken { at: 0, size: 1000, breaks: 4, .. });
+        let cut = matches!(*error.problem, PullProblem::Broken { at: 0, size: 1000, breaks: 4, .. });
         assert_eq!((status, cut), (number == 3, number != 3), "{text}");
         assert!(!text.contains("host name"), "{text}");
     }
@@ -200,11 +191,11 @@ fn a_storage_host_that_lacks_a_layer_is_named() {
     let fake = registry(&bytes(10), move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
     let error = read(&fake).expect_err("missing");
     let host = storage.host();
-    assert!(matches!(&*error.problem, Problem::Elsewhere { by, status: 404, .. } if *by == host), "{error}");
+    assert!(matches!(&*error.problem, PullProblem::Elsewhere { by, status: 404, .. } if *by == host), "{error}");
     assert!(error.to_string().contains(&format!("{host}, to which the registry redirects, returned")), "{error}");
     // The registry's own word is its own.
     let fake = registry(&bytes(10), |_, _| Reply::Whole("404 Not Found", vec![], vec![]));
-    assert!(matches!(*read(&fake).expect_err("missing").problem, Problem::NotFound { .. }));
+    assert!(matches!(*read(&fake).expect_err("missing").problem, PullProblem::NotFound { .. }));
 }
 
 #[test]
@@ -229,7 +220,7 @@ fn another_part_than_the_one_asked_for_is_refused() {
             _ => Reply::Whole("206 Partial", vec![format!("Content-Range: {range}")], body[500..].to_vec()),
         });
         let error = read(&fake).expect_err(range);
-        assert!(matches!(*error.problem, Problem::Range { asked: 500, .. }), "{range}: {error}");
+        assert!(matches!(*error.problem, PullProblem::Range { asked: 500, .. }), "{range}: {error}");
     }
 }
 
@@ -241,7 +232,7 @@ fn a_stream_that_always_breaks_ends_after_so_many_tries() {
         _ => Reply::Part("206 Partial", vec!["Content-Range: bytes 10-999/1000".into()], 990, vec![]),
     });
     let error = read(&fake).expect_err("broken");
-    assert!(matches!(*error.problem, Problem::Broken { at: 10, size: 1000, .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::Broken { at: 10, size: 1000, .. }), "{error}");
     assert_eq!(layer_requests(&fake).len(), 1 + 3);
     let text = error.to_string();
     assert!(text.contains(&fake.host()) && text.contains("requested layer sha256:"), "{text}");
@@ -252,7 +243,7 @@ fn a_stream_that_always_breaks_ends_after_so_many_tries() {
         let range = vec![format!("Content-Range: bytes {from}-999/1000")];
         Reply::Part(if from == 0 { "200 OK" } else { "206 Partial" }, range, 1000 - from, vec![0; 1])
     });
-    assert!(matches!(*read(&fake).expect_err("broken").problem, Problem::Broken { breaks: 33, .. }));
+    assert!(matches!(*read(&fake).expect_err("broken").problem, PullProblem::Broken { breaks: 33, .. }));
 }
 
 #[test]
@@ -260,11 +251,11 @@ fn more_or_fewer_bytes_than_announced_are_refused() {
     let layer = bytes(1000);
     let fake = registry(&layer, |_, _| Reply::Endless);
     let error = read(&fake).expect_err("endless");
-    assert!(matches!(*error.problem, Problem::WrongSize { expected: 1000, .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::WrongSize { expected: 1000, .. }), "{error}");
     for length in [0, 999, 1001] {
         let fake = registry(&layer, move |_, _| ok(&vec![0; length]));
         let error = read(&fake).expect_err("another length");
-        assert!(matches!(*error.problem, Problem::WrongSize { expected: 1000, .. }), "{length}: {error}");
+        assert!(matches!(*error.problem, PullProblem::WrongSize { expected: 1000, .. }), "{length}: {error}");
         assert_eq!(layer_requests(&fake).len(), 1);
     }
 }
@@ -287,7 +278,7 @@ fn silence_is_a_break_and_a_drip_is_too_slow() {
 
     let start = Instant::now();
     let fake = registry(&layer, |_, _| Reply::Stalled(1000, vec![]));
-    assert!(matches!(*read_with(&fake, &options).expect_err("silent").problem, Problem::Broken { .. }));
+    assert!(matches!(*read_with(&fake, &options).expect_err("silent").problem, PullProblem::Broken { .. }));
     options.limits.slowest = Duration::from_millis(200);
     let fake = registry(&bytes(100_000), |_, _| Reply::Drip(100_000));
     let error = read_with(&fake, &options).expect_err("a drip");
@@ -325,12 +316,12 @@ fn dropping_the_reader_ends_the_request() {
     let fake = registry_of(&layer, |number, _| if number == 0 { Reply::Endless } else { ok(b"") });
     let opened = open(&fake, &options());
     let found = &opened.images[0].config.layers[0];
-    let mut reader = opened.blobs.layer(found).expect("a reader");
+    let mut reader = opened.blobs.layer_reader(found).expect("a reader");
     reader.read_exact(&mut [0; 4096]).expect("bytes");
     drop(reader);
     let start = Instant::now();
-    let error = opened.blobs.layer(found).expect("a reader").read(&mut [0]).expect_err("an empty answer");
-    assert!(matches!(*carried(error).problem, Problem::WrongSize { actual: 0, .. }));
+    let error = opened.blobs.layer_reader(found).expect("a reader").read(&mut [0]).expect_err("an empty answer");
+    assert!(matches!(*carried(error).problem, PullProblem::WrongSize { actual: 0, .. }));
     assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
 }
 
@@ -374,17 +365,17 @@ fn one_token_serves_all_pulls_and_is_fetched_anew_when_it_expires() {
         .map(|number| {
             let (puller, host) = (puller.clone(), fake.host());
             thread::spawn(move || {
-                let source = Source::parse(&format!("{host}/a/b:{number}")).expect("a reference");
+                let source = ImageSource::parse(&format!("{host}/a/b:{number}")).expect("a reference");
                 puller.open(&source, &[]).expect("an image")
             })
         })
         .collect();
-    let opened: Vec<Opened> = pulls.into_iter().map(|pull| pull.join().expect("a thread")).collect();
+    let opened: Vec<OpenedImages> = pulls.into_iter().map(|pull| pull.join().expect("a thread")).collect();
     let asked = || fake.seen().iter().filter(|seen| seen.line.contains("/token?")).count();
     assert_eq!(asked(), 1);
     let mut read = Vec::new();
     let found = &opened[0].images[0].config.layers[0];
-    opened[0].blobs.layer(found).expect("a reader").read_to_end(&mut read).expect("all bytes");
+    opened[0].blobs.layer_reader(found).expect("a reader").read_to_end(&mut read).expect("all bytes");
     assert!(read == layer);
     assert_eq!(asked(), 2);
 }
@@ -396,7 +387,7 @@ fn layers_lead_nowhere_inside_and_foreign_ones_are_not_fetched() {
         let location = vec![format!("Location: {target}")];
         let fake = registry(&layer, move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
         let error = read(&fake).expect_err(target);
-        assert!(matches!(*error.problem, Problem::Refused { .. }), "{error}");
+        assert!(matches!(*error.problem, PullProblem::Refused { .. }), "{error}");
     }
     let elsewhere = Fake::start(|_, _| ok(b"0123456789"));
     let url = format!("http://{}/layer", elsewhere.host());
@@ -404,7 +395,7 @@ fn layers_lead_nowhere_inside_and_foreign_ones_are_not_fetched() {
         "mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"});
     let fake = registry_of(&about, |_, _| Reply::Whole("404 Not Found", vec![], vec![]));
     let error = read(&fake).expect_err("foreign");
-    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == std::slice::from_ref(&url)), "{error}");
+    assert!(matches!(&*error.problem, PullProblem::Foreign { urls } if urls == std::slice::from_ref(&url)), "{error}");
     assert!(error.to_string().contains("not inspected"), "{error}");
     assert!(elsewhere.seen().is_empty());
     // Nor does a layout have to hold one, which a layer of any other kind must be in.
@@ -415,16 +406,16 @@ fn layers_lead_nowhere_inside_and_foreign_ones_are_not_fetched() {
         .map(|(name, layer)| (name, layout::manifest(folder.path(), &config, layer)));
     layout::finish(folder.path(), &roots);
     let open = |name: &str| {
-        let source = Source::parse(&format!("oci:{}:{name}", folder.path().display())).expect("a layout");
-        let opened = Puller::new(Options::default()).expect("a puller").open(&source, &[]).expect("an image");
-        opened.blobs.layer(&opened.images[0].config.layers[0]).err().expect("no layer")
+        let source = ImageSource::parse(&format!("oci:{}:{name}", folder.path().display())).expect("a layout");
+        let opened = Puller::new(PullOptions::default()).expect("a puller").open(&source, &[]).expect("an image");
+        opened.blobs.layer_reader(&opened.images[0].config.layers[0]).err().expect("no layer")
     };
-    assert!(matches!(&*open("foreign").problem, Problem::Foreign { urls } if urls == &[url]));
-    assert!(matches!(*open("usual").problem, Problem::File { .. }));
+    assert!(matches!(&*open("foreign").problem, PullProblem::Foreign { urls } if urls == &[url]));
+    assert!(matches!(*open("usual").problem, PullProblem::File { .. }));
     let about = json!({"digest": "md5:00", "size": 10, "mediaType": ""});
     let fake = registry_of(&about, |_, _| ok(b"0123456789"));
-    assert!(matches!(*read(&fake).expect_err("md5").problem, Problem::UnsupportedDigest { .. }));
+    assert!(matches!(*read(&fake).expect_err("md5").problem, PullProblem::UnsupportedDigest { .. }));
     let page = vec!["Content-Type: text/html".to_owned()];
     let fake = registry(&layer, move |_, _| Reply::Whole("200 OK", page.clone(), b"0123456789".to_vec()));
-    assert!(matches!(*read(&fake).expect_err("a page").problem, Problem::Html { .. }));
+    assert!(matches!(*read(&fake).expect_err("a page").problem, PullProblem::Html { .. }));
 }

@@ -1,22 +1,12 @@
 //! Base images by `--pull`, by the lock file and by the settings.
 
-use crate::support::fake;
-use crate::support::layout;
-use crate::support::place;
-use crate::support::registry;
+use crate::support::{fake, layout, place, registry};
 use std::fs;
 
-use fake::Fake;
-use fake::Reply;
-use place::FLEET;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
-use registry::Registry;
-use registry::free_port;
-use serde_json::Value;
-use serde_json::json;
+use fake::{Fake, Reply};
+use place::{FLEET, Place, code, err, out};
+use registry::{Registry, free_port};
+use serde_json::{Value, json};
 
 const ARM: &str = "\n[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\ndriver = \"570.211.01\"\nplatform = \"linux/arm64\"\n\
     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";

@@ -1,25 +1,15 @@
 //! Audits of many images: where their names come from, what one run reads but once and the next not at all, how it is
 //! told while it goes on.
 
-use crate::support::fake;
-use crate::support::layout;
-use crate::support::place;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use crate::support::{fake, layout, place};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use fake::Fake;
-use fake::Reply;
-use fake::Request;
-use place::FLEET;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
-use serde_json::Value;
-use serde_json::json;
+use fake::{Fake, Reply, Request};
+use place::{FLEET, Place, code, err, out};
+use serde_json::{Value, json};
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";

@@ -1,19 +1,13 @@
 //! Images that other tools made and turned into other forms: buildah, umoci, skopeo, rpm. What is seen is the same in
 //! every form.
 
-use crate::support::elf;
-use crate::support::place;
+use crate::support::{elf, place};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use elf::Elf;
-use elf::container;
-use elf::sass;
-use place::Place;
-use place::code;
-use place::err;
-use place::fates;
+use elf::{Elf, container, sass};
+use place::{Place, code, err, fates};
 use serde_json::Value;
 
 /// What to do where a tool is not there.

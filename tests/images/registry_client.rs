@@ -3,36 +3,25 @@
 use crate::support;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use imagelint::oci::Options;
-use imagelint::oci::Platform;
-use imagelint::oci::Problem;
-use imagelint::oci::PullError;
-use imagelint::oci::PulledImage;
-use imagelint::oci::Puller;
-use imagelint::oci::Source;
-use serde_json::Value;
-use serde_json::json;
-use support::fake::Fake;
-use support::fake::Reply;
+use imagelint::oci::{ImageSource, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
+use serde_json::{Value, json};
+use support::fake::{Fake, Reply};
 use support::layout;
-use support::registry::Registry;
-use support::registry::free_port;
+use support::registry::{Registry, free_port};
 use tempfile::TempDir;
 
-fn options() -> Options {
-    let mut options = Options::default();
+fn options() -> PullOptions {
+    let mut options = PullOptions::default();
     options.limits.back_off = Duration::from_millis(5);
     options
 }
 
-fn read_with(text: &str, wanted: &[&str], options: &Options) -> Result<Vec<PulledImage>, PullError> {
+fn read_with(text: &str, wanted: &[&str], options: &PullOptions) -> Result<Vec<PulledImage>, PullError> {
     let wanted: Vec<Platform> = wanted.iter().map(|text| text.parse().expect("platform")).collect();
-    Puller::new(options.clone())?.open(&Source::parse(text)?, &wanted).map(|opened| opened.images)
+    Puller::new(options.clone())?.open(&ImageSource::parse(text)?, &wanted).map(|opened| opened.images)
 }
 
 fn read(text: &str, wanted: &[&str]) -> Result<Vec<PulledImage>, PullError> {
@@ -56,7 +45,7 @@ fn sample() -> (TempDir, String, String) {
     (folder, one, many)
 }
 
-fn docker_config(folder: &Path, host: &str, auth: &str) -> Options {
+fn docker_config(folder: &Path, host: &str, auth: &str) -> PullOptions {
     let text = format!(r#"{{"auths":{{"{host}":{{"auth":"{auth}"}}}}}}"#);
     fs::write(folder.join("config.json"), text).expect("config.json");
     let mut options = options();
@@ -97,13 +86,13 @@ fn a_real_registry_gives_configs_by_tag_and_by_digest() {
     assert!(missing.to_string().contains("no image for linux/s390x; available: linux/amd64, linux/arm64"), "{missing}");
 
     let error = fails(&format!("{host}/team/app:12.4-base"));
-    assert!(matches!(&*error.problem, Problem::NotFound { nearest, .. } if nearest[0] == "12.4.1-base"));
+    assert!(matches!(&*error.problem, PullProblem::NotFound { nearest, .. } if nearest[0] == "12.4.1-base"));
     assert!(error.to_string().contains("the nearest tags are 12.4.1-base, 11.8"), "{error}");
     assert!(error.to_string().contains(&format!("requested manifest 12.4-base from {host}")), "{error}");
 
     let wrong = format!("sha256:{}", "0".repeat(64));
     let error = fails(&format!("{host}/team/app@{wrong}"));
-    assert!(matches!(*error.problem, Problem::NotFound { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::NotFound { .. }), "{error}");
     let error = fails(&format!("{host}/team/none:1"));
     assert!(error.to_string().contains("MANIFEST_UNKNOWN") || error.to_string().contains("NAME_UNKNOWN"));
 }
@@ -111,7 +100,7 @@ fn a_real_registry_gives_configs_by_tag_and_by_digest() {
 #[test]
 fn a_closed_port_is_told_with_its_cause() {
     let error = fails(&format!("127.0.0.1:{}/a/b:c", free_port()));
-    assert!(matches!(*error.problem, Problem::Transport { .. }));
+    assert!(matches!(*error.problem, PullProblem::Transport { .. }));
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
@@ -132,7 +121,7 @@ fn a_locked_registry_opens_with_the_right_credentials_only() {
     let wrong = docker_config(docker.path(), &host, "YW5uOndyb25n");
     let error = read_with(&reference, &[], &wrong).expect_err("wrong password");
     let text = error.to_string();
-    assert!(matches!(*error.problem, Problem::Unauthorized { status: 401, .. }), "{text}");
+    assert!(matches!(*error.problem, PullProblem::Unauthorized { status: 401, .. }), "{text}");
     let path = docker.path().join("config.json").display().to_string();
     assert!(text.contains(&path) && text.contains("credentials used"), "{text}");
     assert!(!text.contains("wrong") && !format!("{error:?}").contains("YW5u"), "{text}");
@@ -225,8 +214,8 @@ fn a_layout_is_read_by_name() {
     let blob = folder.path().join("blobs/sha256").join(one.trim_start_matches("sha256:"));
     let text = fs::read_to_string(&blob).expect("blob").replace("layers", "Layers");
     fs::write(blob, text).expect("blob");
-    assert!(matches!(*fails(&format!("oci:{path}:one")).problem, Problem::WrongDigest { .. }));
-    assert!(matches!(*fails("oci:/nowhere/at/all").problem, Problem::File { .. }));
+    assert!(matches!(*fails(&format!("oci:{path}:one")).problem, PullProblem::WrongDigest { .. }));
+    assert!(matches!(*fails("oci:/nowhere/at/all").problem, PullProblem::File { .. }));
 }
 
 #[test]
@@ -252,7 +241,7 @@ fn indexes_in_indexes_are_followed_so_deep_and_no_deeper() {
     let name = |name: &str| format!("oci:{}:{name}", folder.path().display());
     assert_eq!(read(&name("four"), &["linux/amd64"]).expect("four levels").len(), 1);
     for odd in ["five", "wide"] {
-        assert!(matches!(*fails(&name(odd)).problem, Problem::IndexTooDeep { .. }), "{odd}");
+        assert!(matches!(*fails(&name(odd)).problem, PullProblem::IndexTooDeep { .. }), "{odd}");
     }
     for wanted in [&[][..], &["linux/amd64"]] {
         let error = read(&name("empty"), wanted).expect_err("nothing in it");
@@ -280,7 +269,7 @@ fn false_bytes_are_refused() {
     let digest = layout::sha256(b"{}");
     let fake = Fake::start(|_, _| ok(br#"{"schemaVersion":2,"manifests":[]}"#));
     let error = fails(&format!("{}/a/b@{digest}", fake.host()));
-    assert!(matches!(*error.problem, Problem::WrongDigest { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::WrongDigest { .. }), "{error}");
 
     let fake = Fake::start(|_, request| {
         if request.line.contains("/blobs/") {
@@ -290,15 +279,15 @@ fn false_bytes_are_refused() {
         ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}},"layers":[]}}"#).as_bytes())
     });
     let error = fails(&format!("{}/a/b:c", fake.host()));
-    assert!(matches!(*error.problem, Problem::WrongDigest { .. }), "{error}");
-    assert!(error.place.asked.starts_with("config sha256:"));
+    assert!(matches!(*error.problem, PullProblem::WrongDigest { .. }), "{error}");
+    assert!(error.place.request.starts_with("config sha256:"));
 }
 
 #[test]
 fn an_endless_manifest_is_cut_at_the_limit() {
     let fake = Fake::start(|_, _| Reply::Endless);
     let error = fails(&format!("{}/a/b:c", fake.host()));
-    assert!(matches!(*error.problem, Problem::TooLarge { limit } if limit == 4 << 20), "{error}");
+    assert!(matches!(*error.problem, PullProblem::TooLarge { limit } if limit == 4 << 20), "{error}");
 }
 
 #[test]
@@ -381,7 +370,7 @@ fn an_answer_that_does_not_come_whole_is_asked_for_again() {
             }
             let fake = faulty(word, usize::MAX, *fault);
             let error = pull(&fake).expect_err(word);
-            assert!(matches!(*error.problem, Problem::Cut { tries: 4, .. }), "{word}, fault {number}: {error}");
+            assert!(matches!(*error.problem, PullProblem::Cut { tries: 4, .. }), "{word}, fault {number}: {error}");
             assert_eq!(count(&fake), sound - 1 + 4, "{word}, fault {number}");
             let text = error.to_string();
             assert!(
@@ -412,7 +401,9 @@ fn pages(each: usize, last: usize) -> Fake {
 }
 
 fn tags(fake: &Fake) -> Result<Vec<String>, PullError> {
-    let Source::Registry(image) = Source::parse(&format!("{}/a/b", fake.host()))? else { panic!("a registry") };
+    let ImageSource::Registry(image) = ImageSource::parse(&format!("{}/a/b", fake.host()))? else {
+        panic!("a registry")
+    };
     Puller::new(options())?.tags(&image)
 }
 
@@ -422,7 +413,7 @@ fn a_list_of_tags_is_bounded_by_its_tags_and_ends_where_nothing_new_comes() {
     assert_eq!((all.len(), all[0].as_str(), all[14_999].as_str()), (15_000, "t1", "t15000"));
     assert_eq!(tags(&pages(1000, 100_000)).expect("all tags").len(), 100_000);
     let error = tags(&pages(1000, usize::MAX)).expect_err("endless");
-    assert!(matches!(*error.problem, Problem::TooMany { what: "tags", limit: 100_000 }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::TooMany { what: "tags", limit: 100_000 }), "{error}");
     assert!(error.to_string().contains("the list exceeds the limit of 100000 tags"), "{error}");
     let link = vec!["Link: </v2/a/b/tags/list?again>; rel=\"next\"".to_owned()];
     let fake = Fake::start(move |_, _| Reply::Whole("200 OK", link.clone(), br#"{"tags":["a","b"]}"#.to_vec()));
@@ -436,11 +427,11 @@ fn redirects_do_not_lead_inside() {
         let location = vec![format!("Location: {target}")];
         let fake = Fake::start(move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
         let error = fails(&format!("{}/a/b:c", fake.host()));
-        assert!(matches!(*error.problem, Problem::Refused { .. }), "{error}");
+        assert!(matches!(*error.problem, PullProblem::Refused { .. }), "{error}");
         assert_eq!(fake.seen().len(), 1);
     }
     let fake = Fake::start(|_, _| Reply::Whole("302 Found", vec!["Location: ?again".into()], vec![]));
-    assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, Problem::Refused { .. }));
+    assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, PullProblem::Refused { .. }));
     assert_eq!(fake.seen().len(), 6);
 }
 
@@ -564,5 +555,5 @@ fn documents_made_to_break_a_reader_are_refused() {
     }
     let announced = Fake::start(|_, _| Reply::Part("200 OK", vec![], 1 << 30, vec![]));
     let error = fails(&format!("{}/a/b:c", announced.host()));
-    assert!(matches!(*error.problem, Problem::TooLarge { .. }), "a manifest of a gigabyte: {error}");
+    assert!(matches!(*error.problem, PullProblem::TooLarge { .. }), "a manifest of a gigabyte: {error}");
 }

@@ -4,20 +4,9 @@ use crate::support;
 use crate::support::place;
 use std::path::Path;
 
-use imagelint::oci::Claims;
-use imagelint::oci::Options;
-use imagelint::oci::Problem;
-use imagelint::oci::PullError;
-use imagelint::oci::Puller;
-use imagelint::oci::Source;
-use place::FLEET;
-use place::Place;
-use place::code;
-use place::err;
-use place::fates;
-use place::out;
-use serde_json::Value;
-use serde_json::json;
+use imagelint::oci::{ImageSbom, ImageSource, PullError, PullOptions, PullProblem, Puller};
+use place::{FLEET, Place, code, err, fates, out};
+use serde_json::{Value, json};
 use support::layout;
 use support::registry::Registry;
 
@@ -26,13 +15,13 @@ const SPDX: &str = r#"{"predicateType":"https://spdx.dev/Document",
     "predicate":{"packages":[{"name":"torch","versionInfo":"2.6.0"},{"name":"numpy","versionInfo":"2.1"}]}}"#;
 
 /// What is claimed of each platform's image, or why nothing can be told.
-fn claims(text: &str) -> Vec<Result<Option<Claims>, PullError>> {
-    let puller = Puller::new(Options::default()).expect("a puller");
-    let opened = puller.open(&Source::parse(text).expect("a source"), &[]).expect("images");
-    opened.images.iter().map(|image| opened.blobs.claims(image)).collect()
+fn claims(text: &str) -> Vec<Result<Option<ImageSbom>, PullError>> {
+    let puller = Puller::new(PullOptions::default()).expect("a puller");
+    let opened = puller.open(&ImageSource::parse(text).expect("a source"), &[]).expect("images");
+    opened.images.iter().map(|image| opened.blobs.sbom(image)).collect()
 }
 
-fn names(claims: &Result<Option<Claims>, PullError>) -> Option<Vec<String>> {
+fn names(claims: &Result<Option<ImageSbom>, PullError>) -> Option<Vec<String>> {
     let claims = claims.as_ref().unwrap_or_else(|error| panic!("{error}"));
     claims.as_ref().map(|claims| claims.packages.iter().map(|claim| claim.name.clone()).collect())
 }
@@ -102,7 +91,7 @@ fn what_is_no_list_claims_nothing_and_a_false_one_is_an_error() {
     let broken = sample(folder.path(), "https://spdx.dev/Document", "{\"predicate\":1}").0;
     layout::finish(folder.path(), &[("x", broken)]);
     let error = claims(&name).remove(0).expect_err("no list");
-    assert!(matches!(*error.problem, Problem::Malformed { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::Malformed { .. }), "{error}");
     assert!(error.to_string().contains("list of packages"), "{error}");
     let changed = sample(folder.path(), "https://spdx.dev/Document", SPDX).0;
     layout::finish(folder.path(), &[("x", changed)]);
@@ -110,10 +99,10 @@ fn what_is_no_list_claims_nothing_and_a_false_one_is_an_error() {
     let blob = folder.path().join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
     std::fs::write(&blob, SPDX.replace("torch", "t0rch")).expect("blob");
     let error = claims(&name).remove(0).expect_err("changed");
-    assert!(matches!(*error.problem, Problem::WrongDigest { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::WrongDigest { .. }), "{error}");
     std::fs::write(&blob, SPDX.replace("torch", "torch2")).expect("blob");
     let error = claims(&name).remove(0).expect_err("longer");
-    assert!(matches!(*error.problem, Problem::WrongSize { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::WrongSize { .. }), "{error}");
 }
 
 const LIST: &str = r#"{"predicateType":"https://spdx.dev/Document","predicate":{"packages":[

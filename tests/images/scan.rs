@@ -1,19 +1,12 @@
 //! `imagelint scan` on OCI layouts and on a real registry.
 
-use crate::support::layout;
-use crate::support::place;
-use crate::support::registry;
+use crate::support::{layout, place, registry};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use place::FLEET;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{FLEET, Place, code, err, out};
 use registry::Registry;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const ARM: &str = r#"
 [[pool]]

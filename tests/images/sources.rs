@@ -1,49 +1,37 @@
 //! Images from files and engines: what skopeo and podman write, other builders' archives, and broken ones.
 
 use crate::support::layout;
-use std::fs;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::thread;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use std::{fs, thread};
 
-use imagelint::oci::Opened;
-use imagelint::oci::Options;
-use imagelint::oci::Platform;
-use imagelint::oci::Problem;
-use imagelint::oci::PullError;
-use imagelint::oci::PulledImage;
-use imagelint::oci::Puller;
-use imagelint::oci::Source;
-use serde_json::Value;
-use serde_json::json;
+use imagelint::oci::{ImageSource, OpenedImages, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const NEEDS: &str = "these tests need the Debian packages skopeo and podman: tests/install-tools installs them";
 
-fn open_with(text: &str, options: Options) -> Result<Opened, PullError> {
-    Puller::new(options)?.open(&Source::parse(text)?, &[])
+fn open_with(text: &str, options: PullOptions) -> Result<OpenedImages, PullError> {
+    Puller::new(options)?.open(&ImageSource::parse(text)?, &[])
 }
 
-fn open(text: &str) -> Opened {
-    open_with(text, Options::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn open(text: &str) -> OpenedImages {
+    open_with(text, PullOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn fails(text: &str) -> PullError {
-    let error = open_with(text, Options::default()).err().unwrap_or_else(|| panic!("{text}: no error"));
+    let error = open_with(text, PullOptions::default()).err().unwrap_or_else(|| panic!("{text}: no error"));
     assert!(!error.to_string().contains('\n'), "{error}");
     error
 }
 
 /// The bytes of each layer.
-fn layers(opened: &Opened) -> Vec<Vec<u8>> {
+fn layers(opened: &OpenedImages) -> Vec<Vec<u8>> {
     let read = |layer| {
         let mut bytes = Vec::new();
-        opened.blobs.layer(layer).expect("a reader").read_to_end(&mut bytes).expect("all bytes");
+        opened.blobs.layer_reader(layer).expect("a reader").read_to_end(&mut bytes).expect("all bytes");
         bytes
     };
     opened.images[0].config.layers.iter().map(read).collect()
@@ -172,13 +160,13 @@ fn archives_of_skopeo_give_config_and_layers_packed_or_not() {
         }
         let unpacked: Vec<Vec<u8>> = layers(&opened).iter().map(|bytes| unpacked(bytes)).collect();
         assert!(unpacked == expected, "{name}");
-        let position = opened.blobs.position(&image.config.layers[0]);
+        let position = opened.blobs.layer_offset(&image.config.layers[0]);
         assert_eq!(position.is_some(), name.contains(".gz") || name.contains(".zst"), "{name}");
     }
     for name in [format!("docker-archive:{docker}:example.com/team/app:2"), format!("oci-archive:{oci}:two")] {
         let error = fails(&name);
         assert!(error.to_string().contains("it has no single image named"), "{error}");
-        assert!(matches!(*error.problem, Problem::Layout { .. }), "{error}");
+        assert!(matches!(*error.problem, PullProblem::Layout { .. }), "{error}");
         assert!(error.to_string().contains("one of:"), "{error}");
     }
 }
@@ -200,13 +188,19 @@ fn a_flat_folder_of_skopeo_gives_the_same_by_its_scheme_and_by_its_path() {
     let config = config.expect("JSON")["config"]["digest"].as_str().expect("a digest").replace("sha256:", "");
     fs::write(flat.join(config), "{}").expect("config");
     let error = fails(&format!("dir:{}", flat.display()));
-    assert!(matches!(*error.problem, Problem::WrongDigest { .. } | Problem::WrongSize { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::WrongDigest { .. } | PullProblem::WrongSize { .. }), "{error}");
     assert!(error.to_string().contains("dir:"), "{error}");
     fs::remove_file(flat.join("manifest.json")).expect("manifest");
     for name in [format!("dir:{}", flat.display()), "dir:/nowhere".to_owned(), "dir:".to_owned()] {
-        assert!(Source::parse(&name).is_err() || matches!(*fails(&name).problem, Problem::File { .. }), "{name}");
+        assert!(
+            ImageSource::parse(&name).is_err() || matches!(*fails(&name).problem, PullProblem::File { .. }),
+            "{name}"
+        );
     }
-    assert!(Source::parse(&flat.display().to_string()).is_ok_and(|source| matches!(source, Source::Layout { .. })));
+    assert!(
+        ImageSource::parse(&flat.display().to_string())
+            .is_ok_and(|source| matches!(source, ImageSource::Layout { .. }))
+    );
 }
 
 #[test]
@@ -225,8 +219,9 @@ fn a_flat_folder_may_hold_an_index() {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let (of_layout, flat) = (open(&format!("oci:{}:many", path.display())), open(&to.display().to_string()));
     assert!(flat.images.len() > 1 && flat.images[0].index_digest.as_deref() == index["digest"].as_str());
-    let digests =
-        |opened: &Opened| -> Vec<String> { opened.images.iter().map(|image| image.config_digest.clone()).collect() };
+    let digests = |opened: &OpenedImages| -> Vec<String> {
+        opened.images.iter().map(|image| image.config_digest.clone()).collect()
+    };
     assert_eq!(digests(&flat), digests(&of_layout));
 }
 
@@ -285,7 +280,7 @@ fn links_between_layers_are_followed_and_never_for_ever() {
         ("c", &config),
         ("manifest.json", manifest.as_bytes()),
     ]);
-    assert!(matches!(*fails(&text).problem, Problem::File { .. }));
+    assert!(matches!(*fails(&text).problem, PullProblem::File { .. }));
 }
 
 #[test]
@@ -333,7 +328,7 @@ fn every_broken_archive_is_an_error() {
         fails(&text);
     }
     for text in ["docker-archive:/nowhere.tar", "./nowhere.tar", "oci-archive:/dev/zero", "docker-archive:/tmp"] {
-        assert!(matches!(*fails(text).problem, Problem::File { .. }), "{text}");
+        assert!(matches!(*fails(text).problem, PullProblem::File { .. }), "{text}");
     }
 }
 
@@ -350,13 +345,13 @@ fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
         layout::blob(&path, media_type, manifest.to_string().as_bytes())
     };
     layout::finish(&path, &[("team/app:1", image("first")), ("registry.example.com:5000/app:2", image("second"))]);
-    let config = |opened: Opened| opened.images[0].config_digest.clone();
+    let config = |opened: OpenedImages| opened.images[0].config_digest.clone();
     let by = |name: &str| config(open(&format!("oci:{}:{name}", path.display())));
     assert_ne!(by("@0"), by("@1"));
     assert_eq!((by("team/app:1"), by("registry.example.com:5000/app:2")), (by("@0"), by("@1")));
     for name in ["", ":@2", ":@", ":@-1", ":@x", ":team/app", ":team/app:2", ":1", ":app:2"] {
         let error = fails(&format!("oci:{}{name}", path.display()));
-        assert!(matches!(*error.problem, Problem::Layout { .. }), "{name}: {error}");
+        assert!(matches!(*error.problem, PullProblem::Layout { .. }), "{name}: {error}");
     }
     let layer = two_layers()[1].clone();
     let of = |at: &str| {
@@ -372,7 +367,7 @@ fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
     assert_eq!((digest("@0"), digest("@1")), (layout::sha256(&first), layout::sha256(&second)));
     assert_eq!(digest("a:1"), digest("@0"));
     for name in ["", ":@2", ":@1x", ":b:1"] {
-        assert!(matches!(*fails(&format!("{text}{name}")).problem, Problem::Layout { .. }), "{name}");
+        assert!(matches!(*fails(&format!("{text}{name}")).problem, PullProblem::Layout { .. }), "{name}");
     }
 }
 
@@ -414,8 +409,8 @@ impl Podman {
         Self { folder, service }
     }
 
-    fn options(&self) -> Options {
-        let mut options = Options::default();
+    fn options(&self) -> PullOptions {
+        let mut options = PullOptions::default();
         let address = format!("unix://{}", self.folder.path().join("podman.sock").display());
         options.environment.container_host = Some(address.clone());
         options.environment.docker_host = Some(address);
@@ -444,14 +439,14 @@ fn podman_gives_the_same_image_through_its_socket() {
         assert!(backwards == expected, "{name}");
         let mut last = Vec::new();
         let layer = &opened.images[0].config.layers;
-        opened.blobs.layer(&layer[1]).expect("a reader").read_to_end(&mut last).expect("bytes");
+        opened.blobs.layer_reader(&layer[1]).expect("a reader").read_to_end(&mut last).expect("bytes");
         let mut first = Vec::new();
-        opened.blobs.layer(&layer[0]).expect("a reader").read_to_end(&mut first).expect("bytes");
+        opened.blobs.layer_reader(&layer[0]).expect("a reader").read_to_end(&mut first).expect("bytes");
         assert!([first, last] == expected, "{name}");
         // Asked about the image alone, the engine says the same of it, and sends no layer.
         let puller = Puller::new(podman.options()).expect("a puller");
-        let source = Source::parse(name).expect("a source");
-        let glanced = puller.glance(&source, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let source = ImageSource::parse(name).expect("a source");
+        let glanced = puller.open_config(&source, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
         let (whole, glanced_at) = (&opened.images[0], &glanced.images[0]);
         assert_eq!(glanced_at.config_digest, whole.config_digest, "{name}");
         assert_eq!(glanced_at.config.platform, whole.config.platform, "{name}");
@@ -465,20 +460,24 @@ fn podman_gives_the_same_image_through_its_socket() {
             image.config.layers.iter().map(|layer| layer.diff_id.clone()).collect()
         };
         assert_eq!(diff_ids(glanced_at), diff_ids(whole), "{name}");
-        let error = glanced.blobs.layer(&glanced_at.config.layers[0]).err().expect("no layers").to_string();
+        let error = glanced.blobs.layer_reader(&glanced_at.config.layers[0]).err().expect("no layers").to_string();
         assert!(error.contains("provides image data only"), "{error}");
         let arm = [Platform::new("linux", "s390x")];
-        let error = puller.glance(&source, &arm).err().expect("no such platform");
-        assert!(matches!(*error.problem, Problem::MissingPlatform { .. }), "{error}");
+        let error = puller.open_config(&source, &arm).err().expect("no such platform");
+        assert!(matches!(*error.problem, PullProblem::MissingPlatform { .. }), "{error}");
     }
     let error = open_with("podman:localhost/team/none:1", podman.options()).err().expect("no such image");
-    assert!(matches!(*error.problem, Problem::NotFound { .. }), "{error}");
+    assert!(matches!(*error.problem, PullProblem::NotFound { .. }), "{error}");
     assert!(error.to_string().contains("localhost/team/none:1"), "{error}");
 }
 
 /// An engine that says these things about an image and has no archive of it; and what it was asked.
 #[cfg(unix)]
-fn engine(folder: &Path, json: &'static str, history: &'static str) -> (Options, std::sync::mpsc::Receiver<String>) {
+fn engine(
+    folder: &Path,
+    json: &'static str,
+    history: &'static str,
+) -> (PullOptions, std::sync::mpsc::Receiver<String>) {
     let path = folder.join("engine.sock");
     let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
     let (tell, asked) = std::sync::mpsc::channel();
@@ -496,7 +495,7 @@ fn engine(folder: &Path, json: &'static str, history: &'static str) -> (Options,
             }
         }
     });
-    let mut options = Options::default();
+    let mut options = PullOptions::default();
     options.environment.docker_host = Some(format!("unix://{}", path.display()));
     (options, asked)
 }
@@ -510,8 +509,8 @@ fn an_engine_that_is_asked_about_an_image_sends_none_unless_it_is_not_understood
     let glance = |json, history| {
         let place = tempfile::tempdir_in(folder.path()).expect("temporary folder");
         let (options, asked) = engine(place.path(), json, history);
-        let source = Source::parse("docker-daemon:a:1").expect("a source");
-        let opened = Puller::new(options).expect("a puller").glance(&source, &[]);
+        let source = ImageSource::parse("docker-daemon:a:1").expect("a source");
+        let opened = Puller::new(options).expect("a puller").open_config(&source, &[]);
         let told: Vec<String> = asked.try_iter().filter_map(|line| line.split(' ').nth(1).map(str::to_owned)).collect();
         (opened, told)
     };
@@ -534,14 +533,14 @@ fn engines_that_do_not_answer_are_told() {
 
     let folder = tempfile::tempdir().expect("temporary folder");
     let with = |host: String| {
-        let mut options = Options::default();
+        let mut options = PullOptions::default();
         options.limits.stall = Duration::from_millis(300);
         options.environment.docker_host = Some(host);
         open_with("docker-daemon:a:1", options).err().expect("an error")
     };
     for host in ["tcp://10.0.0.1:2375", "ssh://host", "unix://relative", "unix:///nowhere/docker.sock"] {
         let error = with(host.into());
-        assert!(matches!(*error.problem, Problem::Engine { .. }), "{error}");
+        assert!(matches!(*error.problem, PullProblem::Engine { .. }), "{error}");
     }
     let answers: [&[u8]; 6] = [
         b"",
@@ -564,7 +563,7 @@ fn engines_that_do_not_answer_are_told() {
         server.join().expect("the server");
     }
     for image in ["a b", "a%0d", "a\r\nb", "a?x=1"] {
-        let error = open_with(&format!("docker-daemon:{image}"), Options::default()).err().expect("an error");
-        assert!(matches!(*error.problem, Problem::Reference { .. }), "{error}");
+        let error = open_with(&format!("docker-daemon:{image}"), PullOptions::default()).err().expect("an error");
+        assert!(matches!(*error.problem, PullProblem::Reference { .. }), "{error}");
     }
 }

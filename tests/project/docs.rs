@@ -5,17 +5,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use imagelint::describe;
-use imagelint::fleet;
 use imagelint::outcome::Outcome;
-use imagelint::rules::Kind;
-use imagelint::rules::RuleBook;
-use imagelint::rules::Vocabulary;
-use imagelint::settings;
+use imagelint::rules::{PageKind, RuleBook, Vocabulary};
+use imagelint::{describe, fleet, settings};
 use regex::Regex;
 use serde_json::Value;
 
@@ -154,9 +149,9 @@ fn the_rules_reference_lists_every_rule() {
         let _ = write!(text, "## {title}\n\n| Rule | Severity | Persona | Status | Summary |\n|---|---|---|---|---|\n");
         for rule in book.pages() {
             let own = match rule.kind {
-                Kind::Startup(_) => 0,
-                Kind::Practice(_) => 1,
-                Kind::Reader(_) => 2,
+                PageKind::Startup(_) => 0,
+                PageKind::Practice(_) => 1,
+                PageKind::Reader(_) => 2,
             };
             if own == part {
                 let name = rule_link(rule.name.as_str(), "../../../");
@@ -228,10 +223,10 @@ fn every_outcome_has_a_row() {
 #[test]
 fn every_key_is_documented() {
     same_keys("reference/fleet-file.md", "## Keys of a pool", fleet::POOL_KEYS);
-    same_keys("reference/settings.md", "## Top-level keys", settings::KEYS);
-    same_keys("reference/image-descriptions.md", "## Top-level keys", describe::KEYS);
+    same_keys("reference/settings.md", "## Top-level keys", settings::SETTINGS_KEYS);
+    same_keys("reference/image-descriptions.md", "## Top-level keys", describe::DESCRIPTION_KEYS);
     same_keys("reference/image-descriptions.md", "## Keys of `[packages]`", describe::PACKAGE_KEYS);
-    same_keys("reference/image-descriptions.md", "## Keys of `[[gpu_code]]`", describe::CODE_KEYS);
+    same_keys("reference/image-descriptions.md", "## Keys of `[[gpu_code]]`", describe::GPU_CODE_KEYS);
 }
 
 #[test]

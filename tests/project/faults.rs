@@ -1,7 +1,6 @@
 //! The table of every fault that is tried (`faults.md`), held together with the tests that try them.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 

@@ -4,6 +4,7 @@ mod architecture;
 mod docs;
 mod faults;
 mod integrations;
+mod prose;
 mod record;
 mod refresh;
 #[path = "../support/mod.rs"]

@@ -7,11 +7,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use compare::Record;
-use compare::differences;
+use compare::{Record, differences};
 use flate2::read::MultiGzDecoder;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A record of one case with one verdict on pool `a`.
 fn record(verdict: &Value, findings: &Value, facts: &Value) -> Record {

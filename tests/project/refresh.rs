@@ -27,7 +27,7 @@ fn an_image_had_one_recipe_at_a_time() {
     let mut images: BTreeMap<(&str, &str, &str), Vec<&CudaRecipeRow>> = BTreeMap::new();
     for recipe in KNOWLEDGE.cuda_recipes() {
         for (os, _) in recipe.arches {
-            for arch in recipe.arches_on(os) {
+            for arch in recipe.architectures_on(os) {
                 images.entry((recipe.version, os, arch)).or_default().push(recipe);
             }
         }
@@ -51,10 +51,10 @@ fn recipes_tell_every_tag() {
     }
     for image in KNOWLEDGE.cuda_images() {
         for os in image.os {
-            let mut recipes = KNOWLEDGE.cuda_recipes_of(image.version);
-            assert!(recipes.any(|recipe| recipe.arches_on(os).next().is_some()), "{} {os}", image.version);
+            let mut recipes = KNOWLEDGE.cuda_recipes_for_version(image.version);
+            assert!(recipes.any(|recipe| recipe.architectures_on(os).next().is_some()), "{} {os}", image.version);
         }
-        let built = KNOWLEDGE.cuda_recipes_of(image.version).any(|recipe| recipe.compat == Some(true));
+        let built = KNOWLEDGE.cuda_recipes_for_version(image.version).any(|recipe| recipe.compat == Some(true));
         assert_eq!(image.compat_package.is_some(), built, "{}", image.version);
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use imagelint::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
-use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, by_number};
+use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, compare_natural};
 use imagelint::overlay;
 use imagelint::source::SourceText;
 
@@ -23,13 +23,13 @@ fn targets(text: &str) -> Vec<CodeTarget> {
 #[test]
 fn tables_are_sorted_by_key_and_keys_are_unique() {
     let mut by_table: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for info in KNOWLEDGE.infos() {
+    for info in KNOWLEDGE.row_infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
     assert_eq!(by_table.len(), 97);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
-            assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
+            assert_eq!(compare_natural(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
         }
     }
 }
@@ -49,12 +49,12 @@ fn tables_are_sorted_by_what_is_searched_in_them() {
 
 #[test]
 fn every_row_says_where_it_comes_from() {
-    for info in KNOWLEDGE.infos() {
+    for info in KNOWLEDGE.row_infos() {
         assert!(!info.source.trim().is_empty(), "{info:?}");
         assert!(!info.source.contains("memory") || info.how <= How::Documented, "{info:?}");
         assert!(!info.source.starts_with("from memory") || info.how == How::Memory, "{info:?}");
     }
-    assert!(KNOWLEDGE.newest_date() >= jiff::civil::date(2026, 1, 1));
+    assert!(KNOWLEDGE.newest_source_date() >= jiff::civil::date(2026, 1, 1));
 }
 
 #[test]
@@ -67,16 +67,16 @@ fn references_between_tables_resolve() {
     }
     for recipe in KNOWLEDGE.cuda_recipes() {
         assert!(recipe.require.is_none_or(|id| KNOWLEDGE.requirement(id).is_some()), "{recipe:?}");
-        assert!(!KNOWLEDGE.cuda_images_of(recipe.version).is_empty(), "{recipe:?}");
+        assert!(!KNOWLEDGE.cuda_images_for_version(recipe.version).is_empty(), "{recipe:?}");
         assert!(
             !recipe.arches.is_empty()
                 && recipe.first.is_none_or(|first| recipe.until.is_none_or(|until| first < until))
         );
     }
     for package in KNOWLEDGE.compat_packages() {
-        assert!(KNOWLEDGE.branch(package.branch).is_some(), "{package:?}");
+        assert!(KNOWLEDGE.driver_branch(package.branch).is_some(), "{package:?}");
         assert!(package.versions.iter().all(|version| version.branch() == package.branch), "{package:?}");
-        assert!(package.base_branches.iter().all(|branch| KNOWLEDGE.branch(*branch).is_some()), "{package:?}");
+        assert!(package.base_branches.iter().all(|branch| KNOWLEDGE.driver_branch(*branch).is_some()), "{package:?}");
     }
     for image in KNOWLEDGE.framework_images() {
         let base = image.base.map(|version| KNOWLEDGE.cuda_image(version).expect(version).version);
@@ -107,7 +107,7 @@ fn references_between_tables_resolve() {
         assert!(month.compat.is_none_or(|compat| Some(compat.branch()) == branch), "{month:?}");
     }
     for build in KNOWLEDGE.torch_builds() {
-        let release = KNOWLEDGE.torch(build.version).expect(build.version);
+        let release = KNOWLEDGE.torch_release(build.version).expect(build.version);
         assert!(release.variants.contains(&build.variant), "{build:?}");
     }
     for gpu in KNOWLEDGE.gpus() {
@@ -117,7 +117,7 @@ fn references_between_tables_resolve() {
         let gpu = KNOWLEDGE.gpus().iter().find(|gpu| gpu.name == row.gpu).expect(row.gpu);
         assert!(KNOWLEDGE.architecture(gpu.capability).is_some_and(|architecture| architecture.mig), "{row:?}");
         assert!(gpu.class != GpuClass::Vgpu && gpu.class != GpuClass::Consumer, "{row:?}");
-        let known = |profile: &&str| KNOWLEDGE.has_slices(gpu.name, profile) == Some(true);
+        let known = |profile: &&str| KNOWLEDGE.has_mig_profile(gpu.name, profile) == Some(true);
         assert!(!row.profiles.is_empty() && row.profiles.iter().all(known), "{row:?}");
     }
     for instance in KNOWLEDGE.cloud_instances() {
@@ -154,10 +154,10 @@ fn releases_follow_each_other() {
     }
     for package in KNOWLEDGE.compat_packages() {
         assert!(package.versions.is_sorted_by(|one, next| one < next), "{package:?}");
-        let days: Vec<_> = package.versions.iter().filter_map(|one| KNOWLEDGE.driver_released(*one)).collect();
+        let days: Vec<_> = package.versions.iter().filter_map(|one| KNOWLEDGE.driver_release_date(*one)).collect();
         assert!(days.is_sorted(), "{package:?}: {days:?}");
     }
-    let served: Vec<_> = KNOWLEDGE.torch_served().collect();
+    let served: Vec<_> = KNOWLEDGE.served_torch_releases().collect();
     for pair in served.windows(2) {
         assert!(pair[0].released < pair[1].released, "torch {} and {}", pair[0].version, pair[1].version);
     }
@@ -166,7 +166,7 @@ fn releases_follow_each_other() {
 /// Nothing was released or read after the newest day on which a source was read.
 #[test]
 fn no_day_lies_in_the_future() {
-    let today = KNOWLEDGE.newest_date();
+    let today = KNOWLEDGE.newest_source_date();
     let days = KNOWLEDGE.torch_releases().iter().filter_map(|row| row.released);
     let days = days.chain(KNOWLEDGE.framework_builds().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.branches().iter().filter_map(|row| row.released));
@@ -182,7 +182,7 @@ fn no_day_lies_in_the_future() {
 
 #[test]
 fn every_torch_release_has_its_day() {
-    for release in KNOWLEDGE.torch_served() {
+    for release in KNOWLEDGE.served_torch_releases() {
         assert!(release.released.is_some(), "{}", release.version);
     }
 }
@@ -191,7 +191,7 @@ fn every_torch_release_has_its_day() {
 #[test]
 fn every_default_wheel_with_cuda_has_its_code() {
     let mut seen = 0;
-    let since = KNOWLEDGE.torch("1.4.0").and_then(|row| row.released);
+    let since = KNOWLEDGE.torch_release("1.4.0").and_then(|row| row.released);
     for release in KNOWLEDGE.torch_releases().iter().filter(|row| row.released >= since) {
         for default in release.default_variant.iter().filter(|default| default.value != "cpu") {
             seen += 1;
@@ -213,7 +213,10 @@ fn what_packages_bring_and_run_on_is_known() {
         let other = KNOWLEDGE.other_processor_of_package(row.brings).is_some();
         let known = KNOWLEDGE.framework(row.brings).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");
-        assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| by_number(from, before).is_lt())), "{row:?}");
+        assert!(
+            row.before.is_none_or(|before| row.from.is_none_or(|from| compare_natural(from, before).is_lt())),
+            "{row:?}"
+        );
         assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
     }
     for row in KNOWLEDGE.frameworks() {
@@ -392,8 +395,8 @@ fn every_table_is_read_by_a_lookup() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let code: String = [
         "cli",
-        "cure",
         "extract",
+        "fix",
         "fleet",
         "infer",
         "install",
@@ -401,7 +404,7 @@ fn every_table_is_read_by_a_lookup() {
         "knowledge",
         "recommend",
         "rules",
-        "start",
+        "replay",
     ]
     .into_iter()
     .flat_map(|folder| fs::read_dir(root.join(folder)).expect("a folder of the source"))
@@ -585,7 +588,7 @@ fn branches_drive_what_they_are_made_for() {
         (535, (4, 2), None),
         (1, (7, 5), None),
     ] {
-        let found = KNOWLEDGE.branch_knows(branch, ComputeCapability::new(major, minor));
+        let found = KNOWLEDGE.branch_supports(branch, ComputeCapability::new(major, minor));
         assert_eq!(found.map(|(knows, _)| knows), expected, "{branch} x {major}.{minor}");
     }
 }
@@ -602,7 +605,7 @@ fn torch_builds_hold_the_code_that_they_were_built_with() {
         let build = KNOWLEDGE.torch_build(version, variant, "amd64").expect(version);
         assert_eq!((build.sass, build.ptx), (targets(sass).as_slice(), [].as_slice()), "{version} {variant}");
     }
-    let default = KNOWLEDGE.torch("1.12.1").expect("a release").default_variant;
+    let default = KNOWLEDGE.torch_release("1.12.1").expect("a release").default_variant;
     assert!(default.iter().any(|by_arch| (by_arch.arch, by_arch.value) == ("amd64", "cu102")));
 }
 
@@ -616,7 +619,7 @@ fn lookups_fall_back_only_as_promised() {
     assert_eq!(KNOWLEDGE.oldest_toolkit(12, 4).map(|row| row.version), Some(cuda("12.4.0")));
     let driver: DriverVersion = "535.161.08".parse().expect("a driver");
     assert_eq!(KNOWLEDGE.driver_cuda(driver).map(|(version, _)| version), Some(cuda("12.2")));
-    assert_eq!(KNOWLEDGE.compat_package_of_version(driver).map(|row| row.cuda), Some(cuda("12.2")));
+    assert_eq!(KNOWLEDGE.compat_package_of_libcuda(driver).map(|row| row.cuda), Some(cuda("12.2")));
     assert!(KNOWLEDGE.framework_build("cupy-cuda12x", "13.1.0").is_some());
     assert!(KNOWLEDGE.framework_build("tensorflow", "99.0").is_none());
     let toolkit = |text| KNOWLEDGE.container_toolkit(cuda(text)).map(|row| row.legacy_hook);
@@ -630,7 +633,7 @@ fn lookups_fall_back_only_as_promised() {
 #[test]
 fn the_built_in_files_read_the_same_at_run_time() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/knowledge");
-    let tables: Vec<&str> = KNOWLEDGE.summary().iter().map(|table| table.name).collect();
+    let tables: Vec<&str> = KNOWLEDGE.table_summaries().iter().map(|table| table.name).collect();
     let read = |name: &&str| {
         let text = fs::read_to_string(folder.join(format!("{name}.toml"))).expect(name);
         SourceText::new(format!("{name}.toml"), text)
@@ -638,7 +641,7 @@ fn the_built_in_files_read_the_same_at_run_time() {
     let files: Vec<SourceText> = tables.iter().map(read).collect();
     let own = overlay::with_files(KNOWLEDGE, &files).expect("the built-in files");
     for name in tables {
-        let rows = |knowledge: Knowledge| knowledge.ask("table", name).expect(name).rows;
+        let rows = |knowledge: Knowledge| knowledge.query("table", name).expect(name).rows;
         let (one, other) = (rows(own), rows(KNOWLEDGE));
         assert!(!one.is_empty() && one.len() == other.len(), "{name}");
         for (one, other) in one.iter().zip(&other) {

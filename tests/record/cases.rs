@@ -1,14 +1,11 @@
 //! The cases of the repository.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use imagelint::rules::ExampleInput;
-use imagelint::rules::RuleBook;
+use imagelint::rules::{ExampleInput, RuleBook};
 
-use crate::truth::data;
-use crate::truth::mapper;
+use crate::truth::{data, mapper};
 
 /// One run of the program.
 pub(crate) struct Case {

@@ -5,14 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use sha2::Digest as _;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 
-use crate::cases::Case;
-use crate::cases::FLEET;
-use crate::cases::Place;
-use crate::cases::below;
-use crate::cases::is_input;
+use crate::cases::{Case, FLEET, Place, below, is_input};
 
 /// The files that the record covers: a digest and a path on each line, as `sha256sum` prints them; `#` begins a
 /// comment, such as the commit of a repository.

@@ -19,18 +19,14 @@ mod real;
 mod run;
 mod truth;
 
-use std::env;
 use std::error::Error;
-use std::fs;
-use std::io;
-use std::io::Read as _;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::{env, fs, io};
 
-use flate2::Compression;
-use flate2::GzBuilder;
 use flate2::read::MultiGzDecoder;
+use flate2::{Compression, GzBuilder};
 
 use crate::cases::Case;
 use crate::compare::Record;

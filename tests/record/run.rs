@@ -1,21 +1,17 @@
 //! Runs the program on every case.
 
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::canonical;
-use crate::cases::Case;
-use crate::cases::Place;
+use crate::cases::{Case, Place};
 use crate::compare::Record;
 
 /// The record of all cases.

@@ -3,10 +3,7 @@
 use crate::support::place;
 use std::fs;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 
 const FAILS: &str =
     "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch\n";

@@ -4,10 +4,7 @@
 use crate::support::place;
 use std::fmt::Write as _;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 
 const BASE: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
 

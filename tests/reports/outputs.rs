@@ -1,18 +1,13 @@
 //! Reports of the program: which go where, in which shape, and with which exit code.
 
-use crate::support::place;
-use crate::support::schema;
+use crate::support::{place, schema};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::outputs::place::Place;
-use crate::outputs::place::code;
-use crate::outputs::place::err;
-use crate::outputs::place::fates;
-use crate::outputs::place::out;
+use crate::outputs::place::{Place, code, err, fates, out};
 use crate::outputs::schema::faults;
 
 /// All names of formats.

@@ -1,17 +1,11 @@
 //! A saved report loses nothing: what is judged again is told again, word for word.
 
-use crate::support::inputs;
-use crate::support::layout;
-use crate::support::place;
+use crate::support::{inputs, layout, place};
 use std::collections::BTreeSet;
 use std::fs;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
-use serde_json::Value;
-use serde_json::json;
+use place::{Place, code, err, out};
+use serde_json::{Value, json};
 
 /// A pool of another platform, and one for some Dockerfiles alone, beside those that every input is tried on.
 const POOLS: &str = r#"[[pool]]

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::support::layout;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A layer under way.
 pub(crate) struct Layer(tar::Builder<Vec<u8>>);

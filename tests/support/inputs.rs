@@ -1,11 +1,9 @@
 //! Every input that the repository holds.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use imagelint::rules::ExampleInput;
-use imagelint::rules::RuleBook;
+use imagelint::rules::{ExampleInput, RuleBook};
 
 use crate::support::place::Place;
 

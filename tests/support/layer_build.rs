@@ -1,21 +1,13 @@
 //! Archives made bit by bit, so that broken ones can be made as well.
 
 use std::fmt::Write as _;
-use std::io::Cursor;
-use std::io::Read;
-use std::io::Write as _;
+use std::io::{Cursor, Read, Write as _};
 use std::ops::ControlFlow;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use imagelint::layer::Descriptor;
-use imagelint::layer::Digested;
-use imagelint::layer::LayerError;
-use imagelint::layer::LayerSeen;
-use imagelint::layer::Limits;
-use imagelint::layer::read_layer;
-use sha2::Digest as _;
-use sha2::Sha256;
+use imagelint::layer::{LayerDescriptor, LayerDigestKind, LayerError, LayerLimits, LayerSummary, read_layer};
+use sha2::{Digest as _, Sha256};
 
 /// A header; the size is as it is told.
 pub(crate) fn header(name: &[u8], flag: u8, size: u64, link: &[u8]) -> [u8; 512] {
@@ -126,18 +118,22 @@ pub(crate) fn digest(mut stream: impl Read) -> (String, u64) {
     (digest, size)
 }
 
-pub(crate) fn described(stream: impl Read) -> Descriptor {
+pub(crate) fn described(stream: impl Read) -> LayerDescriptor {
     let (digest, size) = digest(stream);
-    Descriptor { digest, digested: Digested::Packed, size: Some(size), media_type: String::new() }
+    LayerDescriptor { digest, digested: LayerDigestKind::Packed, size: Some(size), media_type: String::new() }
 }
 
-pub(crate) fn read_with(stream: impl Read, descriptor: &Descriptor, limits: &Limits) -> Result<LayerSeen, LayerError> {
+pub(crate) fn read_with(
+    stream: impl Read,
+    descriptor: &LayerDescriptor,
+    limits: &LayerLimits,
+) -> Result<LayerSummary, LayerError> {
     read_layer(stream, descriptor, limits, &mut |_| ControlFlow::Continue(()))
 }
 
 /// Reads bytes whose digest and size are as announced.
-pub(crate) fn read(bytes: &[u8]) -> Result<LayerSeen, LayerError> {
-    read_with(bytes, &described(bytes), &Limits::default())
+pub(crate) fn read(bytes: &[u8]) -> Result<LayerSummary, LayerError> {
+    read_with(bytes, &described(bytes), &LayerLimits::default())
 }
 
 /// A stream of pieces that are made when they are asked for.

@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
-use sha2::Digest;
-use sha2::Sha256;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 /// The digest of some bytes.
 pub(crate) fn sha256(bytes: &[u8]) -> String {

@@ -3,16 +3,13 @@
 
 use std::fmt::Write as _;
 
-use imagelint::describe::Description;
-use imagelint::extract;
+use imagelint::describe::ImageDescription;
 use imagelint::fact::ImageFacts;
-use imagelint::fleet;
-use imagelint::fleet::GpuName;
-use imagelint::fleet::Host;
-use imagelint::infer::infer;
+use imagelint::fleet::{GpuNameLookup, Host};
+use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
+use imagelint::source::{SourceText, Sources};
+use imagelint::{extract, fleet};
 
 /// Numbers that look random and are the same in every run (splitmix64).
 #[derive(Clone, Debug)]
@@ -259,11 +256,11 @@ impl ImageSpec {
     /// What is concluded from it.
     pub(crate) fn read(&self) -> ImageFacts {
         let text = SourceText::new("drawn.image.toml", self.to_toml());
-        let description = Description::read(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{}", text.text()));
+        let description = ImageDescription::read(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{}", text.text()));
         let mut sources = Sources::default();
         let source = sources.add(text);
-        let seen = extract::of_description(&description, Some(source), None);
-        let mut builds = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+        let seen = extract::observe_description(&description, Some(source), None);
+        let mut builds = infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in());
         builds.swap_remove(0)
     }
 }
@@ -358,7 +355,7 @@ impl HostSpec {
         let text = SourceText::new("fleet.toml", self.to_toml());
         let mut sources = Sources::default();
         let source = sources.add(text.clone());
-        let fleet = fleet::read(source, &text, &|_| GpuName::Known)
+        let fleet = fleet::read_fleet(source, &text, &|_| GpuNameLookup::Known)
             .unwrap_or_else(|errors| panic!("{errors:?}\n{}", text.text()));
         let mut hosts = fleet.pools[0].hosts(Knowledge::built_in(), None);
         hosts.swap_remove(0)

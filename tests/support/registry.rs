@@ -1,16 +1,10 @@
 //! A real registry on a free port of this machine, ended with the test.
 
-use std::fs;
-use std::net::Ipv4Addr;
-use std::net::TcpListener;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use tempfile::TempDir;
 

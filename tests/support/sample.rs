@@ -3,8 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "values are made where they are passed")]
 
 use imagelint::report::model::Report;
-use serde_json::Value;
-use serde_json::json as value;
+use serde_json::{Value, json as value};
 
 pub(crate) const DOCKERFILE: &str =
     "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";

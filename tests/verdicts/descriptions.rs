@@ -1,12 +1,10 @@
 //! A description loses nothing that a verdict hangs on: what is described is judged as what it describes.
 
-use crate::support::inputs;
-use crate::support::place;
+use crate::support::{inputs, place};
 use std::collections::BTreeMap;
 
-use imagelint::describe::Description;
-use place::Place;
-use place::out;
+use imagelint::describe::ImageDescription;
+use place::{Place, out};
 use serde_json::Value;
 
 /// A pool with a new driver, beside those that every input is tried on.
@@ -67,7 +65,7 @@ fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<Stri
         .iter()
         .enumerate()
         .map(|(at, subject)| {
-            let description = Description::from_json(subject["description"].clone()).expect("a description");
+            let description = ImageDescription::from_json(subject["description"].clone()).expect("a description");
             let file = format!("out/{at:03}.image.toml");
             place.file(&file, &description.to_toml());
             file

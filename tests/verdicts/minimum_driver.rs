@@ -1,8 +1,7 @@
 //! The smallest driver: one definition, whichever command tells it.
 
 use crate::support::place;
-use place::Place;
-use place::out;
+use place::{Place, out};
 use serde_json::Value;
 
 /// Of this base the compat library is for some older branches, and not for those in between.
@@ -107,7 +106,8 @@ fn from_it_on_every_release_does() {
     let told = what_if(&place, &["new.Dockerfile", "old.Dockerfile"]);
     let smallest = told["smallest"].as_str().expect("a driver").to_owned();
     let knowledge = imagelint::knowledge::Knowledge::built_in();
-    let releases: Vec<String> = imagelint::least::all_releases(knowledge).iter().map(ToString::to_string).collect();
+    let releases: Vec<String> =
+        imagelint::minimum_driver::all_driver_releases(knowledge).iter().map(ToString::to_string).collect();
     let at = releases.iter().position(|one| *one == smallest).expect("a release of the tables");
     assert!(at > 0 && at + 1 < releases.len(), "{smallest}");
     let pools: Vec<String> = releases

@@ -4,11 +4,9 @@
 //! with `silent-` is right as it stands; what begins with `fragile-` is shown to the pedantic. `NAME.fleet.toml` takes the
 //! place of the built-in fleet.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use imagelint::rules::RuleBook;

@@ -2,55 +2,33 @@
 
 use crate::support::population;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use imagelint::cuda::CodeTarget;
-use imagelint::cuda::ComputeCapability;
-use imagelint::cuda::CudaVersion;
-use imagelint::cuda::DottedVersion;
-use imagelint::cuda::DriverVersion;
-use imagelint::cuda::HostValue;
-use imagelint::cuda::RequirementHost;
-use imagelint::cuda::SUPPORTED_CAPABILITIES;
-use imagelint::cuda::Suffix;
-use imagelint::cuda::ToolkitVersion;
-use imagelint::cuda::Verdict;
-use imagelint::cuda::driver_capabilities;
-use imagelint::cuda::evaluate_all_go;
-use imagelint::cuda::evaluate_c;
-use imagelint::cuda::image_requirements;
-use imagelint::cuda::visible_devices;
-use imagelint::describe::Description;
+use imagelint::cuda::{
+    CodeTarget, ComputeCapability, ContainerToolkitRelease, CudaVersion, DottedVersion, DriverVersion, HostValue,
+    RequirementHost, RequirementVerdict, SUPPORTED_CAPABILITIES, TargetSuffix, driver_capability_names,
+    evaluate_cli_requirement, evaluate_toolkit_requirements, image_requirements, visible_devices,
+};
+use imagelint::describe::ImageDescription;
 use imagelint::dockerfile::Dockerfile;
-use imagelint::fact::Confidence;
-use imagelint::fact::ImageFacts;
+use imagelint::fact::{Confidence, ImageFacts};
 use imagelint::fleet;
-use imagelint::fleet::GpuName;
-use imagelint::fleet::Host;
+use imagelint::fleet::{GpuNameLookup, Host};
 use imagelint::knowledge::Knowledge;
 use imagelint::outcome::Outcome;
 use imagelint::reference::ImageReference;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
-use imagelint::start::Fate;
-use imagelint::start::NoRecord;
-use imagelint::start::Replay;
-use imagelint::start::Route;
-use imagelint::start::Steps;
-use imagelint::start::replay;
-use population::Draw;
-use population::HostSpec;
-use population::ImageSpec;
+use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, Route, StartupResult, replay};
+use imagelint::source::{SourceText, Sources};
+use population::{Draw, HostSpec, ImageSpec};
 
-fn fates(image: &ImageFacts, host: &Host) -> Vec<Fate> {
+fn fates(image: &ImageFacts, host: &Host) -> Vec<StartupResult> {
     let knowledge = Knowledge::built_in();
-    let fate = |component| replay(Replay::of(image, component, host, knowledge), &mut NoRecord);
+    let fate = |component| replay(Replay::new(image, component, host, knowledge), &mut DiscardingRecorder);
     image.components.iter().map(fate).collect()
 }
 
-fn starts(fate: Fate) -> bool {
-    matches!(fate, Fate::Starts(_))
+fn starts(fate: StartupResult) -> bool {
+    matches!(fate, StartupResult::Starts(_))
 }
 
 #[test]
@@ -62,9 +40,9 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
         cases += 1;
         let name = match fate {
-            Fate::Starts(route) => route.name(),
-            Fate::Undetermined => "undetermined",
-            Fate::Fails(wall) => wall.outcome().name(),
+            StartupResult::Starts(route) => route.name(),
+            StartupResult::Undetermined => "undetermined",
+            StartupResult::Fails(wall) => wall.outcome().name(),
         };
         *met.entry(name).or_default() += 1;
     }
@@ -84,8 +62,8 @@ fn a_recorder_changes_no_fate_and_gets_every_step() {
     for image in population::images(16, 60).iter().map(ImageSpec::read) {
         for host in &hosts {
             let recorded = image.components.iter().map(|component| {
-                let mut steps = Steps::default();
-                let fate = replay(Replay::of(&image, component, host, knowledge), &mut steps);
+                let mut steps = FullRecorder::default();
+                let fate = replay(Replay::new(&image, component, host, knowledge), &mut steps);
                 lengths.insert(steps.0.len());
                 fate
             });
@@ -100,7 +78,7 @@ fn is_specific(image: &ImageFacts) -> bool {
     let codes = image.components.iter().filter_map(|component| component.code.known());
     let mut containers = codes.flat_map(|code| code.libraries.iter().flat_map(|library| &library.containers));
     containers.any(|(signature, _)| {
-        signature.sass.iter().chain(&signature.ptx).any(|target| target.suffix == Suffix::ArchitectureSpecific)
+        signature.sass.iter().chain(&signature.ptx).any(|target| target.suffix == TargetSuffix::ArchitectureSpecific)
     })
 }
 
@@ -121,7 +99,8 @@ fn a_higher_minor_capability_loses_no_support() {
                     compared += 1;
                     started += usize::from(starts(lower));
                     // A driver may be too old for the newer GPU; its code is not.
-                    let unknown = matches!(higher, Fate::Fails(wall) if wall.outcome() == Outcome::GpuUnsupported);
+                    let unknown =
+                        matches!(higher, StartupResult::Fails(wall) if wall.outcome() == Outcome::GpuUnsupported);
                     assert!(
                         !starts(lower) || starts(higher) || unknown,
                         "{lower:?}, then {higher:?} on {minors:?}\n{}\n{}",
@@ -154,7 +133,7 @@ fn a_newer_driver_of_the_branch_breaks_nothing() {
     let (mut compared, mut started) = (0, 0);
     for host in population::hosts(32, 150) {
         let driver: DriverVersion = host.driver.as_deref().unwrap_or("535.54.03").parse().expect("a driver");
-        let releases = Knowledge::built_in().branch(driver.branch()).expect("a branch").releases;
+        let releases = Knowledge::built_in().driver_branch(driver.branch()).expect("a branch").releases;
         let newer = releases.iter().find(|release| **release > driver).or(releases.last()).expect("a release");
         let read = |version: DriverVersion| HostSpec { driver: Some(version.to_string()), ..host.clone() }.read();
         let (older, newer) = (read(driver), read(*newer));
@@ -166,7 +145,7 @@ fn a_newer_driver_of_the_branch_breaks_nothing() {
                 compared += 1;
                 started += usize::from(starts(before));
                 assert!(
-                    !starts(before) || !matches!(after, Fate::Fails(_)),
+                    !starts(before) || !matches!(after, StartupResult::Fails(_)),
                     "{before:?}, then {after:?}\n{}\n{}",
                     host.to_toml(),
                     spec.to_toml()
@@ -225,7 +204,7 @@ fn orders_are_total() {
     is_total(&[Confidence::Assumed, Confidence::Inferred, Confidence::Declared, Confidence::Measured]);
     let images: Vec<ImageFacts> = population::images(52, 60).iter().map(ImageSpec::read).collect();
     let hosts: Vec<Host> = population::hosts(53, 40).iter().map(HostSpec::read).collect();
-    let mut met: Vec<Fate> = Vec::new();
+    let mut met: Vec<StartupResult> = Vec::new();
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
         if !met.contains(&fate) {
             met.push(fate);
@@ -234,7 +213,7 @@ fn orders_are_total() {
     assert!(met.len() > 10, "{met:?}");
     is_total(&met);
     let worst = met.iter().max().expect("a fate");
-    assert!(matches!(worst, Fate::Fails(_)), "{worst:?}");
+    assert!(matches!(worst, StartupResult::Fails(_)), "{worst:?}");
 }
 
 /// A text of signs that parsers stumble over, or a good one with some of them put in.
@@ -336,12 +315,12 @@ fn no_text_stops_a_parser() {
         let _ = visible_devices(Some(&text), true);
         let _ = Dockerfile::parse(&text);
         for (parser, read) in [
-            ("requirement", !matches!(evaluate_c(&text, &host), Verdict::Malformed { .. })),
+            ("requirement", !matches!(evaluate_cli_requirement(&text, &host), RequirementVerdict::Malformed { .. })),
             (
                 "requirement, csv",
                 !matches!(
-                    evaluate_all_go([text.as_str()], &host, ToolkitVersion::default()),
-                    Verdict::Malformed { .. }
+                    evaluate_toolkit_requirements([text.as_str()], &host, ContainerToolkitRelease::default()),
+                    RequirementVerdict::Malformed { .. }
                 ),
             ),
             ("driver", text.parse::<DriverVersion>().is_ok()),
@@ -349,10 +328,10 @@ fn no_text_stops_a_parser() {
             ("capability", text.parse::<ComputeCapability>().is_ok()),
             ("target", text.parse::<CodeTarget>().is_ok()),
             ("reference", ImageReference::parse(&text).is_ok()),
-            ("description", Description::read(&source).is_ok()),
-            ("fleet", fleet::read(id, &source, &|_| GpuName::Known).is_ok()),
-            ("environment", image_requirements(&env, ToolkitVersion::default()).is_ok()),
-            ("capabilities", driver_capabilities(Some(&text), false, SUPPORTED_CAPABILITIES).is_ok()),
+            ("description", ImageDescription::read(&source).is_ok()),
+            ("fleet", fleet::read_fleet(id, &source, &|_| GpuNameLookup::Known).is_ok()),
+            ("environment", image_requirements(&env, ContainerToolkitRelease::default()).is_ok()),
+            ("capabilities", driver_capability_names(Some(&text), false, SUPPORTED_CAPABILITIES).is_ok()),
         ] {
             *understood.entry(parser).or_default() += usize::from(read);
         }

@@ -1,30 +1,17 @@
 //! All vectors of NVIDIA's start-up semantics against our evaluators.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use imagelint::cuda::HostValue;
-use imagelint::cuda::RequirementHost;
-use imagelint::cuda::SUPPORTED_CAPABILITIES;
-use imagelint::cuda::ToolkitVersion;
-use imagelint::cuda::Verdict;
-use imagelint::cuda::VisibleDevices;
-use imagelint::cuda::capability_list;
-use imagelint::cuda::cuda_version_requirement;
-use imagelint::cuda::driver_capabilities;
-use imagelint::cuda::evaluate_all_c;
-use imagelint::cuda::evaluate_all_go;
-use imagelint::cuda::go_bool;
-use imagelint::cuda::go_condition;
-use imagelint::cuda::image_requirements;
-use imagelint::cuda::intersect_capabilities;
-use imagelint::cuda::is_legacy_image;
-use imagelint::cuda::visible_devices_of;
-use serde_json::Value;
-use serde_json::json;
+use imagelint::cuda::{
+    ContainerToolkitRelease, HostValue, RequirementHost, RequirementVerdict, SUPPORTED_CAPABILITIES, VisibleDevices,
+    cuda_version_requirement, driver_capability_names, evaluate_cli_requirements, evaluate_toolkit_requirements,
+    image_requirements, intersect_capabilities, is_legacy_image, parse_capability_list, parse_go_bool,
+    toolkit_condition, visible_devices_from_env,
+};
+use serde_json::{Value, json};
 
-const OLD: ToolkitVersion = ToolkitVersion::UpTo1_20_0;
-const HEAD: ToolkitVersion = ToolkitVersion::After1_20_0;
+const OLD: ContainerToolkitRelease = ContainerToolkitRelease::UpTo1_20_0;
+const HEAD: ContainerToolkitRelease = ContainerToolkitRelease::After1_20_0;
 
 /// Collects mismatches, so that one run shows all.
 #[derive(Default)]
@@ -55,21 +42,28 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 fn host(value: &Value, csv: bool) -> RequirementHost {
-    let property = |name: &str| HostValue::visible(value[name].as_str());
+    let property = |name: &str| HostValue::from_visible(value[name].as_str());
     let apart = |name: &str| if csv { HostValue::NotVisible } else { property(name) };
     RequirementHost { cuda: property("cuda"), driver: apart("driver"), arch: property("arch"), brand: apart("brand") }
 }
 
-fn shown(verdict: Verdict) -> (Value, Value) {
+fn shown(verdict: RequirementVerdict) -> (Value, Value) {
     match verdict {
-        Verdict::Holds => (json!("ok"), Value::Null),
-        Verdict::Unsatisfied { message, .. } => (json!("fail"), json!(message)),
-        Verdict::Malformed { message } => (json!("error"), json!(message)),
-        Verdict::Undetermined { needs } => (json!(format!("needs {needs:?}")), Value::Null),
+        RequirementVerdict::Holds => (json!("ok"), Value::Null),
+        RequirementVerdict::Unsatisfied { message, .. } => (json!("fail"), json!(message)),
+        RequirementVerdict::Malformed { message } => (json!("error"), json!(message)),
+        RequirementVerdict::Undetermined { needs } => (json!(format!("needs {needs:?}")), Value::Null),
     }
 }
 
-fn check_verdict(score: &mut Score, vector: &Value, what: &str, verdict: Verdict, expected: &Value, message: &Value) {
+fn check_verdict(
+    score: &mut Score,
+    vector: &Value,
+    what: &str,
+    verdict: RequirementVerdict,
+    expected: &Value,
+    message: &Value,
+) {
     let (found, text) = shown(verdict);
     score.check(vector, what, &found, expected);
     if !message.is_null() {
@@ -81,7 +75,7 @@ fn evaluate(score: &mut Score, vector: &Value) {
     let requires = texts(&vector["requires"]);
     let full = host(&vector["host"], false);
     if vector["expect_impl"] != "go only" {
-        let verdict = evaluate_all_c(requires.iter().copied(), &full);
+        let verdict = evaluate_cli_requirements(requires.iter().copied(), &full);
         check_verdict(score, vector, "C", verdict, &vector["expect"], &vector["message_c"]);
     }
     if vector["kind"] == "message" {
@@ -89,7 +83,7 @@ fn evaluate(score: &mut Score, vector: &Value) {
     }
     let first =
         |keys: &[&str]| keys.iter().map(|key| vector[*key].clone()).find(|value| !value.is_null()).unwrap_or_default();
-    let go = |host: &RequirementHost, version| evaluate_all_go(requires.iter().copied(), host, version);
+    let go = |host: &RequirementHost, version| evaluate_toolkit_requirements(requires.iter().copied(), host, version);
     let old = first(&["expect_go_v1_20_0"]);
     check_verdict(score, vector, "Go", go(&full, OLD), &old, &vector["message_go_v1_20_0"]);
     let head = first(&["expect_go_head", "expect_go_v1_20_0"]);
@@ -105,7 +99,7 @@ fn evaluate(score: &mut Score, vector: &Value) {
 
 fn parse_go(score: &mut Score, vector: &Value) {
     if let Some(condition) = vector["condition"].as_str() {
-        let found = go_condition(condition, OLD);
+        let found = toolkit_condition(condition, OLD);
         score.check(vector, "error", &json!(found.is_err()), &vector["expect_error"]);
         if let Ok(found) = found {
             let tree =
@@ -113,14 +107,15 @@ fn parse_go(score: &mut Score, vector: &Value) {
             score.check(vector, "tree", &tree, &vector["expect_tree"]);
         }
     } else if vector["expect_error"] == true {
-        let verdict = evaluate_all_go(texts(&json!([vector["requirement"]])), &RequirementHost::default(), OLD);
+        let verdict =
+            evaluate_toolkit_requirements(texts(&json!([vector["requirement"]])), &RequirementHost::default(), OLD);
         score.check(vector, "error", &shown(verdict).0, &json!("error"));
     } else {
         // The tree shows in the verdicts: every truth table row of the expression agrees.
         let requirement = vector["requirement"].as_str().unwrap_or_default();
         for (cuda, arch) in [("11.4", "5.3"), ("11.6", "5.3"), ("11.6", "7.2"), ("13.6", "5.3"), ("13.6", "7.2")] {
             let host = host(&json!({ "cuda": cuda, "arch": arch }), true);
-            let found = evaluate_all_go([requirement], &host, OLD) == Verdict::Holds;
+            let found = evaluate_toolkit_requirements([requirement], &host, OLD) == RequirementVerdict::Holds;
             score.check(vector, "tree", &json!(found), &json!(tree_holds(&vector["expect_tree"], &host)));
         }
     }
@@ -134,7 +129,7 @@ fn tree_holds(tree: &Value, host: &RequirementHost) -> bool {
     if let Some(terms) = inner("and") {
         return terms.iter().all(|term| tree_holds(term, host));
     }
-    evaluate_all_go([texts(tree).concat().as_str()], host, OLD) == Verdict::Holds
+    evaluate_toolkit_requirements([texts(tree).concat().as_str()], host, OLD) == RequirementVerdict::Holds
 }
 
 /// Conditions that hold or do not, combined as the vector says.
@@ -148,8 +143,8 @@ fn logic_go(score: &mut Score, vector: &Value) {
         return;
     }
     let requirement = operands.join(if vector["op"] == "or" { " " } else { "," });
-    let verdict = evaluate_all_go([requirement.as_str()], &host(&json!({ "cuda": "1" }), true), OLD);
-    score.check(vector, "logic", &json!(verdict == Verdict::Holds), &vector["expect"]);
+    let verdict = evaluate_toolkit_requirements([requirement.as_str()], &host(&json!({ "cuda": "1" }), true), OLD);
+    score.check(vector, "logic", &json!(verdict == RequirementVerdict::Holds), &vector["expect"]);
 }
 
 #[test]
@@ -192,14 +187,14 @@ fn sorted(value: &Value) -> Value {
     json!(list)
 }
 
-fn requirement_values(env: &BTreeMap<String, String>, version: ToolkitVersion) -> Result<Value, String> {
+fn requirement_values(env: &BTreeMap<String, String>, version: ContainerToolkitRelease) -> Result<Value, String> {
     let found = image_requirements(env, version).map_err(|error| error.to_string())?;
     Ok(sorted(&json!(found.into_iter().map(|(_, value)| value).collect::<Vec<_>>())))
 }
 
-fn image_executed(score: &mut Score, vector: &Value, expected: &Value, version: ToolkitVersion) {
+fn image_executed(score: &mut Score, vector: &Value, expected: &Value, version: ContainerToolkitRelease) {
     let env = environment(vector);
-    let found = visible_devices_of(&env, &[]);
+    let found = visible_devices_from_env(&env, &[]);
     let mut visible = expected["visible_devices"].clone();
     if vector["note"] == "duplicate" {
         // The toolkit leaves an empty name where the double was; we drop it.
@@ -207,8 +202,8 @@ fn image_executed(score: &mut Score, vector: &Value, expected: &Value, version: 
     }
     score.check(vector, "devices", &devices(&found), &visible);
     score.check(vector, "legacy", &json!(is_legacy_image(&env)), &expected["legacy"]);
-    score.check(vector, "cdi", &json!(found.only_cdi_names()), &expected["only_cdi"]);
-    let disabled = env.get("NVIDIA_DISABLE_REQUIRE").and_then(|value| go_bool(value)).unwrap_or(false);
+    score.check(vector, "cdi", &json!(found.are_all_cdi_names()), &expected["only_cdi"]);
+    let disabled = env.get("NVIDIA_DISABLE_REQUIRE").and_then(|value| parse_go_bool(value)).unwrap_or(false);
     score.check(vector, "disabled", &json!(disabled), &expected["disable_require"]);
     match requirement_values(&env, version) {
         Ok(found) => score.check(vector, "requirements", &found, &sorted(&expected["requirements"])),
@@ -219,7 +214,7 @@ fn image_executed(score: &mut Score, vector: &Value, expected: &Value, version: 
 fn hook_config(score: &mut Score, vector: &Value) {
     let (env, expected) = (environment(vector), &vector["expect"]);
     let swarm: Vec<&str> = vector["swarm_resource"].as_str().into_iter().collect();
-    let found = visible_devices_of(&env, &swarm);
+    let found = visible_devices_from_env(&env, &swarm);
     score.check(vector, "gpu", &json!(found != VisibleDevices::Nothing), &expected["gpu_container"]);
     if found == VisibleDevices::Nothing {
         return;
@@ -234,7 +229,7 @@ fn capabilities(score: &mut Score, vector: &Value, legacy: bool) {
     let env = environment(vector);
     let supported = vector["supported_driver_capabilities"].as_str().unwrap_or(SUPPORTED_CAPABILITIES);
     let value = env.get("NVIDIA_DRIVER_CAPABILITIES").map(String::as_str);
-    match driver_capabilities(value, legacy, supported) {
+    match driver_capability_names(value, legacy, supported) {
         Ok(found) => score.check(vector, "caps", &json!(joined(&found)), &vector["expect"]["driver_capabilities"]),
         Err(_) => score.check(vector, "caps", &json!(true), &vector["expect"]["panic"]),
     }
@@ -257,7 +252,7 @@ fn container_environment() {
             "visible_devices_env" | "visible_devices"
                 if vector["accept_volume_mounts"] != true || vector["mounts"] == json!([]) =>
             {
-                let found = visible_devices_of(&env, &texts(&vector["preferred_envvars"]));
+                let found = visible_devices_from_env(&env, &texts(&vector["preferred_envvars"]));
                 score.check(vector, "devices", &devices(&found), &expected["devices"]);
             }
             "driver_capabilities" => capabilities(&mut score, vector, vector["legacy_image"] == true),
@@ -278,7 +273,7 @@ fn container_environment() {
                 score.check(vector, "intersection", &json!(found), expected);
             }
             "capability_list" => {
-                let found = capability_list(vector["value"].as_str().unwrap_or_default());
+                let found = parse_capability_list(vector["value"].as_str().unwrap_or_default());
                 let found = if found.is_empty() { Value::Null } else { json!(found) };
                 score.check(vector, "list", &found, expected);
             }

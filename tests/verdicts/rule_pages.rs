@@ -1,19 +1,12 @@
 //! The built-in pages against the folder, the outcomes and each other.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use imagelint::knowledge::Knowledge;
-use imagelint::outcome::Cause;
-use imagelint::outcome::Outcome;
-use imagelint::rules::Kind;
-use imagelint::rules::Notice;
-use imagelint::rules::Page;
-use imagelint::rules::RuleBook;
-use imagelint::rules::Vocabulary;
-use imagelint::rules::explain;
+use imagelint::outcome::{FailureCause, Outcome};
+use imagelint::rules::{Notice, PageKind, RuleBook, RulePage, Vocabulary, explain_text};
 
 /// Path, relative to the repository, and text of every page on disk.
 fn on_disk() -> BTreeMap<String, String> {
@@ -35,7 +28,7 @@ fn every_page_on_disk_can_be_used_and_is_built_in() {
         RuleBook::built_in().pages().map(|page| (page.path.clone(), page.text.clone())).collect();
     for (path, text) in on_disk() {
         // As one from outside its patterns are compiled, as one of the book its sections are asked for.
-        for read in [Page::read, Page::read_built_in] {
+        for read in [RulePage::read, RulePage::read_built_in] {
             if let Err(error) = read(&path, &text, &Vocabulary::built_in()) {
                 panic!("{error}\n{:?}", miette::Report::new(*error.clone()));
             }
@@ -52,9 +45,9 @@ fn every_page_on_disk_can_be_used_and_is_built_in() {
 fn every_outcome_has_exactly_one_page_of_its_name() {
     let book = RuleBook::built_in();
     for outcome in Outcome::ALL {
-        assert!(book.startup(*outcome).names().any(|name| name == outcome.name()), "{outcome}");
+        assert!(book.outcome_page(*outcome).names().any(|name| name == outcome.name()), "{outcome}");
     }
-    let named: Vec<_> = book.pages().filter(|page| matches!(page.kind, Kind::Startup(_))).collect();
+    let named: Vec<_> = book.pages().filter(|page| matches!(page.kind, PageKind::Startup(_))).collect();
     assert_eq!(named.len(), Outcome::ALL.len());
 }
 
@@ -62,24 +55,24 @@ fn every_outcome_has_exactly_one_page_of_its_name() {
 fn every_cause_has_a_help_of_its_own() {
     let book = RuleBook::built_in();
     let mut told = BTreeSet::new();
-    for cause in Cause::ALL.iter().copied() {
-        let page = book.startup(cause.outcome());
-        let help = page.help_of(Some(cause)).text();
+    for cause in FailureCause::ALL.iter().copied() {
+        let page = book.outcome_page(cause.outcome());
+        let help = page.help_for_cause(Some(cause)).text();
         assert_ne!(help, page.help.text(), "{cause}");
         // Two causes may share a cure across outcomes, never within one.
         assert!(told.insert((page.name.clone(), help)), "{cause}");
     }
     let given: usize = book.pages().map(|page| page.help_for.len()).sum();
-    assert_eq!(given, Cause::ALL.len());
+    assert_eq!(given, FailureCause::ALL.len());
 }
 
 #[test]
 fn every_notice_has_exactly_one_page() {
     let book = RuleBook::built_in();
     for notice in Notice::ALL {
-        assert!(book.reader(*notice).is_some(), "{notice}");
+        assert!(book.notice_page(*notice).is_some(), "{notice}");
     }
-    let told: Vec<_> = book.pages().filter(|page| matches!(page.kind, Kind::Reader(_))).collect();
+    let told: Vec<_> = book.pages().filter(|page| matches!(page.kind, PageKind::Reader(_))).collect();
     assert_eq!(told.len(), Notice::ALL.len());
     assert_eq!(Notice::ALL.len(), Notice::WORDS.len());
 }
@@ -124,12 +117,12 @@ fn every_page_links_a_real_input() {
 #[test]
 fn the_words_of_an_error_lead_to_the_page_that_shows_them() {
     let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
-    for page in book.pages().filter(|page| matches!(page.kind, Kind::Startup(_))) {
+    for page in book.pages().filter(|page| matches!(page.kind, PageKind::Startup(_))) {
         let words = page.error_text().expect("the words of the error");
-        let found = explain(words, book, knowledge);
+        let found = explain_text(words, book, knowledge);
         assert!(found.iter().any(|one| one.page.name == page.name), "{}: {words}", page.name);
     }
-    assert!(explain("the container runs, and that is all", book, knowledge).is_empty());
+    assert!(explain_text("the container runs, and that is all", book, knowledge).is_empty());
 }
 
 #[test]
@@ -181,17 +174,21 @@ fn the_table_of_rules_lists_every_page() {
 
 #[test]
 fn the_order_of_changes_names_every_kind() {
-    let told = imagelint::cure::cost_order();
-    assert!(imagelint::cure::Kind::ALL.iter().all(|kind| told.contains(&format!("| `{}` |", kind.name()))), "{told}");
+    let told = imagelint::fix::cost_order();
+    assert!(
+        imagelint::fix::ChangeKind::ALL.iter().all(|kind| told.contains(&format!("| `{}` |", kind.name()))),
+        "{told}"
+    );
 }
 
 #[test]
 fn the_page_in_the_guide_can_be_used() {
     let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/README.md")).expect("a guide");
     let page = guide.split("````").nth(1).and_then(|page| page.strip_prefix("markdown\n")).expect("a page");
-    let page = Page::read("our-registry.md", page, &Vocabulary::built_in()).unwrap_or_else(|error| panic!("{error}"));
+    let page =
+        RulePage::read("our-registry.md", page, &Vocabulary::built_in()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(page.examples.len(), 2);
     let condition = guide.split("```text\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("a condition");
-    assert!(imagelint::rules::Condition::parse(condition, &Vocabulary::built_in()).is_ok(), "{condition}");
-    assert!(imagelint::rules::Condition::parse(&format!("!!{condition} &&"), &Vocabulary::built_in()).is_err());
+    assert!(imagelint::rules::RuleCondition::parse(condition, &Vocabulary::built_in()).is_ok(), "{condition}");
+    assert!(imagelint::rules::RuleCondition::parse(&format!("!!{condition} &&"), &Vocabulary::built_in()).is_err());
 }

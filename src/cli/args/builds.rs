@@ -1,17 +1,16 @@
-//! How Dockerfiles are built.
+//! Arguments on how Dockerfiles are built.
 
 use std::path::PathBuf;
 
-use crate::cli::args::access::AccessArgs;
-use crate::cli::args::values::build_arg;
-use crate::cli::args::values::platform;
+use crate::cli::args::registry::RegistryArgs;
+use crate::cli::args::value_parsers::{parse_build_argument, parse_platform};
 
 /// How a Dockerfile is built.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_field_names, reason = "a build argument is called that")]
 pub(crate) struct BuildArgs {
     /// Set a build argument
-    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg, help_heading = "Input")]
+    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = parse_build_argument, help_heading = "Input")]
     pub(crate) build_args: Vec<(String, String)>,
     /// Set the stage to check [last stage]
     #[arg(long, value_name = "STAGE", help_heading = "Input")]
@@ -28,21 +27,21 @@ pub(crate) struct BuildArgs {
 
 /// How Dockerfiles are read that are not judged for their own sake alone: what their bases are asked, and how they are built.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ReadingArgs {
+pub(crate) struct DockerfileArgs {
     /// Read base image configurations from registries
     #[arg(long, help_heading = "Registry")]
     pub(crate) pull: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
+    pub(crate) access: RegistryArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }
 
 /// What a build is told beside its arguments.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct BuildSet {
+pub(crate) struct BuildTargetArgs {
     /// Set the build platforms [platform of each pool]
-    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform, help_heading = "Input")]
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = parse_platform, help_heading = "Input")]
     pub(crate) platforms: Vec<String>,
     /// Check every final stage, not only the last
     #[arg(long, conflicts_with = "target", help_heading = "Input", hide_short_help = true)]

@@ -1,4 +1,4 @@
-//! What `cache` takes.
+//! Arguments of `imagelint cache`.
 
 use clap::ValueEnum;
 
@@ -7,12 +7,12 @@ use clap::ValueEnum;
 pub(crate) struct CacheArgs {
     /// Show the size, or remove everything
     #[arg(value_enum)]
-    pub(crate) action: CacheDo,
+    pub(crate) action: CacheAction,
 }
 
 /// What can be done with the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CacheDo {
+pub(crate) enum CacheAction {
     /// Show where it is and how much it contains.
     Info,
     /// Remove everything in it.

@@ -1,15 +1,13 @@
-//! What `check` takes.
+//! Arguments of `imagelint check`.
 
 use std::path::PathBuf;
 
-use crate::cli::args::access::AccessArgs;
-use crate::cli::args::builds::BuildArgs;
-use crate::cli::args::builds::BuildSet;
+use crate::cli::args::builds::{BuildArgs, BuildTargetArgs};
 use crate::cli::args::fixing::FixArgs;
 use crate::cli::args::judging::JudgingArgs;
-use crate::cli::args::scan::Deep;
-use crate::cli::args::scan::Tell;
-use crate::cli::args::values::bytes;
+use crate::cli::args::registry::RegistryArgs;
+use crate::cli::args::scan::{ProgressMode, ScanDepth};
+use crate::cli::args::value_parsers::parse_byte_size;
 
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
@@ -50,20 +48,20 @@ pub(crate) struct CheckArgs {
     ///
     /// `config` reads the manifest and the configuration. `sbom` adds the package list of the image. `layers` reads every
     /// file.
-    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", requires = "built", help_heading = "Input", hide_possible_values = true, hide_short_help = true)]
-    pub(crate) depth: Deep,
+    #[arg(long, value_enum, default_value_t = ScanDepth::Layers, value_name = "DEPTH", requires = "built", help_heading = "Input", hide_possible_values = true, hide_short_help = true)]
+    pub(crate) depth: ScanDepth,
     /// Skip layers larger than N packed bytes
-    #[arg(long, value_name = "N", value_parser = bytes, requires = "built", help_heading = "Input", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = parse_byte_size, requires = "built", help_heading = "Input", hide_short_help = true)]
     pub(crate) max_layer_bytes: Option<u64>,
     /// Show progress: auto, bar, plain or none
-    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW", requires = "built", help_heading = "Output", hide_short_help = true)]
-    pub(crate) progress: Tell,
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "HOW", requires = "built", help_heading = "Output", hide_short_help = true)]
+    pub(crate) progress: ProgressMode,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
+    pub(crate) access: RegistryArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
-    pub(crate) set: BuildSet,
+    pub(crate) set: BuildTargetArgs,
     #[command(flatten)]
     pub(crate) fixing: FixArgs,
     #[command(flatten)]

@@ -1,8 +1,7 @@
-//! What `compare` takes.
+//! Arguments of `imagelint compare`.
 
-use crate::cli::args::against::AgainstArgs;
-use crate::cli::args::builds::BuildSet;
-use crate::cli::args::builds::ReadingArgs;
+use crate::cli::args::builds::{BuildTargetArgs, DockerfileArgs};
+use crate::cli::args::difference::DifferenceArgs;
 
 /// What `compare` takes.
 #[derive(Debug, clap::Args)]
@@ -24,9 +23,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "REVISIONS", help_heading = "Input")]
     pub(crate) git: Option<String>,
     #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) reading: DockerfileArgs,
     #[command(flatten)]
-    pub(crate) set: BuildSet,
+    pub(crate) set: BuildTargetArgs,
     #[command(flatten)]
-    pub(crate) against: AgainstArgs,
+    pub(crate) against: DifferenceArgs,
 }

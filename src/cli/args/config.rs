@@ -1,4 +1,4 @@
-//! Which settings hold, and which findings are known.
+//! Arguments on settings files and baselines.
 
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ pub(crate) struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// The same, as those that judge take it.
-    pub(crate) fn whole(&self) -> ConfigArgs {
+    /// Converts to the arguments of commands with findings, without a baseline.
+    pub(crate) fn to_config_args(&self) -> ConfigArgs {
         ConfigArgs { config: self.config.clone(), no_config: self.no_config, ..ConfigArgs::default() }
     }
 }

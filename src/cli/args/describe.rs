@@ -1,13 +1,11 @@
-//! What `describe` and `needs` take.
+//! Arguments of `imagelint describe` and `imagelint needs`.
 
 use jiff::civil::Date;
 
-use crate::cli::args::builds::ReadingArgs;
+use crate::cli::args::builds::DockerfileArgs;
 use crate::cli::args::config::SettingsArgs;
-use crate::cli::args::formats::Color;
-use crate::cli::args::formats::Format;
-use crate::cli::args::values::day;
-use crate::cli::args::values::platform;
+use crate::cli::args::formats::{Color, OutputFormat};
+use crate::cli::args::value_parsers::{parse_date, parse_platform};
 
 /// What `describe` takes.
 #[derive(Debug, clap::Args)]
@@ -16,13 +14,13 @@ pub(crate) struct DescribeArgs {
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
     /// Select the platform
-    #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
+    #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = parse_platform)]
     pub(crate) platform: String,
     /// Assume images were built on DATE (YYYY-MM-DD)
-    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
+    #[arg(long, value_name = "DATE", value_parser = parse_date, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
     #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) reading: DockerfileArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
 }
@@ -34,10 +32,10 @@ pub(crate) struct NeedsArgs {
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
     /// Select the platform
-    #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
+    #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = parse_platform)]
     pub(crate) platform: String,
     /// Assume images were built on DATE (YYYY-MM-DD)
-    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
+    #[arg(long, value_name = "DATE", value_parser = parse_date, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
     /// Show GPUs without a supported driver branch as well
     ///
@@ -51,13 +49,13 @@ pub(crate) struct NeedsArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) why: bool,
     /// Set the output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
     /// Use color: auto, always, never
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: Color,
     #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) reading: DockerfileArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
 }

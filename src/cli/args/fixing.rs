@@ -1,4 +1,4 @@
-//! What `check` may change.
+//! Arguments of `imagelint check` on fixes.
 
 use crate::report::kinds::FixSafety;
 
@@ -27,23 +27,23 @@ pub(crate) struct FixArgs {
 }
 
 impl FixArgs {
-    /// Whether files are written.
-    pub(crate) fn writes(&self) -> bool {
+    /// Whether fixes are written to the files.
+    pub(crate) fn writes_files(&self) -> bool {
         self.fix && !self.dry_run && !self.diff
     }
 
-    /// Whether a patch is printed.
-    pub(crate) fn prints(&self) -> bool {
+    /// Whether fixes are printed as a patch.
+    pub(crate) fn prints_patch(&self) -> bool {
         self.diff || self.dry_run
     }
 
-    /// Whether more changes are allowed, and none is asked for.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.unsafe_fixes && !self.writes() && !self.prints()
+    /// Whether unsafe fixes are allowed, although no flag requests fixes.
+    pub(crate) fn has_unused_unsafe_fixes(&self) -> bool {
+        self.unsafe_fixes && !self.writes_files() && !self.prints_patch()
     }
 
-    /// What a change may be at worst.
-    pub(crate) fn least(&self) -> FixSafety {
+    /// Returns the lowest safety that a fix may have.
+    pub(crate) fn lowest_safety(&self) -> FixSafety {
         if self.unsafe_fixes { FixSafety::Unsafe } else { FixSafety::Safe }
     }
 }

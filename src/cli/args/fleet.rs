@@ -1,12 +1,12 @@
-//! What `fleet` takes.
+//! Arguments of `imagelint fleet`.
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::cli::args::builds::ReadingArgs;
+use crate::cli::args::builds::DockerfileArgs;
 use crate::cli::args::config::SettingsArgs;
-use crate::cli::args::formats::Format;
+use crate::cli::args::formats::OutputFormat;
 use crate::cli::args::what_if::WhatIfArgs;
 
 /// What `fleet` takes.
@@ -14,12 +14,12 @@ use crate::cli::args::what_if::WhatIfArgs;
 pub(crate) struct FleetArgs {
     /// What to do with it.
     #[command(subcommand)]
-    pub(crate) action: FleetDo,
+    pub(crate) action: FleetAction,
 }
 
 /// What can be done with a fleet.
 #[derive(Debug, Subcommand)]
-pub(crate) enum FleetDo {
+pub(crate) enum FleetAction {
     /// Print the Kubernetes node affinity of the nodes that start an input.
     ///
     /// Example: imagelint fleet affinity Dockerfile --against nodes.json
@@ -68,8 +68,8 @@ pub(crate) struct FleetCheckArgs {
     #[arg(long, value_name = "SOURCE")]
     pub(crate) against: Vec<PathBuf>,
     /// Set the output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
 }
 
 /// What `fleet show` takes.
@@ -78,8 +78,8 @@ pub(crate) struct FleetShowArgs {
     #[command(flatten)]
     pub(crate) fleet: FleetFileArgs,
     /// Set the output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
 }
 
 /// What `fleet import` takes.
@@ -131,7 +131,7 @@ pub(crate) struct FleetAffinityArgs {
     #[arg(long, value_name = "NODES")]
     pub(crate) against: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) reading: DockerfileArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
 }

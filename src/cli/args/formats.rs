@@ -1,4 +1,4 @@
-//! Formats, levels and colours.
+//! Output formats, severity levels of the exit code, and colours.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 /// Formats of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For a terminal.
     Human,
     /// Schema version 1.
@@ -47,7 +47,7 @@ pub(crate) enum ReportFormat {
 
 /// A report that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct ReportOutput {
     /// How it is told.
     pub(crate) format: ReportFormat,
     /// The file that it goes to; standard output where not given.

@@ -1,17 +1,12 @@
-//! What to judge against, and how to tell it.
+//! Arguments of commands that judge inputs: fleet, rules, output, exit code and settings.
 
 use std::path::PathBuf;
 
 use jiff::civil::Date;
 
 use crate::cli::args::config::ConfigArgs;
-use crate::cli::args::formats::Color;
-use crate::cli::args::formats::FailOn;
-use crate::cli::args::formats::Wanted;
-use crate::cli::args::values::category;
-use crate::cli::args::values::day;
-use crate::cli::args::values::formats;
-use crate::cli::args::values::personas;
+use crate::cli::args::formats::{Color, FailOn, ReportOutput};
+use crate::cli::args::value_parsers::{parse_category, parse_date, persona_parser, report_output_parser};
 use crate::rules::Persona;
 
 /// What the exit code hangs on.
@@ -61,21 +56,21 @@ pub(crate) struct JudgingArgs {
     #[arg(long, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) preview: bool,
     /// Enable pedantic or auditor rules, too [regular]
-    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true, help_heading = "Fleet")]
+    #[arg(long, value_name = "WHO", value_parser = persona_parser(), hide_possible_values = true, help_heading = "Fleet")]
     pub(crate) persona: Option<Persona>,
     /// Assume images were built on DATE (YYYY-MM-DD)
-    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
+    #[arg(long, value_name = "DATE", value_parser = parse_date, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
     /// Write the report in this format [human]
     ///
     /// Repeat the flag for several reports. NAME is one of human, concise, json, ndjson, sarif, github, gitlab, rdjsonl,
     /// checkstyle, junit, markdown, summary, html. With =FILE, the report is written to that file.
-    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = formats(), hide_possible_values = true, help_heading = "Output")]
-    pub(crate) formats: Vec<Wanted>,
+    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = report_output_parser(), hide_possible_values = true, help_heading = "Output")]
+    pub(crate) formats: Vec<ReportOutput>,
     /// Name this run in SARIF [check or scan]
     ///
     /// SARIF contains it as `imagelint/NAME/`. Give each run of one commit its own name, such as one for each fleet.
-    #[arg(long, value_name = "NAME", value_parser = category, help_heading = "Output", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", value_parser = parse_category, help_heading = "Output", hide_short_help = true)]
     pub(crate) category: Option<String>,
     /// Print the deciding step of each verdict [all pools]
     ///
@@ -102,17 +97,17 @@ pub(crate) struct JudgingArgs {
 }
 
 impl JudgingArgs {
-    /// How many workers to use.
+    /// Returns the number of worker threads.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(crate::cli::parallel::default_jobs, std::num::NonZero::get)
     }
 
-    /// Whose rules speak.
+    /// Returns the persona whose rules are enabled.
     pub(crate) fn persona(&self) -> Persona {
         self.persona.unwrap_or(Persona::Regular)
     }
 
-    /// The level from which the exit code is 1.
+    /// Returns the lowest severity that makes the exit code 1.
     pub(crate) fn fail_on(&self) -> FailOn {
         self.exit.exit_zero.or(self.exit.fail_on).unwrap_or(FailOn::Error)
     }

@@ -1,6 +1,6 @@
-//! What `knowledge` takes.
+//! Arguments of `imagelint knowledge`.
 
-use crate::cli::args::formats::Format;
+use crate::cli::args::formats::OutputFormat;
 
 /// What `knowledge` takes.
 #[derive(Debug, clap::Args)]
@@ -12,6 +12,6 @@ pub(crate) struct KnowledgeArgs {
     #[arg(value_name = "KEY")]
     pub(crate) key: Vec<String>,
     /// Set the output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
 }

@@ -1,11 +1,11 @@
-//! What `lock` takes.
+//! Arguments of `imagelint lock`.
 
 use std::path::PathBuf;
 
-use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::config::SettingsArgs;
-use crate::cli::args::values::platform;
+use crate::cli::args::registry::RegistryArgs;
+use crate::cli::args::value_parsers::parse_platform;
 
 /// What `lock` takes.
 #[derive(Debug, clap::Args)]
@@ -32,13 +32,13 @@ pub(crate) struct LockArgs {
     #[arg(long)]
     pub(crate) check: bool,
     /// Lock these platforms [linux/amd64, linux/arm64]
-    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = parse_platform)]
     pub(crate) platforms: Vec<String>,
     /// Lock the bases of every final stage
     #[arg(long, conflicts_with = "target")]
     pub(crate) all_targets: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
+    pub(crate) access: RegistryArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]

@@ -1,19 +1,15 @@
-//! What `lsp` takes.
+//! Arguments of `imagelint lsp`.
 
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use jiff::civil::Date;
 
-use crate::cli::args::builds::BuildArgs;
-use crate::cli::args::builds::BuildSet;
+use crate::cli::args::builds::{BuildArgs, BuildTargetArgs};
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
-use crate::cli::args::judging::ExitArgs;
-use crate::cli::args::judging::JudgingArgs;
-use crate::cli::args::values::build_arg;
-use crate::cli::args::values::day;
-use crate::cli::args::values::personas;
+use crate::cli::args::judging::{ExitArgs, JudgingArgs};
+use crate::cli::args::value_parsers::{parse_build_argument, parse_date, persona_parser};
 use crate::rules::Persona;
 
 /// What `lsp` takes: what `check` does, but for files, formats and all that is told at the end of a run.
@@ -23,7 +19,7 @@ pub(crate) struct LspArgs {
     #[arg(long)]
     pub(crate) stdio: bool,
     /// Set a build argument
-    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg, help_heading = "Input")]
+    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = parse_build_argument, help_heading = "Input")]
     build_args: Vec<(String, String)>,
     /// Set the stage to check [last stage]
     #[arg(long, value_name = "STAGE", help_heading = "Input")]
@@ -32,7 +28,7 @@ pub(crate) struct LspArgs {
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     context: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) set: BuildSet,
+    pub(crate) set: BuildTargetArgs,
     /// Read the fleet from FILE [nearest fleet.toml]
     ///
     /// Without it, imagelint reads the file in `IMAGELINT_FLEET`. If that is not set, it reads the nearest fleet.toml in
@@ -49,10 +45,10 @@ pub(crate) struct LspArgs {
     #[arg(long, help_heading = "Fleet")]
     preview: bool,
     /// Enable pedantic or auditor rules, too [regular]
-    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true, help_heading = "Fleet")]
+    #[arg(long, value_name = "WHO", value_parser = persona_parser(), hide_possible_values = true, help_heading = "Fleet")]
     persona: Option<Persona>,
     /// Assume images were built on DATE (YYYY-MM-DD)
-    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet")]
+    #[arg(long, value_name = "DATE", value_parser = parse_date, help_heading = "Fleet")]
     as_of: Option<Date>,
     /// Set the number of workers [number of CPUs]
     #[arg(short, long, value_name = "N")]
@@ -72,14 +68,14 @@ pub(crate) struct LspArgs {
 }
 
 impl LspArgs {
-    /// How documents are built, as `check` takes it.
-    pub(crate) fn build(&self) -> BuildArgs {
+    /// Converts to the arguments of `check` on how a Dockerfile is built.
+    pub(crate) fn to_build_args(&self) -> BuildArgs {
         let Self { build_args, target, context, .. } = self;
         BuildArgs { build_args: build_args.clone(), target: target.clone(), context: context.clone(), no_cache: false }
     }
 
-    /// What documents are judged against, as `check` takes it.
-    pub(crate) fn judging(&self) -> JudgingArgs {
+    /// Converts to the arguments of `check` on fleet, rules and settings.
+    pub(crate) fn to_judging_args(&self) -> JudgingArgs {
         JudgingArgs {
             fleet: self.fleet.clone(),
             pools: self.pools.clone(),

@@ -1,86 +1,61 @@
-//! The command line.
+//! Command-line arguments of all commands.
 
-mod access;
-mod against;
 mod builds;
 mod cache;
 mod check;
 mod compare;
 mod config;
 mod describe;
+mod difference;
 mod fixing;
+mod flag_order;
 mod fleet;
 mod formats;
-mod home;
 mod judging;
 mod knowledge;
 mod lock;
 mod lsp;
-mod order;
 mod recommend;
+mod registry;
 mod rules;
 mod scan;
 mod schema;
-mod values;
+mod shell_integration;
+mod value_parsers;
 mod what_if;
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
-use clap::Parser;
-use clap::Subcommand;
-use clap::error::ContextKind;
-use clap::error::ContextValue;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::cli::texts::is_image;
+use crate::cli::input_texts::is_image_name;
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest;
+use crate::nearest::nearest_word;
 
-pub(crate) use crate::cli::args::access::AccessArgs;
-pub(crate) use crate::cli::args::against::DifferenceFormat;
-pub(crate) use crate::cli::args::builds::BuildArgs;
-pub(crate) use crate::cli::args::builds::BuildSet;
-pub(crate) use crate::cli::args::builds::ReadingArgs;
-pub(crate) use crate::cli::args::cache::CacheArgs;
-pub(crate) use crate::cli::args::cache::CacheDo;
+pub(crate) use crate::cli::args::builds::{BuildArgs, BuildTargetArgs, DockerfileArgs};
+pub(crate) use crate::cli::args::cache::{CacheAction, CacheArgs};
 pub(crate) use crate::cli::args::check::CheckArgs;
 pub(crate) use crate::cli::args::compare::CompareArgs;
-pub(crate) use crate::cli::args::config::ConfigArgs;
-pub(crate) use crate::cli::args::config::SettingsArgs;
-pub(crate) use crate::cli::args::describe::DescribeArgs;
-pub(crate) use crate::cli::args::describe::NeedsArgs;
-pub(crate) use crate::cli::args::fleet::FleetAffinityArgs;
-pub(crate) use crate::cli::args::fleet::FleetArgs;
-pub(crate) use crate::cli::args::fleet::FleetCheckArgs;
-pub(crate) use crate::cli::args::fleet::FleetDo;
-pub(crate) use crate::cli::args::fleet::FleetFileArgs;
-pub(crate) use crate::cli::args::fleet::FleetImportArgs;
-pub(crate) use crate::cli::args::fleet::FleetInitArgs;
-pub(crate) use crate::cli::args::fleet::FleetShowArgs;
-pub(crate) use crate::cli::args::formats::Color;
-pub(crate) use crate::cli::args::formats::FailOn;
-pub(crate) use crate::cli::args::formats::Format;
-pub(crate) use crate::cli::args::formats::ReportFormat;
-pub(crate) use crate::cli::args::formats::Wanted;
-pub(crate) use crate::cli::args::home::CompletionsArgs;
-pub(crate) use crate::cli::args::home::ManArgs;
+pub(crate) use crate::cli::args::config::{ConfigArgs, SettingsArgs};
+pub(crate) use crate::cli::args::describe::{DescribeArgs, NeedsArgs};
+pub(crate) use crate::cli::args::difference::DifferenceFormat;
+pub(crate) use crate::cli::args::fleet::{
+    FleetAction, FleetAffinityArgs, FleetArgs, FleetCheckArgs, FleetFileArgs, FleetImportArgs, FleetInitArgs,
+    FleetShowArgs,
+};
+pub(crate) use crate::cli::args::formats::{Color, FailOn, OutputFormat, ReportFormat, ReportOutput};
 pub(crate) use crate::cli::args::judging::JudgingArgs;
 pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
 pub(crate) use crate::cli::args::lock::LockArgs;
 pub(crate) use crate::cli::args::lsp::LspArgs;
-pub(crate) use crate::cli::args::recommend::RecommendArgs;
-pub(crate) use crate::cli::args::recommend::RecommendFormat;
-pub(crate) use crate::cli::args::rules::ExplainArgs;
-pub(crate) use crate::cli::args::rules::RulesArgs;
-pub(crate) use crate::cli::args::rules::RulesDo;
-pub(crate) use crate::cli::args::scan::Deep;
-pub(crate) use crate::cli::args::scan::ScanArgs;
-pub(crate) use crate::cli::args::scan::Tell;
-pub(crate) use crate::cli::args::schema::SchemaArgs;
-pub(crate) use crate::cli::args::schema::SchemaOf;
+pub(crate) use crate::cli::args::recommend::{RecommendArgs, RecommendFormat};
+pub(crate) use crate::cli::args::registry::RegistryArgs;
+pub(crate) use crate::cli::args::rules::{ExplainArgs, RulesAction, RulesArgs};
+pub(crate) use crate::cli::args::scan::{ProgressMode, ScanArgs, ScanDepth};
+pub(crate) use crate::cli::args::schema::{SchemaArgs, SchemaFormat};
+pub(crate) use crate::cli::args::shell_integration::{CompletionsArgs, ManArgs};
 pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
 /// Predict on which node pools a GPU container will not start, and why
@@ -95,7 +70,7 @@ pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
     /// Add entries to the compatibility database from DIR
     ///
     /// They have the form of the built-in tables, and replace entries of the same key. Without it, imagelint reads the
@@ -110,36 +85,37 @@ pub(crate) struct Args {
     pub(crate) cache_dir: Option<PathBuf>,
 }
 
+/// Returns the version of the program with the date of the compatibility database.
 fn version() -> &'static str {
-    let knowledge = Knowledge::built_in().newest_date();
+    let knowledge = Knowledge::built_in().newest_source_date();
     // One leak of a few bytes in a process that ends: clap keeps static texts alone.
     String::leak(format!("{} (compatibility database of {knowledge})", env!("CARGO_PKG_VERSION")))
 }
 
 impl Args {
-    /// The arguments of the process; `imagelint` alone, or with flags of `check` alone, is `imagelint check`.
-    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+    /// Parses the arguments of the process; without a command, they are those of `imagelint check`.
+    pub(crate) fn from_process() -> Result<Self, clap::Error> {
         let said: Vec<OsString> = std::env::args_os().collect();
         if said.len() < 2 {
             return Self::try_parse_from(["imagelint", "check"]);
         }
-        let said = order::ordered(&said, &Self::command());
-        let parsed = Self::try_parse_from(&said).map_err(meant);
+        let said = flag_order::move_flags_behind_command(&said, &Self::command());
+        let parsed = Self::try_parse_from(&said).map_err(add_suggestions);
         let flag = said.get(1).is_some_and(|word| word.to_string_lossy().starts_with('-'));
         match parsed {
             // Flags of `check` without its name.
             Err(error) if flag && error.kind() == ErrorKind::UnknownArgument => {
                 let check = said.iter().take(1).cloned().chain([OsString::from("check")]);
-                Self::try_parse_from(check.chain(said.iter().skip(1).cloned())).map_err(meant)
+                Self::try_parse_from(check.chain(said.iter().skip(1).cloned())).map_err(add_suggestions)
             }
             Err(mut error) if error.kind() == ErrorKind::InvalidSubcommand => {
                 if let Some(path) = said.get(1).filter(|word| Path::new(word).exists()) {
                     let tip = format!("to check a path, run `imagelint check {}`", path.to_string_lossy());
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 } else if let Some(word) =
-                    said.get(1).map(|word| word.to_string_lossy()).filter(|word| is_about(&error, word))
+                    said.get(1).map(|word| word.to_string_lossy()).filter(|word| is_unknown_command(&error, word))
                 {
-                    suggest(&mut error, &word);
+                    suggest_command(&mut error, &word);
                 }
                 Err(error)
             }
@@ -148,15 +124,15 @@ impl Args {
     }
 }
 
-/// Flags of other linters that select rules. imagelint selects them in its settings.
-const SELECTING: &[&str] =
+/// Flags with which other linters select rules; imagelint selects rules in its settings.
+const RULE_SELECTION_FLAGS: &[&str] =
     &["--select", "--extend-select", "--ignore", "--extend-ignore", "--disable", "--enable", "--rule"];
 
-/// The error with the values that a mistyped one may mean, if a word is known for them.
-fn meant(mut error: clap::Error) -> clap::Error {
+/// Adds suggestions to a usage error: the nearest valid value, or the arguments to use instead.
+fn add_suggestions(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-        && SELECTING.contains(&flag.split('=').next().unwrap_or(flag))
+        && RULE_SELECTION_FLAGS.contains(&flag.split('=').next().unwrap_or(flag))
     {
         error.remove(ContextKind::SuggestedArg);
         let tip = "select rules in imagelint.toml under [rules], or with --persona";
@@ -177,7 +153,7 @@ fn meant(mut error: clap::Error) -> clap::Error {
         && let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
     {
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
-        if let Some(first) = Knowledge::built_in().meant(word, &values).first() {
+        if let Some(first) = Knowledge::built_in().suggested_values(word, &values).first() {
             let first = (*first).to_owned();
             error.insert(ContextKind::SuggestedValue, ContextValue::String(first));
         }
@@ -185,20 +161,20 @@ fn meant(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Whether it is this word that is no command.
-fn is_about(error: &clap::Error, word: &str) -> bool {
+/// Whether the error reports this argument as an unknown command.
+fn is_unknown_command(error: &clap::Error, word: &str) -> bool {
     matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(own)) if own == word)
 }
 
-/// Suggests the command that was meant by a word; of one that is far from all of them, that it is no file either.
-fn suggest(error: &mut clap::Error, word: &str) {
+/// Adds the nearest command to the error, or a tip that the argument is neither a command nor a file.
+fn suggest_command(error: &mut clap::Error, word: &str) {
     let command = Args::command();
-    if let Some(near) = nearest(word, command.get_subcommands().map(clap::Command::get_name)) {
+    if let Some(near) = nearest_word(word, command.get_subcommands().map(clap::Command::get_name)) {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_owned()]));
         return;
     }
     error.remove(ContextKind::SuggestedSubcommand);
-    let tip = if is_image(Path::new(word)) {
+    let tip = if is_image_name(Path::new(word)) {
         format!("for an image: imagelint scan {word}")
     } else {
         format!("`{word}` is neither a command nor a file; run `imagelint --help` for the commands")
@@ -208,7 +184,7 @@ fn suggest(error: &mut clap::Error, word: &str) {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Check Dockerfiles, image descriptions and saved reports, offline.
     ///
     /// Example: imagelint check --fleet fleet.toml Dockerfile

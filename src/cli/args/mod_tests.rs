@@ -1,10 +1,9 @@
-use clap::CommandFactory as _;
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use super::Args;
 
-/// Every command with its path, those with commands of their own too; `help` is clap's.
-fn commands() -> Vec<(String, clap::Command)> {
+/// Every command with its path, including the parents of subcommands; without the `help` of clap.
+fn all_commands() -> Vec<(String, clap::Command)> {
     let mut all = Vec::new();
     let mut open = vec![(String::new(), Args::command())];
     while let Some((above, command)) = open.pop() {
@@ -16,14 +15,14 @@ fn commands() -> Vec<(String, clap::Command)> {
     all
 }
 
-/// The command lines that a long help gives as examples: of each, the words of the command that is `imagelint`.
-fn examples(help: &str) -> Vec<Vec<String>> {
+/// The example command lines of a long help; of each, the arguments of the part that runs `imagelint`.
+fn help_examples(help: &str) -> Vec<Vec<String>> {
     let lines = help.lines().filter_map(|line| line.trim().strip_prefix("Example: "));
-    lines.map(own_words).collect()
+    lines.map(imagelint_arguments).collect()
 }
 
-/// The words of the part of a pipe that runs imagelint, up to a redirection; quotes hold words together.
-fn own_words(line: &str) -> Vec<String> {
+/// The arguments of the part of a pipe that runs imagelint, up to a redirection; quotes group arguments.
+fn imagelint_arguments(line: &str) -> Vec<String> {
     let (mut parts, mut quote, mut word) = (vec![Vec::new()], None, String::new());
     for c in line.chars().chain([' ']) {
         match (c, quote) {
@@ -42,11 +41,11 @@ fn own_words(line: &str) -> Vec<String> {
 
 #[test]
 fn every_command_has_an_example_that_it_takes() {
-    let commands = commands();
+    let commands = all_commands();
     assert!(commands.len() > 15, "the walk found {}", commands.len());
     for (path, command) in commands {
         let help = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-        let examples = examples(&help);
+        let examples = help_examples(&help);
         assert!(
             !examples.is_empty() || path.is_empty(),
             "`imagelint {path}--help` has no line `Example: imagelint ...`"
@@ -64,15 +63,15 @@ fn every_command_has_an_example_that_it_takes() {
 #[test]
 fn an_example_is_the_part_that_runs_the_program() {
     let text = "Does it.\n\nExample: imagelint a 'b > c' > d\nExample: kubectl get | imagelint e\nNo Example: x";
-    assert_eq!(examples(text), [vec!["imagelint", "a", "b > c"], vec!["imagelint", "e"]]);
-    assert!(examples("An example: imagelint check").is_empty());
-    assert_eq!(examples("Example: docker run x"), [Vec::<String>::new()], "an example of nothing");
+    assert_eq!(help_examples(text), [vec!["imagelint", "a", "b > c"], vec!["imagelint", "e"]]);
+    assert!(help_examples("An example: imagelint check").is_empty());
+    assert_eq!(help_examples("Example: docker run x"), [Vec::<String>::new()], "an example of nothing");
 }
 
 #[test]
 fn the_command_line_is_sound_and_every_flag_says_what_it_does() {
     Args::command().debug_assert();
-    for (path, command) in commands() {
+    for (path, command) in all_commands() {
         for argument in command.get_arguments() {
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
             let words = help.split_whitespace().count();

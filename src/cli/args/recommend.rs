@@ -1,4 +1,4 @@
-//! What `recommend` takes.
+//! Arguments of `imagelint recommend`.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -8,9 +8,8 @@ use jiff::civil::Date;
 
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
-use crate::cli::args::judging::ExitArgs;
-use crate::cli::args::judging::JudgingArgs;
-use crate::cli::args::values::day;
+use crate::cli::args::judging::{ExitArgs, JudgingArgs};
+use crate::cli::args::value_parsers::parse_date;
 
 /// Formats of a recommendation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -54,7 +53,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long = "pool", value_name = "NAME", help_heading = "Fleet")]
     pub(crate) pools: Vec<String>,
     /// Assume images were built on DATE (YYYY-MM-DD)
-    #[arg(long, value_name = "DATE", value_parser = day, help_heading = "Fleet", hide_short_help = true)]
+    #[arg(long, value_name = "DATE", value_parser = parse_date, help_heading = "Fleet", hide_short_help = true)]
     pub(crate) as_of: Option<Date>,
     /// Set the output format
     #[arg(long, value_enum, default_value_t = RecommendFormat::Human)]
@@ -77,8 +76,8 @@ pub(crate) struct RecommendArgs {
 }
 
 impl RecommendArgs {
-    /// The same as what `check` takes.
-    pub(crate) fn judging(&self) -> JudgingArgs {
+    /// Converts to the arguments of `check`, with defaults for the flags that are missing here.
+    pub(crate) fn to_judging_args(&self) -> JudgingArgs {
         let Self { fleet, pools, as_of, color, config, no_config, .. } = self;
         let config = ConfigArgs { config: config.clone(), no_config: *no_config, ..ConfigArgs::default() };
         JudgingArgs {
@@ -100,11 +99,11 @@ impl RecommendArgs {
         }
     }
 
-    /// What is wished for, those by name first; the reason where what is said of one is no versions.
-    pub(crate) fn wishes(&self) -> Result<Vec<String>, String> {
+    /// Returns the required distributions, frameworks first; an error message if a version specifier is invalid.
+    pub(crate) fn requirements(&self) -> Result<Vec<String>, String> {
         let named = [("torch", &self.torch), ("tensorflow", &self.tensorflow), ("jax", &self.jax)];
         let named = named.into_iter().filter_map(|(name, versions)| Some((name, versions.as_deref()?)));
-        let named = named.map(|(name, versions)| crate::recommend::named(name, versions));
+        let named = named.map(|(name, versions)| crate::recommend::requirement_text(name, versions));
         named.chain(self.with.iter().cloned().map(Ok)).collect()
     }
 }

@@ -1,22 +1,22 @@
-//! What `rules` and `explain` take.
+//! Arguments of `imagelint rules` and `imagelint explain`.
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::cli::args::formats::Format;
+use crate::cli::args::formats::OutputFormat;
 
 /// What `rules` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RulesArgs {
     /// What to do with them.
     #[command(subcommand)]
-    pub(crate) action: RulesDo,
+    pub(crate) action: RulesAction,
 }
 
 /// What can be done with rules.
 #[derive(Debug, Subcommand)]
-pub(crate) enum RulesDo {
+pub(crate) enum RulesAction {
     /// List every rule with its severity and persona.
     ///
     /// Example: imagelint rules list
@@ -25,8 +25,8 @@ pub(crate) enum RulesDo {
         #[arg(long, value_name = "DIR")]
         rules: Vec<PathBuf>,
         /// Set the output format
-        #[arg(long, value_enum, default_value_t = Format::Human)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+        format: OutputFormat,
     },
     /// Print the page of a rule with its examples.
     ///
@@ -43,8 +43,8 @@ pub(crate) enum RulesDo {
     /// Example: imagelint rules vocabulary
     Vocabulary {
         /// Set the output format
-        #[arg(long, value_enum, default_value_t = Format::Human)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+        format: OutputFormat,
     },
     /// Test the examples of rule pages [built-in pages].
     ///
@@ -61,8 +61,8 @@ pub(crate) enum RulesDo {
         #[arg(short, long)]
         verbose: bool,
         /// Set the output format
-        #[arg(long, value_enum, default_value_t = Format::Human)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+        format: OutputFormat,
     },
     /// Create a rule page to fill in.
     ///
@@ -101,6 +101,6 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) rules: Vec<PathBuf>,
     /// Set the output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
 }

@@ -1,13 +1,12 @@
-//! What `scan` takes.
+//! Arguments of `imagelint scan`.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::cli::args::access::AccessArgs;
 use crate::cli::args::judging::JudgingArgs;
-use crate::cli::args::values::bytes;
-use crate::cli::args::values::platform;
+use crate::cli::args::registry::RegistryArgs;
+use crate::cli::args::value_parsers::{parse_byte_size, parse_platform};
 
 /// What `scan` takes.
 #[derive(Debug, clap::Args)]
@@ -43,29 +42,29 @@ pub(crate) struct ScanArgs {
     #[arg(long, help_heading = "Registry", hide_short_help = true)]
     pub(crate) no_cache: bool,
     /// Show progress: auto, bar, plain or none
-    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW", help_heading = "Output", hide_short_help = true)]
-    pub(crate) progress: Tell,
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "HOW", help_heading = "Output", hide_short_help = true)]
+    pub(crate) progress: ProgressMode,
     /// Check the pools of these platforms [all]
-    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform, help_heading = "Fleet")]
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = parse_platform, help_heading = "Fleet")]
     pub(crate) platforms: Vec<String>,
     /// Inspect config, sbom or layers
     ///
     /// `config` reads the manifest and the configuration. `sbom` adds the package list of the image. `layers` reads every
     /// file.
-    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", help_heading = "Input", hide_possible_values = true)]
-    pub(crate) depth: Deep,
+    #[arg(long, value_enum, default_value_t = ScanDepth::Layers, value_name = "DEPTH", help_heading = "Input", hide_possible_values = true)]
+    pub(crate) depth: ScanDepth,
     /// Skip layers larger than N packed bytes
-    #[arg(long, value_name = "N", value_parser = bytes, help_heading = "Input", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = parse_byte_size, help_heading = "Input", hide_short_help = true)]
     pub(crate) max_layer_bytes: Option<u64>,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
+    pub(crate) access: RegistryArgs,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }
 
 /// How deep an image is looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Deep {
+pub(crate) enum ScanDepth {
     /// Manifest and configuration.
     Config,
     /// The same and the list of packages (SBOM) beside the image.
@@ -76,7 +75,7 @@ pub(crate) enum Deep {
 
 /// How progress is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Tell {
+pub(crate) enum ProgressMode {
     /// Bars where standard error is a terminal.
     Auto,
     /// Bars.

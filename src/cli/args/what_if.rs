@@ -1,8 +1,7 @@
-//! What `fleet what-if` takes.
+//! Arguments of `imagelint fleet what-if`.
 
-use crate::cli::args::against::AgainstArgs;
-use crate::cli::args::builds::BuildSet;
-use crate::cli::args::builds::ReadingArgs;
+use crate::cli::args::builds::{BuildTargetArgs, DockerfileArgs};
+use crate::cli::args::difference::DifferenceArgs;
 
 /// What `fleet what-if` takes.
 #[derive(Debug, clap::Args)]
@@ -24,9 +23,9 @@ pub(crate) struct WhatIfArgs {
     #[arg(long, value_name = "POOL", help_heading = "Fleet")]
     pub(crate) remove: Vec<String>,
     #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) reading: DockerfileArgs,
     #[command(flatten)]
-    pub(crate) platforms: BuildSet,
+    pub(crate) platforms: BuildTargetArgs,
     #[command(flatten)]
-    pub(crate) against: AgainstArgs,
+    pub(crate) against: DifferenceArgs,
 }

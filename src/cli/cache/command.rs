@@ -1,36 +1,35 @@
-//! `imagelint cache`: what is kept on the disk, and the end of it.
+//! `imagelint cache`: shows the size of the caches, or clears them.
 
 use std::io::Write as _;
 
-use crate::cli::Failure;
-use crate::cli::args::CacheArgs;
-use crate::cli::args::CacheDo;
-use crate::cli::cache::by_digest::Cache;
-use crate::cli::cache::folder::Folder;
-use crate::cli::cache::folder::Usage;
-use crate::cli::cache::layers::LayerStore;
+use crate::cli::args::{CacheAction, CacheArgs};
+use crate::cli::cache::digest_cache::DigestCache;
+use crate::cli::cache::directory::{CacheDirectory, CacheUsage};
+use crate::cli::cache::layer_store::LayerStore;
 use crate::cli::exit::Exit;
-use crate::cli::streams;
-use crate::report::words::count;
+use crate::cli::{CommandError, streams};
+use crate::report::phrases::pluralize;
 
-/// Runs it.
-pub(crate) fn run(options: &CacheArgs) -> Result<Exit, Failure> {
-    let none =
-        || Failure::Said("error: there is no cache directory: set XDG_CACHE_HOME or HOME to an absolute path".into());
-    let kept: [(&str, Folder); 2] = [
-        ("layers", LayerStore::folder().ok_or_else(none)?),
-        ("manifests and configurations", Cache::folder().ok_or_else(none)?),
+/// Runs `imagelint cache`.
+pub(crate) fn run(options: &CacheArgs) -> Result<Exit, CommandError> {
+    let none = || {
+        CommandError::Said("error: there is no cache directory: set XDG_CACHE_HOME or HOME to an absolute path".into())
+    };
+    let kept: [(&str, CacheDirectory); 2] = [
+        ("layers", LayerStore::directory().ok_or_else(none)?),
+        ("manifests and configurations", DigestCache::directory().ok_or_else(none)?),
     ];
-    let mut out = streams::out();
+    let mut out = streams::stdout();
     for (what, folder) in kept {
-        let (word, Usage { files, bytes }) = match options.action {
-            CacheDo::Info => ("", folder.usage()),
-            CacheDo::Clear => {
-                let gone = folder.clear().map_err(|error| Failure::Said(format!("error: cannot remove {error}")))?;
+        let (word, CacheUsage { files, bytes }) = match options.action {
+            CacheAction::Info => ("", folder.usage()),
+            CacheAction::Clear => {
+                let gone =
+                    folder.clear().map_err(|error| CommandError::Said(format!("error: cannot remove {error}")))?;
                 ("removed ", gone)
             }
         };
-        let files = count(files, "file");
+        let files = pluralize(files, "file");
         writeln!(out, "{what}: {word}{files}, {bytes} bytes, in {}", folder.root().display())?;
     }
     Ok(Exit::Clean)

@@ -1,18 +1,18 @@
-//! What is kept on the disk for the next run.
+//! Caches on disk for later runs.
 
-mod by_digest;
 mod command;
-mod folder;
-mod layers;
+mod digest_cache;
+mod directory;
+mod layer_store;
 
-pub(crate) use by_digest::Cache;
 pub(crate) use command::run;
-pub(crate) use folder::ask as keep_in;
-pub(crate) use layers::LayerStore;
+pub(crate) use digest_cache::DigestCache;
+pub(crate) use directory::set_cache_directory as keep_in;
+pub(crate) use layer_store::LayerStore;
 
-/// Takes away what this process has begun to write, in the moment before it ends.
-pub(crate) fn abandon() {
-    for folder in [LayerStore::folder(), Cache::folder()].into_iter().flatten() {
-        folder.abandon();
+/// Removes the cache files that this process has not finished writing, before it ends.
+pub(crate) fn remove_unfinished_files() {
+    for folder in [LayerStore::directory(), DigestCache::directory()].into_iter().flatten() {
+        folder.remove_unfinished_files();
     }
 }

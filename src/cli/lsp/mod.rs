@@ -1,115 +1,110 @@
-//! `imagelint lsp`: the language server on standard input and output.
+//! `imagelint lsp`: runs the language server on standard input and output.
 
-mod disk;
-mod judged;
+mod disk_workspace;
+mod document_check;
 
-use std::io;
 use std::sync::mpsc;
-use std::sync::mpsc::SyncSender;
-use std::sync::mpsc::TryRecvError;
-use std::thread;
+use std::sync::mpsc::{SyncSender, TryRecvError};
+use std::{io, thread};
 
-use crate::cli::Failure;
-use crate::cli::args::BuildArgs;
-use crate::cli::args::BuildSet;
-use crate::cli::args::JudgingArgs;
-use crate::cli::args::LspArgs;
+use crate::cli::CommandError;
+use crate::cli::args::{BuildArgs, BuildTargetArgs, JudgingArgs, LspArgs};
 use crate::cli::exit::Exit;
-use crate::cli::lsp::disk::Disk;
+use crate::cli::lsp::disk_workspace::DiskWorkspace;
 use crate::knowledge::Knowledge;
 use crate::lsp;
-use crate::lsp::End;
-use crate::lsp::Found;
-use crate::lsp::Frame;
-use crate::lsp::Session;
+use crate::lsp::{FixSearchOutcome, IncomingFrame, LspSession, SessionEnd};
 
-/// No message is longer: a text of the greatest length, each byte of it escaped.
-const LONGEST: u64 = 32 << 20;
-/// So many messages wait to be read.
-const AHEAD: usize = 4;
+/// Largest size of a message in bytes: a text of the greatest length with each byte escaped.
+const MAX_MESSAGE_BYTES: u64 = 32 << 20;
+/// Number of messages that may wait to be processed.
+const MAX_QUEUED_MESSAGES: usize = 4;
 
-/// A search has room for the readers of nested texts.
-const STACK: usize = 8 << 20;
+/// Stack size of a search thread: room for the parsers of nested texts.
+const SEARCH_STACK_BYTES: usize = 8 << 20;
 
-/// What the command line says of every document.
+/// Options of the command line that apply to every document.
 #[derive(Debug)]
-struct Options<'a> {
+struct LspOptions<'a> {
     build: BuildArgs,
-    set: &'a BuildSet,
+    set: &'a BuildTargetArgs,
     judging: JudgingArgs,
 }
 
-/// What a session waits for.
-enum Event {
-    Frame(Frame),
-    Found(Box<Found>),
+/// An event that the session processes: a message from the editor or the result of a search.
+enum SessionEvent {
+    Frame(IncomingFrame),
+    Found(Box<FixSearchOutcome>),
 }
 
-/// Runs it until the editor ends it.
-pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let options = Options { build: options.build(), set: &options.set, judging: options.judging() };
-    let (send, receive) = mpsc::sync_channel(AHEAD);
+/// Runs `imagelint lsp` until the editor ends the session.
+pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
+    let options = LspOptions { build: options.to_build_args(), set: &options.set, judging: options.to_judging_args() };
+    let (send, receive) = mpsc::sync_channel(MAX_QUEUED_MESSAGES);
     let frames = send.clone();
-    thread::Builder::new().name("editor".to_owned()).spawn(move || listen(&frames))?;
+    thread::Builder::new().name("editor".to_owned()).spawn(move || forward_messages(&frames))?;
     thread::scope(|scope| {
         // It goes with the session, so that no search waits for a listener.
         let receive = receive;
-        let mut session = Session::new(Disk::new(&options, knowledge));
+        let mut session = LspSession::new(DiskWorkspace::new(&options, knowledge));
         let mut out = io::stdout().lock();
         loop {
             // What was typed on comes before what is judged.
-            let next = if session.waits() {
+            let next = if session.has_pending_documents() {
                 match receive.try_recv() {
                     Err(TryRecvError::Empty) => None,
-                    next => Some(next.unwrap_or(Event::Frame(Frame::End))),
+                    next => Some(next.unwrap_or(SessionEvent::Frame(IncomingFrame::End))),
                 }
             } else {
-                Some(receive.recv().unwrap_or(Event::Frame(Frame::End)))
+                Some(receive.recv().unwrap_or(SessionEvent::Frame(IncomingFrame::End)))
             };
             let told = match next {
-                None => session.settle(),
-                Some(Event::Found(found)) => session.found(*found),
-                Some(Event::Frame(Frame::Body(body))) => session.take(&body),
-                Some(Event::Frame(Frame::Long(_))) => session.lose(),
-                Some(Event::Frame(Frame::Broken(why))) => {
-                    return Err(Failure::Said(format!(
+                None => session.analyze_next(),
+                Some(SessionEvent::Found(found)) => session.finish_fix_search(*found),
+                Some(SessionEvent::Frame(IncomingFrame::Body(body))) => session.handle_message(&body),
+                Some(SessionEvent::Frame(IncomingFrame::Long(_))) => session.mark_texts_unknown(),
+                Some(SessionEvent::Frame(IncomingFrame::Broken(why))) => {
+                    return Err(CommandError::Said(format!(
                         "error: the client does not use the language server protocol: {why}"
                     )));
                 }
-                Some(Event::Frame(Frame::End)) => return Ok(exit(session.hang_up())),
+                Some(SessionEvent::Frame(IncomingFrame::End)) => return Ok(exit_code(session.end_of_input())),
             };
             for message in told {
-                lsp::write(&mut out, message.to_string().as_bytes())?;
+                lsp::write_frame(&mut out, message.to_string().as_bytes())?;
             }
             if let Some(end) = session.end() {
-                return Ok(exit(end));
+                return Ok(exit_code(end));
             }
-            if let Some(search) = session.search() {
+            if let Some(search) = session.next_fix_search() {
                 let back = send.clone();
                 // Nobody is there any more to hear of it where this fails.
-                let work = move || drop(back.send(Event::Found(Box::new(search.run()))));
-                thread::Builder::new().name("search".to_owned()).stack_size(STACK).spawn_scoped(scope, work)?;
+                let work = move || drop(back.send(SessionEvent::Found(Box::new(search.run()))));
+                thread::Builder::new()
+                    .name("search".to_owned())
+                    .stack_size(SEARCH_STACK_BYTES)
+                    .spawn_scoped(scope, work)?;
             }
         }
     })
 }
 
-/// Reads messages until there are no more.
-fn listen(send: &SyncSender<Event>) {
+/// Reads messages from standard input and sends them to the session until there are no more.
+fn forward_messages(send: &SyncSender<SessionEvent>) {
     let mut from = io::stdin().lock();
     loop {
-        let frame = lsp::read(&mut from, LONGEST).unwrap_or(Frame::End);
-        let last = matches!(frame, Frame::End | Frame::Broken(_));
-        if send.send(Event::Frame(frame)).is_err() || last {
+        let frame = lsp::read_frame(&mut from, MAX_MESSAGE_BYTES).unwrap_or(IncomingFrame::End);
+        let last = matches!(frame, IncomingFrame::End | IncomingFrame::Broken(_));
+        if send.send(SessionEvent::Frame(frame)).is_err() || last {
             return;
         }
     }
 }
 
-/// The protocol wants 0 after a shutdown, and 1 without.
-fn exit(end: End) -> Exit {
+/// Returns the exit code that the protocol prescribes: 0 after a shutdown request, else 1.
+fn exit_code(end: SessionEnd) -> Exit {
     match end {
-        End::Orderly => Exit::Clean,
-        End::Early => Exit::Found,
+        SessionEnd::Orderly => Exit::Clean,
+        SessionEnd::Early => Exit::Found,
     }
 }

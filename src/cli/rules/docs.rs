@@ -1,20 +1,18 @@
-//! The pages as the source of a web book.
+//! `imagelint rules docs`: writes the rule pages as the source of a web book (mdBook).
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
-use crate::cli::Failure;
+use crate::cli::CommandError;
 use crate::cli::exit::Exit;
-use crate::rules::RuleBook;
-use crate::rules::web_book;
+use crate::rules::{RuleBook, web_book};
 
-/// Writes it.
-pub(super) fn run(out: &mut impl io::Write, folder: &Path, book: &RuleBook) -> Result<Exit, Failure> {
+/// Runs `imagelint rules docs`.
+pub(super) fn run(out: &mut impl io::Write, folder: &Path, book: &RuleBook) -> Result<Exit, CommandError> {
     let files = web_book(book);
     for (path, text) in &files {
         let path = folder.join(path);
-        let fail = |error: io::Error| Failure::Said(format!("error: cannot write {}: {error}", path.display()));
+        let fail = |error: io::Error| CommandError::Said(format!("error: cannot write {}: {error}", path.display()));
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(fail)?;
         }

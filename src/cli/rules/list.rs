@@ -1,31 +1,29 @@
-//! Rules and vocabulary as lists.
+//! `imagelint rules list` and `imagelint rules vocabulary`.
 
 use std::io;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::Failure;
-use crate::cli::args::Format;
+use crate::cli::CommandError;
+use crate::cli::args::OutputFormat;
 use crate::cli::exit::Exit;
-use crate::report::escape::clean;
-use crate::rules::Kind;
-use crate::rules::Page;
-use crate::rules::RuleBook;
-use crate::rules::Status;
-use crate::rules::Template;
-use crate::rules::Vocabulary;
+use crate::report::escape::escape_one_line;
+use crate::rules::{MessageTemplate, PageKind, RuleBook, RulePage, Status, Vocabulary};
 
-/// Every rule.
-pub(super) fn rules(out: &mut impl io::Write, book: &RuleBook, format: Format) -> Result<Exit, Failure> {
-    if format == Format::Json {
-        writeln!(out, "{:#}", json!({ "rules": book.pages().map(of_page).collect::<Vec<_>>() }))?;
+/// Prints all rules.
+pub(super) fn list_rules(
+    out: &mut impl io::Write,
+    book: &RuleBook,
+    format: OutputFormat,
+) -> Result<Exit, CommandError> {
+    if format == OutputFormat::Json {
+        writeln!(out, "{:#}", json!({ "rules": book.pages().map(page_json).collect::<Vec<_>>() }))?;
         return Ok(Exit::Clean);
     }
     let width = book.pages().map(|page| page.name.len()).max().unwrap_or_default();
     for page in book.pages() {
         let preview = if page.status == Status::Preview { " (preview)" } else { "" };
-        let summary = clean(&page.summary()).into_owned();
+        let summary = escape_one_line(&page.summary()).into_owned();
         writeln!(
             out,
             "{:<width$}  {:<7}  {:<8}  {summary}{preview}",
@@ -37,12 +35,12 @@ pub(super) fn rules(out: &mut impl io::Write, book: &RuleBook, format: Format) -
     Ok(Exit::Clean)
 }
 
-/// A page in JSON, without its prose and examples.
-pub(in crate::cli) fn of_page(page: &Page) -> Value {
+/// Returns a rule page as JSON, without its prose and examples.
+pub(in crate::cli) fn page_json(page: &RulePage) -> Value {
     let (kind, occasion) = match &page.kind {
-        Kind::Startup(outcome) => ("start-up", outcome.name()),
-        Kind::Practice(condition) => ("practice", condition.text()),
-        Kind::Reader(notice) => ("notice", notice.word()),
+        PageKind::Startup(outcome) => ("start-up", outcome.name()),
+        PageKind::Practice(condition) => ("practice", condition.text()),
+        PageKind::Reader(notice) => ("notice", notice.word()),
     };
     let own = page.help_for.iter().map(|(cause, help)| (cause.name().to_owned(), Value::String(help.text())));
     let help_for: serde_json::Map<String, Value> = own.collect();
@@ -50,16 +48,16 @@ pub(in crate::cli) fn of_page(page: &Page) -> Value {
         "rule": page.name, "kind": kind, "when": occasion, "severity": page.severity.word(),
         "persona": page.persona.word(), "status": page.status.word(), "fix": page.fix.word(), "since": page.since,
         "blame": page.blame, "message": page.message.text(), "help": page.help.text(),
-        "cause": page.cause.as_ref().map(Template::text),
+        "cause": page.cause.as_ref().map(MessageTemplate::text),
         "help_for": help_for, "summary": page.summary(),
         "examples": page.examples.len(), "path": page.path,
     })
 }
 
-/// Every name, function and operator.
-pub(super) fn vocabulary(out: &mut impl io::Write, format: Format) -> Result<Exit, Failure> {
+/// Prints all names, functions and operators that rule conditions can use.
+pub(super) fn list_vocabulary(out: &mut impl io::Write, format: OutputFormat) -> Result<Exit, CommandError> {
     let words = Vocabulary::built_in();
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         let names = words.entries.iter().map(|entry| {
             json!({
                 "name": entry.name, "type": entry.kind.name(), "unit": entry.unit, "meaning": entry.doc,

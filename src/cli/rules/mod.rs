@@ -1,4 +1,4 @@
-//! `imagelint rules`: the pages listed, shown, tested, begun and made into a book.
+//! `imagelint rules`: lists, shows, tests and creates rule pages, and writes them as a web book.
 
 mod docs;
 mod list;
@@ -7,45 +7,42 @@ mod test;
 
 use std::io::Write as _;
 
-use crate::cli::Failure;
-use crate::cli::args::RulesArgs;
-use crate::cli::args::RulesDo;
+use crate::cli::args::{RulesAction, RulesArgs};
 use crate::cli::exit::Exit;
-use crate::cli::output::read_rules;
-pub(super) use crate::cli::rules::list::of_page;
-use crate::cli::streams;
+use crate::cli::judging::read_rule_book;
+pub(super) use crate::cli::rules::list::page_json;
+use crate::cli::{CommandError, streams};
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest;
-use crate::report::escape::clean;
-use crate::rules::Page;
-use crate::rules::RuleBook;
+use crate::nearest::nearest_word;
+use crate::report::escape::escape_one_line;
+use crate::rules::{RuleBook, RulePage};
 
-/// Runs it.
-pub(crate) fn run(options: &RulesArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let mut out = streams::out();
+/// Runs `imagelint rules`.
+pub(crate) fn run(options: &RulesArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
+    let mut out = streams::stdout();
     match &options.action {
-        RulesDo::List { rules, format } => list::rules(&mut out, &read_rules(rules)?, *format),
-        RulesDo::Show { rule, rules } => {
-            for line in page(&read_rules(rules)?, rule)?.text.lines() {
-                writeln!(out, "{}", clean(line))?;
+        RulesAction::List { rules, format } => list::list_rules(&mut out, &read_rule_book(rules)?, *format),
+        RulesAction::Show { rule, rules } => {
+            for line in find_page(&read_rule_book(rules)?, rule)?.text.lines() {
+                writeln!(out, "{}", escape_one_line(line))?;
             }
             Ok(Exit::Clean)
         }
-        RulesDo::Vocabulary { format } => list::vocabulary(&mut out, *format),
-        RulesDo::Test { folders, verbose, format } => test::run(&mut out, folders, *verbose, *format, knowledge),
-        RulesDo::New { name, folder } => new::run(&mut out, name, folder),
-        RulesDo::Docs { folder, rules } => docs::run(&mut out, folder, &read_rules(rules)?),
+        RulesAction::Vocabulary { format } => list::list_vocabulary(&mut out, *format),
+        RulesAction::Test { folders, verbose, format } => test::run(&mut out, folders, *verbose, *format, knowledge),
+        RulesAction::New { name, folder } => new::run(&mut out, name, folder),
+        RulesAction::Docs { folder, rules } => docs::run(&mut out, folder, &read_rule_book(rules)?),
     }
 }
 
-/// The page of that name, or what was likely meant.
-fn page<'a>(book: &'a RuleBook, name: &str) -> Result<&'a Page, Failure> {
+/// Returns the page of a rule, or an error that suggests a similar name.
+fn find_page<'a>(book: &'a RuleBook, name: &str) -> Result<&'a RulePage, CommandError> {
     book.get(name).ok_or_else(|| {
-        let near = nearest(name, book.pages().flat_map(Page::names)).and_then(|near| book.get(near));
+        let near = nearest_word(name, book.pages().flat_map(RulePage::names)).and_then(|near| book.get(near));
         let help = near.map(|page| &page.name).map_or_else(
             || "imagelint rules list shows all rules".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        Failure::Said(clean(&format!("error: there is no rule `{name}`; {help}")).into_owned())
+        CommandError::Said(escape_one_line(&format!("error: there is no rule `{name}`; {help}")).into_owned())
     })
 }

@@ -1,36 +1,34 @@
-//! Settings under the command line: what is said there wins.
+//! Merging of settings with command-line options, which take precedence.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::cli::Failure;
 use crate::cli::args::JudgingArgs;
-use crate::cli::path_from;
-use crate::cli::render;
-use crate::cli::settings::Loaded;
-use crate::cli::settings::load::Found;
-use crate::cli::settings::load::at;
-use crate::cli::settings::load::fail_on;
-use crate::cli::settings::within;
+use crate::cli::settings::load::{SettingsChain, error_at, parse_fail_on};
+use crate::cli::settings::{LoadedSettings, path_in_repository};
+use crate::cli::{CommandError, path_from_environment, render_diagnostic};
 use crate::fleet::Fleet;
-use crate::nearest::unread;
-use crate::rules::Page;
-use crate::rules::RuleBook;
+use crate::nearest::unreadable_path_message;
+use crate::rules::{RuleBook, RulePage};
 use crate::settings;
-use crate::settings::Known;
-use crate::settings::Set;
+use crate::settings::{KnownNames, SettingValue};
 use crate::source::Sources;
 
-impl Loaded {
-    /// The options of a run with its settings below them.
-    pub(crate) fn under(&self, options: &JudgingArgs, sources: &Sources) -> Result<JudgingArgs, Failure> {
+impl LoadedSettings {
+    /// Returns the options completed by the settings of the run; options of the command line take precedence.
+    pub(crate) fn merge_with_options(
+        &self,
+        options: &JudgingArgs,
+        sources: &Sources,
+    ) -> Result<JudgingArgs, CommandError> {
         let mut options = options.clone();
-        let Some(found) = self.of_run() else { return Ok(options) };
+        let Some(found) = self.run_chain() else { return Ok(options) };
         let settings = &found.settings;
-        let path = |written: &Set<String>| named(found, written, sources).map_err(Failure::Said);
-        let file = |written: &Set<String>| file(found, written, sources).map_err(Failure::Said);
-        if let Some(written) = settings.fleet.as_ref().filter(|_| options.fleet.is_none() && !fleet_in_environment()) {
+        let path = |written: &SettingValue<String>| settings_path(found, written, sources).map_err(CommandError::Said);
+        let file =
+            |written: &SettingValue<String>| settings_file_path(found, written, sources).map_err(CommandError::Said);
+        if let Some(written) = settings.fleet.as_ref().filter(|_| options.fleet.is_none() && !is_fleet_in_environment())
+        {
             options.fleet = Some(file(written)?);
         }
         if let Some(written) = settings.baseline.as_ref().filter(|_| options.config.baseline.is_none()) {
@@ -40,44 +38,44 @@ impl Loaded {
             for written in settings.rule_folders.iter().flatten() {
                 let folder = path(written)?;
                 if !found.own {
-                    pages_within(&folder).map_err(Failure::Said)?;
+                    check_pages_in_repository(&folder).map_err(CommandError::Said)?;
                 }
                 options.rules.push(folder);
             }
         }
         options.persona = options.persona.or_else(|| settings.persona.as_ref()?.value.parse().ok());
         options.preview |= settings.preview.as_ref().is_some_and(|preview| preview.value);
-        options.exit.fail_on = options.exit.fail_on.or_else(|| fail_on(&settings.fail_on.as_ref()?.value));
+        options.exit.fail_on = options.exit.fail_on.or_else(|| parse_fail_on(&settings.fail_on.as_ref()?.value));
         options.as_of = options.as_of.or(settings.as_of.as_ref().map(|day| day.value));
         Ok(options)
     }
 
-    /// Why a registry is not asked for an image that a file names, where that is so.
-    pub(crate) fn refuses(&self, registry: &str, sources: &Sources) -> Option<String> {
+    /// Returns why a registry is not contacted, if the settings list trusted registries without it.
+    pub(crate) fn untrusted_registry_message(&self, registry: &str, sources: &Sources) -> Option<String> {
         let lists = [self.run, self.user].into_iter().flatten().filter_map(|at| self.files.get(at));
         let mut lists = lists.filter_map(|found| Some((found, found.settings.trusted_registries.as_ref()?)));
-        let (found, list) = lists.find(|(_, list)| !settings::trusts(list, registry))?;
+        let (found, list) = lists.find(|(_, list)| !settings::is_trusted_registry(list, registry))?;
         let place = list.first().map_or_else(
             || found.name(),
             |one| {
-                let text = sources.get(one.place.source);
-                format!("{}:{}", text.name(), text.position(one.place.span.start).line)
+                let text = sources.get(one.location.source);
+                format!("{}:{}", text.name(), text.position(one.location.span.start).line)
             },
         );
         Some(format!("{registry} is not in `trusted-registries` of {place} and is not contacted"))
     }
 
-    /// The registries that are trusted, by the run's settings and the user's.
-    pub(super) fn trusted(&self) -> impl Iterator<Item = &Set<String>> {
+    /// Returns the trusted registries of the run's settings and of the user's settings.
+    pub(super) fn trusted_registries(&self) -> impl Iterator<Item = &SettingValue<String>> {
         let user = self.user.filter(|user| Some(*user) != self.run);
         let files = [self.run, user].into_iter().flatten().filter_map(|at| self.files.get(at));
         files.flat_map(|found| found.settings.trusted_registries.iter().flatten())
     }
 
-    /// What other settings files of this run say that only those of the run can.
-    pub(crate) fn passed_over(&self) -> Vec<String> {
+    /// Returns notes on keys in other settings files that only the run's settings file can set.
+    pub(crate) fn ignored_key_notes(&self) -> Vec<String> {
         let others = self.files.iter().enumerate().filter(|(at, _)| Some(*at) != self.run && Some(*at) != self.user);
-        let told = |(_, found): (usize, &Found)| {
+        let told = |(_, found): (usize, &SettingsChain)| {
             let own = &found.settings;
             let keys = [
                 ("fleet", own.fleet.is_some()),
@@ -92,7 +90,7 @@ impl Loaded {
                 ("trusted-registries", own.trusted_registries.is_some()),
             ];
             let keys: Vec<&str> = keys.iter().filter(|(_, said)| *said).map(|(key, _)| *key).collect();
-            let run = self.of_run().map_or_else(|| "no settings file".to_owned(), Found::name);
+            let run = self.run_chain().map_or_else(|| "no settings file".to_owned(), SettingsChain::name);
             (!keys.is_empty()).then(|| {
                 format!(
                     "{}: {} ignored: these keys apply to a whole run, which uses {run}",
@@ -105,64 +103,70 @@ impl Loaded {
     }
 }
 
-/// Checks that what all settings name is there.
-pub(crate) fn known(
-    loaded: &Loaded,
+/// Checks that the rules and pools named in the settings exist.
+pub(crate) fn check_names_in_settings(
+    loaded: &LoadedSettings,
     book: Option<&RuleBook>,
     fleet: &Fleet,
     said: &JudgingArgs,
-) -> Result<(), Failure> {
-    let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().flat_map(Page::names).collect();
+) -> Result<(), CommandError> {
+    let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().flat_map(RulePage::names).collect();
     let pools: Vec<&str> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
     // Settings speak of the pools of their own fleet, not of any that somebody tries.
-    let pools = Some(pools.as_slice()).filter(|_| said.fleet.is_none() && !fleet_in_environment() && !fleet.built_in);
+    let pools =
+        Some(pools.as_slice()).filter(|_| said.fleet.is_none() && !is_fleet_in_environment() && !fleet.built_in);
     let mut told = Vec::new();
     for (_, text, settings) in loaded.files.iter().flat_map(|found| &found.chain) {
-        if let Err(errors) = settings::check(settings, text, Known { rules: &rules, pools }) {
-            told.push(render(errors.as_ref()));
+        if let Err(errors) = settings::check_names(settings, text, KnownNames { rules: &rules, pools }) {
+            told.push(render_diagnostic(errors.as_ref()));
         }
     }
-    if told.is_empty() { Ok(()) } else { Err(Failure::Said(told.join("\n"))) }
+    if told.is_empty() { Ok(()) } else { Err(CommandError::Said(told.join("\n"))) }
 }
 
-/// The path that a settings file names.
-fn named(found: &Found, written: &Set<String>, sources: &Sources) -> Result<PathBuf, String> {
-    let text = sources.get(written.place.source);
+/// Returns a path that a settings file names, resolved against its folder and checked to lie in the repository.
+fn settings_path(found: &SettingsChain, written: &SettingValue<String>, sources: &Sources) -> Result<PathBuf, String> {
+    let text = sources.get(written.location.source);
     let folder = Path::new(text.name()).parent().unwrap_or(Path::new(""));
     let path = folder.join(&written.value);
     if found.own {
         return Ok(path);
     }
-    within(&path, folder).map_err(|error| at(text, written.place.span, &error))
+    path_in_repository(&path, folder).map_err(|error| error_at(text, written.location.span, &error))
 }
 
-/// The same where it is to be read: nobody waits for a pipe, and no device is read.
-fn file(found: &Found, written: &Set<String>, sources: &Sources) -> Result<PathBuf, String> {
-    let path = named(found, written, sources)?;
+/// Returns a path that a settings file names, and rejects devices, pipes and folders.
+fn settings_file_path(
+    found: &SettingsChain,
+    written: &SettingValue<String>,
+    sources: &Sources,
+) -> Result<PathBuf, String> {
+    let path = settings_path(found, written, sources)?;
     match path.metadata() {
         Ok(about) if !about.is_file() => {
             let told = format!("{} is not a regular file", path.display());
-            Err(at(sources.get(written.place.source), written.place.span, &told))
+            Err(error_at(sources.get(written.location.source), written.location.span, &told))
         }
         _ => Ok(path),
     }
 }
 
-/// Whether the pages of a folder lie in the repository as the folder does.
-fn pages_within(folder: &Path) -> Result<(), String> {
+/// Checks that all pages of a rule folder lie in the repository, symbolic links resolved.
+fn check_pages_in_repository(folder: &Path) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|error| {
         format!(
             "error: cannot read rules in {}: {}",
             folder.display(),
-            unread(folder, &error, "a directory of rule pages")
+            unreadable_path_message(folder, &error, "a directory of rule pages")
         )
     })?;
     for entry in entries.flatten() {
-        within(&entry.path(), folder).map_err(|error| format!("error: {error}"))?;
+        path_in_repository(&entry.path(), folder).map_err(|error| format!("error: {error}"))?;
     }
     Ok(())
 }
 
-fn fleet_in_environment() -> bool {
-    path_from("IMAGELINT_FLEET").is_some()
+/// Whether the environment variable for the fleet file is set.
+fn is_fleet_in_environment() -> bool {
+    path_from_environment("IMAGELINT_FLEET").is_some()
 }

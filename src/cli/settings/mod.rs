@@ -1,15 +1,11 @@
-//! The settings of a run: found, read, and put under what the command line says.
+//! The settings of a run: searched, read, and merged with the command-line options.
 
 mod apply;
-mod held;
 mod load;
+mod run_settings;
 mod show;
 
-pub(crate) use self::apply::known;
-pub(crate) use self::held::Held;
-pub(crate) use self::held::of_inputs;
-pub(crate) use self::held::whole;
-pub(crate) use self::load::Loaded;
-pub(crate) use self::load::lock;
-pub(crate) use self::load::within;
-pub(crate) use self::show::show;
+pub(crate) use self::apply::check_names_in_settings;
+pub(crate) use self::load::{LoadedSettings, lock_settings, path_in_repository};
+pub(crate) use self::run_settings::{RunSettings, assign_to_inputs, judged_folders};
+pub(crate) use self::show::show_settings;

@@ -1,14 +1,14 @@
-//! The bytes that are searched, a block at a time.
+//! The bytes of the file that are searched, one block at a time.
 
-use crate::elf::bytes::offset;
-use crate::elf::strings::Piece;
+use crate::elf::bytes::to_file_offset;
+use crate::elf::strings::SearchRange;
 
-/// Bytes that are searched at a time: they stay in the processor's first cache.
-pub(super) const BLOCK: usize = 16 * 1024;
+/// The number of bytes that are searched at a time, small enough for the processor's first-level cache.
+pub(super) const BLOCK_SIZE: usize = 16 * 1024;
 
-/// The bytes that are searched, and up to where that is done.
+/// The bytes that are searched, with the position of the search.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct SearchBlock {
     pub(super) bytes: Vec<u8>,
     /// Offset of the first byte in the file.
     pub(super) base: u64,
@@ -20,35 +20,35 @@ pub(super) struct Block {
     pub(super) want: usize,
 }
 
-impl Default for Block {
+impl Default for SearchBlock {
     fn default() -> Self {
-        Self { bytes: Vec::new(), base: 0, floor: 0, from: 0, want: BLOCK }
+        Self { bytes: Vec::new(), base: 0, floor: 0, from: 0, want: BLOCK_SIZE }
     }
 }
 
-impl Block {
-    /// Takes bytes that follow the last.
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+impl SearchBlock {
+    /// Appends the next bytes of the file.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
         if self.bytes.capacity() == 0 {
-            self.bytes.reserve_exact(BLOCK);
+            self.bytes.reserve_exact(BLOCK_SIZE);
         }
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The stretch from where the search stands to `to`, of which bytes before `end` may be looked at.
-    pub(super) fn piece(&self, to: usize, end: usize) -> Piece<'_> {
+    /// Returns the range from the search position to `to`; matches may extend up to `end`.
+    pub(super) fn search_range(&self, to: usize, end: usize) -> SearchRange<'_> {
         let bytes = self.bytes.get(self.floor..end).unwrap_or_default();
         let index = |at: usize| at.saturating_sub(self.floor);
-        Piece { base: self.at(self.floor), bytes, from: index(self.from), to: index(to) }
+        SearchRange { base: self.file_offset(self.floor), bytes, from: index(self.from), to: index(to) }
     }
 
-    /// The offset in the file of a byte of the block.
-    pub(super) fn at(&self, index: usize) -> u64 {
-        self.base.saturating_add(offset(index))
+    /// Returns the file offset of a byte in the block.
+    pub(super) fn file_offset(&self, index: usize) -> u64 {
+        self.base.saturating_add(to_file_offset(index))
     }
 
-    /// Goes on at an offset, before which nothing is looked at again.
-    pub(super) fn jump(&mut self, to: u64) {
+    /// Continues the search at a file offset; earlier bytes are not read again.
+    pub(super) fn skip_to(&mut self, to: u64) {
         match usize::try_from(to.saturating_sub(self.base)) {
             Ok(index) if index <= self.bytes.len() => (self.floor, self.from) = (index, index),
             _ => {
@@ -58,13 +58,13 @@ impl Block {
         }
     }
 
-    /// Lets go of what is not looked at again, and asks for so many bytes in all.
-    pub(super) fn ask(&mut self, behind: usize, want: usize) {
+    /// Discards searched bytes except the last `behind`, and sets the number of bytes needed for the next step.
+    pub(super) fn discard_searched(&mut self, behind: usize, want: usize) {
         let gone = self.from.saturating_sub(behind).max(self.floor);
         self.bytes.drain(..gone);
-        self.base = self.base.saturating_add(offset(gone));
+        self.base = self.base.saturating_add(to_file_offset(gone));
         self.floor = self.floor.saturating_sub(gone);
         self.from = self.from.saturating_sub(gone);
-        self.want = want.min(BLOCK);
+        self.want = want.min(BLOCK_SIZE);
     }
 }

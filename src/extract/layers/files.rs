@@ -1,54 +1,42 @@
-//! The files of an image that the start-up asks for, and the links on the way to them.
+//! Files of an image that its start may need, and the links that lead to them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::cuda::COMPAT_ROOT;
-use crate::cuda::resolve;
-use crate::cuda::split_path;
-use crate::elf::ElfSeen;
-use crate::elf::Missed;
-use crate::extract::layers::Audit;
-use crate::extract::layers::code::FOREIGN;
-use crate::extract::layers::code::NOT_ELF;
-use crate::fact::FactKey;
-use crate::fact::FileKind;
-use crate::fact::FileSeen;
-use crate::fact::Value;
-use crate::installed::Evidence;
-use crate::installed::Want;
-use crate::installed::want;
+use crate::cuda::{COMPAT_ROOT, resolve_links, split_path};
+use crate::elf::{ElfSummary, UninspectedElfPart};
+use crate::extract::layers::LayerScan;
+use crate::extract::layers::gpu_code::{FOREIGN_PLATFORM, NOT_ELF};
+use crate::fact::{FactKey, FileKind, ObservedFile, PrintedValue};
+use crate::installed::{FileEvidence, FileReadMode, file_read_mode};
 use crate::knowledge::Knowledge;
 use crate::layer;
-use crate::layer::EntryKind;
-use crate::layer::Mark;
-use crate::layer::Placed;
-use crate::layer::Tree;
+use crate::layer::{EntryKind, ImageEntry, MergedLayers, SkipReason};
 
-/// Files that tell what system it is and where its loader looks.
-const TOLD: [&str; 4] = ["/etc/debian_version", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/nv_tegra_release"];
-/// So many files are kept; the largest images known have some hundreds. Each takes a kilobyte as it is judged, and two
-/// in the report.
-const MOST_FILES: usize = 2_000;
-/// How libraries of the driver begin.
-const DRIVER: [&str; 2] = ["libcuda.so", "libnvidia-"];
+/// Files that identify the distribution and the search path of its loader.
+const SYSTEM_FILES: [&str; 4] = ["/etc/debian_version", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/nv_tegra_release"];
+/// Maximum number of files that are kept. The largest known images have some hundreds; each takes up to two
+/// kilobytes.
+const MAX_FILES: usize = 2_000;
+/// Prefixes of the file names of driver libraries.
+const DRIVER_PREFIXES: [&str; 2] = ["libcuda.so", "libnvidia-"];
 
-impl Audit<'_> {
-    /// Files that somebody may ask for; `asked` are libraries that files with GPU code do ask for.
-    pub(super) fn files(&mut self, asked: &BTreeSet<String>) {
+impl LayerScan<'_> {
+    /// Records the files that the start may need; `asked` are libraries that files with GPU code need.
+    pub(super) fn read_files(&mut self, asked: &BTreeSet<String>) {
         let tree = self.tree;
-        let floor = self.floor();
-        let there = |placed: &Placed<'_>| placed.layer >= floor;
+        let floor = self.first_complete_layer();
+        let there = |placed: &ImageEntry<'_>| placed.layer >= floor;
         let mut chosen: BTreeSet<String> = tree
             .entries()
             .filter(there)
-            .filter(|placed| is_asked(placed.path, asked) || is_cuda_by_soname(*placed))
+            .filter(|placed| is_start_file(placed.path, asked) || has_cuda_soname(*placed))
             .map(|one| one.path.to_owned())
-            .take(MOST_FILES)
+            .take(MAX_FILES)
             .collect();
-        if chosen.len() == MOST_FILES {
+        if chosen.len() == MAX_FILES {
             self.seen.complete.files = false;
-            self.notes.push(format!("at most {MOST_FILES} libraries and loader files are inspected"));
+            self.notes.push(format!("at most {MAX_FILES} libraries and loader files are inspected"));
         }
         let mut roots: Vec<String> = vec![COMPAT_ROOT.to_owned()];
         roots.extend(
@@ -57,14 +45,14 @@ impl Audit<'_> {
         if let Some((Ok(path), _)) = self.seen.env.get("LD_LIBRARY_PATH") {
             roots.extend(path.split(':').filter(|folder| folder.starts_with('/')).map(str::to_owned));
         }
-        for text in chosen.iter().filter_map(|path| text(tree.get(path)?)) {
+        for text in chosen.iter().filter_map(|path| text_content(tree.get(path)?)) {
             roots.extend(text.lines().map(str::trim).filter(|line| line.starts_with('/')).map(str::to_owned));
         }
         let libraries: Vec<String> = chosen.iter().cloned().collect();
         let mut folders: BTreeSet<String> = BTreeSet::new();
         let mut links: BTreeSet<String> = BTreeSet::new();
         for path in libraries.iter().chain(&roots) {
-            let mut folder = on_the_way(tree, path, &mut links).unwrap_or_default();
+            let mut folder = collect_links(tree, path, &mut links).unwrap_or_default();
             // What lies behind a library, whatever it is called.
             chosen.extend(tree.get(&folder).map(|end| end.path.to_owned()));
             while !folder.is_empty() && folders.insert(folder.clone()) {
@@ -74,80 +62,84 @@ impl Audit<'_> {
         // Other names of the folders that such a file lies in.
         for placed in tree.entries().filter(|placed| matches!(placed.kind, EntryKind::Link(_))) {
             if tree.resolve(placed.path).is_some_and(|behind| folders.contains(&behind)) {
-                on_the_way(tree, placed.path, &mut links);
+                collect_links(tree, placed.path, &mut links);
             }
         }
         chosen.extend(links);
         for path in chosen {
             if let Some(placed) = tree.get(&path).filter(|placed| placed.layer >= floor) {
-                self.entry(placed);
+                self.record_file(placed);
             }
         }
     }
 
-    fn entry(&mut self, placed: Placed<'_>) {
+    /// Records one file with its kind.
+    fn record_file(&mut self, placed: ImageEntry<'_>) {
         let (kind, value) = match placed.kind {
             EntryKind::Link(target) => (FileKind::Link(target.clone()), target.clone()),
             EntryKind::Elf(elf) => match &elf.note {
                 Some(note) => (FileKind::Noted(note.clone()), "a library with a forward compatibility note".to_owned()),
-                None if self.is_no_library(placed) => (FileKind::NoLibrary, FOREIGN.to_owned()),
-                None => (FileKind::Present, present(elf)),
+                None if self.is_unloadable(placed) => (FileKind::NoLibrary, FOREIGN_PLATFORM.to_owned()),
+                None => (FileKind::Present, presence_text(elf)),
             },
             EntryKind::Read(list) => {
                 for one in list {
-                    if let Evidence::NotInspected(why) = one {
+                    if let FileEvidence::NotInspected(why) = one {
                         self.seen.complete.files = false;
-                        self.note(placed.path, why);
+                        self.note_not_inspected(placed.path, why);
                     }
                 }
-                match text(placed) {
+                match text_content(placed) {
                     Some(text) => (FileKind::Text(text.to_owned()), text.to_owned()),
                     None => (FileKind::Present, "present".to_owned()),
                 }
             }
-            EntryKind::Present if self.is_no_library(placed) => (FileKind::NoLibrary, NOT_ELF.to_owned()),
+            EntryKind::Present if self.is_unloadable(placed) => (FileKind::NoLibrary, NOT_ELF.to_owned()),
             EntryKind::Present | EntryKind::Hard(_) => (FileKind::Present, "present".to_owned()),
         };
-        let fact = self.fact(FactKey::File, placed.path, Value::Text(value), placed);
-        self.seen.files.insert(placed.path.to_owned(), FileSeen { kind, fact });
+        let fact = self.add_fact(FactKey::File, placed.path, PrintedValue::Text(value), placed);
+        self.seen.files.insert(placed.path.to_owned(), ObservedFile { kind, fact });
     }
 
-    /// Whether a file has the name of a library and no loader takes it for one. Of those of the driver the name alone counts:
-    /// the container toolkit mounts over it.
-    pub(super) fn is_no_library(&self, placed: Placed<'_>) -> bool {
+    /// Whether a file has the name of a library and no loader accepts it; driver libraries are exempt: the container
+    /// toolkit mounts over them.
+    pub(super) fn is_unloadable(&self, placed: ImageEntry<'_>) -> bool {
         let name = split_path(placed.path).1;
-        if want(placed.path) != Want::Elf || DRIVER.iter().any(|driver| name.starts_with(driver)) {
+        if file_read_mode(placed.path) != FileReadMode::Elf
+            || DRIVER_PREFIXES.iter().any(|driver| name.starts_with(driver))
+        {
             return false;
         }
         match placed.kind {
             EntryKind::Elf(elf) => {
-                elf.not_inspected.contains(&Missed::Foreign)
-                    || self.machine().is_some_and(|machine| machine != elf.machine)
+                elf.not_inspected.contains(&UninspectedElfPart::Foreign)
+                    || self.elf_machine().is_some_and(|machine| machine != elf.machine)
             }
             // Whether it was looked into is told for the layer as a whole.
-            EntryKind::Present => !self.tree.layers().iter().flat_map(|layer| &layer.missed).any(is_unread),
+            EntryKind::Present => !self.tree.layers().iter().flat_map(|layer| &layer.missed).any(has_unread_files),
             EntryKind::Link(_) | EntryKind::Hard(_) | EntryKind::Read(_) => false,
         }
     }
 }
 
-/// Whether files of a layer have a name and nothing else that is known of them.
-fn is_unread(missed: &layer::Missed) -> bool {
-    matches!(missed.mark, Mark::Sparse | Mark::HardLink)
+/// Whether only the names of some files of a layer are known.
+fn has_unread_files(missed: &layer::SkippedEntries) -> bool {
+    matches!(missed.mark, SkipReason::Sparse | SkipReason::HardLink)
 }
 
-fn text(placed: Placed<'_>) -> Option<&str> {
+/// Returns the text of a file whose content was read as text.
+fn text_content(placed: ImageEntry<'_>) -> Option<&str> {
     let EntryKind::Read(list) = placed.kind else { return None };
     list.iter().find_map(|one| match one {
-        Evidence::Text(text) => Some(text.as_str()),
+        FileEvidence::Text(text) => Some(text.as_str()),
         _ => None,
     })
 }
 
-/// Notes the links that lead to a path; gives what is behind them.
-fn on_the_way(tree: &Tree, path: &str, links: &mut BTreeSet<String>) -> Option<String> {
+/// Adds the links that lead to a path to `links`, and returns the resolved path.
+fn collect_links(tree: &MergedLayers, path: &str, links: &mut BTreeSet<String>) -> Option<String> {
     let met = RefCell::new(Vec::new());
-    let behind = resolve(path, |path| match tree.get(path)?.kind {
+    let behind = resolve_links(path, |path| match tree.get(path)?.kind {
         EntryKind::Link(target) => {
             met.borrow_mut().push(path.to_owned());
             Some(target.as_str())
@@ -158,27 +150,27 @@ fn on_the_way(tree: &Tree, path: &str, links: &mut BTreeSet<String>) -> Option<S
     behind
 }
 
-/// Whether the start-up may ask for a path.
-fn is_asked(path: &str, asked: &BTreeSet<String>) -> bool {
+/// Whether the start may need the file at a path.
+fn is_start_file(path: &str, asked: &BTreeSet<String>) -> bool {
     let (folder, name) = split_path(path);
     let versioned =
         |soname: &str| name.strip_prefix(soname).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    TOLD.contains(&path)
+    SYSTEM_FILES.contains(&path)
         || (folder == "/etc/ld.so.conf.d" && name.strip_suffix(".conf").is_some())
-        || DRIVER.iter().any(|driver| name.starts_with(driver))
+        || DRIVER_PREFIXES.iter().any(|driver| name.starts_with(driver))
         || matches!(folder, "/lib/firmware/nvidia" | "/usr/lib/firmware/nvidia")
         || is_cuda_library(name)
         || asked.iter().any(|soname| versioned(soname))
 }
 
-/// Whether a library calls itself one that the tables speak of, whatever its file is called.
-fn is_cuda_by_soname(placed: Placed<'_>) -> bool {
+/// Whether the soname of a library is in the knowledge tables, whatever its file name.
+fn has_cuda_soname(placed: ImageEntry<'_>) -> bool {
     let EntryKind::Elf(elf) = placed.kind else { return false };
-    elf.soname.as_deref().is_some_and(|soname| is_cuda_library(&without_sum(soname)))
+    elf.soname.as_deref().is_some_and(|soname| is_cuda_library(&without_hash(soname)))
 }
 
-/// `libcudart.so.11.0` of `libcudart-d0da41ae.so.11.0`, as tools call the libraries that they put into wheels.
-fn without_sum(soname: &str) -> String {
+/// Removes the hash that tools add to the libraries of wheels: `libcudart.so.11.0` of `libcudart-d0da41ae.so.11.0`.
+fn without_hash(soname: &str) -> String {
     let plain = soname.split_once(".so").and_then(|(stem, version)| {
         let (name, sum) = stem.rsplit_once('-')?;
         let is_sum = sum.len() == 8 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -187,12 +179,12 @@ fn without_sum(soname: &str) -> String {
     plain.unwrap_or_else(|| soname.to_owned())
 }
 
-/// That a library is there, and how it calls itself.
-fn present(elf: &ElfSeen) -> String {
+/// Returns a text for a library that is present, with its soname.
+fn presence_text(elf: &ElfSummary) -> String {
     elf.soname.as_ref().map_or_else(|| "present".to_owned(), |soname| format!("present, soname {soname}"))
 }
 
-/// Whether a name is that of a library that the tables speak of.
+/// Whether a file name is that of a library in the knowledge tables.
 pub(super) fn is_cuda_library(name: &str) -> bool {
     let Some((stem, _)) = name.split_once(".so") else { return false };
     let knowledge = Knowledge::built_in();

@@ -1,49 +1,45 @@
-//! CUDA base images: which version a tag means, and which requirement its builds carried.
+//! CUDA base images: the version that a tag stands for, and the requirement that its builds set.
 
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use crate::fact::Why;
-use crate::infer::base::Asked;
-use crate::infer::base::BaseBuild;
-use crate::infer::base::Family;
-use crate::knowledge::CudaImageRow;
-use crate::knowledge::CudaRecipeRow;
-use crate::knowledge::NoSuchTag;
-use crate::knowledge::standing;
+use crate::cause::Cause;
+use crate::infer::base::{BaseBuild, BaseFamily, BaseImageQuery};
+use crate::knowledge::{CudaImageRow, CudaRecipeRow, NoSuchTag, recipes_on_day};
 
-/// The version part of a CUDA base tag: `11.2.2` of `11.2.2-cudnn8-devel-ubuntu20.04`.
+/// Returns the version part of a CUDA base image tag: `11.2.2` for `11.2.2-cudnn8-devel-ubuntu20.04`.
 pub(crate) fn tag_version(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// Every build that a tag of a CUDA repository may stand for; `unread`: nobody has seen that there is one.
-pub(super) fn of_tag(asked: &Asked<'_>, unread: bool) -> Vec<BaseBuild> {
+/// Returns every build that a tag of a CUDA repository may stand for; `unread`: whether nobody has seen that the tag
+/// exists.
+pub(super) fn builds_for_cuda_tag(asked: &BaseImageQuery<'_>, unread: bool) -> Vec<BaseBuild> {
     let version = tag_version(asked.tag);
-    let rows = asked.knowledge.cuda_images_of(version);
+    let rows = asked.knowledge.cuda_images_for_version(version);
     if rows.is_empty() {
-        let mut build = asked.build(Family::Cuda, None);
-        build.unresolved = Some(unknown_tag(asked, version));
+        let mut build = asked.new_build(BaseFamily::Cuda, None);
+        build.unresolved = Some(explain_unknown_tag(asked, version));
         return vec![build];
     }
     let doubted = unread && !asked.pinned;
-    if let Some(none) = asked.knowledge.no_such_cuda_tag(&asked.repository, asked.tag).filter(|_| doubted) {
-        let mut build = asked.build(Family::Cuda, None);
-        build.unresolved = Some(no_such_tag(asked, none));
+    if let Some(none) = asked.knowledge.nonexistent_cuda_tag(&asked.repository, asked.tag).filter(|_| doubted) {
+        let mut build = asked.new_build(BaseFamily::Cuda, None);
+        build.unresolved = Some(explain_nonexistent_tag(asked, none));
         return vec![build];
     }
     let several = rows.len() > 1;
     let mut builds: Vec<BaseBuild> = Vec::new();
     // The newest patch first, so that of builds that are alike it stands for the others.
     for row in rows.into_iter().rev() {
-        for mut build in of_row(asked, row, version) {
+        for mut build in builds_for_cuda_version(asked, row, version) {
             if several {
                 let of_version = format!("CUDA {}", row.version);
                 build.label =
                     Some(build.label.map_or_else(|| of_version.clone(), |label| format!("{of_version}, {label}")));
             }
-            if !builds.iter().any(|other| alike(other, &build)) {
+            if !builds.iter().any(|other| are_equivalent_builds(other, &build)) {
                 builds.push(build);
             }
         }
@@ -55,8 +51,8 @@ pub(super) fn of_tag(asked: &Asked<'_>, unread: bool) -> Vec<BaseBuild> {
     builds
 }
 
-/// Whether two builds differ in nothing that decides.
-fn alike(one: &BaseBuild, other: &BaseBuild) -> bool {
+/// Whether two builds agree in everything that affects the result.
+fn are_equivalent_builds(one: &BaseBuild, other: &BaseBuild) -> bool {
     let value = |build: &BaseBuild, name: &str| {
         build.env.iter().find(|(own, _, _)| *own == name).map(|(_, value, _)| value.clone())
     };
@@ -68,70 +64,52 @@ fn alike(one: &BaseBuild, other: &BaseBuild) -> bool {
         && ["NVIDIA_REQUIRE_CUDA", "LD_LIBRARY_PATH"].iter().all(|name| value(one, name) == value(other, name))
 }
 
-/// Why a tag has no row.
-fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
+/// Explains why a tag has no row.
+fn explain_unknown_tag(asked: &BaseImageQuery<'_>, version: &str) -> Cause {
     let name = &asked.name;
-    let scan = format!("run `imagelint scan` on the built image, or describe `{name}` in an image description");
-    let exact = "use the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
-    let (reason, supply) = match version.parse() {
-        Ok(cuda) if asked.knowledge.newer_cuda(cuda) || asked.knowledge.newer_cuda_image(version) => {
-            (format!("`{name}` is newer than the compatibility database of {}", asked.knowledge.newest_date()), scan)
+    let (image, date) = (name.clone(), asked.knowledge.newest_source_date());
+    match version.parse() {
+        Ok(cuda) if asked.knowledge.is_newer_cuda(cuda) || asked.knowledge.is_newer_cuda_image(version) => {
+            Cause::BaseNewer { image, date }
         }
-        Ok(_) => {
-            let date = asked.knowledge.newest_date();
-            (format!("the compatibility database of {date} has no tag for CUDA {version}: does `{name}` exist?"), exact)
-        }
-        Err(_) if name.contains('@') => {
-            (format!("`{name}` includes no CUDA version, and the digest was not read"), scan)
-        }
-        Err(_) => (format!("`{name}` includes no CUDA version: the build date decides its content"), exact),
-    };
-    Why { reason, supply }
-}
-
-/// Why nothing is known of a tag that there never was.
-fn no_such_tag(asked: &Asked<'_>, none: NoSuchTag) -> Why {
-    let date = asked.knowledge.newest_date();
-    let version = tag_version(asked.tag);
-    let exact = || "use the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
-    Why {
-        reason: if none.part == version {
-            format!(
-                "the compatibility database of {date} has no tag for CUDA {version} without a patch release: \
-                does `{}` exist?",
-                asked.name
-            )
-        } else {
-            format!(
-                "the compatibility database of {date} has no tag for CUDA {version} with `{}`: does `{}` exist?",
-                none.part, asked.name
-            )
-        },
-        supply: none.nearest.map_or_else(exact, |tag| format!("use an existing tag, such as {tag}")),
+        Ok(_) => Cause::NoSuchTag { image, version: version.to_owned(), date },
+        Err(_) if name.contains('@') => Cause::DigestNotRead { image },
+        Err(_) => Cause::BaseByDate { image },
     }
 }
 
-/// What the recipes said of the images that a tag may stand for: those of its operating system, which stands last; of a
-/// tag that names none, those of all.
-struct Images<'a> {
-    asked: &'a Asked<'a>,
+/// Explains why nothing is known of a tag that never existed.
+fn explain_nonexistent_tag(asked: &BaseImageQuery<'_>, none: NoSuchTag) -> Cause {
+    let date = asked.knowledge.newest_source_date();
+    let version = tag_version(asked.tag);
+    let (image, nearest) = (asked.name.clone(), none.nearest);
+    if none.part == version {
+        return Cause::NoTagWithoutPatch { image, version: version.to_owned(), date, nearest };
+    }
+    Cause::NoTagWithPart { image, version: version.to_owned(), part: none.part.clone(), date, nearest }
+}
+
+/// The recipes of the images that a tag may stand for: those of the operating system at its end, else those of all.
+struct CudaTagRecipes<'a> {
+    asked: &'a BaseImageQuery<'a>,
     rows: Vec<&'static CudaRecipeRow>,
     systems: BTreeSet<&'static str>,
-    /// Whether the tag could name an operating system and names none that there is a recipe for.
+    /// Whether the tag could name an operating system but names none that has a recipe.
     unnamed: bool,
 }
 
-/// A requirement and a compat package that an image of those may have.
-struct Candidate {
+/// A requirement and a compat package that one of those images may have.
+struct RecipeCandidate {
     row: &'static CudaRecipeRow,
     first: Option<Date>,
     until: Option<Date>,
     systems: BTreeSet<&'static str>,
 }
 
-impl<'a> Images<'a> {
-    fn of(asked: &'a Asked<'a>, row: &CudaImageRow, version: &str) -> Self {
-        let of = |version: &str| asked.knowledge.cuda_recipes_of(version).collect::<Vec<_>>();
+impl<'a> CudaTagRecipes<'a> {
+    /// Collects the recipes of a tag.
+    fn for_tag(asked: &'a BaseImageQuery<'a>, row: &CudaImageRow, version: &str) -> Self {
+        let of = |version: &str| asked.knowledge.cuda_recipes_for_version(version).collect::<Vec<_>>();
         let rows = Some(of(version)).filter(|rows| !rows.is_empty()).unwrap_or_else(|| of(row.version));
         let mut systems: BTreeSet<_> = rows.iter().flat_map(|row| row.arches).map(|(os, _)| *os).collect();
         let named = asked.tag.rsplit('-').next().unwrap_or(asked.tag);
@@ -140,55 +118,61 @@ impl<'a> Images<'a> {
         Self { asked, rows, systems, unnamed: !known && asked.knowledge.is_cuda_repository(&asked.repository) }
     }
 
-    fn arches(&self) -> impl Iterator<Item = &'static str> {
-        self.rows.iter().flat_map(|row| self.systems.iter().flat_map(|os| row.arches_on(os)))
+    /// Returns the architectures for which the images are built.
+    fn architectures(&self) -> impl Iterator<Item = &'static str> {
+        self.rows.iter().flat_map(|row| self.systems.iter().flat_map(|os| row.architectures_on(os)))
     }
 
-    /// What the recipe of one operating system ever said for the architecture.
-    fn of_system(&self, os: &str) -> Vec<&'static CudaRecipeRow> {
+    /// Returns all recipes of one operating system for the architecture.
+    fn recipes_for_os(&self, os: &str) -> Vec<&'static CudaRecipeRow> {
         self.rows.iter().copied().filter(|row| row.is_for(os, self.asked.arch)).collect()
     }
 
-    /// Whether a compat package is installed, where it always was or never.
-    fn compat(&self) -> Option<bool> {
-        let mut every = self.systems.iter().flat_map(|os| self.of_system(os)).map(|row| row.compat);
+    /// Whether a compat package is installed; `None` if only some recipes install one.
+    fn has_compat_package(&self) -> Option<bool> {
+        let mut every = self.systems.iter().flat_map(|os| self.recipes_for_os(os)).map(|row| row.compat);
         let first = every.next().flatten();
         every.all(|other| other == first).then_some(first).flatten()
     }
 
-    /// What the image may have: of a digest that was not read any build, of a tag the one of the day, else the newest.
-    fn candidates(&self) -> Result<Vec<Candidate>, Why> {
-        let mut found: Vec<Candidate> = Vec::new();
+    /// Returns what the image may have: for an unread digest any build, for a tag the build of the date, else the
+    /// newest.
+    fn candidates(&self) -> Result<Vec<RecipeCandidate>, Cause> {
+        let mut found: Vec<RecipeCandidate> = Vec::new();
         let mut any = false;
         for os in &self.systems {
-            let own = self.of_system(os);
+            let own = self.recipes_for_os(os);
             any |= !own.is_empty();
             let meant = match self.asked.as_of {
                 None if self.asked.pinned => own,
-                day => standing(&own, day),
+                day => recipes_on_day(&own, day),
             };
             for row in meant {
-                let alike = |other: &&mut Candidate| (other.row.require, other.row.compat) == (row.require, row.compat);
+                let alike =
+                    |other: &&mut RecipeCandidate| (other.row.require, other.row.compat) == (row.require, row.compat);
                 if let Some(other) = found.iter_mut().find(alike) {
-                    other.add(row, os);
+                    other.add_recipe(row, os);
                 } else {
-                    found.push(Candidate { row, first: row.first, until: row.until, systems: BTreeSet::from([*os]) });
+                    found.push(RecipeCandidate {
+                        row,
+                        first: row.first,
+                        until: row.until,
+                        systems: BTreeSet::from([*os]),
+                    });
                 }
             }
         }
         match self.asked.as_of {
-            Some(day) if any && found.is_empty() => Err(Why {
-                reason: format!("the compatibility database has no build of `{}` as of {day}", self.asked.name),
-                supply: "use a tag that existed on that date, correct the date, or run `imagelint scan` on the built \
-                        image"
-                    .to_owned(),
-            }),
+            Some(day) if any && found.is_empty() => {
+                Err(Cause::NoBuildOnDate { image: self.asked.name.clone(), day: day.to_string() })
+            }
             _ => Ok(found),
         }
     }
 
-    /// What tells a candidate from the others: its operating systems, `on ...`, where the tag names none, and its days.
-    fn label(&self, candidate: &Candidate) -> String {
+    /// Returns what distinguishes a candidate from the others: its operating systems (`on ...`) if the tag names
+    /// none, and its build dates.
+    fn candidate_label(&self, candidate: &RecipeCandidate) -> String {
         let others = candidate.systems.len().saturating_sub(1);
         let on = candidate.systems.first().filter(|_| self.unnamed && candidate.systems.len() < self.systems.len());
         let on = on.map(|os| if others == 0 { format!("on {os}") } else { format!("on {os} and {others} more") });
@@ -202,30 +186,35 @@ impl<'a> Images<'a> {
     }
 }
 
-impl Candidate {
-    fn add(&mut self, row: &'static CudaRecipeRow, os: &'static str) {
+impl RecipeCandidate {
+    /// Extends the candidate by an equivalent recipe of another period or operating system.
+    fn add_recipe(&mut self, row: &'static CudaRecipeRow, os: &'static str) {
         self.first = self.first.min(row.first);
         self.until = if self.until.is_none() || row.until.is_none() { None } else { self.until.max(row.until) };
         self.systems.insert(os);
     }
 
-    /// The days between which it was built: when the newest build of a tag was made, nobody tells. A recipe that was
-    /// retired built nothing any more.
-    fn built(&self, asked: &Asked<'_>) -> (Date, Date) {
-        let day = asked.as_of.unwrap_or_else(|| asked.knowledge.newest_date());
+    /// Returns the dates between which it was built; the build date of the newest build is unknown, and retired
+    /// recipes are no longer built.
+    fn build_period(&self, asked: &BaseImageQuery<'_>) -> (Date, Date) {
+        let day = asked.as_of.unwrap_or_else(|| asked.knowledge.newest_source_date());
         (self.first.unwrap_or(Date::MIN), self.until.map_or(day, |until| until.min(day)))
     }
 }
 
-/// The builds of one version that were tagged `version`.
-pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &str) -> Vec<BaseBuild> {
+/// Returns the builds of one CUDA version that were tagged `version`.
+pub(super) fn builds_for_cuda_version(
+    asked: &BaseImageQuery<'_>,
+    row: &'static CudaImageRow,
+    version: &str,
+) -> Vec<BaseBuild> {
     let info = &row.info;
-    let images = Images::of(asked, row, version);
-    let mut build = asked.build(Family::Cuda, Some(info));
+    let images = CudaTagRecipes::for_tag(asked, row, version);
+    let mut build = asked.new_build(BaseFamily::Cuda, Some(info));
     build.env_known = true;
     build.cuda = row.version.parse().ok().map(|version| (version, info));
-    build.built_for(images.arches(), info);
-    build.compat = images.compat().map(|bundled| (bundled, info));
+    build.set_platforms(images.architectures(), info);
+    build.compat = images.has_compat_package().map(|bundled| (bundled, info));
     let cuda_version = row.cuda_version.unwrap_or(row.version);
     for (variable, value) in [
         ("CUDA_VERSION", cuda_version),
@@ -238,22 +227,22 @@ pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &st
     let candidates = match images.candidates() {
         Ok(candidates) if !candidates.is_empty() => candidates,
         none => {
-            let why = none.err().unwrap_or_else(|| build.unseen("NVIDIA_REQUIRE_CUDA"));
+            let why = none.err().unwrap_or_else(|| build.explain_unknown("NVIDIA_REQUIRE_CUDA"));
             build.env_unknown.push(("NVIDIA_REQUIRE_CUDA", why));
             return vec![build];
         }
     };
     let several = candidates.len() > 1;
-    let of_candidate = |candidate: Candidate| {
+    let of_candidate = |candidate: RecipeCandidate| {
         let mut build = build.clone();
         let info = &candidate.row.info;
-        build.label = several.then(|| images.label(&candidate));
+        build.label = several.then(|| images.candidate_label(&candidate));
         build.compat = candidate.row.compat.map(|bundled| (bundled, info));
         // Without an id the image sets none.
         if let Some(require) = candidate.row.require.and_then(|id| asked.knowledge.requirement(id)) {
             build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), info));
         }
-        build.built = Some(candidate.built(asked));
+        build.built = Some(candidate.build_period(asked));
         build
     };
     candidates.into_iter().map(of_candidate).collect()
@@ -264,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_stands_before_the_first_dash() {
+    fn the_version_is_the_part_before_the_first_dash() {
         for (tag, version) in [("11.2.2-cudnn8-devel-ubuntu20.04", "11.2.2"), ("12.4.1", "12.4.1"), ("", "")] {
             assert_eq!(tag_version(tag), version, "{tag}");
         }

@@ -1,29 +1,29 @@
-//! One header of RPM: a list of tags, then what they stand for.
+//! Reads an RPM package header: a list of tags, followed by their data.
 
-use crate::installed::rpm::big;
-use crate::installed::word;
+use crate::installed::clean_value;
+use crate::installed::rpm::read_be_u32;
 
-const NAME: usize = 1000;
-const VERSION: usize = 1001;
-const RELEASE: usize = 1002;
-/// The kind of a tag that is one string.
-const STRING: usize = 6;
-/// Headers have some hundred tags.
-const MOST_TAGS: usize = 4096;
+const NAME_TAG: usize = 1000;
+const VERSION_TAG: usize = 1001;
+const RELEASE_TAG: usize = 1002;
+/// The type of a tag whose data is one string.
+const STRING_TYPE: usize = 6;
+/// The largest number of tags in a header; usual ones have about a hundred.
+const MAX_TAGS: usize = 4096;
 
-/// Name, and version with release, as `rpm -q` prints them: without the epoch.
-pub(super) fn package(blob: &[u8]) -> Option<(String, String)> {
-    let tags = big(blob, 0)?;
-    if tags > MOST_TAGS {
+/// Returns the name, and the version with release but without epoch, as `rpm -q` prints them.
+pub(super) fn package_name_and_version(blob: &[u8]) -> Option<(String, String)> {
+    let tags = read_be_u32(blob, 0)?;
+    if tags > MAX_TAGS {
         return None;
     }
     let data = blob.get(8 + tags * 16..)?;
     let string = |wanted: usize| {
-        let at = (0..tags).map(|tag| 8 + tag * 16).find(|at| big(blob, *at) == Some(wanted))?;
-        let offset = big(blob, at + 8).filter(|_| big(blob, at + 4) == Some(STRING))?;
+        let at = (0..tags).map(|tag| 8 + tag * 16).find(|at| read_be_u32(blob, *at) == Some(wanted))?;
+        let offset = read_be_u32(blob, at + 8).filter(|_| read_be_u32(blob, at + 4) == Some(STRING_TYPE))?;
         let bytes = data.get(offset..)?;
         let bytes = bytes.get(..bytes.iter().position(|byte| *byte == 0)?)?;
-        word(std::str::from_utf8(bytes).ok()?)
+        clean_value(std::str::from_utf8(bytes).ok()?)
     };
-    Some((string(NAME)?, format!("{}-{}", string(VERSION)?, string(RELEASE)?)))
+    Some((string(NAME_TAG)?, format!("{}-{}", string(VERSION_TAG)?, string(RELEASE_TAG)?)))
 }

@@ -1,27 +1,18 @@
-//! What a page may ask of the lists of GPUs that code is compiled for.
+//! Vocabulary names on lists of GPU architectures that code is compiled for.
 
-use crate::cuda::CodeTarget;
-use crate::cuda::CudaVersion;
-use crate::fact::ArchListSeen;
-use crate::fact::FactId;
-use crate::fact::State;
-use crate::judge::scope::Said;
-use crate::judge::scope::Subject;
-use crate::judge::scope::of;
-use crate::judge::scope::seen;
-use crate::judge::scope::text;
-use crate::judge::scope::version;
+use crate::cuda::{CodeTarget, CudaVersion};
+use crate::fact::{FactId, ObservedArchList, ValueState};
+use crate::judge::scope::{BlamedLookup, RuleScope, fact_lookup, observed_list_lookup, text_lookup, version_lookup};
 use crate::reference::ImageReference;
-use crate::rules::Lookup;
-use crate::rules::Value;
+use crate::rules::{FactLookup, FactValue};
 
-/// The variable that names what extensions are built for: a name that is read, as those of the runtime are.
-pub(super) const ARCH_LIST: &str = "TORCH_CUDA_ARCH_LIST";
+/// The environment variable with the GPU architectures that extensions are compiled for.
+pub(super) const ARCH_LIST_VARIABLE: &str = "TORCH_CUDA_ARCH_LIST";
 
-/// What is asked of the first list with entries that its compiler does not know.
+/// A part of the first architecture list with entries that its compiler does not support.
 #[derive(Clone, Copy)]
-pub(super) enum Refused {
-    /// These entries.
+pub(super) enum RefusedListPart {
+    /// The unsupported entries.
     Entries,
     /// The variable or option.
     Name,
@@ -29,52 +20,54 @@ pub(super) enum Refused {
     Compiler,
 }
 
-/// A list with the compiler that reads it.
-struct Read {
+/// An architecture list with the CUDA release of the compiler that reads it.
+struct CompilerArchList {
     name: String,
     entries: Vec<(String, CodeTarget)>,
     compiler: Option<CudaVersion>,
     fact: FactId,
 }
 
-impl Subject<'_> {
-    /// The list in the environment of the image, then those that commands read.
-    fn lists(&self) -> Vec<Read> {
-        let variable = self.image.env.get(ARCH_LIST);
+impl RuleScope<'_> {
+    /// Returns the list in the environment of the image, then those that commands read.
+    fn arch_lists(&self) -> Vec<CompilerArchList> {
+        let variable = self.image.env.get(ARCH_LIST_VARIABLE);
         let own = match &variable.state {
-            State::Known(value) => {
+            ValueState::Known(value) => {
                 let target = |entry: &str| Some((entry.to_owned(), entry.trim_end_matches("+PTX").parse().ok()?));
-                let compiler = match self.toolkit().lookup {
-                    Lookup::Known(Value::Version(cuda)) => Some(CudaVersion(cuda)),
+                let compiler = match self.toolkit_release().lookup {
+                    FactLookup::Known(FactValue::Version(cuda)) => Some(CudaVersion(cuda)),
                     _ => None,
                 };
-                let entries = entries(value).filter_map(target).collect();
-                Some(Read { name: ARCH_LIST.to_owned(), entries, compiler, fact: variable.id })
+                let entries = arch_list_entries(value).filter_map(target).collect();
+                Some(CompilerArchList { name: ARCH_LIST_VARIABLE.to_owned(), entries, compiler, fact: variable.id })
             }
             _ => None,
         };
         let sure = own.iter().filter(|list| list.compiler.is_some());
         let told: Vec<String> = sure.flat_map(|list| &list.entries).map(|(entry, _)| entry.clone()).collect();
-        let again =
-            |list: &&ArchListSeen| list.name == ARCH_LIST && list.entries.iter().all(|(entry, _)| told.contains(entry));
+        let again = |list: &&ObservedArchList| {
+            list.name == ARCH_LIST_VARIABLE && list.entries.iter().all(|(entry, _)| told.contains(entry))
+        };
         let of_commands = self.seen.map_or(&[][..], |all| all.of_base.arch_lists.as_slice()).iter();
-        let of_commands = of_commands.filter(|list| !again(list)).map(|list| Read {
+        let of_commands = of_commands.filter(|list| !again(list)).map(|list| CompilerArchList {
             name: list.name.clone(),
             entries: list.entries.clone(),
-            compiler: list.compiler.as_ref().and_then(|image| self.compiler_of(image)),
+            compiler: list.compiler.as_ref().and_then(|image| self.compiler_release(image)),
             fact: list.fact,
         });
         own.into_iter().chain(of_commands).collect()
     }
 
-    /// The CUDA release of the compiler that an image brings, by its name.
-    fn compiler_of(&self, image: &ImageReference) -> Option<CudaVersion> {
-        self.knowledge.compiler_of(&image.familiar(), image.tag()?)
+    /// Returns the CUDA release of the compiler in an image, by the name of the image.
+    fn compiler_release(&self, image: &ImageReference) -> Option<CudaVersion> {
+        self.knowledge.compiler_cuda(&image.familiar_name(), image.tag()?)
     }
 
-    pub(super) fn arch_list_refused(&self, what: Refused) -> Said {
+    /// Returns a part of the first architecture list with entries that its compiler does not support.
+    pub(super) fn unsupported_arch_list(&self, what: RefusedListPart) -> BlamedLookup {
         let mut open = None;
-        for list in self.lists() {
+        for list in self.arch_lists() {
             let Some(cuda) = list.compiler else {
                 open = open.or(Some(list.fact));
                 continue;
@@ -87,31 +80,32 @@ impl Subject<'_> {
             let refused: Vec<String> = refused.map(|(entry, _)| entry.clone()).collect();
             if !refused.is_empty() {
                 let lookup = match what {
-                    Refused::Entries => seen(refused, true),
-                    Refused::Name => text(list.name),
-                    Refused::Compiler => version(&cuda),
+                    RefusedListPart::Entries => observed_list_lookup(refused, true),
+                    RefusedListPart::Name => text_lookup(list.name),
+                    RefusedListPart::Compiler => version_lookup(&cuda),
                 };
-                return Said::plain(lookup).on(Some(list.fact));
+                return BlamedLookup::without_fact(lookup).with_fact(Some(list.fact));
             }
         }
-        let variable = of(self.image.env.get(ARCH_LIST), |_| Lookup::Absent);
+        let variable = fact_lookup(self.image.env.get(ARCH_LIST_VARIABLE), |_| FactLookup::Absent);
         match (open, &variable.lookup) {
-            (Some(_), _) => Said::plain(Lookup::Unknown).on(open),
+            (Some(_), _) => BlamedLookup::without_fact(FactLookup::Unknown).with_fact(open),
             _ => variable,
         }
     }
 
-    /// The first list of a command that asks for no PTX.
-    pub(super) fn arch_list_of_cubins(&self) -> Said {
+    /// Returns the first list of a command that requests no PTX.
+    pub(super) fn arch_list_without_ptx(&self) -> BlamedLookup {
         let lists = self.seen.map_or(&[][..], |all| all.of_base.arch_lists.as_slice());
         match lists.iter().find(|list| list.ptx == Some(false)) {
-            Some(list) => Said::plain(text(list.name.clone())).on(Some(list.fact)),
-            None => Said::plain(Lookup::Absent).on(Some(self.image.env.get(ARCH_LIST).id)),
+            Some(list) => BlamedLookup::without_fact(text_lookup(list.name.clone())).with_fact(Some(list.fact)),
+            None => BlamedLookup::without_fact(FactLookup::Absent)
+                .with_fact(Some(self.image.env.get(ARCH_LIST_VARIABLE).id)),
         }
     }
 }
 
-/// The entries of a list of architectures: blanks, commas and semicolons stand between them.
-pub(super) fn entries(value: &str) -> impl Iterator<Item = &str> {
+/// Splits an architecture list at blanks, commas and semicolons.
+pub(super) fn arch_list_entries(value: &str) -> impl Iterator<Item = &str> {
     value.split([' ', ';', ',']).filter(|entry| !entry.is_empty())
 }

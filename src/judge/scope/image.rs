@@ -1,114 +1,112 @@
-//! What a page may ask of the image itself: environment, file tree, what it starts.
+//! Vocabulary names on the image itself: environment, file tree, entrypoint.
 
-use crate::fact::BuildAskSeen;
-use crate::fact::CompatLibrary;
-use crate::fact::Depth;
-use crate::fact::DriverLibrary;
-use crate::fact::FactId;
-use crate::fact::Manager;
-use crate::fact::Origin;
-use crate::fact::PackageSeen;
-use crate::infer::ASKED;
-use crate::judge::scope::Said;
-use crate::judge::scope::Subject;
-use crate::judge::scope::arch_lists::ARCH_LIST;
-use crate::judge::scope::arch_lists::Refused;
-use crate::judge::scope::arch_lists::entries;
-use crate::judge::scope::counted;
-use crate::judge::scope::list;
-use crate::judge::scope::number;
-use crate::judge::scope::of;
-use crate::judge::scope::seen;
-use crate::judge::scope::text;
-use crate::judge::scope::truth;
-use crate::judge::scope::version;
-use crate::nearest::distance;
-use crate::rules::Lookup;
-use crate::rules::Value;
-use crate::start::is_in_a_hosts_place;
+use crate::fact::{
+    BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, ObservedPackage, Origin, PackageManager,
+};
+use crate::infer::STARTUP_VARIABLES;
+use crate::judge::scope::arch_lists::{ARCH_LIST_VARIABLE, RefusedListPart, arch_list_entries};
+use crate::judge::scope::{
+    BlamedLookup, RuleScope, bool_lookup, fact_lookup, fact_lookup_or, list_lookup, number_value, observed_list_lookup,
+    text_lookup, version_lookup,
+};
+use crate::nearest::edit_distance;
+use crate::replay::is_link_at_wsl_library_path;
+use crate::rules::{FactLookup, FactValue};
 
-/// How the packages with a compat library begin, before their CUDA release.
-const COMPAT: &str = "cuda-compat-";
+/// Name prefix of packages with a compat library, before their CUDA release.
+const COMPAT_PACKAGE_PREFIX: &str = "cuda-compat-";
 
-impl Subject<'_> {
-    /// What is known under a name that speaks of the image.
-    pub(super) fn of_image(&self, name: &str) -> Option<Said> {
+impl RuleScope<'_> {
+    /// Returns the value of a name on the image; `None` for other names.
+    pub(super) fn image_lookup(&self, name: &str) -> Option<BlamedLookup> {
         let image = self.image;
         if let Some(variable) = name.strip_prefix("image.env.") {
-            return Some(of(image.env.get(variable), |value| text(value)));
+            return Some(fact_lookup(image.env.get(variable), |value| text_lookup(value)));
         }
         Some(match name {
-            "image.gpu_content" => Said::plain(truth(image.gpu_content)),
-            "image.platforms" => of(&image.platforms, |all| list(all.iter().cloned())),
+            "image.gpu_content" => BlamedLookup::without_fact(bool_lookup(image.gpu_content)),
+            "image.platforms" => fact_lookup(&image.platforms, |all| list_lookup(all.iter().cloned())),
             "image.entrypoint" => self.entrypoint(),
-            "image.starts" => self.starts(),
-            "image.driver_libraries" => of(&image.driver_libraries, |all| {
+            "image.starts" => self.start_commands(),
+            "image.driver_libraries" => fact_lookup(&image.driver_libraries, |all| {
                 // The stub itself is a part of the toolkit, and so is a link beside it.
                 let own = |one: &&DriverLibrary| !one.stub || (one.link && !one.path.contains("/stubs/"));
-                seen(all.iter().filter(own).map(|one| one.path.clone()).collect(), true)
+                observed_list_lookup(all.iter().filter(own).map(|one| one.path.clone()).collect(), true)
             }),
-            "image.compat.present" => counted(&image.compat, Value::Bool(false), |_| Value::Bool(true)),
-            "image.compat.count" => self.compat_packages(|all| Lookup::Known(number(all.len()))).unwrap_or_else(|| {
-                counted(&image.compat, number(0), |compat| number(versions(&compat.libraries).len()))
+            "image.compat.present" => fact_lookup_or(&image.compat, FactValue::Bool(false), |_| FactValue::Bool(true)),
+            "image.compat.count" => {
+                self.compat_packages(|all| FactLookup::Known(number_value(all.len()))).unwrap_or_else(|| {
+                    fact_lookup_or(&image.compat, number_value(0), |compat| {
+                        number_value(compat_library_names(&compat.libraries).len())
+                    })
+                })
+            }
+            "image.compat.libraries" => self.compat_packages(list_lookup).unwrap_or_else(|| {
+                fact_lookup(&image.compat, |compat| list_lookup(compat_library_names(&compat.libraries)))
             }),
-            "image.compat.libraries" => self
-                .compat_packages(list)
-                .unwrap_or_else(|| of(&image.compat, |compat| list(versions(&compat.libraries)))),
-            "image.compat.cuda" => of(&image.compat, |compat| compat.cuda.as_ref().map_or(Lookup::Unknown, version)),
-            "image.env_set" => self.env_set(),
-            "image.env_misspelt" => self.env_misspelt(),
-            "image.driver_links" => of(&image.driver_libraries, |all| {
-                let links = all.iter().filter(|one| is_in_a_hosts_place(one));
-                seen(links.map(|one| one.path.clone()).collect(), true)
+            "image.compat.cuda" => {
+                fact_lookup(&image.compat, |compat| compat.cuda.as_ref().map_or(FactLookup::Unknown, version_lookup))
+            }
+            "image.env_set" => self.set_variables(),
+            "image.env_misspelt" => self.misspelt_variables(),
+            "image.driver_links" => fact_lookup(&image.driver_libraries, |all| {
+                let links = all.iter().filter(|one| is_link_at_wsl_library_path(one));
+                observed_list_lookup(links.map(|one| one.path.clone()).collect(), true)
             }),
-            "build.gpu_asks" => self.build_asks("gpu"),
-            "build.code_asks" => self.build_asks("code"),
-            "build.missing_installers" => self.build_asks(BuildAskSeen::MISSING_INSTALLER),
-            "build.variant_asks" => self.build_asks(BuildAskSeen::BY_DRIVER),
-            "arch_list.refused" => self.arch_list_refused(Refused::Entries),
-            "arch_list.name" => self.arch_list_refused(Refused::Name),
-            "arch_list.compiler" => self.arch_list_refused(Refused::Compiler),
-            "arch_list.cubins_alone" => self.arch_list_of_cubins(),
-            "arch_list.entries" => of(image.env.get(ARCH_LIST), |value| list(entries(value).map(str::to_owned))),
-            "arch_list.ptx" => counted(image.env.get(ARCH_LIST), Value::Bool(false), |value| {
-                Value::Bool(entries(value).any(|entry| entry.to_ascii_uppercase().ends_with("+PTX")))
+            "build.gpu_asks" => self.build_commands("gpu"),
+            "build.code_asks" => self.build_commands("code"),
+            "build.missing_installers" => self.build_commands(BuildMachineQuery::MISSING_INSTALLER),
+            "build.variant_asks" => self.build_commands(BuildMachineQuery::SELECTS_BY_DRIVER),
+            "arch_list.refused" => self.unsupported_arch_list(RefusedListPart::Entries),
+            "arch_list.name" => self.unsupported_arch_list(RefusedListPart::Name),
+            "arch_list.compiler" => self.unsupported_arch_list(RefusedListPart::Compiler),
+            "arch_list.cubins_alone" => self.arch_list_without_ptx(),
+            "arch_list.entries" => fact_lookup(image.env.get(ARCH_LIST_VARIABLE), |value| {
+                list_lookup(arch_list_entries(value).map(str::to_owned))
+            }),
+            "arch_list.ptx" => fact_lookup_or(image.env.get(ARCH_LIST_VARIABLE), FactValue::Bool(false), |value| {
+                FactValue::Bool(arch_list_entries(value).any(|entry| entry.to_ascii_uppercase().ends_with("+PTX")))
             }),
             _ => return None,
         })
     }
 
-    /// The packages with compat libraries, where commands name several: each brings its own, wherever links lead.
-    fn compat_packages(&self, told: impl Fn(Vec<String>) -> Lookup) -> Option<Said> {
-        let certain = |one: &&PackageSeen| one.manager == Manager::Apt && one.conditional.is_none();
-        let packages = self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT));
+    /// Returns the packages with compat libraries, if commands install several.
+    fn compat_packages(&self, told: impl Fn(Vec<String>) -> FactLookup) -> Option<BlamedLookup> {
+        let certain = |one: &&ObservedPackage| one.manager == PackageManager::Apt && one.conditional.is_none();
+        let packages =
+            self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT_PACKAGE_PREFIX));
         let last = packages.clone().next_back()?.fact;
         let mut names: Vec<String> = packages.map(|one| one.name.clone()).collect();
         names.sort();
         names.dedup();
-        (names.len() > 1).then(|| Said::plain(told(names)).on(Some(last)))
+        (names.len() > 1).then(|| BlamedLookup::without_fact(told(names)).with_fact(Some(last)))
     }
 
-    /// What the image starts; absent only where the whole configuration was read.
-    fn entrypoint(&self) -> Said {
-        let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
+    /// Returns the entrypoint; absent only if the whole configuration was read.
+    fn entrypoint(&self) -> BlamedLookup {
+        let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         match &all.entrypoint {
-            Some((words, fact)) => Said::plain(list(words.iter().cloned())).on(Some(*fact)),
-            None if all.complete.env => Said::plain(Lookup::Absent),
-            None => Said::plain(Lookup::Unknown),
+            Some((words, fact)) => {
+                BlamedLookup::without_fact(list_lookup(words.iter().cloned())).with_fact(Some(*fact))
+            }
+            None if all.complete.env => BlamedLookup::without_fact(FactLookup::Absent),
+            None => BlamedLookup::without_fact(FactLookup::Unknown),
         }
     }
 
-    /// The commands that the image's own ENTRYPOINT and CMD start.
-    fn starts(&self) -> Said {
+    /// Returns the commands that the ENTRYPOINT and CMD of the image itself start.
+    fn start_commands(&self) -> BlamedLookup {
         let said = self.seen.and_then(|all| all.of_base.starts.as_ref());
         let said = said.filter(|(commands, _)| !commands.is_empty());
-        let lookup = said.map_or(Lookup::Absent, |(commands, _)| list(commands.iter().cloned()));
-        Said::plain(lookup).on(said.map(|(_, fact)| *fact))
+        let lookup = said.map_or(FactLookup::Absent, |(commands, _)| list_lookup(commands.iter().cloned()));
+        BlamedLookup::without_fact(lookup).with_fact(said.map(|(_, fact)| *fact))
     }
 
-    /// The variables that the input itself sets; an image does not tell them from those of its base.
-    fn own_env(&self) -> Option<Vec<(&String, FactId)>> {
-        let all = self.seen.filter(|all| matches!(all.depth, Depth::Text | Depth::Description))?;
+    /// Returns the variables that the input itself sets; `None` for an image, which mixes them with those of its
+    /// base.
+    fn input_variables(&self) -> Option<Vec<(&String, FactId)>> {
+        let all = self.seen.filter(|all| matches!(all.depth, InspectionDepth::Text | InspectionDepth::Description))?;
         let in_file = |fact: FactId| {
             let origins = all.facts.origins(fact);
             !origins.is_empty() && origins.iter().all(|origin| matches!(origin, Origin::File { .. }))
@@ -117,51 +115,56 @@ impl Subject<'_> {
         Some(own.filter(|(_, fact)| in_file(*fact)).collect())
     }
 
-    fn env_set(&self) -> Said {
-        let Some(own) = self.own_env() else { return Said::plain(Lookup::Unknown) };
+    /// Returns the names of the variables that the input itself sets.
+    fn set_variables(&self) -> BlamedLookup {
+        let Some(own) = self.input_variables() else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let names = own.iter().map(|(name, _)| (*name).clone()).collect();
-        Said::plain(seen(names, true)).on(own.first().map(|(_, fact)| *fact))
+        BlamedLookup::without_fact(observed_list_lookup(names, true)).with_fact(own.first().map(|(_, fact)| *fact))
     }
 
-    fn env_misspelt(&self) -> Said {
-        let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
-        let found = all.env.iter().filter_map(|(name, (_, fact))| Some((name, meant(name)?, *fact)));
+    /// Returns the variables with misspelt names, each with a suggestion.
+    fn misspelt_variables(&self) -> BlamedLookup {
+        let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
+        let found = all.env.iter().filter_map(|(name, (_, fact))| Some((name, suggested_variable(name)?, *fact)));
         let found: Vec<(&String, &str, FactId)> = found.collect();
         let names = found.iter().map(|(name, meant, _)| format!("{name} (did you mean {meant}?)")).collect();
-        Said::plain(seen(names, true)).on(found.first().map(|(.., fact)| *fact))
+        BlamedLookup::without_fact(observed_list_lookup(names, true)).with_fact(found.first().map(|(.., fact)| *fact))
     }
 
-    /// Only the commands of a Dockerfile can be told; of other inputs nobody knows how they were built.
-    fn build_asks(&self, what: &str) -> Said {
-        let Some(all) = self.seen.filter(|all| all.depth == Depth::Text) else { return Said::plain(Lookup::Absent) };
-        let asks: Vec<&BuildAskSeen> = all.build_asks.iter().filter(|ask| ask.what == what).collect();
+    /// Returns the build commands with a property; absent unless the input is a Dockerfile.
+    fn build_commands(&self, what: &str) -> BlamedLookup {
+        let Some(all) = self.seen.filter(|all| all.depth == InspectionDepth::Text) else {
+            return BlamedLookup::without_fact(FactLookup::Absent);
+        };
+        let asks: Vec<&BuildMachineQuery> = all.build_asks.iter().filter(|ask| ask.what == what).collect();
         let commands = asks.iter().map(|ask| ask.command.clone()).collect();
-        Said::plain(seen(commands, true)).on(asks.first().map(|ask| ask.fact))
+        BlamedLookup::without_fact(observed_list_lookup(commands, true)).with_fact(asks.first().map(|ask| ask.fact))
     }
 }
 
-/// The first word of the variables that the container toolkit reads.
-const OF_TOOLKIT: &str = "NVIDIA";
-/// How those begin whose ends are free.
-const FREE: &str = "NVIDIA_REQUIRE_";
-/// So many letters may be wrong, and so many of them in the first word.
-const WRONG: usize = 3;
-const WRONG_AT_FIRST: usize = 2;
+/// First part of the names of variables that the container toolkit reads.
+const TOOLKIT_VARIABLE_PREFIX: &str = "NVIDIA";
+/// Prefix of variables with any suffix.
+const REQUIRE_VARIABLE_PREFIX: &str = "NVIDIA_REQUIRE_";
+/// Maximum number of wrong letters in a misspelt name.
+const MAX_TYPOS: usize = 3;
+/// Maximum number of wrong letters in the first part of a misspelt name.
+const MAX_PREFIX_TYPOS: usize = 2;
 
-/// The variable of the container toolkit that a name nearly is.
-fn meant(name: &str) -> Option<&'static str> {
+/// Returns the variable of the container toolkit of which a name is a misspelling.
+fn suggested_variable(name: &str) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
-    let all = || ASKED.iter().copied().filter(|own| own.starts_with(OF_TOOLKIT));
-    let first = upper.split_once('_').map(|(first, _)| distance(first, OF_TOOLKIT))?;
-    if all().any(|own| own == name) || name.starts_with(FREE) || first > WRONG_AT_FIRST {
+    let all = || STARTUP_VARIABLES.iter().copied().filter(|own| own.starts_with(TOOLKIT_VARIABLE_PREFIX));
+    let first = upper.split_once('_').map(|(first, _)| edit_distance(first, TOOLKIT_VARIABLE_PREFIX))?;
+    if all().any(|own| own == name) || name.starts_with(REQUIRE_VARIABLE_PREFIX) || first > MAX_PREFIX_TYPOS {
         return None;
     }
-    let (wrong, own) = all().map(|own| (distance(&upper, own), own)).min_by_key(|(wrong, _)| *wrong)?;
-    (wrong <= WRONG).then_some(own)
+    let (wrong, own) = all().map(|own| (edit_distance(&upper, own), own)).min_by_key(|(wrong, _)| *wrong)?;
+    (wrong <= MAX_TYPOS).then_some(own)
 }
 
-/// The versions of compat libraries, each once.
-fn versions(libraries: &[CompatLibrary]) -> Vec<String> {
+/// Returns the file names of compat libraries with their versions, each once.
+fn compat_library_names(libraries: &[CompatLibrary]) -> Vec<String> {
     let mut names: Vec<String> = libraries.iter().map(|library| format!("libcuda.so.{}", library.version)).collect();
     names.sort();
     names.dedup();

@@ -1,10 +1,10 @@
-//! What conditions and messages of pages may ask: the vocabulary's names, answered from facts, pool and verdict.
+//! Values that rule conditions and messages query: names of the vocabulary, answered from facts, pool and verdict.
 //!
 //! A name has one line: in `image`, `loader`, `base`, `packages` or `pool`, each beside what it is blamed on. A test compares
 //! them with the entries of the vocabulary.
 
 mod arch_lists;
-mod base;
+mod base_image;
 mod image;
 mod loader;
 mod packages;
@@ -17,130 +17,129 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
-use crate::fact::Fact;
-use crate::fact::FactId;
-use crate::fact::ImageFacts;
-use crate::fact::Observations;
-use crate::fact::State;
-pub(super) use crate::judge::scope::pool::PoolWords;
+use crate::fact::{FactId, ImageFacts, Observations, TypedFact, ValueState};
+pub(super) use crate::judge::scope::pool::PoolSummary;
 use crate::knowledge::Knowledge;
-use crate::rules::Components;
-use crate::rules::Lookup;
-use crate::rules::Scope;
-use crate::rules::Value;
+use crate::rules::{ComponentScopes, FactLookup, FactScope, FactValue};
 
-/// Whatever a page may speak of: one build of an image, and a pool with its verdict where the page asks for them.
-pub(super) struct Subject<'a> {
+/// The scope of a rule: one build of an image, and a pool with its verdict if the rule is about pools.
+pub(super) struct RuleScope<'a> {
     pub(super) image: &'a ImageFacts,
-    /// What the readers saw of it.
+    /// The observations of the image.
     pub(super) seen: Option<&'a Observations>,
     pub(super) knowledge: Knowledge,
-    /// The day that is asked for.
+    /// The day as of which conditions are evaluated.
     pub(super) day: Date,
-    pub(super) pool: Option<&'a PoolWords>,
+    pub(super) pool: Option<&'a PoolSummary>,
 }
 
-/// The words of a notice alone.
-pub(super) struct NoticeWords(pub(super) String);
+/// A scope with nothing but the message of a notice.
+pub(super) struct NoticeScope(pub(super) String);
 
-impl Scope for NoticeWords {
-    fn value(&self, name: &str) -> Lookup {
-        if name == "notice.message" { Lookup::Known(Value::Text(self.0.clone())) } else { Lookup::Unknown }
+impl FactScope for NoticeScope {
+    fn value(&self, name: &str) -> FactLookup {
+        if name == "notice.message" { FactLookup::Known(FactValue::Text(self.0.clone())) } else { FactLookup::Unknown }
     }
 }
 
-/// What is known under a name, and the fact that is blamed for it.
-struct Said {
-    lookup: Lookup,
+/// The value of a name, and the fact that is blamed for it.
+struct BlamedLookup {
+    lookup: FactLookup,
     fact: Option<FactId>,
 }
 
-impl Said {
-    /// Of no fact in particular.
-    fn plain(lookup: Lookup) -> Self {
+impl BlamedLookup {
+    /// Returns a value without a blamed fact.
+    fn without_fact(lookup: FactLookup) -> Self {
         Self { lookup, fact: None }
     }
 
-    fn on(self, fact: Option<FactId>) -> Self {
+    /// Sets the blamed fact.
+    fn with_fact(self, fact: Option<FactId>) -> Self {
         Self { fact, ..self }
     }
 }
 
-impl Subject<'_> {
-    /// What is known under a name; none where it is not one of an image or a pool.
-    fn said(&self, name: &str) -> Option<Said> {
+impl RuleScope<'_> {
+    /// Returns the value of a name; `None` if it is not a name on an image or a pool.
+    fn lookup(&self, name: &str) -> Option<BlamedLookup> {
         match name {
-            "day" => Some(Said::plain(Lookup::Known(Value::Date(self.day)))),
+            "day" => Some(BlamedLookup::without_fact(FactLookup::Known(FactValue::Date(self.day)))),
             _ => None,
         }
-        .or_else(|| self.of_image(name))
-        .or_else(|| self.of_loader(name))
-        .or_else(|| self.of_base(name))
-        .or_else(|| self.of_packages(name))
-        .or_else(|| self.of_pool(name))
+        .or_else(|| self.image_lookup(name))
+        .or_else(|| self.loader_lookup(name))
+        .or_else(|| self.base_image_lookup(name))
+        .or_else(|| self.package_lookup(name))
+        .or_else(|| self.pool_lookup(name))
     }
 
-    /// The fact that a page blames, by its name in the vocabulary.
-    pub(super) fn blamed(&self, name: &str) -> Option<FactId> {
-        self.said(name)?.fact
+    /// Returns the fact that is blamed for a name of the vocabulary.
+    pub(super) fn blamed_fact(&self, name: &str) -> Option<FactId> {
+        self.lookup(name)?.fact
     }
 }
 
-impl Scope for Subject<'_> {
-    fn value(&self, name: &str) -> Lookup {
-        self.said(name).map_or(Lookup::Unknown, |said| said.lookup)
+impl FactScope for RuleScope<'_> {
+    fn value(&self, name: &str) -> FactLookup {
+        self.lookup(name).map_or(FactLookup::Unknown, |said| said.lookup)
     }
 
-    fn components(&self) -> Components<'_> {
+    fn components(&self) -> ComponentScopes<'_> {
         self.all_components()
     }
 }
 
-/// What is known of a fact, in the form of the vocabulary.
-fn of<T>(fact: &Fact<T>, value: impl Fn(&T) -> Lookup) -> Said {
+/// Converts a fact to a value of the vocabulary.
+fn fact_lookup<T>(fact: &TypedFact<T>, value: impl Fn(&T) -> FactLookup) -> BlamedLookup {
     let lookup = match &fact.state {
-        State::Known(known) => value(known),
-        State::Absent { .. } => Lookup::Absent,
-        State::Unknown(_) => Lookup::Unknown,
+        ValueState::Known(known) => value(known),
+        ValueState::Absent { .. } => FactLookup::Absent,
+        ValueState::Unknown(_) => FactLookup::Unknown,
     };
-    Said { lookup, fact: Some(fact.id) }
+    BlamedLookup { lookup, fact: Some(fact.id) }
 }
 
-/// The same, where absence is an answer: `false`, or 0.
-fn counted<T>(fact: &Fact<T>, none: Value, value: impl Fn(&T) -> Value) -> Said {
-    let said = of(fact, |known| Lookup::Known(value(known)));
+/// Converts a fact to a value of the vocabulary; `none` if it is absent.
+fn fact_lookup_or<T>(fact: &TypedFact<T>, none: FactValue, value: impl Fn(&T) -> FactValue) -> BlamedLookup {
+    let said = fact_lookup(fact, |known| FactLookup::Known(value(known)));
     match said.lookup {
-        Lookup::Absent => Said { lookup: Lookup::Known(none), ..said },
+        FactLookup::Absent => BlamedLookup { lookup: FactLookup::Known(none), ..said },
         _ => said,
     }
 }
 
-fn text(text: impl Into<String>) -> Lookup {
-    Lookup::Known(Value::Text(text.into()))
+/// Returns a known text.
+fn text_lookup(text: impl Into<String>) -> FactLookup {
+    FactLookup::Known(FactValue::Text(text.into()))
 }
 
-fn truth(holds: bool) -> Lookup {
-    Lookup::Known(Value::Bool(holds))
+/// Returns a known boolean.
+fn bool_lookup(holds: bool) -> FactLookup {
+    FactLookup::Known(FactValue::Bool(holds))
 }
 
-fn version(version: &CudaVersion) -> Lookup {
-    Lookup::Known(Value::Version(version.0))
+/// Returns a known version.
+fn version_lookup(version: &CudaVersion) -> FactLookup {
+    FactLookup::Known(FactValue::Version(version.0))
 }
 
-fn list(texts: impl IntoIterator<Item = String>) -> Lookup {
-    Lookup::Known(Value::List(texts.into_iter().collect::<Arc<[String]>>()))
+/// Returns a known list.
+fn list_lookup(texts: impl IntoIterator<Item = String>) -> FactLookup {
+    FactLookup::Known(FactValue::List(texts.into_iter().collect::<Arc<[String]>>()))
 }
 
-/// What was seen of a list, of which there may be more unless it is complete.
-fn seen(texts: Vec<String>, complete: bool) -> Lookup {
+/// Returns an observed list, which may have more entries unless it is complete.
+fn observed_list_lookup(texts: Vec<String>, complete: bool) -> FactLookup {
     match complete {
-        true if texts.is_empty() => Lookup::Absent,
-        true => list(texts),
-        false if texts.is_empty() => Lookup::Unknown,
-        false => Lookup::Known(Value::Seen(texts.into())),
+        true if texts.is_empty() => FactLookup::Absent,
+        true => list_lookup(texts),
+        false if texts.is_empty() => FactLookup::Unknown,
+        false => FactLookup::Known(FactValue::Seen(texts.into())),
     }
 }
 
-fn number(number: usize) -> Value {
-    Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+/// Converts a count to a number.
+fn number_value(number: usize) -> FactValue {
+    FactValue::Number(i64::try_from(number).unwrap_or(i64::MAX))
 }

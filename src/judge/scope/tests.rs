@@ -1,21 +1,19 @@
-//! Every name of the vocabulary has its line in the scope, and answers what it promises.
+//! Checks that every name of the vocabulary has a value of its type in the scope.
 
 use jiff::civil::date;
 
-use crate::describe::Description;
+use crate::describe::ImageDescription;
 use crate::extract;
 use crate::fact::Observations;
-use crate::infer::infer;
-use crate::judge::scope::PoolWords;
-use crate::judge::scope::Subject;
+use crate::infer::infer_image_facts;
+use crate::judge::scope::{PoolSummary, RuleScope};
 use crate::knowledge::Knowledge;
-use crate::rules::Lookup;
-use crate::rules::Scope as _;
-use crate::rules::Vocabulary;
+use crate::replay::StartStep;
+use crate::rules::{FactLookup, FactScope as _, Vocabulary};
 use crate::source::SourceText;
-use crate::start::Step;
 
-const WHOLE: &str = r#"
+/// An image description with every kind of content.
+const COMPLETE_DESCRIPTION: &str = r#"
 base = "nvcr.io/nvidia/pytorch:24.05-py3"
 platform = "linux/amd64"
 entrypoint = ["/app/start", "--port=1"]
@@ -31,21 +29,23 @@ LD_LIBRARY_PATH = "/usr/local/cuda/lib64/stubs:/usr/lib"
 TORCH_CUDA_ARCH_LIST = "7.5 8.6;9.0+PTX"
 "#;
 
-fn seen(text: &str) -> Observations {
+/// Returns the observations of an image description.
+fn observations_of_description(text: &str) -> Observations {
     let text = SourceText::new("x.image.toml", text.to_owned());
-    let description = Description::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
-    extract::of_description(&description, None, None)
+    let description = ImageDescription::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    extract::observe_description(&description, None, None)
 }
 
-fn said(seen: &Observations, pool: Option<&PoolWords>, names: &[&str]) -> Vec<String> {
+/// Returns the values of names as texts.
+fn lookup_texts(seen: &Observations, pool: Option<&PoolSummary>, names: &[&str]) -> Vec<String> {
     let knowledge = Knowledge::built_in();
-    let images = infer(seen, "linux/amd64", None, knowledge);
+    let images = infer_image_facts(seen, "linux/amd64", None, knowledge);
     let day = date(2026, 11, 21);
-    let subject = Subject { image: &images[0], seen: Some(seen), knowledge, day, pool };
+    let subject = RuleScope { image: &images[0], seen: Some(seen), knowledge, day, pool };
     let told = names.iter().map(|name| match subject.value(name) {
-        Lookup::Known(value) => value.to_string(),
-        Lookup::Absent => "absent".to_owned(),
-        Lookup::Unknown => "unknown".to_owned(),
+        FactLookup::Known(value) => value.to_string(),
+        FactLookup::Absent => "absent".to_owned(),
+        FactLookup::Unknown => "unknown".to_owned(),
     });
     told.collect()
 }
@@ -53,29 +53,31 @@ fn said(seen: &Observations, pool: Option<&PoolWords>, names: &[&str]) -> Vec<St
 #[test]
 fn every_name_of_the_vocabulary_is_answered_in_its_type() {
     let knowledge = Knowledge::built_in();
-    for text in [WHOLE, "base = \"ubuntu:22.04\"\n", "complete = [\"env\", \"packages\", \"files\", \"code\"]\n"] {
-        let seen = seen(text);
-        let images = infer(&seen, "linux/amd64", None, knowledge);
-        let words = PoolWords::default();
+    for text in
+        [COMPLETE_DESCRIPTION, "base = \"ubuntu:22.04\"\n", "complete = [\"env\", \"packages\", \"files\", \"code\"]\n"]
+    {
+        let seen = observations_of_description(text);
+        let images = infer_image_facts(&seen, "linux/amd64", None, knowledge);
+        let words = PoolSummary::default();
         let pool = Some(&words);
-        let subject = Subject { image: &images[0], seen: Some(&seen), knowledge, day: date(2026, 11, 21), pool };
+        let subject = RuleScope { image: &images[0], seen: Some(&seen), knowledge, day: date(2026, 11, 21), pool };
         let own = |name: &str| !name.starts_with("component.") && !name.starts_with("notice.");
         for entry in Vocabulary::built_in().entries.iter().filter(|entry| own(entry.name)) {
             let name = entry.name.replace('*', "x");
-            let Some(said) = subject.said(&name) else { panic!("judge/scope has no line for `{name}`") };
-            if let Lookup::Known(value) = said.lookup {
-                assert_eq!(value.kind(), entry.kind, "{name}");
+            let Some(said) = subject.lookup(&name) else { panic!("judge/scope has no line for `{name}`") };
+            if let FactLookup::Known(value) = said.lookup {
+                assert_eq!(value.value_type(), entry.kind, "{name}");
             }
         }
         for name in ["image.bas", "torch.x", "pool.x", "verdict.x", "step.x", "x", ""] {
-            assert!(subject.said(name).is_none(), "{name}");
+            assert!(subject.lookup(name).is_none(), "{name}");
         }
     }
 }
 
 #[test]
 fn what_is_told_of_an_image_is_what_was_seen() {
-    let whole = seen(WHOLE);
+    let whole = observations_of_description(COMPLETE_DESCRIPTION);
     for (name, expected) in [
         ("day", "2026-11-21"),
         ("image.entrypoint", "/app/start, --port=1"),
@@ -101,7 +103,7 @@ fn what_is_told_of_an_image_is_what_was_seen() {
         ("toolkit.cuda", "12.4.1"),
         ("pool.name", "unknown"),
     ] {
-        assert_eq!(said(&whole, None, &[name]), [expected], "{name}");
+        assert_eq!(lookup_texts(&whole, None, &[name]), [expected], "{name}");
     }
 }
 
@@ -109,9 +111,14 @@ fn what_is_told_of_an_image_is_what_was_seen() {
 fn what_was_not_seen_is_not_told() {
     let names =
         ["image.entrypoint", "image.packages", "package.numpy", "arch_list.ptx", "image.stub_paths", "toolkit.cuda"];
-    assert_eq!(said(&seen("base = \"corp.example/x:1\"\n"), None, &names), ["unknown"; 6]);
-    let runtime = seen("base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[packages.pip]\nnumpy = \"1.26.4\"\n");
-    assert_eq!(said(&runtime, None, &["image.packages"]), ["numpy, and uninspected entries"]);
+    assert_eq!(
+        lookup_texts(&observations_of_description("base = \"corp.example/x:1\"\n"), None, &names),
+        ["unknown"; 6]
+    );
+    let runtime = observations_of_description(
+        "base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[packages.pip]\nnumpy = \"1.26.4\"\n",
+    );
+    assert_eq!(lookup_texts(&runtime, None, &["image.packages"]), ["numpy, and uninspected entries"]);
     let names = [
         "toolkit.cuda",
         "arch_list.ptx",
@@ -119,15 +126,15 @@ fn what_was_not_seen_is_not_told() {
         "image.compat.present",
         "image.compat.count",
     ];
-    assert_eq!(said(&runtime, None, &names), ["unknown", "false", "false", "true", "1"]);
-    let nothing = seen("complete = [\"env\", \"packages\", \"files\", \"code\"]\n");
+    assert_eq!(lookup_texts(&runtime, None, &names), ["unknown", "false", "false", "true", "1"]);
+    let nothing = observations_of_description("complete = [\"env\", \"packages\", \"files\", \"code\"]\n");
     let names = ["image.compat.count", "image.stub_paths", "image.packages", "image.base.ngc", "image.compat.cuda"];
-    assert_eq!(said(&nothing, None, &names), ["0", "absent", "absent", "absent", "absent"]);
+    assert_eq!(lookup_texts(&nothing, None, &names), ["0", "absent", "absent", "absent", "absent"]);
 }
 
 #[test]
 fn what_is_told_of_two_things_that_do_not_go_together() {
-    let told = |text: &str, name: &str| said(&seen(text), None, &[name]).concat();
+    let told = |text: &str, name: &str| lookup_texts(&observations_of_description(text), None, &[name]).concat();
     let base = "base = \"nvidia/cuda:12.4.1-devel-ubuntu22.04\"\n";
     for (text, name, expected) in [
         ("[env]\nTORCH_CUDA_ARCH_LIST = \"7.0 12.0+PTX Ada\"\n", "arch_list.refused", "12.0+PTX"),
@@ -198,8 +205,8 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
 #[test]
 fn a_pool_tells_what_the_tables_say_of_its_driver() {
     let names = ["pool.driver.cuda", "pool.driver.end_of_support", "pool.forward_compat"];
-    let words = |gpu: &str, branch| PoolWords { gpu: Some(gpu.to_owned()), branch, ..PoolWords::default() };
-    let image = seen("base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \"2.4.0+cu121\"\n");
+    let words = |gpu: &str, branch| PoolSummary { gpu: Some(gpu.to_owned()), branch, ..PoolSummary::default() };
+    let image = observations_of_description("base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \"2.4.0+cu121\"\n");
     for (gpu, branch, expected) in [
         ("NVIDIA A100-SXM4-40GB", Some(470), ["11.4", "2024-07-31", "true"]),
         ("NVIDIA GeForce RTX 3090", Some(470), ["11.4", "2024-07-31", "false"]),
@@ -207,36 +214,40 @@ fn a_pool_tells_what_the_tables_say_of_its_driver() {
         ("NVIDIA A100-SXM4-40GB", None, ["unknown", "unknown", "unknown"]),
         ("No such GPU", Some(470), ["11.4", "2024-07-31", "unknown"]),
     ] {
-        assert_eq!(said(&image, Some(&words(gpu, branch)), &names), expected, "{gpu} {branch:?}");
+        assert_eq!(lookup_texts(&image, Some(&words(gpu, branch)), &names), expected, "{gpu} {branch:?}");
     }
 }
 
 #[test]
 fn a_step_tells_how_it_ended() {
-    let words = PoolWords {
-        steps: vec![(Step::Requirement, Some("stops")), (Step::UserMode, Some("passes")), (Step::Code, None)],
-        ..PoolWords::default()
+    let words = PoolSummary {
+        steps: vec![
+            (StartStep::Requirement, Some("stops")),
+            (StartStep::UserMode, Some("passes")),
+            (StartStep::Code, None),
+        ],
+        ..PoolSummary::default()
     };
     let names = ["step.requirement", "step.user_mode_driver", "step.code", "step.loader"];
-    let image = seen("base = \"ubuntu:22.04\"\n");
-    assert_eq!(said(&image, Some(&words), &names), ["stops", "passes", "unknown", "unknown"]);
-    assert_eq!(said(&image, None, &names), ["unknown"; 4]);
+    let image = observations_of_description("base = \"ubuntu:22.04\"\n");
+    assert_eq!(lookup_texts(&image, Some(&words), &names), ["stops", "passes", "unknown", "unknown"]);
+    assert_eq!(lookup_texts(&image, None, &names), ["unknown"; 4]);
     for name in ["step.user-mode-driver", "step.x", "step."] {
-        assert!(Vocabulary::built_in().find(name).is_none(), "{name}");
+        assert!(Vocabulary::built_in().find_entry(name).is_none(), "{name}");
     }
 }
 
 #[test]
 fn a_pool_tells_what_it_declares() {
-    let words = PoolWords {
+    let words = PoolSummary {
         name: "desk".to_owned(),
         capability: "8.6".parse().ok(),
         branch: Some(535),
         fate: "starts".to_owned(),
-        ..PoolWords::default()
+        ..PoolSummary::default()
     };
     let names =
         ["pool.name", "pool.gpu", "pool.gpu.arch", "pool.driver", "pool.driver.branch", "pool.mode", "verdict.outcome"];
-    let told = said(&seen("base = \"ubuntu:22.04\"\n"), Some(&words), &names);
+    let told = lookup_texts(&observations_of_description("base = \"ubuntu:22.04\"\n"), Some(&words), &names);
     assert_eq!(told, ["desk", "unknown", "8.6", "unknown", "535", "unknown", "absent"]);
 }

@@ -1,4 +1,4 @@
-//! Rows as Rust expressions.
+//! Generation of Rust source code from the rows of the table files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,13 +9,14 @@ use toml::value::Datetime;
 
 use crate::schema::{HOW, Kind, PROVENANCE, TABLES, Table};
 
+/// Beginning of the generated file.
 pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledge/build.\n\
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
     use crate::knowledge::rows;\n\
     use crate::knowledge::set::Tables;\n";
 
-/// One file of `rules/knowledge/`: a head that holds for its rows, and the rows.
+/// One file of `rules/knowledge/`: default provenance, and the rows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
@@ -40,12 +41,12 @@ macro_rules! row_types {
 
 every_table!(row_types);
 
-/// The file of a table.
+/// Returns the file name of a table.
 pub(crate) fn file_name(table: &Table) -> String {
     format!("{}.toml", table.name)
 }
 
-/// The static of one table.
+/// Returns the Rust source of the static with the rows of one table.
 pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
     let name = file_name(table);
     let mut code = format!("\nstatic {}: &[rows::{}] = &[\n", table.name.to_uppercase(), row_type(table));
@@ -62,12 +63,13 @@ pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
     Ok(code)
 }
 
-/// The static that holds every table.
+/// Returns the Rust source of the static with all tables.
 pub(crate) fn set() -> String {
     let fields = TABLES.iter().map(|table| format!("{}: {}", table.name, table.name.to_uppercase()));
     format!("\npub(super) static BUILT_IN: Tables = Tables {{ {} }};\n", fields.collect::<Vec<_>>().join(", "))
 }
 
+/// Returns the key of a row as text.
 fn row_key(table: &Table, row: &toml::Table) -> String {
     let parts = table.key.iter().filter_map(|field| row.get(*field)).map(|value| match value {
         Value::String(text) => text.clone(),
@@ -77,6 +79,7 @@ fn row_key(table: &Table, row: &toml::Table) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the Rust expression of one row.
 fn one_row(table: &Table, file: &File, row: &toml::Table, key: &str) -> Result<String, String> {
     let known = |name: &str| PROVENANCE.contains(&name) || table.fields.iter().any(|(field, _)| *field == name);
     if let Some(unknown) = row.keys().find(|name| !known(name)) {
@@ -106,10 +109,12 @@ fn one_row(table: &Table, file: &File, row: &toml::Table, key: &str) -> Result<S
     Ok(code)
 }
 
+/// Returns a function that prefixes an error message with a field name.
 fn in_field(field: &str) -> impl Fn(String) -> String {
     move |error| format!("`{field}`: {error}")
 }
 
+/// Returns the Rust expression of one field value.
 fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
     use Kind as K;
     let needed = || value.ok_or_else(|| "missing".to_owned());
@@ -148,10 +153,12 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
     }
 }
 
+/// Returns an `Option` expression.
 fn optional(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -> Result<String, String> {
     value.map_or(Ok("None".to_owned()), |value| Ok(format!("Some({})", one(value)?)))
 }
 
+/// Returns a slice expression; an absent list is empty.
 fn list(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
     let items = value.as_array().ok_or("expected a list")?;
@@ -159,6 +166,7 @@ fn list(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -
     Ok(format!("&[{}]", items.join(", ")))
 }
 
+/// Returns a slice expression of `ByArch` values.
 fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
     let items = value.as_table().ok_or("expected a table by architecture")?;
@@ -169,6 +177,7 @@ fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>
     Ok(format!("&[{}]", items.join(", ")))
 }
 
+/// Returns a slice expression of name and value pairs.
 fn pairs(value: Option<&Value>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
     let items = value.as_table().ok_or("expected a table of names and values")?;
@@ -179,23 +188,28 @@ fn pairs(value: Option<&Value>) -> Result<String, String> {
     Ok(format!("&[{}]", items.join(", ")))
 }
 
+/// Returns a TOML value as a string.
 fn text(value: &Value) -> Result<&str, String> {
     value.as_str().ok_or_else(|| format!("expected a string, not {value}"))
 }
 
+/// Returns a string literal.
 fn quoted(value: &Value) -> Result<String, String> {
     Ok(format!("{:?}", text(value)?))
 }
 
+/// Returns an integer literal between 0 and `most`.
 fn number(value: &Value, most: i64) -> Result<String, String> {
     let number = value.as_integer().filter(|number| (0..=most).contains(number));
     number.map(|number| number.to_string()).ok_or_else(|| format!("expected a number up to {most}, not {value}"))
 }
 
+/// Returns a boolean literal.
 fn flag(value: &Value) -> Result<String, String> {
     value.as_bool().map(|value| value.to_string()).ok_or_else(|| format!("expected true or false, not {value}"))
 }
 
+/// Returns a constructor call for a dotted version.
 fn version(name: &str, value: &Value) -> Result<String, String> {
     let written = text(value)?;
     let part = |part: &str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -205,6 +219,7 @@ fn version(name: &str, value: &Value) -> Result<String, String> {
     Ok(format!("{name}::constant({written:?})"))
 }
 
+/// Returns a constructor call for a CUDA version of exactly two numbers.
 fn minor(value: &Value) -> Result<String, String> {
     if text(value)?.matches('.').count() != 1 {
         return Err(format!("{value} is not a CUDA minor version such as 12.4"));
@@ -212,6 +227,7 @@ fn minor(value: &Value) -> Result<String, String> {
     version("CudaVersion", value)
 }
 
+/// Returns a constructor call for a compute capability.
 fn capability(value: &Value) -> Result<String, String> {
     let written = text(value)?;
     let parts = written.split_once('.').and_then(|(major, minor)| {
@@ -221,6 +237,7 @@ fn capability(value: &Value) -> Result<String, String> {
     Ok(format!("ComputeCapability::new({major}, {minor})"))
 }
 
+/// Returns a constructor call for a code target such as `90a`.
 fn target(value: &Value) -> Result<String, String> {
     let written = text(value)?;
     let digits = written.trim_end_matches(['a', 'f']);
@@ -230,16 +247,19 @@ fn target(value: &Value) -> Result<String, String> {
     Ok(format!("CodeTarget::constant({}, {}, {suffix:?})", number / 10, number % 10))
 }
 
+/// Returns a date expression.
 fn day(value: &Value) -> Result<String, String> {
     value.as_datetime().ok_or_else(|| format!("expected a date, not {value}")).and_then(civil)
 }
 
+/// Returns the date expression of a TOML date without a time.
 fn civil(value: &Datetime) -> Result<String, String> {
     let date = value.date.filter(|_| value.time.is_none() && value.offset.is_none());
     let date = date.ok_or_else(|| format!("expected a date without a time, not {value}"))?;
     Ok(format!("date({}, {}, {})", date.year, date.month, date.day))
 }
 
+/// Returns a `BrandRow` expression.
 fn brand(value: &Value) -> Result<String, String> {
     let row = value.as_table().ok_or("expected a brand with its branches")?;
     if let Some(unknown) = row.keys().find(|key| !["brand", "from_branch", "up_to_branch"].contains(&key.as_str())) {
@@ -253,6 +273,7 @@ fn brand(value: &Value) -> Result<String, String> {
     ))
 }
 
+/// Returns the path of an enum variant, from its name in kebab case.
 fn variant(name: &str, variants: &[&str], written: &str) -> Result<String, String> {
     if !variants.contains(&written) {
         return Err(format!("`{written}` is not one of {}", variants.join(", ")));

@@ -1,4 +1,4 @@
-//! Turns `rules/knowledge/*.toml` into ready-made statics, so that no TOML is parsed at start-up.
+//! Build script: converts `rules/knowledge/*.toml` into Rust statics, so that no TOML is parsed at start-up.
 
 #![expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The text of `tables.rs`, or what is wrong with which row of which file.
+/// Returns the source of `tables.rs`, or an error that names the file and the row.
 fn generate(folder: &Path) -> Result<String, String> {
     refuse_unknown_files(folder)?;
     let mut code = String::from(emit::HEAD);
@@ -41,6 +41,7 @@ fn generate(folder: &Path) -> Result<String, String> {
     Ok(code)
 }
 
+/// Returns an error if the directory contains a file that is not a known table.
 fn refuse_unknown_files(folder: &Path) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("rules/knowledge: {error}"))?;
     for entry in entries {

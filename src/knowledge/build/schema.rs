@@ -1,8 +1,8 @@
-//! Which tables there are, and what fields their rows have.
+//! Schema of the knowledge tables: their names, keys and fields.
 //!
 //! Compiled twice: the build script writes the built-in tables by it, and the program reads a user's own tables by it.
 
-/// How a field is written in TOML and in Rust.
+/// Type of a field, in TOML and in Rust.
 ///
 /// `Opt…` may be left out and is `None` then; a list that is left out is empty.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     U32s,
     Bool,
     OptBool,
-    /// A flag that is false where it is left out.
+    /// A boolean that is false if absent.
     Flag,
     Cuda,
     OptCuda,
@@ -36,27 +36,31 @@ pub(crate) enum Kind {
     Brands,
     /// A table of names and values.
     Pairs,
-    /// A variant of the named Rust enum, one of those listed, in kebab case.
+    /// A variant of the named Rust enum, in kebab case; the allowed variants are listed.
     Variant(&'static str, &'static [&'static str]),
-    /// A [`Kind::Variant`] that may be left out and is the first one listed then.
+    /// Like `Kind::Variant`; the first listed variant is the default.
     VariantOrFirst(&'static str, &'static [&'static str]),
 }
 
-/// One table.
+/// Schema of one table.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// Fields that tell rows apart.
+    /// Fields that identify a row.
     pub(crate) key: &'static [&'static str],
     pub(crate) fields: &'static [(&'static str, Kind)],
 }
 
-/// The fields that every row may have beside its own.
+/// Provenance fields, which every row may have in addition to its own fields.
 pub(crate) const PROVENANCE: &[&str] = &["source", "checked", "how"];
 
+/// Kinds of evidence, weakest first.
 pub(crate) const HOW: &[&str] = &["memory", "inferred", "documented", "measured"];
+/// Kinds of evidence, with `inferred` as the default.
 const HOW_ELSE_INFERRED: &[&str] = &["inferred", "memory", "documented", "measured"];
+/// GPU classes.
 const CLASS: &[&str] = &["data-center", "consumer", "workstation", "jetson", "vgpu", "other"];
+/// Changes of the NVIDIA Container Toolkit.
 const CHANGE: &[&str] = &[
     "brand-names",
     "capability-list",
@@ -80,6 +84,7 @@ const CHANGE: &[&str] = &[
     "swarm-first",
     "swarm-in-runtime",
 ];
+/// Type of a field with the treatment of compat libraries.
 const COMPAT: Kind =
     Kind::Variant("CompatSelection", &["off", "mount", "ldconfig", "hook-majors", "hook-note", "hook-cuda"]);
 

@@ -1,135 +1,147 @@
-//! One editor: what it opened, what it is told, what it asks.
+//! A session with one editor: open documents, published diagnostics and pending requests.
 
-mod asked;
+mod requests;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::lsp::diagnose;
-use crate::lsp::diagnose::Places;
-use crate::lsp::document::Document;
-use crate::lsp::document::Open;
-use crate::lsp::hover::Form;
-use crate::lsp::place::Encoding;
-use crate::lsp::wire;
-use crate::lsp::wire::About;
-use crate::lsp::wire::Diagnostic;
-use crate::lsp::wire::DidChange;
-use crate::lsp::wire::DidOpen;
-use crate::lsp::wire::In;
-use crate::lsp::wire::Message;
-use crate::lsp::world::Depth;
-use crate::lsp::world::Judged;
-use crate::lsp::world::Kind;
-use crate::lsp::world::World;
+use crate::lsp::diagnostics::LocationMapper;
+use crate::lsp::hover::MarkupKind;
+use crate::lsp::open_documents::{OpenDocument, OpenDocuments};
+use crate::lsp::position::PositionEncoding;
+use crate::lsp::protocol::{
+    ClientMessage, CodeActionParams, DidChangeParams, DidCloseParams, DidOpenParams, LspDiagnostic,
+};
+use crate::lsp::workspace::{AnalysisLevel, DocumentAnalysis, DocumentKind, Workspace};
+use crate::lsp::{diagnostics, protocol};
 
-/// Files on the disk that a judgement may hang on.
-const WATCHED: &str = "**/{fleet.toml,*imagelint.toml,imagelint.lock,*.image.toml,*requirements*.txt,*.dockerignore}";
+/// Glob of the files on disk that an analysis may depend on.
+const WATCHED_FILES_GLOB: &str =
+    "**/{fleet.toml,*imagelint.toml,imagelint.lock,*.image.toml,*requirements*.txt,*.dockerignore}";
 
-/// How a session ends.
+/// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// As agreed.
+pub enum SessionEnd {
+    /// After a shutdown request.
     Orderly,
-    /// Without a word before.
+    /// Without a shutdown request.
     Early,
 }
 
+/// The state of a session in the LSP lifecycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum SessionState {
     #[default]
     New,
     Running,
     ShutDown,
-    Ended(End),
+    Ended(SessionEnd),
 }
 
-/// What was agreed on with the editor.
+/// The capabilities that were negotiated with the client at initialization.
 #[derive(Clone, Copy, Debug)]
-struct Agreed {
-    encoding: Encoding,
-    form: Form,
-    /// Whether edits may be of a document at a version.
+struct NegotiatedCapabilities {
+    encoding: PositionEncoding,
+    form: MarkupKind,
+    /// Whether the client supports edits of a document at a version.
     versioned: bool,
-    /// Whether it can be asked to watch files.
+    /// Whether the client can watch files.
     watches: bool,
 }
 
-/// A judgement and what it is of.
-struct Kept {
+/// A cached analysis, with the URI of its document.
+struct CachedAnalysis {
     uri: String,
-    judged: Judged,
+    analysis: DocumentAnalysis,
 }
 
-/// One editor.
-pub struct Session<W> {
-    world: W,
-    state: State,
-    agreed: Agreed,
-    open: Open,
-    /// Documents that are to be judged.
-    waiting: BTreeSet<String>,
-    /// By the document that was judged, by the file that it is told of.
-    found: BTreeMap<String, BTreeMap<String, Vec<Diagnostic>>>,
-    shown: BTreeMap<String, Vec<Diagnostic>>,
-    /// The last judgements since the last change.
-    kept: BTreeMap<Depth, Kept>,
-    /// How many changes there were.
-    serial: u64,
+/// The state of the language server for one editor.
+pub struct LspSession<W> {
+    workspace: W,
+    state: SessionState,
+    capabilities: NegotiatedCapabilities,
+    open_documents: OpenDocuments,
+    /// URIs of the documents that have to be analyzed.
+    pending_documents: BTreeSet<String>,
+    /// The diagnostics by the analyzed document, then by the file that they belong to.
+    diagnostics: BTreeMap<String, BTreeMap<String, Vec<LspDiagnostic>>>,
+    published: BTreeMap<String, Vec<LspDiagnostic>>,
+    /// The last analysis at each level since the last change.
+    cached: BTreeMap<AnalysisLevel, CachedAnalysis>,
+    /// The number of changes so far.
+    revision: u64,
     /// Requests that wait for a search.
-    later: Vec<(Value, In)>,
+    pending_requests: Vec<(Value, CodeActionParams)>,
     searching: bool,
-    /// To be sent with the next answers.
+    /// Messages to send with the next responses.
     outbox: Vec<Value>,
 }
 
-impl<W: World + Clone> Session<W> {
-    /// Before the first message.
+impl<W: Workspace + Clone> LspSession<W> {
+    /// Creates a session that waits for the first message.
     pub fn new(world: W) -> Self {
-        let agreed = Agreed { encoding: Encoding::Utf16, form: Form::Plain, versioned: false, watches: false };
+        let agreed = NegotiatedCapabilities {
+            encoding: PositionEncoding::Utf16,
+            form: MarkupKind::Plain,
+            versioned: false,
+            watches: false,
+        };
         let (waiting, found, shown, kept) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let (later, outbox, open) = (Vec::new(), Vec::new(), Open::default());
-        let (state, serial, searching) = (State::New, 0, false);
-        Self { world, state, agreed, open, waiting, found, shown, kept, serial, later, searching, outbox }
-    }
-
-    /// Whether it is over.
-    pub fn end(&self) -> Option<End> {
-        match self.state {
-            State::Ended(end) => Some(end),
-            State::New | State::Running | State::ShutDown => None,
+        let (later, outbox, open) = (Vec::new(), Vec::new(), OpenDocuments::default());
+        let (state, serial, searching) = (SessionState::New, 0, false);
+        Self {
+            workspace: world,
+            state,
+            capabilities: agreed,
+            open_documents: open,
+            pending_documents: waiting,
+            diagnostics: found,
+            published: shown,
+            cached: kept,
+            revision: serial,
+            pending_requests: later,
+            searching,
+            outbox,
         }
     }
 
-    /// Nothing comes any more.
-    pub fn hang_up(&self) -> End {
-        if self.state == State::ShutDown { End::Orderly } else { End::Early }
+    /// Returns how the session ended, or `None` if it is active.
+    pub fn end(&self) -> Option<SessionEnd> {
+        match self.state {
+            SessionState::Ended(end) => Some(end),
+            SessionState::New | SessionState::Running | SessionState::ShutDown => None,
+        }
     }
 
-    /// Whether there is something to judge.
-    pub fn waits(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Returns how a session ends whose input ends now.
+    pub fn end_of_input(&self) -> SessionEnd {
+        if self.state == SessionState::ShutDown { SessionEnd::Orderly } else { SessionEnd::Early }
     }
 
-    /// A message could not be read as a whole: what the texts are is not known any more.
-    pub fn lose(&mut self) -> Vec<Value> {
-        self.open.lose(None);
-        self.changed(None);
+    /// Whether documents have to be analyzed.
+    pub fn has_pending_documents(&self) -> bool {
+        !self.pending_documents.is_empty()
+    }
+
+    /// Marks all open texts as unknown after an unreadable message; returns the messages to send.
+    pub fn mark_texts_unknown(&mut self) -> Vec<Value> {
+        self.open_documents.mark_unknown(None);
+        self.invalidate(None);
         std::mem::take(&mut self.outbox)
     }
 
-    /// Takes one message and gives what is sent back.
-    pub fn take(&mut self, body: &[u8]) -> Vec<Value> {
-        let told = match Message::read(body) {
-            Message::Request { id, method, params } => self.request(&id, &method, params).into_iter().collect(),
-            Message::Notification { method, params } => self.notification(&method, params),
-            Message::Response => Vec::new(),
-            Message::Broken(told) => {
-                let mut stale = self.lose();
+    /// Handles one message, and returns the messages to send.
+    pub fn handle_message(&mut self, body: &[u8]) -> Vec<Value> {
+        let told = match ClientMessage::parse(body) {
+            ClientMessage::Request { id, method, params } => {
+                self.handle_request(&id, &method, params).into_iter().collect()
+            }
+            ClientMessage::Notification { method, params } => self.handle_notification(&method, params),
+            ClientMessage::Response => Vec::new(),
+            ClientMessage::Broken(told) => {
+                let mut stale = self.mark_texts_unknown();
                 stale.push(told);
                 stale
             }
@@ -139,17 +151,18 @@ impl<W: World + Clone> Session<W> {
         all
     }
 
-    /// Judges one of the documents that wait, and gives what there is to tell.
-    pub fn settle(&mut self) -> Vec<Value> {
-        let Some(uri) = self.waiting.pop_first() else { return Vec::new() };
-        let found = if self.judge(&uri, Depth::Findings) {
-            let kept = self.kept.get(&Depth::Findings);
-            kept.map(|kept| diagnose::of(&self.places(&uri, &kept.judged))).unwrap_or_default()
+    /// Analyzes one of the pending documents, and returns the messages with its diagnostics.
+    pub fn analyze_next(&mut self) -> Vec<Value> {
+        let Some(uri) = self.pending_documents.pop_first() else { return Vec::new() };
+        let found = if self.ensure_analyzed(&uri, AnalysisLevel::Findings) {
+            let kept = self.cached.get(&AnalysisLevel::Findings);
+            kept.map(|kept| diagnostics::diagnostics_by_uri(&self.location_mapper(&uri, &kept.analysis)))
+                .unwrap_or_default()
         } else {
             BTreeMap::new()
         };
         let touched: BTreeSet<String> = self
-            .found
+            .diagnostics
             .get(&uri)
             .into_iter()
             .flat_map(BTreeMap::keys)
@@ -157,22 +170,22 @@ impl<W: World + Clone> Session<W> {
             .chain([&uri])
             .cloned()
             .collect();
-        self.found.insert(uri, found);
-        touched.into_iter().filter_map(|uri| self.publish(uri)).collect()
+        self.diagnostics.insert(uri, found);
+        touched.into_iter().filter_map(|uri| self.publish_diagnostics(uri)).collect()
     }
 
-    /// What is told of a file by all that was judged, if that is new.
-    fn publish(&mut self, uri: String) -> Option<Value> {
-        let mut list: Vec<Diagnostic> = Vec::new();
-        for diagnostic in self.found.values().filter_map(|by_file| by_file.get(&uri)).flatten() {
+    /// Returns the notification with the diagnostics of a file from all analyses, unless nothing changed.
+    fn publish_diagnostics(&mut self, uri: String) -> Option<Value> {
+        let mut list: Vec<LspDiagnostic> = Vec::new();
+        for diagnostic in self.diagnostics.values().filter_map(|by_file| by_file.get(&uri)).flatten() {
             if !list.contains(diagnostic) {
                 list.push(diagnostic.clone());
             }
         }
         list.sort_by(|one, other| one.range.cmp(&other.range).then_with(|| one.message.cmp(&other.message)));
-        let version = self.open.get(&uri).map(|document| document.version);
+        let version = self.open_documents.get(&uri).map(|document| document.version);
         // What is open is told of at every version; of other files what is new.
-        if version.is_none() && self.shown.get(&uri).map_or(list.is_empty(), |shown| *shown == list) {
+        if version.is_none() && self.published.get(&uri).map_or(list.is_empty(), |shown| *shown == list) {
             return None;
         }
         let mut params = json!({ "uri": uri, "diagnostics": list });
@@ -180,77 +193,85 @@ impl<W: World + Clone> Session<W> {
             params.insert("version".to_owned(), version.into());
         }
         if list.is_empty() {
-            self.shown.remove(&uri)
+            self.published.remove(&uri)
         } else {
-            self.shown.insert(uri, list)
+            self.published.insert(uri, list)
         };
-        Some(wire::notification("textDocument/publishDiagnostics", &params))
+        Some(protocol::notification("textDocument/publishDiagnostics", &params))
     }
 
-    fn places<'a>(&'a self, uri: &'a str, judged: &'a Judged) -> Places<'a, 'a> {
-        Places::new(judged, &self.world, &self.open, uri, self.agreed.encoding)
+    /// Returns the mapping of an analysis to URIs and ranges in the editor.
+    fn location_mapper<'a>(&'a self, uri: &'a str, judged: &'a DocumentAnalysis) -> LocationMapper<'a, 'a> {
+        LocationMapper::new(judged, &self.workspace, &self.open_documents, uri, self.capabilities.encoding)
     }
 
-    fn kind(&self, document: &Document) -> Kind {
-        self.world.kind(document.path.as_deref(), &document.language)
+    /// Returns the kind of a document.
+    fn document_kind(&self, document: &OpenDocument) -> DocumentKind {
+        self.workspace.document_kind(document.path.as_deref(), &document.language)
     }
 
-    /// Sees to it that a document is judged; whether it is anything to judge.
-    fn judge(&mut self, uri: &str, depth: Depth) -> bool {
-        let Some(document) = self.open.get(uri) else { return false };
-        let kind = self.kind(document);
-        if kind == Kind::Other {
+    /// Analyzes a document unless the analysis is cached; returns whether it is of a kind that is analyzed.
+    fn ensure_analyzed(&mut self, uri: &str, depth: AnalysisLevel) -> bool {
+        let Some(document) = self.open_documents.get(uri) else { return false };
+        let kind = self.document_kind(document);
+        if kind == DocumentKind::Other {
             return false;
         }
-        if self.kept.get(&depth).is_none_or(|kept| kept.uri != uri) {
+        if self.cached.get(&depth).is_none_or(|kept| kept.uri != uri) {
             let path = document.path.as_deref();
             let judged = match &document.text {
-                Ok(text) => self.world.judge(kind, path, text, &self.open, depth),
-                Err(why) => Judged { refused: Some(why.clone()), ..Judged::default() },
+                Ok(text) => self.workspace.analyze(kind, path, text, &self.open_documents, depth),
+                Err(why) => DocumentAnalysis { refused: Some(why.clone()), ..DocumentAnalysis::default() },
             };
-            self.kept.insert(depth, Kept { uri: uri.to_owned(), judged });
+            self.cached.insert(depth, CachedAnalysis { uri: uri.to_owned(), analysis: judged });
         }
         true
     }
 
-    /// Documents that are to be judged again: one and what stands for it, or all.
-    fn changed(&mut self, uri: Option<&str>) {
-        self.kept.clear();
-        self.serial += 1;
-        let stale = std::mem::take(&mut self.later).into_iter();
-        self.outbox.extend(stale.map(|(id, _)| wire::refusal(&id, wire::CONTENT_MODIFIED, "the text was changed")));
-        let alone = |document: &Document| matches!(self.kind(document), Kind::Dockerfile | Kind::Description);
-        let one = uri.filter(|uri| self.open.get(uri).is_some_and(alone));
-        let again = self.open.iter().filter(|(own, document)| match one {
-            Some(one) => *own == one || self.kind(document) == Kind::List,
-            None => self.kind(document) != Kind::Other,
+    /// Discards the cached analyses, and queues the documents that a change affects: one and those that depend on it,
+    /// or all.
+    fn invalidate(&mut self, uri: Option<&str>) {
+        self.cached.clear();
+        self.revision += 1;
+        let stale = std::mem::take(&mut self.pending_requests).into_iter();
+        self.outbox.extend(
+            stale.map(|(id, _)| protocol::error_response(&id, protocol::CONTENT_MODIFIED, "the text was changed")),
+        );
+        let alone = |document: &OpenDocument| {
+            matches!(self.document_kind(document), DocumentKind::Dockerfile | DocumentKind::Description)
+        };
+        let one = uri.filter(|uri| self.open_documents.get(uri).is_some_and(alone));
+        let again = self.open_documents.iter().filter(|(own, document)| match one {
+            Some(one) => *own == one || self.document_kind(document) == DocumentKind::List,
+            None => self.document_kind(document) != DocumentKind::Other,
         });
-        self.waiting.extend(again.map(|(own, _)| own.clone()).collect::<Vec<_>>());
+        self.pending_documents.extend(again.map(|(own, _)| own.clone()).collect::<Vec<_>>());
     }
 
-    fn notification(&mut self, method: &str, params: Value) -> Vec<Value> {
+    /// Handles a notification, and returns the messages to send.
+    fn handle_notification(&mut self, method: &str, params: Value) -> Vec<Value> {
         if method == "exit" {
-            self.state = State::Ended(self.hang_up());
+            self.state = SessionState::Ended(self.end_of_input());
         }
-        if self.state != State::Running {
+        if self.state != SessionState::Running {
             return Vec::new();
         }
         match method {
-            "initialized" if self.agreed.watches => return vec![watch()],
+            "initialized" if self.capabilities.watches => return vec![register_file_watcher()],
             "textDocument/didOpen" => {
-                if let Some(DidOpen { text_document }) = read(params) {
+                if let Some(DidOpenParams { text_document }) = parse_params(params) {
                     let uri = text_document.uri.clone();
-                    self.open.open(text_document);
-                    self.changed(Some(&uri));
+                    self.open_documents.open(text_document);
+                    self.invalidate(Some(&uri));
                 }
             }
             "textDocument/didChange" => self.did_change(params),
             "textDocument/didSave" | "workspace/didChangeWatchedFiles" | "workspace/didChangeConfiguration" => {
-                self.world.refresh();
-                self.changed(None);
+                self.workspace.refresh();
+                self.invalidate(None);
             }
             "textDocument/didClose" => {
-                if let Some(About { text_document }) = read(params) {
+                if let Some(DidCloseParams { text_document }) = parse_params(params) {
                     return self.close(&text_document.uri);
                 }
             }
@@ -259,41 +280,43 @@ impl<W: World + Clone> Session<W> {
         Vec::new()
     }
 
+    /// Handles `textDocument/didChange`.
     fn did_change(&mut self, params: Value) {
         let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).map(str::to_owned);
-        if let Some(DidChange { text_document, content_changes }) = read(params) {
-            let (encoding, uri) = (self.agreed.encoding, &text_document.uri);
-            if self.open.change(uri, text_document.version, content_changes, encoding) {
-                self.changed(Some(uri));
+        if let Some(DidChangeParams { text_document, content_changes }) = parse_params(params) {
+            let (encoding, uri) = (self.capabilities.encoding, &text_document.uri);
+            if self.open_documents.apply_changes(uri, text_document.version, content_changes, encoding) {
+                self.invalidate(Some(uri));
             }
         } else {
             // Which text it was may not be known either.
-            self.open.lose(uri.as_deref());
-            self.changed(None);
+            self.open_documents.mark_unknown(uri.as_deref());
+            self.invalidate(None);
         }
     }
 
-    /// Forgets a document, and all that was told because of it.
+    /// Handles `textDocument/didClose`: forgets a document and clears the diagnostics of its analysis.
     fn close(&mut self, uri: &str) -> Vec<Value> {
-        let closed = self.open.close(uri);
-        self.waiting.remove(uri);
-        let told = self.found.remove(uri).unwrap_or_default();
+        let closed = self.open_documents.close(uri);
+        self.pending_documents.remove(uri);
+        let told = self.diagnostics.remove(uri).unwrap_or_default();
         // Files that others read have the text on the disk again.
-        if closed.is_some_and(|document| self.kind(&document) != Kind::Other) {
-            self.changed(None);
+        if closed.is_some_and(|document| self.document_kind(&document) != DocumentKind::Other) {
+            self.invalidate(None);
         }
         let files: BTreeSet<String> = told.into_keys().chain([uri.to_owned()]).collect();
-        files.into_iter().filter_map(|uri| self.publish(uri)).collect()
+        files.into_iter().filter_map(|uri| self.publish_diagnostics(uri)).collect()
     }
 }
 
-fn read<T: DeserializeOwned>(params: Value) -> Option<T> {
+/// Parses the parameters of a message; `None` if they are invalid.
+fn parse_params<T: DeserializeOwned>(params: Value) -> Option<T> {
     serde_json::from_value(params).ok()
 }
 
-/// Asks the editor to tell of files that change on the disk.
-fn watch() -> Value {
-    let options = json!({ "watchers": [{ "globPattern": WATCHED }] });
+/// Returns the request to the client to watch files on disk.
+fn register_file_watcher() -> Value {
+    let options = json!({ "watchers": [{ "globPattern": WATCHED_FILES_GLOB }] });
     let registration =
         json!({ "id": "files", "method": "workspace/didChangeWatchedFiles", "registerOptions": options });
     json!({

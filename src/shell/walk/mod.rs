@@ -1,162 +1,164 @@
-//! Going through shell text command by command, keeping the variables that it sets.
+//! Walks through shell text command by command and tracks the variables that it sets.
 
-mod arguments;
-mod branches;
-mod called;
-mod chance;
-mod condition;
-mod ends;
-mod filled;
-mod insisted;
-mod lists;
-mod places;
-mod redirects;
-mod rounds;
+mod and_or_lists;
+mod blocks;
+mod command_status;
+mod exit_and_return;
+mod functions;
+mod loops;
+mod positional_parameters;
+mod redirections;
+mod required_success;
+mod script_paths;
+mod substitutions;
+mod test_commands;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::dockerfile::Heredoc;
-use crate::dockerfile::Lookup;
-use crate::dockerfile::Mapped;
-use crate::dockerfile::Resolved;
-use crate::dockerfile::RunForm;
-use crate::dockerfile::RunInstruction;
-use crate::dockerfile::Scope;
-use crate::shell::Command;
-use crate::shell::Files;
-use crate::shell::Input;
-use crate::shell::Word;
-use crate::shell::lexer::Token;
-use crate::shell::lexer::tokens;
-use crate::shell::nested::assignment;
-use crate::shell::nested::inner_script;
-use crate::shell::nested::is_other_user;
-use crate::shell::nested::is_shell;
-use crate::shell::nested::substitution;
-use crate::shell::nested::unquoted;
-use crate::shell::walk::arguments::Arguments;
-use crate::shell::walk::branches::Branch;
-use crate::shell::walk::branches::Kind;
-use crate::shell::walk::called::Body;
-use crate::shell::walk::chance::Chance;
-use crate::shell::walk::chance::Status;
-use crate::shell::walk::condition::Brackets;
-use crate::shell::walk::ends::Goes;
-use crate::shell::walk::filled::sets_unseen;
-use crate::shell::walk::insisted::Insisted;
-use crate::shell::walk::lists::List;
-use crate::shell::walk::redirects::Part;
-use crate::shell::walk::redirects::Redirects;
-use crate::shell::walk::redirects::is_beside;
-use crate::shell::wrapper;
+use crate::cause::Cause;
+use crate::dockerfile::{ExpandedText, Heredoc, MappedText, RunForm, RunInstruction, VariableLookup, VariableScope};
+use crate::shell::lexer::{ShellToken, tokenize};
+use crate::shell::nested_scripts::{
+    find_inline_script, is_shell, is_user_switch, split_assignment, substitution_range, unquote,
+};
+use crate::shell::walk::and_or_lists::AndOrList;
+use crate::shell::walk::blocks::{ShellBlock, ShellBlockKind};
+use crate::shell::walk::command_status::{CommandStatus, Tristate};
+use crate::shell::walk::exit_and_return::Reachability;
+use crate::shell::walk::functions::FunctionBody;
+use crate::shell::walk::positional_parameters::PositionalParameters;
+use crate::shell::walk::redirections::{PipelinePosition, Redirections, is_background};
+use crate::shell::walk::required_success::RequiredSuccess;
+use crate::shell::walk::substitutions::sets_untracked_variables;
+use crate::shell::walk::test_commands::DoubleBrackets;
+use crate::shell::{Command, ShellFiles, StandardInput, Word, wrapper};
 
-pub use places::OWN_FILE;
+pub use script_paths::SCRIPT_FILE_VARIABLE;
 
-const DEEPEST: usize = 4;
-const MOST_COMMANDS: usize = 20_000;
-const MOST_VARIABLES: usize = 256;
-/// Variables, arrays and arguments may stand for so many more words than are written.
-const MOST_SPREAD: usize = 50_000;
+/// The maximum depth of nested scripts and substitutions.
+const MAX_DEPTH: usize = 4;
+/// The maximum number of commands and blocks of a script.
+const MAX_COMMANDS: usize = 20_000;
+/// The maximum number of variables, arrays and functions, and of nested blocks.
+const MAX_VARIABLES: usize = 256;
+/// The maximum number of words that expansions may add to a script.
+const MAX_EXTRA_WORDS: usize = 50_000;
 
-pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
-    let mut walk = Walk::new(&run.scope, &run.heredocs, files);
+/// Returns the commands of a RUN instruction.
+pub(super) fn walk_run(run: &RunInstruction, files: ShellFiles<'_>) -> Vec<Command> {
+    let mut walk = ShellWalker::new(&run.scope, &run.heredocs, files);
     match &run.form {
-        RunForm::Shell(text) => walk.text(text, 0),
+        RunForm::Shell(text) => walk.walk_text(text, 0),
         RunForm::Exec(elements) => {
             let words: Vec<_> = elements
                 .iter()
                 .map(|element| Word {
-                    value: Resolved::literal(element.text()),
+                    value: ExpandedText::literal(element.text()),
                     raw: element.text().to_owned(),
-                    span: element.full_span(),
+                    span: element.full_source_span(),
                     output: None,
                 })
                 .collect();
             let start = words.first().map(|word| word.span.start);
-            let words = walk.within(words);
-            let script = inner_script(&words).filter(|(_, skip)| *skip == 0).and_then(|(at, _)| words.get(at));
-            match script.and_then(|script| elements.iter().find(|element| element.full_span() == script.span)) {
+            let words = walk.unwrap_command(words);
+            let script = find_inline_script(&words).filter(|(_, skip)| *skip == 0).and_then(|(at, _)| words.get(at));
+            match script.and_then(|script| elements.iter().find(|element| element.full_source_span() == script.span)) {
                 Some(script) => {
-                    walk.begin_exec(&words, words.iter().position(|word| word.span == script.full_span()).unwrap_or(0));
-                    walk.text(script, 1);
+                    walk.begin_exec_script(
+                        &words,
+                        words.iter().position(|word| word.span == script.full_source_span()).unwrap_or(0),
+                    );
+                    walk.walk_text(script, 1);
                 }
-                None => walk.emit(words, start, Redirects::default()),
+                None => walk.record_command(words, start, Redirections::default()),
             }
         }
     }
-    walk.ended()
+    walk.into_commands()
 }
 
-pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)], files: Files<'_>) -> Vec<Command> {
-    let mut walk = Walk::new(scope, &[], files);
-    walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
-    walk.called_with(variables);
-    walk.text(text, 0);
-    walk.ended()
+/// Returns the commands of a script, with initial variables.
+pub(super) fn walk_script(
+    text: &MappedText,
+    scope: &VariableScope,
+    variables: &[(String, ExpandedText)],
+    files: ShellFiles<'_>,
+) -> Vec<Command> {
+    let mut walk = ShellWalker::new(scope, &[], files);
+    walk.variables.extend(variables.iter().take(MAX_VARIABLES).cloned());
+    walk.set_script_parameters(variables);
+    walk.walk_text(text, 0);
+    walk.into_commands()
 }
 
+/// Whether the name of a variable is a number, as of a positional parameter.
 fn is_number(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|one| one.is_ascii_digit())
 }
 
-struct Walk<'a> {
-    scope: &'a Scope,
+/// The state of a walk through shell text.
+struct ShellWalker<'a> {
+    scope: &'a VariableScope,
     heredocs: &'a [Heredoc],
-    /// The files that are there before the first command.
-    files: Files<'a>,
-    variables: BTreeMap<String, Resolved>,
-    branches: Vec<Branch>,
-    goes: Goes,
-    /// How many branches were opened.
+    /// The files that exist before the first command.
+    files: ShellFiles<'a>,
+    variables: BTreeMap<String, ExpandedText>,
+    branches: Vec<ShellBlock>,
+    goes: Reachability,
+    /// The number of blocks opened so far.
     opened: usize,
-    /// Whether so many were that the rest is not read.
+    /// Whether a limit was reached and the rest is not read.
     over: bool,
-    /// How many words were read beside those that are written.
+    /// The number of words that expansions have added.
     spread: usize,
-    list: List,
-    brackets: Brackets,
-    /// In which way the script insists on the command at hand, where that is the condition of a branch.
-    insisted: Option<Insisted>,
-    /// Whether a file was read in that may set any variable.
+    list: AndOrList,
+    brackets: DoubleBrackets,
+    /// How the script requires the success of the current command, if it is a condition.
+    insisted: Option<RequiredSuccess>,
+    /// Whether a sourced file or another command may have set any variable.
     sourced: bool,
-    /// What the command in front of a `|` writes, and how many stand in front of it.
-    pipe: (Input, usize),
-    /// How deep this text lies in substitutions.
+    /// The input of the current command from a pipeline, and the number of previous commands in it.
+    pipe: (StandardInput, usize),
+    /// The number of enclosing substitutions.
     substitutions: usize,
-    /// The bodies of functions, by their names.
-    functions: BTreeMap<String, Body>,
-    /// How many of them were called.
+    /// The bodies of functions by name.
+    functions: BTreeMap<String, FunctionBody>,
+    /// The number of function calls so far.
     called: usize,
-    /// How many files were read in.
+    /// The number of sourced files.
     read_in: usize,
-    /// What the script or function at hand was called with.
-    arguments: Arguments,
-    /// Whether the command at hand is a part of a pipe, or runs beside what follows.
-    part: Part,
-    /// Arrays by their names; nothing where one is set on one of several ways.
+    /// The positional parameters of the current script or function.
+    arguments: PositionalParameters,
+    /// The position of the current command in a pipeline.
+    part: PipelinePosition,
+    /// The arrays by name; `None` for one whose elements are unknown.
     arrays: BTreeMap<String, Option<Vec<Word>>>,
-    /// The text that is gone through, and how many were.
+    /// The number of the current text.
     level: usize,
+    /// The number of texts so far.
     levels: usize,
-    /// How many rounds of loops were gone beside the first ones.
+    /// The number of loop iterations behind the first ones.
     rounds: usize,
-    /// The token to go on with, where it is not the next one.
+    /// The index of the token to continue with, if it is not the next one.
     jump: Option<usize>,
-    /// The variables of the last command that was written down.
-    handed: Arc<Vec<(String, Resolved)>>,
+    /// The variables of the last recorded command.
+    handed: Arc<Vec<(String, ExpandedText)>>,
+    /// The recorded commands.
     out: Vec<Command>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(scope: &'a Scope, heredocs: &'a [Heredoc], files: Files<'a>) -> Self {
+impl<'a> ShellWalker<'a> {
+    /// Returns a walker at the start of a text.
+    fn new(scope: &'a VariableScope, heredocs: &'a [Heredoc], files: ShellFiles<'a>) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let pipe = (Input::None, 0);
-        let (list, brackets, insisted, goes) = (List::default(), Brackets::default(), None, Goes::default());
+        let pipe = (StandardInput::None, 0);
+        let (list, brackets, insisted, goes) =
+            (AndOrList::default(), DoubleBrackets::default(), None, Reachability::default());
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arrays) = (BTreeMap::new(), 0, BTreeMap::new());
-        let (read_in, arguments, part) = (0, Arguments::default(), Part::default());
+        let (read_in, arguments, part) = (0, PositionalParameters::default(), PipelinePosition::default());
         let (level, levels, rounds, jump, handed) = (0, 0, 0, None, Arc::default());
         Self {
             scope,
@@ -189,122 +191,143 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn lookup(&self, name: &str) -> Lookup {
-        let argument = self.argument(name);
-        if self.lacks(name) {
-            return Lookup::Unset;
+    /// Looks up a variable or positional parameter.
+    fn lookup_variable(&self, name: &str) -> VariableLookup {
+        let argument = self.positional_parameter(name);
+        if self.is_parameter_unset(name) {
+            return VariableLookup::Unset;
         }
         match argument.as_ref().or_else(|| self.variables.get(name)) {
-            Some(Resolved::Known { value, origins }) => Lookup::Known(value.clone(), origins.clone()),
-            Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
+            Some(ExpandedText::Known { value, origins }) => VariableLookup::Known(value.clone(), origins.clone()),
+            Some(ExpandedText::Unresolved { reason, .. }) => {
+                VariableLookup::Unknown(vec![name.to_owned()], (**reason).clone())
+            }
             // What a script or RUN is not called with is not set; within a function it may be.
-            None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
+            None if self.called == 0 && self.substitutions == 0 && is_number(name) => VariableLookup::Unset,
             None => match self.scope.lookup(name) {
-                Lookup::Unset | Lookup::Unknown(..) if self.sourced && self.scope.is_free(name) => {
-                    Lookup::Unknown(vec![name.to_owned()], "a command that is not inspected may set it".to_owned())
+                VariableLookup::Unset | VariableLookup::Unknown(..)
+                    if self.sourced && self.scope.is_set_nowhere(name) =>
+                {
+                    VariableLookup::Unknown(vec![name.to_owned()], Cause::SetByUninspectedCommand)
                 }
                 other => other,
             },
         }
     }
 
-    fn text(&mut self, text: &Mapped, depth: usize) {
+    /// Walks through a text.
+    fn walk_text(&mut self, text: &MappedText, depth: usize) {
         let mut words: Vec<Range<usize>> = Vec::new();
-        let mut redirects = Redirects::default();
-        let tokens = tokens(text.text());
-        let sure = self.ends_well(&tokens, depth);
+        let mut redirects = Redirections::default();
+        let tokens = tokenize(text.text());
+        let sure = self.required_list_start(&tokens, depth);
         self.levels += 1;
         let outer = std::mem::replace(&mut self.level, self.levels);
         let mut next = 0;
         // Behind the last token stands the end of a command too.
-        while let Some(token) = tokens.get(next).cloned().or_else(|| (next == tokens.len()).then_some(Token::Separator))
+        while let Some(token) =
+            tokens.get(next).cloned().or_else(|| (next == tokens.len()).then_some(ShellToken::Separator))
         {
             let at = next;
             next += 1;
             if self.over {
                 break;
             }
-            if self.in_pattern() {
-                self.pattern(text, &token, &mut words);
+            if self.is_in_case_pattern() {
+                self.read_case_pattern(text, &token, &mut words);
                 continue;
             }
             let closes = words.last().is_some_and(|range| text.get(range.clone()) == "]]");
-            if self.brackets.open && !closes && !matches!(token, Token::Word(_) | Token::Separator | Token::ArmEnd) {
-                self.brackets.operator(&token);
-                if !matches!(token, Token::And | Token::Or) || self.brackets.broken {
+            if self.brackets.open
+                && !closes
+                && !matches!(token, ShellToken::Word(_) | ShellToken::Separator | ShellToken::ArmEnd)
+            {
+                self.brackets.apply_operator(&token);
+                if !matches!(token, ShellToken::And | ShellToken::Or) || self.brackets.broken {
                     words.clear();
                     continue;
                 }
             }
             match &token {
-                Token::Open if !self.brackets.open => {
-                    if let Some(behind) = self.defined(text, &mut words, &tokens, next) {
+                ShellToken::Open if !self.brackets.open => {
+                    if let Some(behind) = self.read_definition(text, &mut words, &tokens, next) {
                         next = behind;
                         continue;
                     }
-                    self.piped(text, &words, std::mem::take(&mut redirects), depth, false);
+                    self.walk_pipeline_command(text, &words, std::mem::take(&mut redirects), depth, false);
                 }
-                Token::Word(range) => {
+                ShellToken::Word(range) => {
                     words.push(range.clone());
                     if text.get(range.clone()) == "{"
-                        && let Some(behind) = self.defined(text, &mut words, &tokens, next)
+                        && let Some(behind) = self.read_definition(text, &mut words, &tokens, next)
                     {
                         next = behind;
                         continue;
                     }
-                    self.case(text, &mut words, depth);
+                    self.begin_case(text, &mut words, depth);
                     continue;
                 }
-                Token::Redirect(range) => {
+                ShellToken::Redirect(range) => {
                     redirects.any = true;
-                    self.redirect(text, range.clone(), &mut redirects);
+                    self.read_redirection(text, range.clone(), &mut redirects);
                     continue;
                 }
                 _ => {
                     let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-                    self.part.ahead = token == Token::Separator && is_beside(text.text(), before);
-                    self.insists(text, &tokens, &words, at);
-                    self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe);
+                    self.part.ahead = token == ShellToken::Separator && is_background(text.text(), before);
+                    self.update_required_success(text, &tokens, &words, at);
+                    self.walk_pipeline_command(
+                        text,
+                        &words,
+                        std::mem::take(&mut redirects),
+                        depth,
+                        token == ShellToken::Pipe,
+                    );
                 }
             }
             words.clear();
             if let Some(back) = self.jump.take() {
-                self.list = List::default();
+                self.list = AndOrList::default();
                 next = back;
                 continue;
             }
             match token {
-                Token::Open | Token::Close | Token::Pipe if self.brackets.open => self.brackets.operator(&token),
-                Token::And => self.list.and(sure.is_some_and(|from| at >= from) && self.branches.is_empty()),
-                Token::Or => self.list.or(),
-                Token::Open => self.open(Kind::Subshell),
-                Token::Close => self.close(&|kind| *kind == Kind::Subshell),
-                Token::Separator | Token::ArmEnd => {
+                ShellToken::Open | ShellToken::Close | ShellToken::Pipe if self.brackets.open => {
+                    self.brackets.apply_operator(&token);
+                }
+                ShellToken::And => {
+                    self.list.continue_with_and(sure.is_some_and(|from| at >= from) && self.branches.is_empty());
+                }
+                ShellToken::Or => self.list.continue_with_or(),
+                ShellToken::Open => self.open_block(ShellBlockKind::Subshell),
+                ShellToken::Close => self.close_block(&|kind| *kind == ShellBlockKind::Subshell),
+                ShellToken::Separator | ShellToken::ArmEnd => {
                     self.list.end();
-                    self.brackets = Brackets::default();
-                    if token == Token::ArmEnd
-                        && self.branches.last().is_some_and(|one| matches!(one.kind, Kind::Case(_)))
+                    self.brackets = DoubleBrackets::default();
+                    if token == ShellToken::ArmEnd
+                        && self.branches.last().is_some_and(|one| matches!(one.kind, ShellBlockKind::Case(_)))
                     {
-                        self.next_arm();
+                        self.end_arm();
                     }
                 }
-                Token::Pipe | Token::Word(_) | Token::Redirect(_) => {}
+                ShellToken::Pipe | ShellToken::Word(_) | ShellToken::Redirect(_) => {}
             }
-            self.begin_rounds(text, &tokens, next);
+            self.begin_loop(text, &tokens, next);
         }
         self.level = outer;
     }
 
-    fn simple(&mut self, text: &Mapped, ranges: &[Range<usize>], redirects: Redirects<'a>, depth: usize) {
+    /// Walks one command, with the keywords in front of it.
+    fn walk_command(&mut self, text: &MappedText, ranges: &[Range<usize>], redirects: Redirections<'a>, depth: usize) {
         let mut rest = ranges;
         while let Some((first, after)) = rest.split_first().filter(|_| !self.brackets.open) {
             let word = text.get(first.clone());
             if word == "for" {
-                self.open(Kind::Loop);
-                self.loop_variable(text, after);
+                self.open_block(ShellBlockKind::Loop);
+                self.begin_for_loop(text, after);
                 return;
             }
-            if self.keyword(word).is_none() {
+            if self.apply_keyword(word).is_none() {
                 break;
             }
             // `time -p CMD`.
@@ -316,103 +339,105 @@ impl<'a> Walk<'a> {
         }
         let inside = self.brackets.open;
         let raw: Vec<&str> = rest.iter().map(|range| text.get(range.clone())).collect();
-        let plain = |word: &&str| assignment(word).is_some() && !word.contains(['(', '`']);
-        let status = match self.answer(&raw, redirects.any) {
-            Some(answer) => Status::Answer(answer),
-            None if raw.iter().all(plain) && !redirects.any => Status::Answer(Chance::Yes),
-            None if self.insisted == Some(Insisted::Once) => Status::Answer(Chance::Yes),
-            None => Status::Fine,
+        let plain = |word: &&str| split_assignment(word).is_some() && !word.contains(['(', '`']);
+        let status = match self.test_result(&raw, redirects.any) {
+            Some(answer) => CommandStatus::Answer(answer),
+            None if raw.iter().all(plain) && !redirects.any => CommandStatus::Answer(Tristate::Yes),
+            None if self.insisted == Some(RequiredSuccess::Once) => CommandStatus::Answer(Tristate::Yes),
+            None => CommandStatus::Fine,
         };
-        let kept = self.part.is_any().then(|| (self.variables.clone(), self.arguments.clone(), self.arrays.clone()));
-        self.command(text, rest, redirects, depth, inside);
+        let kept =
+            self.part.is_in_subshell().then(|| (self.variables.clone(), self.arguments.clone(), self.arrays.clone()));
+        self.expand_command(text, rest, redirects, depth, inside);
         if let Some(kept) = kept {
             (self.variables, self.arguments, self.arrays) = kept;
         }
-        if !inside || status != Status::Fine {
-            self.list.settle(status, self.asking());
+        if !inside || status != CommandStatus::Fine {
+            self.list.record_status(status, self.is_in_condition());
         }
     }
 
-    fn command(
+    /// Expands a command, applies its effects and records it.
+    fn expand_command(
         &mut self,
-        text: &Mapped,
+        text: &MappedText,
         ranges: &[Range<usize>],
-        redirects: Redirects<'a>,
+        redirects: Redirections<'a>,
         depth: usize,
         inside: bool,
     ) {
-        if inside || self.chance() == Chance::No {
+        if inside || self.current_execution() == Tristate::No {
             return;
         }
         let mut rest = ranges;
         let mut own = Vec::new();
         let start = rest.first().map(|first| first.start);
         while let Some((first, after)) = rest.split_first() {
-            let Some((name, value)) = assignment(text.get(first.clone())) else { break };
-            let origin = text.span(first.start + name.len() + 1..first.end);
-            own.push((name.to_owned(), self.value(value, origin)));
+            let Some((name, value)) = split_assignment(text.get(first.clone())) else { break };
+            let origin = text.source_span(first.start + name.len() + 1..first.end);
+            own.push((name.to_owned(), self.assigned_value(value, origin)));
             rest = after;
         }
         // What stands for more words than are read ends the reading.
-        let most = rest.len() + MOST_SPREAD.saturating_sub(self.spread);
-        let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).take(most).collect();
+        let most = rest.len() + MAX_EXTRA_WORDS.saturating_sub(self.spread);
+        let words: Vec<Word> = rest.iter().flat_map(|range| self.expand_word(text, range.clone())).take(most).collect();
         self.spread += words.len().saturating_sub(rest.len());
-        self.over |= self.spread >= MOST_SPREAD;
+        self.over |= self.spread >= MAX_EXTRA_WORDS;
         for range in ranges {
-            self.sets_defaults(text.get(range.clone()));
+            self.apply_default_assignments(text.get(range.clone()));
         }
-        let skip = wrapper::inner(&words);
-        own.extend(words.iter().take(skip).filter_map(wrapper::set));
+        let skip = wrapper::wrapped_program_index(&words);
+        own.extend(words.iter().take(skip).filter_map(wrapper::parse_variable_assignment));
         let words: Vec<Word> = words.into_iter().skip(skip).collect();
-        self.sourced |= sets_unseen(&words);
+        self.sourced |= sets_untracked_variables(&words);
         if words.is_empty() {
-            self.trace_values(text, ranges);
+            self.record_assignment_commands(text, ranges);
             for (name, value) in std::mem::take(&mut own) {
-                self.set(&name, value);
+                self.apply_assignment(&name, value);
             }
         } else if matches!(words[0].known(), Some("export" | "declare" | "local" | "readonly" | "typeset")) {
             for range in &rest[1..] {
-                if let Some((name, value)) = assignment(text.get(range.clone())) {
-                    let value = self.value(value, text.span(range.start + name.len() + 1..range.end));
-                    self.set(name, value);
+                if let Some((name, value)) = split_assignment(text.get(range.clone())) {
+                    let value = self.assigned_value(value, text.source_span(range.start + name.len() + 1..range.end));
+                    self.apply_assignment(name, value);
                 }
             }
             return;
-        } else if self.evaluates(text, rest, &words, depth) {
+        } else if self.run_eval(text, rest, &words, depth) {
             return;
         } else if matches!(words[0].known(), Some("." | "source" | "eval")) {
             let harmless = words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
-            self.sourced |= !harmless && !self.reads_in(&words);
+            self.sourced |= !harmless && !self.source_file(&words);
         } else if words[0].known() == Some("unset") {
             for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
-                self.set(name, Resolved::literal(""));
+                self.apply_assignment(name, ExpandedText::literal(""));
             }
         } else if words[0].known() == Some("read") {
-            self.reads(&words, &own, &redirects.input);
+            self.apply_read(&words, &own, &redirects.input);
         }
-        if self.calls(&words, depth) || self.leaves(&words) {
+        if self.run_function(&words, depth) || self.apply_break_or_continue(&words) {
             return;
         }
-        let shell = |program: &str| is_shell(program) || is_other_user(program);
+        let shell = |program: &str| is_shell(program) || is_user_switch(program);
         let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(shell));
-        for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
+        for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < MAX_DEPTH) {
             let kept = (!words.is_empty()).then(|| (self.variables.clone(), self.arguments.clone()));
-            self.begin_reader(&words, heredoc.expand);
-            self.script(&heredoc.body, depth + 1, &Kind::Script);
+            self.begin_heredoc_shell(&words, heredoc.expand);
+            self.walk_nested_script(&heredoc.body, depth + 1, &ShellBlockKind::Script);
             if let Some(kept) = kept {
                 (self.variables, self.arguments) = kept;
             }
         }
-        if let Some((at, front)) = inner_script(&words)
+        if let Some((at, front)) = find_inline_script(&words)
             && let Some(span) = words.get(at).map(|word| word.span)
-            && let Some(range) = rest.iter().find(|range| text.span((*range).clone()) == span)
-            && depth < DEEPEST
+            && let Some(range) = rest.iter().find(|range| text.source_span((*range).clone()) == span)
+            && depth < MAX_DEPTH
         {
-            let script = unquoted(text, range.start + front..range.end);
+            let script = unquote(text, range.start + front..range.end);
             let kept = (self.variables.clone(), self.arguments.clone());
             self.variables.extend(own);
-            self.begin_child(&words, at);
-            self.script(&script, depth + 1, &Kind::Script);
+            self.begin_child_shell(&words, at);
+            self.walk_nested_script(&script, depth + 1, &ShellBlockKind::Script);
             (self.variables, self.arguments) = kept;
             return;
         }
@@ -421,72 +446,76 @@ impl<'a> Walk<'a> {
             for (name, value) in own {
                 self.variables.insert(name, value);
             }
-            let goes = self.behind(&words);
-            self.emit(words, Some(text.span(start..start + 1).start), redirects);
+            let goes = self.reachability_after(&words);
+            self.record_command(words, Some(text.source_span(start..start + 1).start), redirects);
             (self.variables, self.goes) = (saved, goes);
         }
     }
 
-    /// A script inside of the text, or a function, which ends what it begins.
-    fn script(&mut self, text: &Mapped, depth: usize, kind: &Kind) {
-        self.open(kind.clone());
+    /// Walks a nested script or function body as a block of its own.
+    fn walk_nested_script(&mut self, text: &MappedText, depth: usize, kind: &ShellBlockKind) {
+        self.open_block(kind.clone());
         let before = self.branches.len();
-        self.text(text, depth);
+        self.walk_text(text, depth);
         self.branches.truncate(before);
-        self.close(&|own| own == kind);
+        self.close_block(&|own| own == kind);
     }
 
-    fn emit(&mut self, words: Vec<Word>, start: Option<usize>, redirects: Redirects<'_>) {
-        let words = wrapper::module_apart(words);
+    /// Records a command.
+    fn record_command(&mut self, words: Vec<Word>, start: Option<usize>, redirects: Redirections<'_>) {
+        let words = wrapper::split_module_option(words);
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
-        let mut span = first.span.to(last.span);
+        let mut span = first.span.cover(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
-        let conditional = (self.asking() && self.insisted.is_none()) || self.chance() != Chance::Yes;
-        if self.out.len() < MOST_COMMANDS {
-            let variables = self.variables_of(words.first());
-            let Redirects { writes, appends, input, .. } = redirects;
-            let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
+        let conditional =
+            (self.is_in_condition() && self.insisted.is_none()) || self.current_execution() != Tristate::Yes;
+        if self.out.len() < MAX_COMMANDS {
+            let variables = self.shared_variables(words.first());
+            let Redirections { writes, appends, input, .. } = redirects;
+            let input = if input == StandardInput::None { std::mem::take(&mut self.pipe.0) } else { input };
             self.out.push(Command { words, span, variables, writes, appends, input, conditional, cut: false });
         }
     }
 
-    fn value(&self, raw: &str, span: crate::source::Span) -> Resolved {
-        let mut value = self.expanded(raw);
-        if let Resolved::Known { origins, .. } = &mut value {
+    /// Returns the value of an assignment, with its span among the origins.
+    fn assigned_value(&self, raw: &str, span: crate::source::Span) -> ExpandedText {
+        let mut value = self.expand_text(raw);
+        if let ExpandedText::Known { origins, .. } = &mut value {
             origins.push(span);
         }
         value
     }
 
-    /// One word, or several where an unquoted variable holds several.
-    fn word(&self, text: &Mapped, range: Range<usize>) -> Vec<Word> {
+    /// Returns the expansion of a word: several words if an unquoted variable holds several.
+    fn expand_word(&self, text: &MappedText, range: Range<usize>) -> Vec<Word> {
         let raw = text.get(range.clone()).to_owned();
-        if let Some(words) = raw.contains('$').then(|| self.several(&raw, text.span(range.clone()))).flatten() {
+        if let Some(words) =
+            raw.contains('$').then(|| self.expand_list(&raw, text.source_span(range.clone()))).flatten()
+        {
             return words;
         }
-        let span = text.span(range.clone());
-        if let Some(inside) = substitution(&raw) {
-            let output = self.substituted(&text.slice(range.start + inside.start..range.start + inside.end));
+        let span = text.source_span(range.clone());
+        if let Some(inside) = substitution_range(&raw) {
+            let output = self.substitution_command(&text.slice(range.start + inside.start..range.start + inside.end));
             let value = if raw.starts_with('<') {
-                let reason = "it is the output of another command".to_owned();
-                Resolved::Unresolved { names: Vec::new(), reason }
+                ExpandedText::unresolved(Vec::new(), Cause::OutputOfCommand)
             } else {
-                self.expanded(&raw)
+                self.expand_text(&raw)
             };
             return vec![Word { value, raw, span, output }];
         }
-        let value = self.expanded(&raw);
+        let value = self.expand_text(&raw);
         match &value {
-            Resolved::Known { value, origins }
+            ExpandedText::Known { value, origins }
                 if raw.contains('$') && !raw.contains(['"', '\'', '\\']) && value.contains(char::is_whitespace) =>
             {
-                let part = |part: &str| Resolved::Known { value: part.to_owned(), origins: origins.clone() };
+                let part = |part: &str| ExpandedText::Known { value: part.to_owned(), origins: origins.clone() };
                 value
                     .split_whitespace()
                     .map(|one| Word { value: part(one), raw: raw.clone(), span, output: None })
                     .collect()
             }
-            Resolved::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
+            ExpandedText::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
             _ => vec![Word { value, raw, span, output: None }],
         }
     }

@@ -1,21 +1,22 @@
-//! What a script runs, by the words of its commands; `~` stands in front of one that may not run.
+//! Tests of the commands that scripts run; `~` marks a command that may not run.
 
 use super::*;
 
-fn run(text: &str) -> Vec<String> {
-    let text = Mapped::whole(text, 0);
+/// Returns the words of each command of a script, with `~` in front of a conditional one.
+fn command_lines(text: &str) -> Vec<String> {
+    let text = MappedText::contiguous(text, 0);
     let word = |word: Word| word.known().map_or_else(|| "?".to_owned(), str::to_owned);
     let line = |one: Command| {
         let words: Vec<String> = one.words.into_iter().map(word).collect();
         format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))
     };
-    script(&text, &Scope::default(), &[], Files::NONE).into_iter().map(line).collect()
+    walk_script(&text, &VariableScope::default(), &[], ShellFiles::NONE).into_iter().map(line).collect()
 }
 
-/// The commands that are no tests.
-fn taken(text: &str) -> Vec<String> {
+/// Returns the words of each command that is not a test.
+fn command_lines_without_tests(text: &str) -> Vec<String> {
     let asks = |line: &String| ["[", "~[", "test", "~test"].iter().any(|word| line.starts_with(word));
-    run(text).into_iter().filter(|line| !asks(line)).collect()
+    command_lines(text).into_iter().filter(|line| !asks(line)).collect()
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn scripts_fall_into_commands() {
         ("(V=1; a $V); b $V; { V=2; }; c $V", vec!["a 1", "b", "c 2"]),
         ("echo case x in; a", vec!["echo case x in", "a"]),
     ] {
-        assert_eq!(run(text), expected, "{text}");
+        assert_eq!(command_lines(text), expected, "{text}");
     }
 }
 
@@ -81,7 +82,7 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("A=(1", vec![]),
         ("for v in 1 2; do a $v", vec!["a ?"]),
     ] {
-        assert_eq!(taken(text), expected, "{text}");
+        assert_eq!(command_lines_without_tests(text), expected, "{text}");
     }
 }
 
@@ -133,15 +134,15 @@ fn loops_are_gone_through_as_the_shell_would() {
         ("echo exit 0; a", vec!["echo exit 0", "a"]),
         ("while :", vec!["~:"]),
     ] {
-        let said = taken(text);
+        let said = command_lines_without_tests(text);
         if said != expected {
             wrong.push(format!("{text}\n  expected {expected:?}\n  said     {said:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // A loop that nothing ends is left.
-    assert!(run("while :; do a; done; b").len() < 200);
-    assert!(run("while :; do while :; do a; done; done; b").len() < 8_000);
+    assert!(command_lines("while :; do a; done; b").len() < 200);
+    assert!(command_lines("while :; do while :; do a; done; done; b").len() < 8_000);
 }
 
 #[test]
@@ -190,7 +191,11 @@ fn arguments_hold_where_they_are_set_and_nowhere_else() {
         ("set -- 2 $(x); shift; a $1", "a ?"),
         ("set -- $(x); shift; a $1", "a ?"),
     ] {
-        assert_eq!(run(text).last().map(|line| line.trim_start_matches('~')), Some(expected.trim_end()), "{text}");
+        assert_eq!(
+            command_lines(text).last().map(|line| line.trim_start_matches('~')),
+            Some(expected.trim_end()),
+            "{text}"
+        );
     }
 }
 
@@ -208,7 +213,7 @@ fn what_calls_itself_or_loops_in_loops_ends() {
         "f() { ".repeat(3000),
         "A=(".repeat(3000),
     ] {
-        let commands = run(&text);
+        let commands = command_lines(&text);
         assert!(commands.len() <= 20_000, "{}", text.len());
         assert!(commands.iter().map(|command| command.split(' ').count()).sum::<usize>() < 200_000, "{}", text.len());
     }
@@ -251,7 +256,7 @@ fn of_a_condition_whose_words_are_known_one_way_is_taken() {
         ),
         ("V=a; bash -c 'if [ $V = a ]; then b; fi'; c", vec!["b", "c"]),
     ] {
-        assert_eq!(taken(text), expected, "{text}");
+        assert_eq!(command_lines_without_tests(text), expected, "{text}");
     }
 }
 
@@ -277,15 +282,15 @@ fn what_is_not_sure_stays_open() {
         ("x; [ -f x ] && a && b", vec!["x", "a", "b"]),
         ("if ! a; then b; fi", vec!["~a", "~b"]),
     ] {
-        assert_eq!(taken(text), expected, "{text}");
+        assert_eq!(command_lines_without_tests(text), expected, "{text}");
     }
 }
 
 #[test]
 fn more_branches_than_anybody_writes_end_the_reading() {
-    assert_eq!(run(&format!("a; {} b", "( ".repeat(5_000))), ["a"]);
-    assert_eq!(run(&format!("a; {} b", "(x);".repeat(40_000))).len(), MOST_COMMANDS);
-    assert_eq!(run(&format!("a; {}", "fi; done; esac; } ) ;; ".repeat(500))), ["a"]);
+    assert_eq!(command_lines(&format!("a; {} b", "( ".repeat(5_000))), ["a"]);
+    assert_eq!(command_lines(&format!("a; {} b", "(x);".repeat(40_000))).len(), MAX_COMMANDS);
+    assert_eq!(command_lines(&format!("a; {}", "fi; done; esac; } ) ;; ".repeat(500))), ["a"]);
 }
 
 #[test]
@@ -308,19 +313,22 @@ fn pipes_of_filters_over_known_words_are_followed() {
         ("a $((1+1))$(echo 1)", vec!["a ?"]),
         ("a $(echo 1", vec!["a ?"]),
     ] {
-        assert_eq!(run(text).into_iter().filter(|line| !line.contains("[ ")).collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(
+            command_lines(text).into_iter().filter(|line| !line.contains("[ ")).collect::<Vec<_>>(),
+            expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
-    use crate::dockerfile::Dockerfile;
-    use crate::dockerfile::EvaluateOptions;
+    use crate::dockerfile::{Dockerfile, EvaluateOptions};
     let taken = |text: &str| -> Vec<String> {
         let file = Dockerfile::parse(&format!("FROM scratch\nRUN {text}\n"));
         let evaluated = file.evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in())).expect("a stage");
         let text = |path: &str| (path == "r.txt" || path == "/app/r.txt").then(String::new);
-        let commands = commands(&evaluated.runs[0], Files { text: &text, ..Files::NONE });
+        let commands = walk_run(&evaluated.runs[0], ShellFiles { text: &text, ..ShellFiles::NONE });
         let line = |one: &Command| {
             let words: Vec<&str> = one.words.iter().filter_map(Word::known).collect();
             format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))
@@ -358,7 +366,7 @@ fn a_command_that_a_condition_insists_on_is_certain() {
         ("while ! a; do sleep 1; done", vec!["a", "~sleep 1"]),
         ("until a; do n=1; [ -f x ] && exit 1; done", vec!["a", "~[ -f x ]", "~exit 1"]),
     ] {
-        assert_eq!(run(text), expected, "{text}");
+        assert_eq!(command_lines(text), expected, "{text}");
     }
     // Its failure may be lived with, or another answer may be the one that ends the script.
     for text in [
@@ -389,11 +397,11 @@ fn a_command_that_a_condition_insists_on_is_certain() {
         "until ! a; do sleep 1; done",
         "while a; do sleep 1; done",
     ] {
-        let first = run(text).into_iter().find(|line| line.ends_with('a'));
-        assert_eq!(first.as_deref(), Some("~a"), "{text}: {:?}", run(text));
+        let first = command_lines(text).into_iter().find(|line| line.ends_with('a'));
+        assert_eq!(first.as_deref(), Some("~a"), "{text}: {:?}", command_lines(text));
     }
     for text in ["if ! a && c; then exit 1; fi", "if ! a || c; then exit 1; fi", "if ! a | c; then exit 1; fi"] {
-        assert!(run(text).iter().all(|line| line.starts_with('~')), "{text}: {:?}", run(text));
+        assert!(command_lines(text).iter().all(|line| line.starts_with('~')), "{text}: {:?}", command_lines(text));
     }
 }
 
@@ -420,8 +428,8 @@ fn what_stands_behind_a_possible_end_may_not_run() {
         ("if true; then exit; fi; b", vec!["~true", "exit"]),
         ("for v in 1 2; do a && exit 0; done; exit 1", vec!["a", "exit 0"]),
     ] {
-        if run(text) != expected {
-            wrong.push(format!("{text}\n  expected {expected:?}\n  said     {:?}", run(text)));
+        if command_lines(text) != expected {
+            wrong.push(format!("{text}\n  expected {expected:?}\n  said     {:?}", command_lines(text)));
         }
     }
     // One that fails ends the build, one that stands elsewhere ends that alone, and one that does not run ends nothing.
@@ -447,8 +455,8 @@ fn what_stands_behind_a_possible_end_may_not_run() {
         "a $(exit 0); b",
         "eval a; b",
     ] {
-        if run(text).last().map(String::as_str) != Some("b") {
-            wrong.push(format!("{text}\n  said     {:?}", run(text)));
+        if command_lines(text).last().map(String::as_str) != Some("b") {
+            wrong.push(format!("{text}\n  said     {:?}", command_lines(text)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

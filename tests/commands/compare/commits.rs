@@ -1,15 +1,9 @@
 //! Each side of a comparison of revisions has its own fleet, settings and lock file.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::changes;
-use super::fleet;
-use super::git;
-use crate::compare::place::Place;
-use crate::compare::place::code;
-use crate::compare::place::err;
-use crate::compare::place::out;
+use super::{changes, fleet, git};
+use crate::compare::place::{Place, code, err, out};
 
 const DOCKERFILE: &str = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.2\n";
 const NEW: (&str, &str) = ("a", "550.54.15");

@@ -7,13 +7,8 @@ mod renames;
 use std::fs;
 use std::process::Command;
 
-use place::DOCKERFILE;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
-use serde_json::Value;
-use serde_json::json;
+use place::{DOCKERFILE, Place, code, err, out};
+use serde_json::{Value, json};
 
 const CUDA_13: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=13.0\n";
 /// The same base, with a requirement of its own.

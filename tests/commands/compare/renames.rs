@@ -3,10 +3,7 @@
 use serde_json::Value;
 
 use crate::compare::git;
-use crate::compare::place::Place;
-use crate::compare::place::code;
-use crate::compare::place::err;
-use crate::compare::place::out;
+use crate::compare::place::{Place, code, err, out};
 
 /// Fails on `old`, whose driver is too old, and on `k80`, whose GPU it has no code for.
 const FAILS: &str = "FROM python:3.11-slim\nRUN pip install numpy\nRUN pip install torch==2.4.0\nCMD [\"python3\"]\n";

@@ -2,14 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use crate::fleet::fixture;
-use crate::fleet::place::Place;
-use crate::fleet::place::code;
-use crate::fleet::place::err;
-use crate::fleet::place::out;
+use crate::fleet::place::{Place, code, err, out};
 
 /// Runs in a place where only these programs and those of bash exist.
 fn run(place: &Place, programs: &[(&str, &str)], arguments: &[&str]) -> Output {

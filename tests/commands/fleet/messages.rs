@@ -1,17 +1,9 @@
 //! What nodes and machines do not say, say in short, or say several times over.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::fleet::affinity;
-use crate::fleet::chosen;
-use crate::fleet::fixture;
-use crate::fleet::import;
-use crate::fleet::place::Place;
-use crate::fleet::place::code;
-use crate::fleet::place::err;
-use crate::fleet::place::out;
-use crate::fleet::pools;
+use crate::fleet::place::{Place, code, err, out};
+use crate::fleet::{affinity, chosen, fixture, import, pools};
 
 /// A node with one device of the plugin, and labels.
 fn node(name: &str, labels: &Value) -> Value {

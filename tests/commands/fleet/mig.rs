@@ -1,13 +1,9 @@
 //! GPUs that MIG divides, and virtual ones: what is imported of them, and what is another than declared.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::fleet::import;
-use crate::fleet::messages::NOTHING;
-use crate::fleet::messages::drift;
-use crate::fleet::messages::list;
-use crate::fleet::pools;
+use crate::fleet::messages::{NOTHING, drift, list};
+use crate::fleet::{import, pools};
 
 /// A node by the name of its GPU, more labels, and what its device plugin offers.
 fn node(product: &str, labels: &Value, capacity: &Value) -> Value {

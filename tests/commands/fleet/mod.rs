@@ -9,12 +9,8 @@ mod round_trip;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
-use serde_json::Value;
-use serde_json::json;
+use place::{Place, code, err, out};
+use serde_json::{Value, json};
 
 /// The text of a fixture.
 fn fixture(name: &str) -> String {

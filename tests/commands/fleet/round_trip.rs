@@ -1,16 +1,10 @@
 //! What is imported of nodes does not differ from them, whatever they say and do not say; a change of one node does.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fleet::import;
-use crate::fleet::messages::NOTHING;
-use crate::fleet::messages::drift;
-use crate::fleet::messages::list;
-use crate::fleet::place::Place;
-use crate::fleet::place::code;
-use crate::fleet::place::err;
-use crate::fleet::place::out;
+use crate::fleet::messages::{NOTHING, drift, list};
+use crate::fleet::place::{Place, code, err, out};
 
 /// Numbers that look random, the same for the same seed.
 struct Random(u64);

@@ -2,9 +2,7 @@
 
 use crate::copied_packages::FLEET;
 use crate::copied_packages::ends::ends;
-use crate::copied_packages::place::Place;
-use crate::copied_packages::place::code;
-use crate::copied_packages::place::out;
+use crate::copied_packages::place::{Place, code, out};
 
 /// A Dockerfile ends so, and so does its description.
 fn ends_alike(text: &str, fate: &str, outcome: &str) {

@@ -2,8 +2,7 @@
 
 use crate::copied_packages::FLEET;
 use crate::copied_packages::ends::ends;
-use crate::copied_packages::place::Place;
-use crate::copied_packages::place::code;
+use crate::copied_packages::place::{Place, code};
 
 const TENSORFLOW: &str = "RUN apt-get update && apt-get install -y python3-pip && pip3 install tensorflow==2.12.0\n";
 const CUDA: &str = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\n";

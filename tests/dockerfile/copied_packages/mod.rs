@@ -1,12 +1,10 @@
 //! What a copy, an extra or a range brings into an image, and what nobody has seen of it.
 
-use crate::support::ends;
-use crate::support::place;
+use crate::support::{ends, place};
 mod dependencies;
 mod loose;
 
-use ends::NEW_AND_OLD as FLEET;
-use ends::ends;
+use ends::{NEW_AND_OLD as FLEET, ends};
 use place::Place;
 
 fn installed(base: &str, packages: &str) -> (String, String) {

@@ -1,8 +1,6 @@
 //! What bounds a release, names its own build or lies apart: which torch comes along, and which stays.
 
-use crate::torch::PY311;
-use crate::torch::WHL;
-use crate::torch::check;
+use crate::torch::{PY311, WHL, check};
 
 #[test]
 fn what_is_bounded_brings_a_torch_within_the_bounds() {

@@ -4,11 +4,7 @@
 use imagelint::knowledge::Knowledge;
 use jiff::civil::date;
 
-use crate::torch::PY311;
-use crate::torch::PYTORCH;
-use crate::torch::WHL;
-use crate::torch::check;
-use crate::torch::torch;
+use crate::torch::{PY311, PYTORCH, WHL, check, torch};
 
 #[test]
 fn a_companion_that_is_not_there_replaces_torch() {

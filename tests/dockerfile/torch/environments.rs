@@ -1,8 +1,6 @@
 //! Several environments of Python in one image: the one that the program uses decides.
 
-use crate::torch::PY311;
-use crate::torch::PYTORCH;
-use crate::torch::check;
+use crate::torch::{PY311, PYTORCH, check};
 
 const NEW: &str = "/opt/v/bin/pip install torch==2.15.0";
 const VENV: &str = "RUN python -m venv /opt/v";

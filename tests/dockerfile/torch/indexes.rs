@@ -1,9 +1,6 @@
 //! Indexes of builds, and markers: which torch a command finds, and which it asks for at all.
 
-use crate::torch::PY311;
-use crate::torch::PYTORCH;
-use crate::torch::WHL;
-use crate::torch::check;
+use crate::torch::{PY311, PYTORCH, WHL, check};
 
 #[test]
 fn of_an_index_without_releases_the_cuda_is_known_and_the_version_is_not() {

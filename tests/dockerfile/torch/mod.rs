@@ -9,18 +9,14 @@ mod scopes;
 mod unknown;
 mod unread;
 
-use imagelint::context::Files;
-use imagelint::dockerfile::Dockerfile;
-use imagelint::dockerfile::EvaluateOptions;
+use imagelint::context::ContextFiles;
+use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract;
-use imagelint::fact::FactKey;
-use imagelint::fact::State;
-use imagelint::infer::infer;
+use imagelint::fact::{FactKey, ValueState};
+use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
-use jiff::civil::Date;
-use jiff::civil::date;
+use imagelint::source::{SourceText, Sources};
+use jiff::civil::{Date, date};
 use place::Place;
 
 /// `version variant` of torch; `?` for what cannot be told, `-` for what is not there.
@@ -28,23 +24,24 @@ fn torch(text: &str, platform: &str, as_of: Option<Date>) -> String {
     let dockerfile = Dockerfile::parse(text);
     let source = Sources::default().add(SourceText::new("Dockerfile", text));
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::new(Knowledge::built_in()) };
-    let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
-    let images = infer(&target.seen, platform, as_of, Knowledge::built_in());
+    let target = extract::observe_dockerfile(source, &dockerfile, &options, &ContextFiles::default()).expect("a stage");
+    let images = infer_image_facts(&target.seen, platform, as_of, Knowledge::built_in());
     let image = images.first().expect("a build");
     let component = image.components.iter().find(|component| component.name == "torch");
     let Some(component) = component else { return "-".to_owned() };
     let last = |key: FactKey| {
-        let entries = image.facts.iter().filter(|(_, entry)| entry.key == key && entry.of.as_deref() == Some("torch"));
+        let entries =
+            image.facts.iter().filter(|(_, entry)| entry.key == key && entry.subject.as_deref() == Some("torch"));
         match entries.last().map(|(_, entry)| entry.state.clone()) {
-            Some(State::Known(value)) => value.to_string(),
-            Some(State::Unknown(_)) => "?".to_owned(),
-            Some(State::Absent { .. }) | None => "-".to_owned(),
+            Some(ValueState::Known(value)) => value.to_string(),
+            Some(ValueState::Unknown(_)) => "?".to_owned(),
+            Some(ValueState::Absent { .. }) | None => "-".to_owned(),
         }
     };
     let cuda = match &component.cuda.state {
-        State::Known(cuda) => cuda.to_string(),
-        State::Absent { .. } => "none".to_owned(),
-        State::Unknown(_) => "?".to_owned(),
+        ValueState::Known(cuda) => cuda.to_string(),
+        ValueState::Absent { .. } => "none".to_owned(),
+        ValueState::Unknown(_) => "?".to_owned(),
     };
     format!("{} {cuda}", last(FactKey::ComponentVersion))
 }
@@ -492,8 +489,9 @@ fn what_runs_on_torch_is_for_its_cuda_or_nothing_is_told() {
         let dockerfile = Dockerfile::parse(&text);
         let source = Sources::default().add(SourceText::new("Dockerfile", text.as_str()));
         let options = EvaluateOptions::new(Knowledge::built_in());
-        let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
-        let images = infer(&target.seen, "linux/amd64", None, Knowledge::built_in());
+        let target =
+            extract::observe_dockerfile(source, &dockerfile, &options, &ContextFiles::default()).expect("a stage");
+        let images = infer_image_facts(&target.seen, "linux/amd64", None, Knowledge::built_in());
         let component = images[0].components.iter().find(|one| one.name == name);
         component.and_then(|one| one.cuda.known()).map(ToString::to_string)
     };

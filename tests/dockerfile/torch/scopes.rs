@@ -1,8 +1,6 @@
 //! Variables that a stage does not see, and what a stage leaves to those that build on it.
 
-use crate::torch::PY311;
-use crate::torch::WHL;
-use crate::torch::check;
+use crate::torch::{PY311, WHL, check};
 
 #[test]
 fn an_argument_in_front_of_the_first_from_is_not_set_in_a_stage() {

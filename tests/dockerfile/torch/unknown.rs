@@ -1,9 +1,6 @@
 //! Where the address of an index, a bound or what lies in a folder cannot be told, no version and no build is named.
 
-use crate::torch::PY311;
-use crate::torch::WHL;
-use crate::torch::check;
-use crate::torch::torch;
+use crate::torch::{PY311, WHL, check, torch};
 
 const CUDA: &str = "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n";
 

@@ -1,7 +1,6 @@
 //! Folders of wheels and settings of installers that are there and not at hand: what they hold may go before the index.
 
-use crate::torch::WHL;
-use crate::torch::check;
+use crate::torch::{WHL, check};
 
 const PY311: &str = "FROM python:3.11-slim\nWORKDIR /app\n";
 

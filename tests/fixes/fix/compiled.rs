@@ -1,10 +1,7 @@
 //! Lists of GPUs that commands of a build name: what is added to them, and what stays as it is.
 
-use super::code;
-use super::err;
-use super::out;
 use super::place::Place;
-use super::text;
+use super::{code, err, out, text};
 
 /// One pool with a GPU of compute capability 9.0, or another.
 fn on(gpu: &str, dockerfile: &str) -> Place {

@@ -1,8 +1,7 @@
 //! Indexes of builds: where nothing is pinned, where they are named, and where nobody knows what one has.
 
-use super::out;
 use super::place::Place;
-use super::text;
+use super::{out, text};
 
 /// A T4 whose driver is CUDA 12.4.
 const FLEET: &str = "[[pool]]\nname = \"t4\"\ngpu = \"T4\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\n\

@@ -11,10 +11,7 @@ mod whole_files;
 use std::fs;
 
 use imagelint::dockerfile::Dockerfile;
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 
 /// A T4 whose driver is CUDA 11.0, and an A100 whose driver is CUDA 12.2.
 const FLEET: &str = r#"[[pool]]
@@ -326,8 +323,7 @@ fn a_list_of_packages_beside_the_folder_of_its_dockerfile_is_changed_with_it_or_
 #[cfg(unix)]
 #[test]
 fn nothing_outside_of_the_folders_that_were_named_is_written() {
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
     let place = place(&[("other/Dockerfile", before), ("own/keep", "")]);
@@ -434,7 +430,7 @@ fn awkward_files_stay_what_they_are() {
         let mut added = kinds(&new);
         for kind in kinds(&old) {
             let at = added.iter().position(|one| *one == kind);
-            added.remove(at.unwrap_or_else(|| panic!("{} is gone: {after}", kind.name())));
+            added.remove(at.unwrap_or_else(|| panic!("{} is gone: {after}", kind.keyword())));
         }
         assert!(added.len() <= 2, "{after}");
         assert_eq!(new.problems.len(), old.problems.len(), "{after}");

@@ -1,11 +1,8 @@
 //! What stands beside a framework that goes to another build: pages of what is built on it, wheels of CUDA's libraries,
 //! packages with a library for each CUDA, and indexes that hold no torch.
 
-use super::code;
-use super::err;
-use super::out;
 use super::place::Place;
-use super::text;
+use super::{code, err, out, text};
 
 /// A pool of one GPU.
 fn fleet(gpu: &str, driver: &str, more: &str) -> String {

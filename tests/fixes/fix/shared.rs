@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use crate::fix::Place;
-use crate::fix::code;
-use crate::fix::err;
-use crate::fix::out;
+use crate::fix::{Place, code, err, out};
 
 const T4: &str = "name = \"t4\"\ngpu = \"T4\"\ndriver = \"470.223.02\"\n";
 const B200: &str = "name = \"b200\"\ngpu = \"B200\"\ndriver = \"580.95.05\"\n";

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::out;
 use super::place::Place;
-use super::text;
+use super::{out, text};
 
 type Pool<'a> = (&'a str, &'a str, &'a str, &'a str);
 

@@ -3,10 +3,7 @@
 use crate::support::place;
 mod several_packages;
 
-use place::Place;
-use place::code;
-use place::err;
-use place::out;
+use place::{Place, code, err, out};
 use serde_json::Value;
 
 fn pool(name: &str, gpu: &str, driver: &str) -> String {

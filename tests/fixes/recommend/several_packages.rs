@@ -1,13 +1,6 @@
 //! What goes together, and what there is for a platform: nothing is recommended that no installer finds.
 
-use crate::recommend::Place;
-use crate::recommend::code;
-use crate::recommend::combinations;
-use crate::recommend::err;
-use crate::recommend::out;
-use crate::recommend::pool;
-use crate::recommend::recommend;
-use crate::recommend::with;
+use crate::recommend::{Place, code, combinations, err, out, pool, recommend, with};
 
 fn two() -> Place {
     with(&[pool("t4", "T4", "525.147.05"), pool("a100", "A100", "535.161.08")])

@@ -2,12 +2,8 @@
 
 use std::fs;
 
-use crate::search::fixes;
-use crate::search::list;
-use crate::search::place::Place;
-use crate::search::place::code;
-use crate::search::place::out;
-use crate::search::words;
+use crate::search::place::{Place, code, out};
+use crate::search::{fixes, list, words};
 use serde_json::Value;
 
 pub(crate) type Pool<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);

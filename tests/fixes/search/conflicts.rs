@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::search::chains::Pool;
-use crate::search::chains::on;
+use crate::search::chains::{Pool, on};
 use crate::search::fixes;
 
 const T4: Pool<'_> = ("a", "T4", "470.223.02", "docker-gpus", "1.14.3");

@@ -1,8 +1,7 @@
 //! Another base image, where the one that is there lacks libraries.
 
 use crate::search::chains::on;
-use crate::search::fixes;
-use crate::search::list;
+use crate::search::{fixes, list};
 use imagelint::knowledge::Knowledge;
 use serde_json::Value;
 
@@ -93,7 +92,7 @@ fn no_tag_of_a_month_is_named_that_the_tables_do_not_know() {
     ] {
         let (repository, tag) = image.split_once(':').expect("a tag");
         let family = Knowledge::built_in().base_family(repository).expect("a family");
-        let own = Knowledge::built_in().tags_of_months(family, tag);
+        let own = Knowledge::built_in().tags_of_other_months(family, tag);
         assert_eq!(!own.is_empty(), known, "{image}: {own:?}");
         let place = on(&[t4()], &format!("FROM {image}\n"));
         let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "t4");

@@ -2,12 +2,8 @@
 
 use std::fs;
 
-use crate::search::clean;
-use crate::search::fixes;
-use crate::search::list;
-use crate::search::one;
-use crate::search::place::Place;
-use crate::search::place::out;
+use crate::search::place::{Place, out};
+use crate::search::{clean, fixes, list, one};
 use serde_json::Value;
 
 const A100: &str = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";

@@ -4,10 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::search::place::Place;
-use crate::search::place::code;
-use crate::search::place::err;
-use crate::search::place::out;
+use crate::search::place::{Place, code, err, out};
 
 fn pool(name: &str, gpu: &str, driver: &str, toolkit: &str) -> String {
     format!(

@@ -15,8 +15,7 @@ use std::path::Path;
 
 use imagelint::knowledge::Knowledge;
 use imagelint::reference::ImageReference;
-use place::Place;
-use place::err;
+use place::{Place, err};
 use serde_json::Value;
 
 /// The report of an input of the repository with its fixes.
@@ -205,7 +204,7 @@ fn no_cure_is_named_that_the_tables_do_not_know() {
             let row = knowledge.cuda_image(parts[0]).unwrap_or_else(|| panic!("{offered} is not in the tables"));
             let (flavour, os) = (parts[parts.len() - 2], parts[parts.len() - 1]);
             assert!(row.flavours.contains(&flavour) && row.os.contains(&os), "{offered}");
-            assert!(knowledge.withdrawn("nvidia/cuda", parts[0]).is_none(), "{offered} is gone");
+            assert!(knowledge.withdrawn_tag("nvidia/cuda", parts[0]).is_none(), "{offered} is gone");
             if let Some(word) = parts.iter().find(|word| word.starts_with("cudnn")) {
                 let words = knowledge.cudnn_tags().iter().find(|row| row.version == parts[0]);
                 assert!(words.is_some_and(|row| row.words.contains(word)), "{offered}");

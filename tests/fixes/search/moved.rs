@@ -1,7 +1,6 @@
 //! A newer driver and a change of the image together, where neither alone helps, and platforms with what comes behind.
 
-use crate::search::chains::Pool;
-use crate::search::chains::on;
+use crate::search::chains::{Pool, on};
 use crate::search::fixes;
 
 const B200: Pool<'_> = ("b200", "B200", "550.54.15", "docker-gpus", "1.17.8");

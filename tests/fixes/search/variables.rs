@@ -3,12 +3,8 @@
 
 use std::fs;
 
-use crate::search::clean;
-use crate::search::fixes;
-use crate::search::list;
-use crate::search::one;
-use crate::search::place::Place;
-use crate::search::place::out;
+use crate::search::place::{Place, out};
+use crate::search::{clean, fixes, list, one};
 use serde_json::Value;
 
 const DOCKER: &str = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\n";

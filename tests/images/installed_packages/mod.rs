@@ -10,13 +10,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use imagelint::installed::Evidence;
-use imagelint::installed::Gpu;
-use imagelint::installed::Manager;
-use imagelint::installed::Package;
-use imagelint::installed::Want;
-use imagelint::installed::read;
-use imagelint::installed::want;
+use imagelint::installed::{
+    FileEvidence, FileReadMode, GpuBackend, InstalledPackage, InstalledPackageManager, file_read_mode, read_evidence,
+};
 
 const SITE: &str = "opt/venv/lib/python3.12/site-packages";
 
@@ -26,30 +22,32 @@ fn bytes(path: &str) -> Vec<u8> {
 }
 
 /// What a reader of archives would hear of a file.
-fn told(path: &str) -> Vec<Evidence> {
+fn told(path: &str) -> Vec<FileEvidence> {
     let content = bytes(path);
-    match want(path) {
-        Want::Text { cap } => read(path, &content[..content.len().min(usize::try_from(cap).expect("a cap"))]),
+    match file_read_mode(path) {
+        FileReadMode::Text { cap } => {
+            read_evidence(path, &content[..content.len().min(usize::try_from(cap).expect("a cap"))])
+        }
         other => panic!("{path}: {other:?}"),
     }
 }
 
-fn package(manager: Manager, name: &str, version: &str) -> Evidence {
+fn package(manager: InstalledPackageManager, name: &str, version: &str) -> FileEvidence {
     let (name, version) = (name.to_owned(), version.to_owned());
-    Evidence::Package(Package { manager, name, version, build: None })
+    FileEvidence::Package(InstalledPackage { manager, name, version, build: None })
 }
 
-fn build(package: &str, version: Option<&str>, gpu: Option<Gpu>, cudnn: Option<&str>) -> Vec<Evidence> {
+fn build(package: &str, version: Option<&str>, gpu: Option<GpuBackend>, cudnn: Option<&str>) -> Vec<FileEvidence> {
     let owned = |text: Option<&str>| text.map(str::to_owned);
-    vec![Evidence::Build { package: package.to_owned(), version: owned(version), gpu, cudnn: owned(cudnn) }]
+    vec![FileEvidence::Build { package: package.to_owned(), version: owned(version), gpu, cudnn: owned(cudnn) }]
 }
 
-fn cuda(version: &str) -> Gpu {
-    Gpu::Cuda(version.to_owned())
+fn cuda(version: &str) -> GpuBackend {
+    GpuBackend::Cuda(version.to_owned())
 }
 
-fn missed(found: &[Evidence]) -> bool {
-    matches!(found, [Evidence::NotInspected(why)] if !why.is_empty())
+fn missed(found: &[FileEvidence]) -> bool {
+    matches!(found, [FileEvidence::NotInspected(why)] if !why.is_empty())
 }
 
 #[test]
@@ -65,7 +63,7 @@ fn build_files_tell_version_and_cuda() {
         ),
         (
             "usr/local/lib/python3.12/dist-packages/torch/version.py".to_owned(),
-            build("torch", Some("2.9.1+cpu"), Some(Gpu::Cpu), None),
+            build("torch", Some("2.9.1+cpu"), Some(GpuBackend::Cpu), None),
         ),
         (format!("{SITE}/torch/version.py"), build("torch", Some("2.15.0+cu132"), Some(cuda("13.2")), None)),
         (format!("{SITE}/torchvision/version.py"), build("torchvision", Some("0.29.1+cu130"), None, None)),
@@ -79,7 +77,7 @@ fn build_files_tell_version_and_cuda() {
         ),
         (
             "app/lib/python3.12/site-packages/tensorflow/python/platform/build_info.py".to_owned(),
-            build("tensorflow", None, Some(Gpu::Cpu), None),
+            build("tensorflow", None, Some(GpuBackend::Cpu), None),
         ),
         (
             format!("{SITE}/paddle/version/__init__.py"),
@@ -97,11 +95,14 @@ fn build_files_of_other_makes_and_with_nothing_to_tell() {
     let torch = format!("{SITE}/torch/version.py");
     let head = "__version__ = '2.7.0'\n";
     for (text, gpu) in [
-        ("cuda = None\nhip = '6.3.42131'\n", Some(Gpu::Rocm)),
-        ("cuda: Optional[str] = None\nhip: Optional[str] = None\nxpu: Optional[str] = '20250000'\n", Some(Gpu::Xpu)),
+        ("cuda = None\nhip = '6.3.42131'\n", Some(GpuBackend::Rocm)),
+        (
+            "cuda: Optional[str] = None\nhip: Optional[str] = None\nxpu: Optional[str] = '20250000'\n",
+            Some(GpuBackend::Xpu),
+        ),
         ("cuda = \"12.8\"  # as built\n", Some(cuda("12.8"))),
         ("cuda='12.8'\n", Some(cuda("12.8"))),
-        ("cuda = None", Some(Gpu::Cpu)),
+        ("cuda = None", Some(GpuBackend::Cpu)),
         // Nothing of this is an assignment of a literal to that name.
         ("# cuda = '12.8'\n", None),
         ("    cuda = '12.8'\n", None),
@@ -114,10 +115,10 @@ fn build_files_of_other_makes_and_with_nothing_to_tell() {
         ("cuda = '12.8", None),
         ("cuda = ''\n", None),
         ("cuda = None or '12.8'\n", None),
-        ("cuda = 'None'\n", Some(Gpu::Cpu)),
+        ("cuda = 'None'\n", Some(GpuBackend::Cpu)),
     ] {
         let text = format!("{head}{text}");
-        assert_eq!(read(&torch, text.as_bytes()), build("torch", Some("2.7.0"), gpu, None), "{text}");
+        assert_eq!(read_evidence(&torch, text.as_bytes()), build("torch", Some("2.7.0"), gpu, None), "{text}");
     }
     for (path, text) in [
         (torch.clone(), "from torch import x\n"),
@@ -126,26 +127,26 @@ fn build_files_of_other_makes_and_with_nothing_to_tell() {
         (format!("{SITE}/xformers/cpp_lib.json"), "[]"),
         (format!("{SITE}/tensorflow/python/platform/build_info.py"), "build_info = {'x': 'cuda_version'}"),
     ] {
-        assert!(missed(&read(&path, text.as_bytes())), "{path}: {text}");
+        assert!(missed(&read_evidence(&path, text.as_bytes())), "{path}: {text}");
     }
     // onnxruntime without a CUDA version may be the build for the CPU, or one before 1.21.
     let path = format!("{SITE}/onnxruntime/capi/build_and_package_info.py");
     let text = "package_name = 'onnxruntime'\n__version__ = '1.20.1'\n";
-    assert_eq!(read(&path, text.as_bytes()), build("onnxruntime", Some("1.20.1"), None, None));
+    assert_eq!(read_evidence(&path, text.as_bytes()), build("onnxruntime", Some("1.20.1"), None, None));
 }
 
 #[test]
 fn records_of_python_distributions() {
-    let python = |name, version| vec![package(Manager::Python, name, version)];
+    let python = |name, version| vec![package(InstalledPackageManager::Python, name, version)];
     let record = "app/.venv/lib/python3.12/site-packages/my_edited_pkg-0.1+cu124.dist-info";
-    let source = |url: &str, editable| vec![Evidence::Source { url: url.to_owned(), variant: None, editable }];
+    let source = |url: &str, editable| vec![FileEvidence::Source { url: url.to_owned(), variant: None, editable }];
     for (path, expected) in [
         (format!("{SITE}/torch-2.9.1.dist-info/METADATA"), python("torch", "2.9.1")),
         (format!("{record}/METADATA"), python("my-edited-pkg", "0.1+cu124")),
-        (format!("{record}/INSTALLER"), vec![Evidence::Installer("uv".to_owned())]),
+        (format!("{record}/INSTALLER"), vec![FileEvidence::Installer("uv".to_owned())]),
         (format!("{record}/direct_url.json"), source("file:///app/src", true)),
         ("app/deps/six-1.17.0.dist-info/METADATA".to_owned(), python("six", "1.17.0")),
-        ("app/deps/six-1.17.0.dist-info/INSTALLER".to_owned(), vec![Evidence::Installer("pip".to_owned())]),
+        ("app/deps/six-1.17.0.dist-info/INSTALLER".to_owned(), vec![FileEvidence::Installer("pip".to_owned())]),
         (
             "app/deps/six-1.17.0.dist-info/direct_url.json".to_owned(),
             source("file:///wheels/six-1.17.0-py2.py3-none-any.whl", false),
@@ -160,30 +161,30 @@ fn records_of_python_distributions() {
 fn records_that_lack_something() {
     let record = format!("{SITE}/torch-2.1.0+cu121.dist-info");
     let metadata = format!("{record}/METADATA");
-    let from_path = vec![package(Manager::Python, "torch", "2.1.0+cu121")];
+    let from_path = vec![package(InstalledPackageManager::Python, "torch", "2.1.0+cu121")];
     for text in ["", "\nName: other\nVersion: 1\n", "Name:\nVersion:\n", "Name torch", "\u{fffd}\n"] {
-        assert_eq!(read(&metadata, text.as_bytes()), from_path, "{text}");
+        assert_eq!(read_evidence(&metadata, text.as_bytes()), from_path, "{text}");
     }
-    assert!(missed(&read("app/project.egg-info/PKG-INFO", b"Metadata-Version: 2.1\n")));
-    assert!(missed(&read(&format!("{record}/direct_url.json"), b"{\"url\": ")));
+    assert!(missed(&read_evidence("app/project.egg-info/PKG-INFO", b"Metadata-Version: 2.1\n")));
+    assert!(missed(&read_evidence(&format!("{record}/direct_url.json"), b"{\"url\": ")));
     for text in ["{}", "{\"url\": 7}", "[]"] {
-        assert_eq!(read(&format!("{record}/direct_url.json"), text.as_bytes()), Vec::new(), "{text}");
+        assert_eq!(read_evidence(&format!("{record}/direct_url.json"), text.as_bytes()), Vec::new(), "{text}");
     }
-    assert_eq!(read(&format!("{record}/INSTALLER"), b"\n"), Vec::new());
-    assert_eq!(read(&format!("{record}/INSTALLER"), "x".repeat(4096).as_bytes()), Vec::new());
-    assert_eq!(read("srv/x.egg-link", b"relative\n../\n"), Vec::new());
+    assert_eq!(read_evidence(&format!("{record}/INSTALLER"), b"\n"), Vec::new());
+    assert_eq!(read_evidence(&format!("{record}/INSTALLER"), "x".repeat(4096).as_bytes()), Vec::new());
+    assert_eq!(read_evidence("srv/x.egg-link", b"relative\n../\n"), Vec::new());
 }
 
 #[test]
 fn an_address_keeps_its_build_and_loses_its_credentials() {
     let path = format!("{SITE}/torch-2.1.0+cu121.dist-info/direct_url.json");
     let text = r#"{"archive_info": {}, "url": "https://me:secret@wheels.example/whl/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl"}"#;
-    let found = read(&path, text.as_bytes());
-    let [Evidence::Source { url, variant, editable: false }] = found.as_slice() else { panic!("{found:?}") };
+    let found = read_evidence(&path, text.as_bytes());
+    let [FileEvidence::Source { url, variant, editable: false }] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(variant.as_deref(), Some("cu121"));
     assert!(url.starts_with("https://wheels.example/whl/cu121/") && !url.contains("secret"), "{url}");
-    let plain = read(&path, br#"{"url": "https://wheels.example/a@b/torch-2.1.0.whl"}"#);
-    let [Evidence::Source { url, variant: None, .. }] = plain.as_slice() else { panic!("{plain:?}") };
+    let plain = read_evidence(&path, br#"{"url": "https://wheels.example/a@b/torch-2.1.0.whl"}"#);
+    let [FileEvidence::Source { url, variant: None, .. }] = plain.as_slice() else { panic!("{plain:?}") };
     assert_eq!(url, "https://wheels.example/a@b/torch-2.1.0.whl");
 }
 
@@ -192,14 +193,17 @@ fn environments_of_venv_virtualenv_and_uv() {
     for (path, system) in
         [("opt/venv/pyvenv.cfg", false), ("app/.venv/pyvenv.cfg", false), ("srv/.venv/pyvenv.cfg", true)]
     {
-        assert_eq!(told(path), [Evidence::Environment { python: Some("3.12.1".to_owned()), system }], "{path}");
+        assert_eq!(told(path), [FileEvidence::Environment { python: Some("3.12.1".to_owned()), system }], "{path}");
     }
-    assert_eq!(read("a/pyvenv.cfg", b"home = /usr/bin\n"), [Evidence::Environment { python: None, system: false }]);
+    assert_eq!(
+        read_evidence("a/pyvenv.cfg", b"home = /usr/bin\n"),
+        [FileEvidence::Environment { python: None, system: false }]
+    );
 }
 
 #[test]
 fn debian_packages_that_are_there() {
-    let dpkg = |name, version| package(Manager::Dpkg, name, version);
+    let dpkg = |name, version| package(InstalledPackageManager::Dpkg, name, version);
     // The fourth was removed, its settings were kept; the third is unpacked alone.
     let expected = [
         dpkg("cuda-compat-12-4", "550.54.15-0ubuntu1"),
@@ -208,7 +212,7 @@ fn debian_packages_that_are_there() {
     ];
     assert_eq!(told("var/lib/dpkg/status"), expected);
     assert_eq!(told("var/lib/dpkg/status.d/libcudnn8"), [dpkg("libcudnn8", "8.9.0.131-1+cuda11.8")]);
-    let status = |text: &str| read("var/lib/dpkg/status", text.as_bytes());
+    let status = |text: &str| read_evidence("var/lib/dpkg/status", text.as_bytes());
     for text in [
         "Package: a\nVersion: 1\n",
         "Package: a\nStatus: install ok half-installed\nVersion: 1\n",
@@ -228,25 +232,27 @@ fn debian_packages_that_are_there() {
 #[test]
 fn alpine_packages() {
     let text = "C:Q1eVpk=\nP:musl\nV:1.2.5-r0\nA:x86_64\nF:lib\nR:libc.musl-x86_64.so.1\n\nP:libstdc++\nV:13.2.1_git20240309-r0\n\nP:half\n\nV:1\n\n";
-    let expected =
-        [package(Manager::Apk, "musl", "1.2.5-r0"), package(Manager::Apk, "libstdc++", "13.2.1_git20240309-r0")];
+    let expected = [
+        package(InstalledPackageManager::Apk, "musl", "1.2.5-r0"),
+        package(InstalledPackageManager::Apk, "libstdc++", "13.2.1_git20240309-r0"),
+    ];
     for path in ["lib/apk/db/installed", "usr/lib/apk/db/installed"] {
-        assert_eq!(read(path, text.as_bytes()), expected, "{path}");
+        assert_eq!(read_evidence(path, text.as_bytes()), expected, "{path}");
     }
     for path in ["lib/apk/db/scripts.tar", "opt/lib/apk/db/installed", "lib/apk/db/installed.old"] {
-        assert_eq!(read(path, text.as_bytes()), Vec::new(), "{path}");
+        assert_eq!(read_evidence(path, text.as_bytes()), Vec::new(), "{path}");
     }
 }
 
 #[test]
 fn rpm_packages_of_both_formats() {
-    let mut expected: Vec<Evidence> = [
+    let mut expected: Vec<FileEvidence> = [
         ("cuda-compat-12-4", "550.54.15-1"),
         ("cuda-cudart-12-4", "12.4.127-1"),
         ("libcublas-12-4", "12.4.5.8-1"),
         ("libcudnn9-cuda-12", "9.1.0.70-1"),
     ]
-    .map(|(name, version)| package(Manager::Rpm, name, version))
+    .map(|(name, version)| package(InstalledPackageManager::Rpm, name, version))
     .to_vec();
     expected.sort();
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {
@@ -301,19 +307,21 @@ fn rpm_packages_in_the_format_of_its_own() {
         header("gpg-pubkey", "1", "2"),
         header("glibc", "2.38", "150600.14"),
     ]);
-    let expected =
-        [package(Manager::Rpm, "cuda-cudart-12-4", "12.4.127-1"), package(Manager::Rpm, "glibc", "2.38-150600.14")];
-    assert_eq!(read(path, &sound), expected);
-    assert_eq!(read(path, &ndb(&[])), Vec::new());
-    assert!(missed(&read(path, &[])), "empty");
+    let expected = [
+        package(InstalledPackageManager::Rpm, "cuda-cudart-12-4", "12.4.127-1"),
+        package(InstalledPackageManager::Rpm, "glibc", "2.38-150600.14"),
+    ];
+    assert_eq!(read_evidence(path, &sound), expected);
+    assert_eq!(read_evidence(path, &ndb(&[])), Vec::new());
+    assert!(missed(&read_evidence(path, &[])), "empty");
     for len in [3, 15, 100, 4095, 4096, 4100, sound.len() - 8] {
-        assert!(missed(&read(path, &sound[..len])), "{len} bytes");
+        assert!(missed(&read_evidence(path, &sound[..len])), "{len} bytes");
     }
     // Head: magic, version, pages. First slot: magic, number, place, length. First blob: magic, number, size.
     for at in [0, 4, 13, 32, 36, 40, 43, 44, 47, 4096, 4100, 4110] {
         let mut changed = sound.clone();
         changed[at] ^= 0x81;
-        assert!(missed(&read(path, &changed)), "byte {at}");
+        assert!(missed(&read_evidence(path, &changed)), "byte {at}");
     }
     // Slots that all point to one blob, which is as long as the file.
     let mut lying = ndb(&vec![header("a", "1", "1"); 100]);
@@ -321,7 +329,7 @@ fn rpm_packages_in_the_format_of_its_own() {
     for at in (32..4096).step_by(16) {
         lying[at + 8..at + 16].copy_from_slice(&slot);
     }
-    assert!(missed(&read(path, &lying)));
+    assert!(missed(&read_evidence(path, &lying)));
 }
 
 #[test]
@@ -329,15 +337,15 @@ fn rpm_databases_that_cannot_be_read() {
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {
         let whole = bytes(path);
         for len in [0, 15, 100, 4096, whole.len() / 2] {
-            let found = read(path, &whole[..len]);
+            let found = read_evidence(path, &whole[..len]);
             assert!(missed(&found), "{path}, {len} bytes: {found:?}");
         }
-        assert!(missed(&read(path, &[0; 8192])), "{path}");
+        assert!(missed(&read_evidence(path, &[0; 8192])), "{path}");
     }
     let database = "usr/lib/sysimage/rpm/Packages.db";
-    assert!(missed(&read(database, b"RpmP")));
-    assert!(missed(&read("var/lib/rpm/rpmdb.sqlite-wal", &[7])));
-    assert_eq!(read("var/lib/rpm/rpmdb.sqlite-wal", &[]), Vec::new());
+    assert!(missed(&read_evidence(database, b"RpmP")));
+    assert!(missed(&read_evidence("var/lib/rpm/rpmdb.sqlite-wal", &[7])));
+    assert_eq!(read_evidence("var/lib/rpm/rpmdb.sqlite-wal", &[]), Vec::new());
 }
 
 /// A database that says of a page that all rows are in it over and over is not read for ever.
@@ -356,7 +364,7 @@ fn an_rpm_database_that_lies_is_left() {
                 lying[at + 8 + 2 * row..at + 10 + 2 * row].copy_from_slice(&first);
             }
         }
-        let found = read("var/lib/rpm/rpmdb.sqlite", &lying);
+        let found = read_evidence("var/lib/rpm/rpmdb.sqlite", &lying);
         assert!(found.len() < 1000, "page {number}: {} packages", found.len());
     }
 }
@@ -365,30 +373,39 @@ fn an_rpm_database_that_lies_is_left() {
 fn the_system_and_the_toolkit() {
     let system = |id: &str, version: Option<&str>, like: &[&str]| {
         let like = like.iter().map(|one| (*one).to_owned()).collect();
-        vec![Evidence::System { id: id.to_owned(), version: version.map(str::to_owned), like }]
+        vec![FileEvidence::System { id: id.to_owned(), version: version.map(str::to_owned), like }]
     };
     assert_eq!(told("etc/os-release"), system("debian", Some("12"), &[]));
     let rocky = b"NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID='9.4'\n";
-    assert_eq!(read("/usr/lib/os-release", rocky), system("rocky", Some("9.4"), &["rhel", "centos", "fedora"]));
-    assert_eq!(read("etc/os-release", b"NAME=x\nVERSION_ID=\"\"\n"), Vec::new());
+    assert_eq!(
+        read_evidence("/usr/lib/os-release", rocky),
+        system("rocky", Some("9.4"), &["rhel", "centos", "fedora"])
+    );
+    assert_eq!(read_evidence("etc/os-release", b"NAME=x\nVERSION_ID=\"\"\n"), Vec::new());
     let toolkit = |version: &str, parts: &[(&str, &str)]| {
         let parts = parts.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned()));
-        vec![Evidence::Toolkit { version: version.to_owned(), parts: parts.collect::<BTreeMap<_, _>>() }]
+        vec![FileEvidence::Toolkit { version: version.to_owned(), parts: parts.collect::<BTreeMap<_, _>>() }]
     };
     let json =
         br#"{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, "cuda_cudart": {"version": "12.4.127"}, "x": 1}"#;
-    assert_eq!(read("usr/local/cuda-12.4/version.json", json), toolkit("12.4.1", &[("cuda_cudart", "12.4.127")]));
-    assert_eq!(read("./usr/local/cuda/version.txt", b"CUDA Version 10.2.89\n"), toolkit("10.2.89", &[]));
-    assert!(missed(&read("usr/local/cuda/version.txt", b"10.2\n")));
-    assert!(missed(&read("usr/local/cuda/version.json", b"{\"cuda_cudart\": {\"version\": \"1\"}}")));
+    assert_eq!(
+        read_evidence("usr/local/cuda-12.4/version.json", json),
+        toolkit("12.4.1", &[("cuda_cudart", "12.4.127")])
+    );
+    assert_eq!(read_evidence("./usr/local/cuda/version.txt", b"CUDA Version 10.2.89\n"), toolkit("10.2.89", &[]));
+    assert!(missed(&read_evidence("usr/local/cuda/version.txt", b"10.2\n")));
+    assert!(missed(&read_evidence("usr/local/cuda/version.json", b"{\"cuda_cudart\": {\"version\": \"1\"}}")));
     let lines = "/usr/local/cuda/lib64\n";
-    assert_eq!(read("etc/ld.so.conf.d/000_cuda.conf", lines.as_bytes()), [Evidence::Text(lines.to_owned())]);
+    assert_eq!(
+        read_evidence("etc/ld.so.conf.d/000_cuda.conf", lines.as_bytes()),
+        [FileEvidence::Text(lines.to_owned())]
+    );
 }
 
 #[test]
 fn a_file_that_is_longer_than_what_is_read_of_it_tells_nothing_but_that() {
     let long = |path: &str, line: &str| {
-        let Want::Text { cap } = want(path) else { panic!("{path}") };
+        let FileReadMode::Text { cap } = file_read_mode(path) else { panic!("{path}") };
         line.repeat(usize::try_from(cap).expect("a cap") / line.len() + 1)
     };
     for (path, line) in [
@@ -398,19 +415,19 @@ fn a_file_that_is_longer_than_what_is_read_of_it_tells_nothing_but_that() {
         ("x/site-packages/torch/version.py", "__version__ = '1'\n"),
         ("etc/ld.so.conf.d/x.conf", "/x\n"),
     ] {
-        assert!(missed(&read(path, long(path, line).as_bytes())), "{path}");
+        assert!(missed(&read_evidence(path, long(path, line).as_bytes())), "{path}");
     }
     // The head of a record is enough.
     let record = "x/site-packages/a-1.dist-info/METADATA";
     let text = format!("Name: a\nVersion: 1\n\n{}", long(record, "text\n"));
-    assert_eq!(read(record, text.as_bytes()), [package(Manager::Python, "a", "1")]);
+    assert_eq!(read_evidence(record, text.as_bytes()), [package(InstalledPackageManager::Python, "a", "1")]);
 }
 
 #[test]
 fn a_list_without_end_is_cut_and_says_so() {
     let text = "P:a\nV:1\n\n".repeat(10_001);
-    let found = read("lib/apk/db/installed", text.as_bytes());
+    let found = read_evidence("lib/apk/db/installed", text.as_bytes());
     assert_eq!(found.len(), 10_001);
     assert!(missed(&found[10_000..]));
-    assert_eq!(found[9_999], package(Manager::Apk, "a", "1"));
+    assert_eq!(found[9_999], package(InstalledPackageManager::Apk, "a", "1"));
 }

@@ -2,17 +2,13 @@
 
 use std::time::Instant;
 
-use imagelint::installed::Manager;
-use imagelint::installed::Package;
-use imagelint::installed::Place;
-use imagelint::installed::Site;
-use imagelint::installed::Want;
-use imagelint::installed::named;
-use imagelint::installed::place;
-use imagelint::installed::want;
+use imagelint::installed::{
+    FileReadMode, InstalledPackage, InstalledPackageManager, PackageDirectory, RecordLocation, file_read_mode,
+    locate_record, package_from_path,
+};
 
 fn is_text(path: &str) -> bool {
-    matches!(want(path), Want::Text { .. })
+    matches!(file_read_mode(path), FileReadMode::Text { .. })
 }
 
 #[test]
@@ -35,7 +31,7 @@ fn files_that_say_something_are_read() {
         "etc/ld.so.conf.d/x86_64-linux-gnu.conf",
         "etc/nv_tegra_release",
     ] {
-        assert!(is_text(path), "{path}: {:?}", want(path));
+        assert!(is_text(path), "{path}: {:?}", file_read_mode(path));
     }
 }
 
@@ -48,7 +44,7 @@ fn files_whose_name_is_enough_are_noted() {
         "etc/ld.so.cache",
         "etc/debian_version",
     ] {
-        assert_eq!(want(path), Want::Presence, "{path}");
+        assert_eq!(file_read_mode(path), FileReadMode::Presence, "{path}");
     }
 }
 
@@ -66,7 +62,7 @@ fn programs_and_libraries_are_looked_into() {
         "app/build/addon.node",
         "app/run.bin",
     ] {
-        assert_eq!(want(path), Want::Elf, "{path}");
+        assert_eq!(file_read_mode(path), FileReadMode::Elf, "{path}");
     }
 }
 
@@ -94,7 +90,7 @@ fn near_misses_are_left() {
         "app/kernel.o",
         "models/llama.gguf",
     ] {
-        assert_eq!(want(path), Want::Nothing, "{path}");
+        assert_eq!(file_read_mode(path), FileReadMode::Nothing, "{path}");
     }
     // These have no known ending, so they could be programs: nothing is read of them as text.
     for path in [
@@ -108,15 +104,16 @@ fn near_misses_are_left() {
         "",
         "/",
     ] {
-        assert!(!is_text(path), "{path}: {:?}", want(path));
+        assert!(!is_text(path), "{path}: {:?}", file_read_mode(path));
     }
 }
 
 #[test]
 fn names_say_package_version_and_build() {
-    let python = |name: &str, version: &str| (Manager::Python, name.to_owned(), version.to_owned(), None);
+    let python =
+        |name: &str, version: &str| (InstalledPackageManager::Python, name.to_owned(), version.to_owned(), None);
     let conda = |name: &str, version: &str, build: &str| {
-        (Manager::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))
+        (InstalledPackageManager::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))
     };
     let meta = |name: &str| format!("opt/conda/conda-meta/{name}.json");
     for (path, (manager, name, version, build)) in [
@@ -134,7 +131,7 @@ fn names_say_package_version_and_build() {
         (meta("pytorch-cuda-12.1-ha16c6d3_5"), conda("pytorch-cuda", "12.1", "ha16c6d3_5")),
         (meta("_libgcc_mutex-0.1-main"), conda("_libgcc_mutex", "0.1", "main")),
     ] {
-        assert_eq!(named(&path), Some(Package { manager, name, version, build }), "{path}");
+        assert_eq!(package_from_path(&path), Some(InstalledPackage { manager, name, version, build }), "{path}");
     }
     for path in [
         "opt/conda/conda-meta/history.json",
@@ -149,12 +146,16 @@ fn names_say_package_version_and_build() {
         "s/torch/version.py",
         "var/lib/dpkg/status",
     ] {
-        assert_eq!(named(path), None, "{path}");
+        assert_eq!(package_from_path(path), None, "{path}");
     }
 }
 
-fn site(folder: &str, prefix: &str, python: Option<&str>) -> Place {
-    Place::Site(Site { folder: folder.to_owned(), prefix: prefix.to_owned(), python: python.map(str::to_owned) })
+fn site(folder: &str, prefix: &str, python: Option<&str>) -> RecordLocation {
+    RecordLocation::Site(PackageDirectory {
+        folder: folder.to_owned(),
+        prefix: prefix.to_owned(),
+        python: python.map(str::to_owned),
+    })
 }
 
 #[test]
@@ -179,15 +180,18 @@ fn a_record_belongs_to_the_interpreter_of_its_folder() {
     ] {
         let expected = Some(site(folder, prefix, python));
         for tail in ["torch-2.1.0.dist-info/METADATA", "torch/version.py", "x.egg-info", "x-1.egg-info/PKG-INFO"] {
-            assert_eq!(place(&format!("/{folder}/{tail}")), expected, "{folder}/{tail}");
+            assert_eq!(locate_record(&format!("/{folder}/{tail}")), expected, "{folder}/{tail}");
         }
-        assert_eq!(place(&format!("{folder}/a-1.egg/EGG-INFO/PKG-INFO")), expected, "{folder}");
+        assert_eq!(locate_record(&format!("{folder}/a-1.egg/EGG-INFO/PKG-INFO")), expected, "{folder}");
     }
     let meta = "opt/conda/envs/a/conda-meta";
-    assert_eq!(place(&format!("{meta}/python-3.11.9-h955ad1f_0.json")), Some(site(meta, "opt/conda/envs/a", None)));
-    assert_eq!(place("opt/venv/pyvenv.cfg"), Some(site("opt/venv", "opt/venv", None)));
-    assert_eq!(place("var/lib/dpkg/status"), Some(Place::System));
-    assert_eq!(place("usr/bin/env"), None);
+    assert_eq!(
+        locate_record(&format!("{meta}/python-3.11.9-h955ad1f_0.json")),
+        Some(site(meta, "opt/conda/envs/a", None))
+    );
+    assert_eq!(locate_record("opt/venv/pyvenv.cfg"), Some(site("opt/venv", "opt/venv", None)));
+    assert_eq!(locate_record("var/lib/dpkg/status"), Some(RecordLocation::System));
+    assert_eq!(locate_record("usr/bin/env"), None);
 }
 
 #[test]
@@ -206,12 +210,20 @@ fn what_is_only_kept_does_not_count() {
         "src/setuptools/_vendor",
     ] {
         for tail in [record, "torch/version.py"] {
-            assert_eq!(place(&format!("{folder}/{tail}")), Some(Place::Kept), "{folder}/{tail}");
+            assert_eq!(
+                locate_record(&format!("{folder}/{tail}")),
+                Some(RecordLocation::NotInstalled),
+                "{folder}/{tail}"
+            );
         }
     }
     // A source tree, or a folder of `pip install --target`: nothing says that it is imported from.
     for folder in ["var/task", "app/deps", "workspace/vllm", "opt/pkgs/mine", "opt/pytorch/pytorch"] {
-        assert_eq!(place(&format!("{folder}/{record}")), Some(Place::Loose(folder.to_owned())), "{folder}");
+        assert_eq!(
+            locate_record(&format!("{folder}/{record}")),
+            Some(RecordLocation::Loose(folder.to_owned())),
+            "{folder}"
+        );
     }
 }
 
@@ -232,7 +244,8 @@ fn paths_are_told_apart_quickly() {
     let started = Instant::now();
     let mut wanted = 0_usize;
     for _ in 0..rounds {
-        wanted += paths.iter().filter(|path| want(std::hint::black_box(path)) != Want::Nothing).count();
+        wanted +=
+            paths.iter().filter(|path| file_read_mode(std::hint::black_box(path)) != FileReadMode::Nothing).count();
     }
     let seconds = started.elapsed().as_secs_f64();
     let count = f64::from(rounds) * 8.0;

@@ -2,18 +2,9 @@
 
 use serde_json::Value;
 
-use crate::layer_scan::GPUS;
-use crate::layer_scan::PATH;
-use crate::layer_scan::SITE;
-use crate::layer_scan::debian;
-use crate::layer_scan::facts;
-use crate::layer_scan::fate;
-use crate::layer_scan::image::Image;
-use crate::layer_scan::image::Layer;
-use crate::layer_scan::layout;
-use crate::layer_scan::place;
+use crate::layer_scan::image::{Image, Layer};
 use crate::layer_scan::place::Place;
-use crate::layer_scan::scan;
+use crate::layer_scan::{GPUS, PATH, SITE, debian, facts, fate, layout, place, scan};
 
 const FLEET: &str = r#"[[pool]]
 name = "gh200"

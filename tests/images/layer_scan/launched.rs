@@ -3,18 +3,11 @@
 
 use serde_json::Value;
 
-use crate::layer_scan::COMPUTE;
-use crate::layer_scan::GPUS;
-use crate::layer_scan::PATH;
-use crate::layer_scan::SITE;
-use crate::layer_scan::debian;
 use crate::layer_scan::elf::sass;
-use crate::layer_scan::image::Image;
-use crate::layer_scan::image::Layer;
-use crate::layer_scan::place;
+use crate::layer_scan::image::{Image, Layer};
 use crate::layer_scan::place::Place;
 use crate::layer_scan::registry::Registry;
-use crate::layer_scan::torch;
+use crate::layer_scan::{COMPUTE, GPUS, PATH, SITE, debian, place, torch};
 
 const STARTS: &str = "starts";
 const NO_GPU: &str = "fails no-gpu";

@@ -2,26 +2,11 @@
 
 use serde_json::Value;
 
-use crate::layer_scan::COMPUTE;
-use crate::layer_scan::GPUS;
-use crate::layer_scan::NO_CODE;
-use crate::layer_scan::PATH;
-use crate::layer_scan::SITE;
-use crate::layer_scan::STARTS;
-use crate::layer_scan::both;
-use crate::layer_scan::debian;
-use crate::layer_scan::elf::Elf;
-use crate::layer_scan::elf::Entry;
-use crate::layer_scan::elf::container;
-use crate::layer_scan::elf::ptx;
-use crate::layer_scan::elf::sass;
-use crate::layer_scan::fate;
-use crate::layer_scan::image::Image;
-use crate::layer_scan::image::Layer;
-use crate::layer_scan::library;
-use crate::layer_scan::place;
-use crate::layer_scan::scan;
-use crate::layer_scan::with_torch;
+use crate::layer_scan::elf::{Elf, Entry, container, ptx, sass};
+use crate::layer_scan::image::{Image, Layer};
+use crate::layer_scan::{
+    COMPUTE, GPUS, NO_CODE, PATH, SITE, STARTS, both, debian, fate, library, place, scan, with_torch,
+};
 
 const OPEN: [&str; 2] = ["undetermined", "undetermined"];
 const NONE_FOUND: &str = "the files of the image contain none";

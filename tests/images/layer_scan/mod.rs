@@ -1,10 +1,6 @@
 //! `imagelint scan` of images with their layers: what files hold decides, and the evidence names layer, path and step.
 
-use crate::support::elf;
-use crate::support::image;
-use crate::support::layout;
-use crate::support::place;
-use crate::support::registry;
+use crate::support::{elf, image, layout, place, registry};
 mod builds;
 mod launched;
 mod missing_libraries;
@@ -14,18 +10,9 @@ mod unread;
 
 use std::fs;
 
-use elf::Elf;
-use elf::Entry;
-use elf::container;
-use elf::note;
-use elf::ptx;
-use elf::sass;
-use image::Image;
-use image::Layer;
-use place::Place;
-use place::code;
-use place::fates;
-use place::out;
+use elf::{Elf, Entry, container, note, ptx, sass};
+use image::{Image, Layer};
+use place::{Place, code, fates, out};
 use serde_json::Value;
 
 const FLEET: &str = r#"[[pool]]

@@ -2,22 +2,9 @@
 
 use serde_json::Value;
 
-use crate::layer_scan::COMPUTE;
-use crate::layer_scan::GPUS;
-use crate::layer_scan::PATH;
-use crate::layer_scan::SITE;
-use crate::layer_scan::STARTS;
-use crate::layer_scan::both;
-use crate::layer_scan::debian;
-use crate::layer_scan::elf::Elf;
-use crate::layer_scan::elf::container;
-use crate::layer_scan::elf::ptx;
-use crate::layer_scan::elf::sass;
-use crate::layer_scan::image::Image;
-use crate::layer_scan::image::Layer;
-use crate::layer_scan::place;
-use crate::layer_scan::scan;
-use crate::layer_scan::torch;
+use crate::layer_scan::elf::{Elf, container, ptx, sass};
+use crate::layer_scan::image::{Image, Layer};
+use crate::layer_scan::{COMPUTE, GPUS, PATH, SITE, STARTS, both, debian, place, scan, torch};
 
 const MISSING: [&str; 2] = ["fails library-missing", "fails library-missing"];
 const BOTH: [&str; 2] = [STARTS, STARTS];

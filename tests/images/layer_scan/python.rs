@@ -1,21 +1,10 @@
 //! Which of several Python environments counts.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::layer_scan::COMPUTE;
-use crate::layer_scan::GPUS;
-use crate::layer_scan::PATH;
-use crate::layer_scan::SITE;
-use crate::layer_scan::debian;
 use crate::layer_scan::elf::sass;
-use crate::layer_scan::facts;
-use crate::layer_scan::fate;
-use crate::layer_scan::image::Image;
-use crate::layer_scan::image::Layer;
-use crate::layer_scan::place;
-use crate::layer_scan::scan;
-use crate::layer_scan::torch;
+use crate::layer_scan::image::{Image, Layer};
+use crate::layer_scan::{COMPUTE, GPUS, PATH, SITE, debian, facts, fate, place, scan, torch};
 
 /// torch 2.6 in `/opt/venv`, 2.1 for the interpreter of the system.
 fn two_environments() -> Layer {

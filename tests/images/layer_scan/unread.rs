@@ -4,21 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::layer_scan::PATH;
-use crate::layer_scan::STARTS;
-use crate::layer_scan::both;
-use crate::layer_scan::debian;
-use crate::layer_scan::elf::ptx;
-use crate::layer_scan::elf::sass;
-use crate::layer_scan::image::Image;
-use crate::layer_scan::image::Layer;
-use crate::layer_scan::library;
-use crate::layer_scan::place;
-use crate::layer_scan::place::code;
-use crate::layer_scan::place::err;
-use crate::layer_scan::place::out;
-use crate::layer_scan::scan;
-use crate::layer_scan::with_torch;
+use crate::layer_scan::elf::{ptx, sass};
+use crate::layer_scan::image::{Image, Layer};
+use crate::layer_scan::place::{code, err, out};
+use crate::layer_scan::{PATH, STARTS, both, debian, library, place, scan, with_torch};
 
 #[test]
 fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_none() {

@@ -3,39 +3,27 @@
 use std::io;
 use std::io::Read;
 
-use imagelint::layer::Descriptor;
-use imagelint::layer::LayerError;
-use imagelint::layer::LayerSeen;
-use imagelint::layer::Limits;
-use imagelint::layer::Mark;
+use imagelint::layer::{LayerDescriptor, LayerError, LayerLimits, LayerSummary, SkipReason};
 
-use crate::layers::build::Archive;
-use crate::layers::build::described;
-use crate::layers::build::gzip;
-use crate::layers::build::header;
-use crate::layers::build::read;
-use crate::layers::build::read_with;
-use crate::layers::build::record;
-use crate::layers::build::summed;
-use crate::layers::build::zstd;
+use crate::layers::build::{Archive, described, gzip, header, read, read_with, record, summed, zstd};
 
 /// What comes of a fault.
-type Comes = fn(&Result<LayerSeen, LayerError>) -> bool;
+type Comes = fn(&Result<LayerSummary, LayerError>) -> bool;
 
-fn tar(found: &Result<LayerSeen, LayerError>) -> bool {
+fn tar(found: &Result<LayerSummary, LayerError>) -> bool {
     matches!(found, Err(LayerError::Tar { .. }))
 }
 
-fn packing(found: &Result<LayerSeen, LayerError>) -> bool {
+fn packing(found: &Result<LayerSummary, LayerError>) -> bool {
     matches!(found, Err(LayerError::Packing { .. }))
 }
 
-fn missed(found: &Result<LayerSeen, LayerError>, mark: Mark) -> bool {
+fn missed(found: &Result<LayerSummary, LayerError>, mark: SkipReason) -> bool {
     found.as_ref().is_ok_and(|seen| seen.missed.iter().any(|missed| missed.mark == mark))
 }
 
 /// The mark is there, and so is the entry behind it.
-fn passed(found: &Result<LayerSeen, LayerError>, mark: Mark) -> bool {
+fn passed(found: &Result<LayerSummary, LayerError>, mark: SkipReason) -> bool {
     missed(found, mark) && found.as_ref().is_ok_and(|seen| seen.entries.contains_key("/after.so"))
 }
 
@@ -68,7 +56,7 @@ fn packings() -> Vec<Row> {
         ("a tar archive cut inside of a file", cut(whole.clone(), 3000), tar),
         ("a file without the rest of its block", cut(whole.clone(), 600), |found| found.is_ok()),
         ("no blocks of zeros at the end", cut(whole.clone(), 1024), |found| {
-            found.as_ref().is_ok_and(LayerSeen::is_whole)
+            found.as_ref().is_ok_and(LayerSummary::is_complete)
         }),
         ("one block of zeros at the end", cut(whole.clone(), whole.len() - 512), |found| found.is_ok()),
         ("a block of zeros between entries", after(small().block(&[0; 512])), tar),
@@ -108,9 +96,9 @@ fn headers() -> Vec<Row> {
         ("a size of eight exbibytes", sized(&[0x80, 0, 0, 0, 0x7f, 255, 255, 255, 255, 255, 255, 255]), tar),
         ("a size beyond that", sized(&[0x80, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0]), tar),
         ("two archives, one behind the other", [whole.clone(), small().end()].concat(), |found| {
-            missed(found, Mark::Behind) && found.as_ref().is_ok_and(|seen| seen.entries.len() == 2)
+            missed(found, SkipReason::Behind) && found.as_ref().is_ok_and(|seen| seen.entries.len() == 2)
         }),
-        ("garbage behind the end", [whole, b"garbage".to_vec()].concat(), |found| missed(found, Mark::Behind)),
+        ("garbage behind the end", [whole, b"garbage".to_vec()].concat(), |found| missed(found, SkipReason::Behind)),
     ]
 }
 
@@ -132,19 +120,19 @@ fn names() -> Vec<Row> {
         after(archive.block(&inner))
     };
     vec![
-        ("a name that leads out", named("../../etc/ld.so.conf.d/a.conf"), |found| passed(found, Mark::OddName)),
-        ("a name that leads out later", named("a/../../b.so"), |found| passed(found, Mark::OddName)),
-        ("no name", named(""), |found| passed(found, Mark::OddName)),
-        ("a whiteout of nothing", named("d/.wh."), |found| passed(found, Mark::OddName)),
-        ("a whiteout of the directory above", named("d/.wh..."), |found| passed(found, Mark::OddName)),
+        ("a name that leads out", named("../../etc/ld.so.conf.d/a.conf"), |found| passed(found, SkipReason::OddName)),
+        ("a name that leads out later", named("a/../../b.so"), |found| passed(found, SkipReason::OddName)),
+        ("no name", named(""), |found| passed(found, SkipReason::OddName)),
+        ("a whiteout of nothing", named("d/.wh."), |found| passed(found, SkipReason::OddName)),
+        ("a whiteout of the directory above", named("d/.wh..."), |found| passed(found, SkipReason::OddName)),
         ("a hard link that leads out", after(Archive::default().hard("a.so", "../../x.so")), |found| {
-            passed(found, Mark::OddName)
+            passed(found, SkipReason::OddName)
         }),
         ("a hard link to itself", after(Archive::default().hard("a.so", "a.so")), |found| {
             found.as_ref().is_ok_and(|seen| seen.entries.len() == 1)
         }),
         ("a zero inside of a name", after(Archive::default().pax(&[("path", "a\0b.so")]).file("x", "")), |found| {
-            passed(found, Mark::OddName)
+            passed(found, SkipReason::OddName)
         }),
         (
             "a name longer than the kernel takes",
@@ -152,9 +140,9 @@ fn names() -> Vec<Row> {
                 let long = "d/".repeat(3000);
                 after(Archive::default().entry("L", b'L', long.as_bytes(), "").file("x", ""))
             },
-            |found| passed(found, Mark::LongName),
+            |found| passed(found, SkipReason::LongName),
         ),
-        ("an old sparse file", after(sparse), |found| passed(found, Mark::Sparse)),
+        ("an old sparse file", after(sparse), |found| passed(found, SkipReason::Sparse)),
         (
             "a sparse file cut in its map",
             after(Archive::default())
@@ -180,7 +168,8 @@ fn names() -> Vec<Row> {
                     .file("GNUSparseFile.0/s.txt", "1\n0\n1\n"),
             ),
             |found| {
-                passed(found, Mark::Sparse) && found.as_ref().is_ok_and(|seen| seen.entries.contains_key("/lib/s.so"))
+                passed(found, SkipReason::Sparse)
+                    && found.as_ref().is_ok_and(|seen| seen.entries.contains_key("/lib/s.so"))
             },
         ),
         ("a record without its length", records("path=a.so\n"), tar),
@@ -213,7 +202,7 @@ fn each_small_fault_ends_as_it_should() {
         // Every one of them as a broken download.
         let mut descriptor = described(bytes.as_slice());
         descriptor.size = descriptor.size.map(|size| size + 1);
-        let short = read_with(bytes.as_slice(), &descriptor, &Limits::default());
+        let short = read_with(bytes.as_slice(), &descriptor, &LayerLimits::default());
         let early = matches!(short, Err(LayerError::Window { .. }));
         if !early && !matches!(short, Err(LayerError::WrongSize { .. })) {
             wrong.push(format!("{name}, one byte short: {short:?}"));
@@ -228,21 +217,25 @@ fn other_bytes_than_announced_are_an_error_however_they_are_packed() {
     for packed in [plain.clone(), gzip(&plain), zstd(&plain), b"garbage".to_vec(), Vec::new()] {
         let sound = described(packed.as_slice());
         let expected = described(b"other".as_slice()).digest;
-        let found =
-            read_with(packed.as_slice(), &Descriptor { digest: expected.clone(), ..sound.clone() }, &Limits::default());
+        let found = read_with(
+            packed.as_slice(),
+            &LayerDescriptor { digest: expected.clone(), ..sound.clone() },
+            &LayerLimits::default(),
+        );
         assert_eq!(found, Err(LayerError::WrongDigest { expected, found: sound.digest.clone() }));
         for (size, came) in [(sound.size.map(|size| size + 7), 0), (sound.size.and_then(|size| size.checked_sub(1)), 1)]
         {
             let Some(expected) = size else { continue };
-            let found = read_with(packed.as_slice(), &Descriptor { size, ..sound.clone() }, &Limits::default());
+            let found =
+                read_with(packed.as_slice(), &LayerDescriptor { size, ..sound.clone() }, &LayerLimits::default());
             let actual = if came == 0 { packed.len() as u64 } else { expected + 1 };
             assert_eq!(found, Err(LayerError::WrongSize { expected, found: actual }));
         }
         for digest in ["", "sha256:zz", "md5:00"] {
             let found = read_with(
                 packed.as_slice(),
-                &Descriptor { digest: digest.into(), ..sound.clone() },
-                &Limits::default(),
+                &LayerDescriptor { digest: digest.into(), ..sound.clone() },
+                &LayerLimits::default(),
             );
             assert!(matches!(found, Err(LayerError::UnknownDigest { .. })));
         }
@@ -262,7 +255,7 @@ fn a_stream_that_breaks_says_where() {
     for packed in [plain.clone(), gzip(&plain), zstd(&plain)] {
         for length in [0, 1, 5, 20, packed.len()] {
             let part = packed.get(..length).expect("a part");
-            let found = read_with(Breaks(part), &described(packed.as_slice()), &Limits::default());
+            let found = read_with(Breaks(part), &described(packed.as_slice()), &LayerLimits::default());
             let expected = LayerError::Source { at: length as u64, cause: "reset by peer".into() };
             assert_eq!(found, Err(expected));
         }

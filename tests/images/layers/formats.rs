@@ -1,34 +1,23 @@
 //! What sound layers look like in all their packings and spellings.
 
 use std::io;
-use std::io::Read;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::ops::ControlFlow;
 
-use imagelint::installed::Evidence;
-use imagelint::layer::Digested;
-use imagelint::layer::EntryKind;
-use imagelint::layer::LayerError;
-use imagelint::layer::LayerSeen;
-use imagelint::layer::Limits;
-use imagelint::layer::Progress;
-use imagelint::layer::read_layer;
+use imagelint::installed::FileEvidence;
+use imagelint::layer::{
+    EntryKind, LayerDigestKind, LayerError, LayerLimits, LayerReadProgress, LayerSummary, read_layer,
+};
 
-use crate::layers::build::Archive;
-use crate::layers::build::described;
-use crate::layers::build::gzip;
-use crate::layers::build::header;
-use crate::layers::build::read;
-use crate::layers::build::read_with;
-use crate::layers::build::zstd;
+use crate::layers::build::{Archive, described, gzip, header, read, read_with, zstd};
 
 const CONF: &str = "/etc/ld.so.conf.d/x.conf";
 
 /// The text of a file that was read.
-fn text(seen: &LayerSeen, path: &str) -> String {
+fn text(seen: &LayerSummary, path: &str) -> String {
     match seen.entries.get(path).map(|entry| &entry.kind) {
         Some(EntryKind::Read(evidence)) => match evidence.as_slice() {
-            [Evidence::Text(text)] => text.clone(),
+            [FileEvidence::Text(text)] => text.clone(),
             other => format!("{other:?}"),
         },
         other => format!("{other:?}"),
@@ -60,7 +49,7 @@ fn windowed(bytes: &[u8], window_log: u32) -> Vec<u8> {
 fn every_packing_gives_the_same() {
     let plain = sample();
     let whole = read(&plain).expect("a plain archive");
-    assert!(whole.is_whole() && whole.missed.is_empty(), "{:?}", whole.missed);
+    assert!(whole.is_complete() && whole.missed.is_empty(), "{:?}", whole.missed);
     let (one, two) = plain.split_at(1000);
     let members = [gzip(one), gzip(b""), gzip(two)].concat();
     let skippable = skippable_frame();
@@ -107,7 +96,7 @@ fn a_source_of_single_bytes_gives_the_same() {
     }
     for packed in [sample(), gzip(&sample()), zstd(&sample())] {
         let whole = read(&packed).expect("at once");
-        let dripped = read_with(Drip(&packed, false), &described(packed.as_slice()), &Limits::default());
+        let dripped = read_with(Drip(&packed, false), &described(packed.as_slice()), &LayerLimits::default());
         assert_eq!(dripped.expect("in drops"), whole);
     }
 }
@@ -117,7 +106,7 @@ fn empty_layers_are_layers() {
     let empty: [&[u8]; 5] = [b"", &gzip(b""), &zstd(b""), &[0; 1024], &gzip(&[0; 10_240])];
     for bytes in empty {
         let seen = read(bytes).expect("an empty layer");
-        assert!(seen.entries.is_empty() && seen.is_whole() && seen.missed.is_empty(), "{:?}", seen.missed);
+        assert!(seen.entries.is_empty() && seen.is_complete() && seen.missed.is_empty(), "{:?}", seen.missed);
     }
 }
 
@@ -165,16 +154,16 @@ fn links_and_folders_have_no_payload_whatever_their_header_says() {
 fn the_digest_may_be_of_the_unpacked_bytes() {
     let plain = sample();
     let mut descriptor = described(plain.as_slice());
-    (descriptor.digested, descriptor.size) = (Digested::Unpacked, None);
+    (descriptor.digested, descriptor.size) = (LayerDigestKind::Unpacked, None);
     for packed in [plain.clone(), gzip(&plain), zstd(&plain)] {
-        let seen = read_with(packed.as_slice(), &descriptor, &Limits::default()).expect("a layer");
+        let seen = read_with(packed.as_slice(), &descriptor, &LayerLimits::default()).expect("a layer");
         assert_eq!(seen.size, packed.len() as u64);
     }
     let other = Archive::default().file("a.so", "").end();
-    let found = read_with(gzip(&other).as_slice(), &descriptor, &Limits::default());
+    let found = read_with(gzip(&other).as_slice(), &descriptor, &LayerLimits::default());
     assert!(matches!(found, Err(LayerError::WrongDigest { .. })), "{found:?}");
     // Where the limit ends the walk the digest stays unchecked, which is an error here.
-    let limits = Limits { unpacked: 1000, ratio: 0, ..Limits::default() };
+    let limits = LayerLimits { unpacked: 1000, ratio: 0, ..LayerLimits::default() };
     let found =
         read_with(Archive::default().entry("x", b'0', &vec![1; 1 << 20], "").0.as_slice(), &descriptor, &limits);
     assert!(matches!(found, Err(LayerError::TooLarge { .. })), "{found:?}");
@@ -184,24 +173,24 @@ fn the_digest_may_be_of_the_unpacked_bytes() {
 fn the_watcher_sees_progress_and_ends_the_reading_at_once() {
     let packed = gzip(&sample());
     let descriptor = described(packed.as_slice());
-    let mut last = Progress::default();
-    let watch = &mut |progress: Progress| {
+    let mut last = LayerReadProgress::default();
+    let watch = &mut |progress: LayerReadProgress| {
         assert!(progress.packed >= last.packed && progress.unpacked >= last.unpacked);
         last = progress;
         ControlFlow::Continue(())
     };
-    read_layer(packed.as_slice(), &descriptor, &Limits::default(), watch).expect("a layer");
+    read_layer(packed.as_slice(), &descriptor, &LayerLimits::default(), watch).expect("a layer");
     assert_eq!(last.packed, packed.len() as u64);
     // A source without end.
     let mut calls = 0;
-    let watch = &mut |_: Progress| {
+    let watch = &mut |_: LayerReadProgress| {
         calls += 1;
         if calls > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let mut descriptor = descriptor;
     descriptor.size = None;
     let endless = io::Cursor::new(header(b"x", b'0', 1 << 60, b"")).chain(io::repeat(0));
-    let found = read_layer(endless, &descriptor, &Limits::default(), watch);
+    let found = read_layer(endless, &descriptor, &LayerLimits::default(), watch);
     assert_eq!(found, Err(LayerError::Stopped));
     assert!(calls < 10, "{calls}");
 }

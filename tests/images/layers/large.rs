@@ -1,27 +1,14 @@
 //! Layers made to use up memory or time. The process that reads them stays within the bound of the whole program,
 //! with the streams, which are made as they are read, and with the other tests of this file.
 
-use std::env;
-use std::fs;
-use std::io;
-use std::io::Read;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::process::Command;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
 
-use imagelint::layer::LayerError;
-use imagelint::layer::LayerSeen;
-use imagelint::layer::Limits;
-use imagelint::layer::Mark;
+use imagelint::layer::{LayerError, LayerLimits, LayerSummary, SkipReason};
 
-use crate::layers::build::Archive;
-use crate::layers::build::Pieces;
-use crate::layers::build::described;
-use crate::layers::build::gzip;
-use crate::layers::build::header;
-use crate::layers::build::read_with;
-use crate::layers::build::zstd;
+use crate::layers::build::{Archive, Pieces, described, gzip, header, read_with, zstd};
 
 /// Memory of the whole process.
 const MOST_MEMORY: u64 = 60 << 20;
@@ -33,20 +20,20 @@ const GIB: u64 = 1 << 30;
 const MANY: u64 = 125_000;
 
 /// What comes of a fault.
-type Comes = fn(&Result<LayerSeen, LayerError>) -> bool;
+type Comes = fn(&Result<LayerSummary, LayerError>) -> bool;
 /// Begins a stream anew.
 type Make = Box<dyn Fn() -> Box<dyn Read>>;
 
-fn missed(found: &Result<LayerSeen, LayerError>, mark: Mark) -> bool {
+fn missed(found: &Result<LayerSummary, LayerError>, mark: SkipReason) -> bool {
     found.as_ref().is_ok_and(|seen| seen.missed.iter().any(|missed| missed.mark == mark))
 }
 
 /// The mark is there, and so is the entry behind it.
-fn passed(found: &Result<LayerSeen, LayerError>, mark: Mark) -> bool {
+fn passed(found: &Result<LayerSummary, LayerError>, mark: SkipReason) -> bool {
     missed(found, mark) && found.as_ref().is_ok_and(|seen| seen.entries.contains_key("/after.so"))
 }
 
-fn tar(found: &Result<LayerSeen, LayerError>) -> bool {
+fn tar(found: &Result<LayerSummary, LayerError>) -> bool {
     matches!(found, Err(LayerError::Tar { .. }))
 }
 
@@ -55,9 +42,9 @@ fn after(archive: Archive) -> Vec<u8> {
 }
 
 /// Streams that are large, unpacked or packed, made as they are read.
-fn streams() -> Vec<(&'static str, Make, Limits, Comes)> {
+fn streams() -> Vec<(&'static str, Make, LayerLimits, Comes)> {
     let once = |bytes: Vec<u8>| -> Make { Box::new(move || Box::new(io::Cursor::new(bytes.clone()))) };
-    let bomb = Limits { unpacked: GIB / 4, ratio: 1, ..Limits::default() };
+    let bomb = LayerLimits { unpacked: GIB / 4, ratio: 1, ..LayerLimits::default() };
     let zeros = vec![0_u8; 4 << 20];
     let (gzipped, zstded) = (gzip(&zeros), zstd(&zeros));
     // 8 TiB in one file: the first member has its header, the others its zeros.
@@ -91,16 +78,18 @@ fn streams() -> Vec<(&'static str, Make, Limits, Comes)> {
             }))
         })
     };
-    let d = Limits::default();
-    let few = Limits { names: d.names / 8, kept: d.kept / 8, ..d };
+    let d = LayerLimits::default();
+    let few = LayerLimits { names: d.names / 8, kept: d.kept / 8, ..d };
     let beyond: Comes = |found| {
-        missed(found, Mark::Beyond) && found.as_ref().is_ok_and(|seen| !seen.is_whole() && seen.entries.len() == 1)
+        missed(found, SkipReason::Beyond)
+            && found.as_ref().is_ok_and(|seen| !seen.is_complete() && seen.entries.len() == 1)
     };
     let full: Comes = |found| {
-        missed(found, Mark::Full) && found.as_ref().is_ok_and(|seen| !seen.is_whole() && seen.weight() < 24 << 20)
+        missed(found, SkipReason::Full)
+            && found.as_ref().is_ok_and(|seen| !seen.is_complete() && seen.memory_size() < 24 << 20)
     };
     let borne: Comes =
-        |found| found.as_ref().is_ok_and(|seen| seen.is_whole() && seen.entries.contains_key("/after.so"));
+        |found| found.as_ref().is_ok_and(|seen| seen.is_complete() && seen.entries.contains_key("/after.so"));
     vec![
         ("a gzip bomb", large(gzip, gzipped.clone()), bomb, beyond),
         ("a zstd bomb", large(zstd, zstded.clone()), bomb, beyond),
@@ -110,7 +99,7 @@ fn streams() -> Vec<(&'static str, Make, Limits, Comes)> {
             "a bomb behind the end of the archive",
             once([gzip(&after(Archive::default())), gzip(&zeros).repeat(400)].concat()),
             bomb,
-            |found| missed(found, Mark::Beyond),
+            |found| missed(found, SkipReason::Beyond),
         ),
         (
             "a million empty gzip members",
@@ -127,10 +116,10 @@ fn streams() -> Vec<(&'static str, Make, Limits, Comes)> {
             borne,
         ),
         ("a PAX record of 128 MiB that nobody needs", long(b'x', b"134217728 comment=", GIB / 8), d, borne),
-        ("a PAX path of 1 GiB", long(b'x', b"1073741824 path=", GIB), d, |found| passed(found, Mark::LongName)),
+        ("a PAX path of 1 GiB", long(b'x', b"1073741824 path=", GIB), d, |found| passed(found, SkipReason::LongName)),
         ("a PAX key of 1 GiB", long(b'x', b"1073741824 ", GIB), d, tar),
         ("a global header of 128 MiB", long(b'g', b"", GIB / 8), d, borne),
-        ("a long name of 128 MiB", long(b'L', b"", GIB / 8), d, |found| passed(found, Mark::LongName)),
+        ("a long name of 128 MiB", long(b'L', b"", GIB / 8), d, |found| passed(found, SkipReason::LongName)),
         ("a long link of 5 MiB", long(b'K', b"", 5 << 20), d, borne),
         ("a file of 1 GiB that is read as text", long(b'0', b"", GIB), d, borne),
         ("many files that are not wanted", many(b'0', |at| format!("d{}/f{at}.txt", at / 100), MANY), few, full),
@@ -149,8 +138,8 @@ fn streams() -> Vec<(&'static str, Make, Limits, Comes)> {
         (
             "more headers than are read",
             many(b'5', |at| format!("{at}"), 20_000),
-            Limits { headers: 10_000, ..d },
-            |found| missed(found, Mark::Beyond),
+            LayerLimits { headers: 10_000, ..d },
+            |found| missed(found, SkipReason::Beyond),
         ),
     ]
 }

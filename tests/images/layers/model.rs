@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use imagelint::layer::EntryKind;
-use imagelint::layer::Tree;
+use imagelint::layer::{EntryKind, MergedLayers};
 
-use crate::layers::build::Archive;
-use crate::layers::build::read;
+use crate::layers::build::{Archive, read};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
@@ -146,7 +144,7 @@ fn random_layers_come_to_what_the_model_says() {
             );
             layers.push(Arc::new(read(&archive.end()).expect("a layer")));
         }
-        let tree = Tree::stack(layers);
+        let tree = MergedLayers::merge(layers);
         let found: BTreeMap<String, Option<String>> = tree
             .entries()
             .map(|placed| match placed.kind {

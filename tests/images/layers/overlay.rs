@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use imagelint::layer::EntryKind;
-use imagelint::layer::Mark;
-use imagelint::layer::Tree;
+use imagelint::layer::{EntryKind, MergedLayers, SkipReason};
 
-use crate::layers::build::Archive;
-use crate::layers::build::read;
+use crate::layers::build::{Archive, read};
 
-fn tree(layers: Vec<Archive>) -> Tree {
+fn tree(layers: Vec<Archive>) -> MergedLayers {
     let seen = layers.into_iter().map(|layer| Arc::new(read(&layer.end()).expect("a layer")));
-    Tree::stack(seen.collect())
+    MergedLayers::merge(seen.collect())
 }
 
 /// Every path with the number of its layer.
-fn paths(tree: &Tree) -> Vec<(&str, usize)> {
+fn paths(tree: &MergedLayers) -> Vec<(&str, usize)> {
     tree.entries().map(|placed| (placed.path, placed.layer)).collect()
 }
 
@@ -102,7 +99,10 @@ fn a_link_in_circles_is_borne() {
     let upper = new().link("a", "b").link("b", "a").file("a/x.so", "").link("c", "c/d").file("c/y.so", "");
     let seen = read(&upper.file("z.so", "").end()).expect("a layer");
     assert_eq!(seen.entries.keys().collect::<Vec<_>>(), ["/a", "/b", "/c", "/z.so"]);
-    assert_eq!(seen.missed.iter().map(|missed| (missed.mark, missed.times)).collect::<Vec<_>>(), [(Mark::OddName, 2)]);
+    assert_eq!(
+        seen.missed.iter().map(|missed| (missed.mark, missed.times)).collect::<Vec<_>>(),
+        [(SkipReason::OddName, 2)]
+    );
 }
 
 #[test]
@@ -123,12 +123,12 @@ fn hard_links_to_what_was_not_read_are_told() {
     let conf = "etc/ld.so.conf.d/a.conf";
     let unread = read(&new().file("store/1.txt", "/opt").hard(conf, "store/1.txt").end()).expect("a layer");
     assert_eq!(unread.entries[&format!("/{conf}")].kind, EntryKind::Present);
-    assert_eq!(unread.missed.first().map(|missed| missed.mark), Some(Mark::HardLink));
+    assert_eq!(unread.missed.first().map(|missed| missed.mark), Some(SkipReason::HardLink));
     // The file was replaced after the link was made.
     let replaced = new().file("etc/ld.so.conf.d/b.conf", "/old").hard(conf, "etc/ld.so.conf.d/b.conf");
     let replaced = read(&replaced.file("etc/ld.so.conf.d/b.conf", "/new").end()).expect("a layer");
     assert_eq!(replaced.entries[&format!("/{conf}")].kind, EntryKind::Present);
-    assert_eq!(replaced.missed.first().map(|missed| missed.mark), Some(Mark::HardLink));
+    assert_eq!(replaced.missed.first().map(|missed| missed.mark), Some(SkipReason::HardLink));
     // The file is in no layer at all.
     let nowhere = tree(vec![new().hard(conf, "nowhere.conf")]);
     assert!(matches!(nowhere.entries().next().map(|placed| placed.kind), Some(EntryKind::Hard(_))));
@@ -154,7 +154,7 @@ fn what_a_layer_says_survives_the_cache() {
     let layer = new().file("a.so", "").link("l", "a.so").hard("b.so", "a.so").file(".wh.x", "").file("../y", "");
     let seen = read(&layer.end()).expect("a layer");
     let text = serde_json::to_string(&seen).expect("text");
-    let again: imagelint::layer::LayerSeen = serde_json::from_str(&text).expect("a layer");
+    let again: imagelint::layer::LayerSummary = serde_json::from_str(&text).expect("a layer");
     assert_eq!(again, seen);
-    assert!(seen.weight() > 300 && seen.weight() < 5000, "{}", seen.weight());
+    assert!(seen.memory_size() > 300 && seen.memory_size() < 5000, "{}", seen.memory_size());
 }

@@ -1,14 +1,13 @@
 //! The floors of the house and its fences: which module may import which, and which files alone may name
 //! a crate, the environment, or the end of a start-up.
 
-mod scan;
+pub(crate) mod scan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use scan::Kind;
-use scan::pattern;
+use scan::{Kind, pattern};
 
 /// A crate, and what alone may name it: a folder with its `/`, or a file, below `src/`; `*` for every module.
 const CRATES: &[(&str, &[&str])] = &[
@@ -16,23 +15,23 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/man.rs"]),
-    ("flate2", &["layer/", "oci/archive.rs"]),
-    ("globset", &["cli/names.rs", "fleet/", "infer/of_base_gone.rs", "settings/"]),
+    ("flate2", &["layer/", "oci/image_archive.rs"]),
+    ("globset", &["cli/image_names.rs", "fleet/", "infer/removed_base_libraries.rs", "settings/"]),
     ("hcl", &["builds/"]),
     ("indicatif", &["cli/progress.rs"]),
     ("ignore", &["cli/", "fleet/"]),
     ("jiff", &["*"]),
-    ("memchr", &["elf/", "report/thin.rs"]),
+    ("memchr", &["elf/", "report/report_filter.rs"]),
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "toml_reader.rs"]),
     ("mimalloc", &["main.rs"]),
     ("pep440_rs", &["install/"]),
     ("quick_xml", &["inventory/"]),
-    ("regex", &["builds/standard.rs", "rules/"]),
+    ("regex", &["builds/bake_stdlib.rs", "rules/"]),
     ("reqwest", &["oci/"]),
-    ("rustix", &["oci/helper.rs"]),
-    ("rustls", &["oci/pinned.rs"]),
-    ("rustls_platform_verifier", &["oci/pinned.rs"]),
-    ("schemars", &["report/"]),
+    ("rustix", &["oci/credential_helper.rs"]),
+    ("rustls", &["oci/pinned_certificates.rs"]),
+    ("rustls_platform_verifier", &["oci/pinned_certificates.rs"]),
+    ("schemars", &["fact/", "outcome.rs", "report/", "replay/"]),
     ("serde", &["*"]),
     (
         "serde_json",
@@ -42,21 +41,21 @@ const CRATES: &[(&str, &[&str])] = &[
             "cluster/",
             "cuda/compat_note.rs",
             "describe/",
-            "dockerfile/json.rs",
+            "dockerfile/json_form.rs",
             "install/pipenv.rs",
             "installed/",
             "inventory/",
             "judge/",
-            "layer/kept.rs",
+            "layer/serialization.rs",
             "lsp/",
             "oci/",
             "report/",
         ],
     ),
     ("serde_saphyr", &["builds/", "cluster/", "inventory/"]),
-    ("sha2", &["layer/digest.rs", "oci/digest.rs", "report/facts_sum.rs", "report/fingerprint.rs"]),
+    ("sha2", &["layer/digest.rs", "oci/content_digest.rs", "report/facts_digest.rs", "report/fingerprint.rs"]),
     ("tar", &["layer/"]),
-    ("terminal_size", &["cli/outputs.rs"]),
+    ("terminal_size", &["cli/report_output.rs"]),
     ("thiserror", &["*"]),
     ("tokio", &["cli/", "oci/"]),
     ("unicode_width", &["report/wrap.rs"]),
@@ -69,19 +68,19 @@ const CRATES: &[(&str, &[&str])] = &[
             "inventory/",
             "knowledge/build/",
             "lock/",
-            "oci/registries.rs",
+            "oci/registries_conf.rs",
             "overlay/",
-            "rules/header.rs",
+            "rules/page_header.rs",
             "settings/",
             "toml_reader.rs",
         ],
     ),
-    ("zstd", &["layer/", "oci/archive.rs"]),
+    ("zstd", &["layer/", "oci/image_archive.rs"]),
 ];
 
 /// A module of the standard library, and what alone may name it.
 const STANDARD: &[(&str, &[&str])] = &[
-    ("env", &["cli/", "knowledge/build/", "main.rs", "oci/helper.rs"]),
+    ("env", &["cli/", "knowledge/build/", "main.rs", "oci/credential_helper.rs"]),
     (
         "fs",
         &[
@@ -90,14 +89,14 @@ const STANDARD: &[(&str, &[&str])] = &[
             "knowledge/build/",
             "main.rs",
             "nearest.rs",
-            "oci/archive.rs",
-            "oci/credentials.rs",
-            "oci/files.rs",
-            "oci/registries.rs",
+            "oci/image_archive.rs",
+            "oci/registry_credentials.rs",
+            "oci/image_files.rs",
+            "oci/registries_conf.rs",
         ],
     ),
     ("net", &["oci/"]),
-    ("process", &["cli/", "main.rs", "oci/helper.rs"]),
+    ("process", &["cli/", "main.rs", "oci/credential_helper.rs"]),
     (
         "thread",
         &[
@@ -105,9 +104,9 @@ const STANDARD: &[(&str, &[&str])] = &[
             "cli/interrupt.rs",
             "cli/lsp/",
             "cli/parallel.rs",
-            "cure/crew.rs",
+            "fix/thread_budget.rs",
             "layer/digest.rs",
-            "oci/helper.rs",
+            "oci/credential_helper.rs",
             "parallel.rs",
         ],
     ),
@@ -116,21 +115,21 @@ const STANDARD: &[(&str, &[&str])] = &[
 
 /// A pattern in code, and what alone may hold it.
 const CODE: &[(&str, &[&str])] = &[
-    (r"\bWall\s*::\s*(new|refused)\b", &["start/"]),
+    (r"\bReplayFailure\s*::\s*(new|refused)\b", &["replay/"]),
     (r"\b(SystemTime|UNIX_EPOCH)\b", &["cli/", "main.rs"]),
     (r"\b(Timestamp|Zoned)\s*::\s*now\b", &["cli/", "main.rs"]),
-    (r"\bInstant\s*::\s*now\b", &["cli/", "oci/helper.rs", "oci/stream.rs"]),
+    (r"\bInstant\s*::\s*now\b", &["cli/", "oci/credential_helper.rs", "oci/layer_stream.rs"]),
 ];
 
 /// What alone reads the built-in tables by itself, and why: all others are handed those of the user.
 const BUILT_IN: &[(&str, &str)] = &[
     ("cli/", "loads the tables of the user"),
-    ("extract/config.rs", "the history of an image"),
-    ("extract/described.rs", "image descriptions"),
+    ("extract/image_config.rs", "the history of an image"),
+    ("extract/described_packages.rs", "image descriptions"),
     ("extract/description.rs", "image descriptions"),
     ("extract/layers/", "what lies in layers"),
     ("toml_reader.rs", "words that people write for others, of the program's own keys"),
-    ("installed/kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
+    ("installed/file_kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
 ];
 
 /// The names of crates where they are not those of their packages.
@@ -138,13 +137,11 @@ const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
 
 /// Rooms that never say what belongs in a table.
 const TABLED_ROOMS: &[&str] =
-    &["builds/", "cure/", "extract/", "infer/", "install/", "installed/", "judge/", "needs/", "start/"];
+    &["builds/", "fix/", "extract/", "infer/", "install/", "installed/", "judge/", "needs/", "replay/"];
 
 /// What they say all the same, and why.
-const SPOKEN: &[(&str, &str, &str)] = &[
-    ("cure/host.rs", "999.9", "a driver that is newer than every release of its branch"),
-    ("infer/base/cuda_image.rs", "12.4", "the form of a tag, told to somebody who named none"),
-];
+const SPOKEN: &[(&str, &str, &str)] =
+    &[("fix/fleet_changes.rs", "999.9", "a driver that is newer than every release of its branch")];
 
 /// What these never say, in code or in a string: a version, a product, an image.
 const TABLED: &str = r"(?x) (?:^|[^\w.])v?\d+\.\d+ | \b\d{3}\.(?:[^.]|$) | \b[sS][mM]_\d | \bcompute_\d
@@ -177,7 +174,7 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
     }
     let tabled = TABLED_ROOMS.iter().any(|room| path.starts_with(room));
     if tabled && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
-        let mut told = scan::bodies(&code, r"\bCite\s*\(");
+        let mut told = scan::bodies(&code, r"\bCitation\s*\(");
         told.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
         let said = scan::without(&scan::only(text, &[Kind::Code, Kind::Literal]), &told);
         let spoken = |hit: &str| SPOKEN.iter().any(|(file, word, _)| *file == path && hit.contains(word));
@@ -332,12 +329,41 @@ fn what_is_spoken_all_the_same_is_still_said() {
     }
 }
 
+/// Types that share their name: the report's types have the names of its schema.
+const SHARED_NAMES: &[&str] = &["Fleet", "Pool", "PoolField"];
+
+/// The types that a file defines, without those of its tests.
+fn types(text: &str) -> Vec<String> {
+    let code = scan::only(text, &[Kind::Code]);
+    let shipped = scan::without(&code, &scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
+    let definition = pattern(r"(?m)^\s*(?:pub(?:\([a-z]+\))? )?(?:struct|enum|trait) (\w+)");
+    definition.captures_iter(&shipped).map(|found| found[1].to_owned()).collect()
+}
+
+#[test]
+fn a_type_is_found_by_its_name() {
+    let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in sources().iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
+        for name in types(text) {
+            seen.entry(name).or_default().push(path.clone());
+        }
+    }
+    assert!(seen.len() > 1_000, "{} types", seen.len());
+    seen.retain(|name, paths| paths.len() > 1 && !SHARED_NAMES.contains(&name.as_str()));
+    assert!(seen.is_empty(), "{seen:#?}");
+    let planted = types("pub(crate) struct Fleet;\n#[cfg(test)]\nmod tests {\n    enum Hidden {}\n}\n");
+    assert_eq!(planted, ["Fleet"]);
+}
+
+/// One concept is one file of so many lines.
+const LONGEST: usize = 1_000;
+
 #[test]
 fn files_are_short() {
     let long: Vec<String> = sources()
         .iter()
-        .filter(|(_, text)| text.lines().count() > 500)
-        .map(|(path, text)| format!("src/{path}: {} lines, 500 at most", text.lines().count()))
+        .filter(|(_, text)| text.lines().count() > LONGEST)
+        .map(|(path, text)| format!("src/{path}: {} lines, {LONGEST} at most", text.lines().count()))
         .collect();
     assert!(long.is_empty(), "\n{}\n", long.join("\n"));
 }
@@ -349,38 +375,46 @@ fn each_kind_of_fault_is_found() {
         ("cuda/mod.rs", "//! x\n\nuse crate::fleet::Pool;", "3: `cuda` may not import `fleet`, which comes after it"),
         ("cuda/mod.rs", "use crate::{\n    nearest::{a, b},\n    oci::{c},\n};", "3: `cuda` may not import `oci`"),
         ("knowledge/rows.rs", "fn x() {\n    crate::fact::y()\n}", "2: `knowledge` may not import `fact`"),
-        ("nearest.rs", "const A: char = '\"'; use crate::start::x; // \"", "1: `nearest` may not import `start`"),
-        ("fact/key.rs", "use crate::*;", "1: `crate::*` is no module"),
+        ("nearest.rs", "const A: char = '\"'; use crate::replay::x; // \"", "1: `nearest` may not import `replay`"),
+        ("fact/fact_key.rs", "use crate::*;", "1: `crate::*` is no module"),
         ("fact/mod.rs", "use super::cli;", "1: the root is named `crate`"),
-        ("fact/key.rs", "mod tests {\n    use super::super::super::cli;\n}", "2: the root is named `crate`"),
-        ("fact/key.rs", "use crate as house;", "1: the crate has one name"),
+        ("fact/fact_key.rs", "mod tests {\n    use super::super::super::cli;\n}", "2: the root is named `crate`"),
+        ("fact/fact_key.rs", "use crate as house;", "1: the crate has one name"),
         ("attic/mod.rs", "\n", "1: `attic` is not on the map"),
         ("fleet/mod.rs", "\nuse reqwest::Client;", "2: only oci/ may name `reqwest`"),
         ("extract/mod.rs", "fn x() -> ::tokio::Y {}", "1: only cli/, oci/ may name `tokio`"),
         ("report/mod.rs", "use {clap::Parser};", "1: only cli/ may name `clap`"),
-        ("infer/mod.rs", "use regex as r;", "1: only builds/standard.rs, rules/ may name `regex`"),
+        ("infer/mod.rs", "use regex as r;", "1: only builds/bake_stdlib.rs, rules/ may name `regex`"),
         (
-            "oci/http.rs",
+            "oci/http_client.rs",
             "use sha2::Digest;",
-            "1: only layer/digest.rs, oci/digest.rs, report/facts_sum.rs, report/fingerprint.rs may name `sha2`",
+            "1: only layer/digest.rs, oci/content_digest.rs, report/facts_digest.rs, report/fingerprint.rs may name `sha2`",
         ),
-        ("judge/mod.rs", "\n\nlet end = Wall::new(a, b);", "3: only start/ may name `Wall::new`"),
-        ("rules/eval.rs", "Wall::refused(a)", "1: only start/ may name `Wall::refused`"),
+        ("judge/mod.rs", "\n\nlet end = ReplayFailure::new(a, b);", "3: only replay/ may name `ReplayFailure::new`"),
+        (
+            "rules/condition_evaluator.rs",
+            "ReplayFailure::refused(a)",
+            "1: only replay/ may name `ReplayFailure::refused`",
+        ),
         ("fleet/file.rs", "use std::{\n    fmt,\n    fs::File,\n};", "3: only cli/, context/, knowledge/build/"),
-        ("rules/book.rs", "std::env::var(x)", "1: only cli/, knowledge/build/"),
-        ("start/fate.rs", "let now = SystemTime::now();", "1: only cli/, main.rs may name `SystemTime`"),
-        ("start/code.rs", "\nlet x = \"535.54.03\";", "2: `\"535.54` belongs in a table"),
-        ("start/code.rs", "name.starts_with(\"535.\")", "1: `535.\"` belongs in a table"),
-        ("start/code.rs", "name == \"NVIDIA GeForce\"", "1: `GeForce` belongs in a table"),
-        ("start/code.rs", "\n\nname == r#\"an A100\"#", "3: `A100` belongs in a table"),
-        ("start/code.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
+        ("rules/rule_book.rs", "std::env::var(x)", "1: only cli/, knowledge/build/"),
+        ("replay/startup_result.rs", "let now = SystemTime::now();", "1: only cli/, main.rs may name `SystemTime`"),
+        ("replay/gpu_code.rs", "\nlet x = \"535.54.03\";", "2: `\"535.54` belongs in a table"),
+        ("replay/gpu_code.rs", "name.starts_with(\"535.\")", "1: `535.\"` belongs in a table"),
+        ("replay/gpu_code.rs", "name == \"NVIDIA GeForce\"", "1: `GeForce` belongs in a table"),
+        ("replay/gpu_code.rs", "\n\nname == r#\"an A100\"#", "3: `A100` belongs in a table"),
+        ("replay/gpu_code.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
         ("infer/torch.rs", "if version == \"2.6.0\" {", "1: `\"2.6` belongs in a table"),
         ("judge/verdict.rs", "\nname == \"GeForce\"", "2: `GeForce` belongs in a table"),
-        ("extract/config.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
-        ("cure/base.rs", "gpu == \"H100\"", "1: `H100` belongs in a table"),
-        ("install/archive.rs", "\nKnowledge::built_in().gpus()", "2: only cli/ reads the built-in tables by itself"),
-        ("extract/along.rs", "Knowledge ::built_in()", "1: only cli/ reads the built-in tables by itself"),
-        ("cure/base.rs", "tag == \"12.4\"", "1: `\"12.4` belongs in a table"),
+        ("extract/image_config.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
+        ("fix/base_image_tags.rs", "gpu == \"H100\"", "1: `H100` belongs in a table"),
+        (
+            "install/framework_archive.rs",
+            "\nKnowledge::built_in().gpus()",
+            "2: only cli/ reads the built-in tables by itself",
+        ),
+        ("extract/gpu_dependencies.rs", "Knowledge ::built_in()", "1: only cli/ reads the built-in tables by itself"),
+        ("fix/base_image_tags.rs", "tag == \"12.4\"", "1: `\"12.4` belongs in a table"),
     ];
     for (path, text, expected) in planted {
         let found = faults(&floors, path, text);
@@ -395,17 +429,20 @@ fn what_is_allowed_is_not_found() {
     let sound = [
         ("fact/mod.rs", "use crate::{cuda::{fleet}, knowledge};\nuse crate::fact::key;"),
         ("nearest.rs", "// crate::cli\n/* crate::cli /* x */ reqwest::x */\nconst A: &str = r#\"crate::cli \" \"#;"),
-        ("fact/key.rs", "fn x<'a>(y: &'a str) -> &'a str { \"\\\"crate::cli\" }\nuse super::value;"),
+        ("fact/fact_key.rs", "fn x<'a>(y: &'a str) -> &'a str { \"\\\"crate::cli\" }\nuse super::value;"),
         ("fact/mod.rs", "mod tests {\n    use super::*;\n}"),
         ("shell/walk.rs", "crate::source::regex::x(); self.toml::<u8>(); ignore(); for x in 100..200 {}"),
-        ("start/code.rs", "const A: Cite = Cite(\n    \"guide 13.4, GeForce\",\n); // 535.54\nx.0.1; 100..200;"),
-        ("start/code.rs", "#[cfg(test)]\nmod tests {\n    const A: &str = \"535.54 } A100\";\n}"),
+        (
+            "replay/gpu_code.rs",
+            "const A: Citation = Citation(\n    \"guide 13.4, GeForce\",\n); // 535.54\nx.0.1; 100..200;",
+        ),
+        ("replay/gpu_code.rs", "#[cfg(test)]\nmod tests {\n    const A: &str = \"535.54 } A100\";\n}"),
         ("cli/mod.rs", "let knowledge = Knowledge::built_in();"),
-        ("start/code_tests.rs", "let knowledge = Knowledge::built_in();"),
-        ("start/code.rs", "#[cfg(test)]\nmod tests {\n    const A: Knowledge = Knowledge::built_in();\n}"),
-        ("fact/key.rs", "// Knowledge::built_in()\nlet words = Vocabulary::built_in();"),
+        ("replay/code_tests.rs", "let knowledge = Knowledge::built_in();"),
+        ("replay/gpu_code.rs", "#[cfg(test)]\nmod tests {\n    const A: Knowledge = Knowledge::built_in();\n}"),
+        ("fact/fact_key.rs", "// Knowledge::built_in()\nlet words = Vocabulary::built_in();"),
         ("knowledge/build/main.rs", "use crate::schema::Row;\nuse std::{env, fs};"),
-        ("report/words.rs", "name == \"GeForce RTX 4090\" && driver == \"535.54\""),
+        ("report/phrases.rs", "name == \"GeForce RTX 4090\" && driver == \"535.54\""),
         ("main.rs", "use imagelint::cli;\nstd::process::exit(1);"),
     ];
     for (path, text) in sound {

@@ -3,18 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::integrations::REFUSED;
-use crate::integrations::own_yaml;
 use crate::integrations::place::Place;
-use crate::integrations::runner::Context;
-use crate::integrations::runner::Done;
-use crate::integrations::runner::Runner;
+use crate::integrations::runner::{Context, Done, Runner};
+use crate::integrations::{REFUSED, own_yaml};
 
 /// Keeps what it was called with; a list of comments is what lies in a file, a body is kept.
 const GH: &str = r#"#!/bin/bash

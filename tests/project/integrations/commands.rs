@@ -1,14 +1,10 @@
 //! Completions, manual pages, help, and pipes that close early.
 
 use std::io::Read as _;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::integrations::REFUSED;
-use crate::integrations::place::Place;
-use crate::integrations::place::code;
-use crate::integrations::place::err;
-use crate::integrations::place::out;
+use crate::integrations::place::{Place, code, err, out};
 
 /// Names of the commands, as the program lists them.
 fn commands(place: &Place) -> Vec<String> {

@@ -2,19 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::process::Output;
+use std::process::{Command, Output};
 
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use crate::integrations::REFUSED;
-use crate::integrations::own;
-use crate::integrations::own_yaml;
-use crate::integrations::place::Place;
-use crate::integrations::place::code;
-use crate::integrations::place::out;
+use crate::integrations::place::{Place, code, out};
+use crate::integrations::{REFUSED, own, own_yaml};
 
 fn hook(id: &str) -> Value {
     let hooks = own_yaml(".pre-commit-hooks.yaml");

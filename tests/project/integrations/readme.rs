@@ -3,8 +3,7 @@
 //! `IMAGELINT_WRITE=1 cargo test --test project readme` writes the outputs and files that it shows.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::integrations::own;

@@ -4,7 +4,7 @@
 const CODE: &[&str] = &["RUN ", "FROM ", "COPY ", "ENV ", "CMD ", "pip ", "apt-get ", "#", "SELECT ", "<", "```", "."];
 
 /// What stands before a text that is no message: calls whose texts only developers see, and citations of sources.
-const OTHERS: &[&str] = &["expect(", "assert!(", "assert_eq!(", "unreachable!(", "reason = ", "Cite("];
+const OTHERS: &[&str] = &["expect(", "assert!(", "assert_eq!(", "unreachable!(", "reason = ", "Citation("];
 
 /// Lines and texts of at least two words in a source file, as people read them: messages and parts of messages.
 pub(crate) fn texts(source: &str) -> Vec<(usize, String)> {

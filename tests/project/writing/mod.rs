@@ -7,8 +7,7 @@ mod others;
 mod prose;
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use imagelint::rules::RuleBook;

@@ -4,10 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::writing::LONGEST;
-use crate::writing::MEAN;
-use crate::writing::PARAGRAPH;
-use crate::writing::SHORTEST;
+use crate::writing::{LONGEST, MEAN, PARAGRAPH, SHORTEST};
 
 /// Words that the project used in a sense of its own, as patterns. Plain English has others for them.
 const PRIVATE: &[&str] = &[

@@ -3,10 +3,7 @@
 use imagelint::report::model::Report;
 use serde_json::Value;
 
-use crate::formats::full;
-use crate::formats::json;
-use crate::formats::told;
-use crate::formats::xml;
+use crate::formats::{full, json, told, xml};
 
 /// What somebody might call a file, a pool or a package.
 const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{1b}[31m\n::error::owned%0A\r\n##[add-mask]x]]>--><script>alert(1)</script>\

@@ -3,34 +3,24 @@
 use crate::support::sample;
 use std::collections::BTreeSet;
 
-use imagelint::report::checkstyle::Checkstyle;
-use imagelint::report::concise::Concise;
-use imagelint::report::github::Github;
-use imagelint::report::gitlab::Gitlab;
-use imagelint::report::html::html;
-use imagelint::report::junit::Junit;
-use imagelint::report::kinds::FindingSeverity;
-use imagelint::report::kinds::FixSafety;
-use imagelint::report::markdown::Room;
-use imagelint::report::markdown::markdown;
-use imagelint::report::model::Edit;
-use imagelint::report::model::Fix;
-use imagelint::report::model::Region;
-use imagelint::report::model::Report;
-use imagelint::report::ndjson::Ndjson;
-use imagelint::report::rdjson::Rdjson;
-use imagelint::report::sarif::Sarif;
-use imagelint::report::sink::Setting;
-use imagelint::report::sink::Sink;
+use imagelint::report::checkstyle::CheckstyleWriter;
+use imagelint::report::concise::ConciseWriter;
+use imagelint::report::github::GithubWriter;
+use imagelint::report::gitlab::GitlabWriter;
+use imagelint::report::html::write_html;
+use imagelint::report::junit::JunitWriter;
+use imagelint::report::kinds::{FindingSeverity, FixSafety, LocationKind};
+use imagelint::report::markdown::{MarkdownTarget, write_markdown};
+use imagelint::report::model::{Edit, Fix, Region, Report};
+use imagelint::report::ndjson::NdjsonWriter;
+use imagelint::report::rdjson::RdjsonWriter;
+use imagelint::report::report_writer::{ReportContext, ReportWriter};
+use imagelint::report::sarif::SarifWriter;
 use imagelint::rules::RuleBook;
-use imagelint::source::SourceText;
-use imagelint::source::Sources;
-use imagelint::source::Span;
+use imagelint::source::{SourceText, Sources, Span};
 use serde_json::Value;
 
-use crate::formats::sample::DOCKERFILE;
-use crate::formats::sample::FLEET;
-use crate::formats::sample::sample;
+use crate::formats::sample::{DOCKERFILE, FLEET, sample};
 
 mod hostile;
 mod xml;
@@ -43,31 +33,31 @@ fn told(format: &str, report: &Report) -> String {
     let from_root = |path: &str| format!("deep/{path}");
     let fleet = report.fleet.clone();
     let book = RuleBook::built_in();
-    let setting = Setting { category: "check", fleet: &fleet, sources: &sources, book, from_root: &from_root };
+    let setting = ReportContext { category: "check", fleet: &fleet, sources: &sources, book, from_root: &from_root };
     let mut out = Vec::new();
-    let mut sink: Box<dyn Sink> = match format {
-        "concise" => Box::new(Concise::new(setting)),
-        "ndjson" => Box::new(Ndjson::default()),
-        "sarif" => Box::new(Sarif::new(setting)),
-        "github" => Box::new(Github::new(setting)),
-        "gitlab" => Box::new(Gitlab::new(setting)),
-        "rdjsonl" => Box::new(Rdjson::new(setting)),
-        "checkstyle" => Box::new(Checkstyle::new(setting)),
-        "junit" => Box::new(Junit::new(setting)),
+    let mut sink: Box<dyn ReportWriter> = match format {
+        "concise" => Box::new(ConciseWriter::new(setting)),
+        "ndjson" => Box::new(NdjsonWriter::default()),
+        "sarif" => Box::new(SarifWriter::new(setting)),
+        "github" => Box::new(GithubWriter::new(setting)),
+        "gitlab" => Box::new(GitlabWriter::new(setting)),
+        "rdjsonl" => Box::new(RdjsonWriter::new(setting)),
+        "checkstyle" => Box::new(CheckstyleWriter::new(setting)),
+        "junit" => Box::new(JunitWriter::new(setting)),
         other => {
             match other {
-                "markdown" => markdown(report, Room::Comment, &mut out).expect("memory"),
-                "summary" => markdown(report, Room::Summary, &mut out).expect("memory"),
-                _ => html(report, &mut out).expect("memory"),
+                "markdown" => write_markdown(report, MarkdownTarget::Comment, &mut out).expect("memory"),
+                "summary" => write_markdown(report, MarkdownTarget::Summary, &mut out).expect("memory"),
+                _ => write_html(report, &mut out).expect("memory"),
             }
             return String::from_utf8(out).expect("UTF-8");
         }
     };
-    sink.begin(report, &mut out).expect("memory");
+    sink.write_start(report, &mut out).expect("memory");
     for subject in &report.subjects {
-        sink.subject(subject, &mut out).expect("memory");
+        sink.write_subject(subject, &mut out).expect("memory");
     }
-    sink.end(report, &mut out).expect("memory");
+    sink.write_end(report, &mut out).expect("memory");
     String::from_utf8(out).expect("UTF-8")
 }
 
@@ -103,7 +93,7 @@ fn full() -> Report {
     let mut other = finding;
     other.severity = FindingSeverity::Warning;
     other.pools = vec!["train-a100".to_owned()];
-    other.locations.retain(|place| place.kind == "config");
+    other.locations.retain(|place| place.kind == LocationKind::Config);
     report.subjects[1].findings.push(other);
     report
 }
@@ -125,7 +115,7 @@ fn concise_is_a_line_for_each() {
 #[test]
 fn a_finding_on_the_fleet_alone_names_its_image() {
     let mut report = sample();
-    report.subjects[0].findings[0].locations.retain(|place| place.kind == "fleet");
+    report.subjects[0].findings[0].locations.retain(|place| place.kind == LocationKind::Fleet);
     let formats = ["concise", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown"];
     let named = |format: &str, report: &Report| {
         let text = told(format, report);
@@ -294,7 +284,7 @@ fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
 fn reviewdog_gets_several_changes_of_a_file_as_one() {
     let change = |start: usize, end: usize, new: &str, path: &str| Edit {
         path: path.to_owned(),
-        region: Region::of(&SourceText::new(path, DOCKERFILE), Span::new(start, end)),
+        region: Region::from_span(&SourceText::new(path, DOCKERFILE), Span::new(start, end)),
         replacement: new.to_owned(),
     };
     let suggestions = |edits: Vec<Edit>| {
@@ -400,7 +390,7 @@ fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
     let text = told("markdown", &report);
     // Beside it a comparison has 24,000 bytes of the 65,536 characters of a comment.
     assert!((38_000..40_001).contains(&text.len()), "{}", text.len());
-    assert!(Room::Comment.comparison() + 40_000 < 65_000);
+    assert!(MarkdownTarget::Comment.max_comparison_bytes() + 40_000 < 65_000);
     let rows = text.lines().filter(|line| line.starts_with("| `services/")).count();
     assert!(
         text.contains(&format!("{} images are omitted from the table because of the size limit.", 2_000 - rows)),

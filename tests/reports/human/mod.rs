@@ -3,24 +3,13 @@
 use crate::support::sample;
 use std::collections::BTreeMap;
 
-use imagelint::report::human::HumanOptions;
-use imagelint::report::human::human;
-use imagelint::report::human::needed;
-use imagelint::report::json::json;
-use imagelint::report::json::read;
-use imagelint::report::kinds::FindingSeverity;
-use imagelint::report::kinds::StepStatus;
-use imagelint::report::kinds::VerdictKind;
-use imagelint::report::model::Finding;
-use imagelint::report::model::Pool;
-use imagelint::report::model::Report;
-use imagelint::report::model::Verdict;
-use imagelint::report::why::WhyOptions;
-use imagelint::report::why::why;
+use imagelint::report::human::{HumanOptions, strip_for_human, write_human};
+use imagelint::report::json::{parse_report, write_json};
+use imagelint::report::kinds::{FindingSeverity, StepStatus, VerdictKind};
+use imagelint::report::model::{Finding, Pool, Report, Verdict};
+use imagelint::report::why::{WhyOptions, write_why};
 
-use crate::human::sample::DOCKERFILE;
-use crate::human::sample::FLEET;
-use crate::human::sample::sample;
+use crate::human::sample::{DOCKERFILE, FLEET, sample};
 
 fn texts() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)])
@@ -30,7 +19,7 @@ fn texts() -> BTreeMap<&'static str, &'static str> {
 fn a_person_is_told_the_same_of_what_is_needed_of_a_subject() {
     let (whole, mut thin) = (sample(), sample());
     let size = |report: &Report| serde_json::to_string(report).expect("JSON").len();
-    thin.subjects = thin.subjects.into_iter().map(needed).collect();
+    thin.subjects = thin.subjects.into_iter().map(strip_for_human).collect();
     assert!(size(&thin) < size(&whole), "something of it is left out");
     for verbose in [false, true] {
         let options = HumanOptions { verbose, ..options(100) };
@@ -52,14 +41,14 @@ fn options(width: usize) -> HumanOptions<'static> {
 
 fn told(report: &Report, options: &HumanOptions<'_>) -> String {
     let mut out = Vec::new();
-    human(report, &texts(), options, &mut out).expect("a vector takes everything");
+    write_human(report, &texts(), options, &mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("UTF-8")
 }
 
 fn reasons(report: &Report, pool: Option<&str>) -> String {
     let mut out = Vec::new();
     let options = WhyOptions { pool, whole: true, color: false, width: 100 };
-    why(report, &options, &|_| None, &mut out).expect("a vector takes everything");
+    write_why(report, &options, &|_| None, &mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("UTF-8")
 }
 
@@ -278,7 +267,8 @@ fn fifty_images_with_the_same_faults_are_two_findings() {
 fn why_fits_a_screen_unless_every_step_is_asked_for() {
     let mut out = Vec::new();
     let options = WhyOptions { pool: None, whole: false, color: false, width: 80 };
-    why(&sample(), &options, &|_| Some("release notes (checked 2026-11-01)".to_owned()), &mut out).expect("a vector");
+    write_why(&sample(), &options, &|_| Some("release notes (checked 2026-11-01)".to_owned()), &mut out)
+        .expect("a vector");
     let text = String::from_utf8(out).expect("UTF-8");
     assert!(text.contains("driver: driver 470.182.03 is older than 525.60.13\n"), "{text}");
     assert!(text.contains("driver of the pool: 470.182.03 (fleet.toml:4:10)\n"), "{text}");
@@ -290,7 +280,7 @@ fn why_fits_a_screen_unless_every_step_is_asked_for() {
 fn brief(report: &Report) -> String {
     let mut out = Vec::new();
     let options = WhyOptions { pool: None, whole: false, color: false, width: 80 };
-    why(report, &options, &|_| None, &mut out).expect("a vector");
+    write_why(report, &options, &|_| None, &mut out).expect("a vector");
     String::from_utf8(out).expect("UTF-8")
 }
 
@@ -351,12 +341,12 @@ fn more_than_a_screen_shows_failures_only_and_names_the_rest() {
     report.subjects.clear();
     let verdict = subject.verdicts.iter().find(|one| one.component.is_none() && one.fate == VerdictKind::Fails);
     let failing = verdict.expect("a failure").clone();
-    for number in 0..40 {
+    for number in 0_u16..40 {
         let mut image = subject.clone();
         image.name = format!("image-{number}");
         let mut fails = failing.clone();
-        // Every image has a step of its own.
-        fails.outcome = Some(format!("outcome-{number}"));
+        // Every image has an error code of its own.
+        fails.codes.certain = Some(100 + number);
         let mut starts = failing.clone();
         starts.fate = VerdictKind::Starts;
         image.verdicts = vec![starts, fails];
@@ -395,7 +385,6 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
         "Env",
         "RTX 3090",
         "docker",
-        "insufficient-driver",
         "torch",
         "flash-attn",
         "470.182.03",
@@ -410,7 +399,6 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
         "toolkits/12.4.1",
         "the image requires nothing",
         "CUDA 12.4 release notes, table 3",
-        "declared",
         "driver-older-than-runtime",
         "set `driver` in fleet.toml",
         "pool.driver",
@@ -422,16 +410,16 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
             text = text.replace(&format!("\"{word}\"{end}"), &format!("{hostile}{end}"));
         }
     }
-    let report = read(&text).expect("still a report");
+    let report = parse_report(&text).expect("still a report");
     let source = format!("FROM {evil}\n");
     let fleet = format!("# {evil}\n{FLEET}");
     let texts = BTreeMap::from([(evil, source.as_str()), ("fleet.toml", &fleet)]);
     let mut out = Vec::new();
-    human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
-    human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
+    write_human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
+    write_human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
     for whole in [false, true] {
         let options = WhyOptions { pool: None, whole, color: false, width: 80 };
-        why(&report, &options, &|_| None, &mut out).expect("a vector takes everything");
+        write_why(&report, &options, &|_| None, &mut out).expect("a vector takes everything");
     }
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(40 < out.matches(shown).count(), "{out}");
@@ -481,7 +469,7 @@ fn no_pair_of_regions_panics() {
             (region.start_byte, region.end_byte) = (start, end);
         }
         let mut out = Vec::new();
-        human(&report, &texts, &options(80), &mut out).expect("a vector takes everything");
+        write_human(&report, &texts, &options(80), &mut out).expect("a vector takes everything");
         let out = String::from_utf8(out).expect("UTF-8");
         assert!(out.contains(" --> Dockerfile:"), "{start}..{end}: {out}");
         for label in ["CUDA 12.4.1 comes from this tag", "set here"] {
@@ -502,7 +490,7 @@ fn a_long_line_is_cut_and_keeps_its_line_and_column() {
     (region.start_byte, region.end_byte) = (start, start + 3);
     let mut out = Vec::new();
     let texts = BTreeMap::from([("Dockerfile", text.as_str())]);
-    human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
+    write_human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(out.contains(" --> Dockerfile:2:50006\n") && out.contains("  2 | …xxx") && out.contains("yyy…\n"), "{out}");
     assert!(out.len() < 3_000, "{}", out.len());
@@ -511,7 +499,7 @@ fn a_long_line_is_cut_and_keeps_its_line_and_column() {
 #[test]
 fn a_text_that_is_not_at_hand_is_named_in_a_note() {
     let mut out = Vec::new();
-    human(&sample(), &BTreeMap::new(), &options(100), &mut out).expect("a vector takes everything");
+    write_human(&sample(), &BTreeMap::new(), &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
     assert!(
         out.contains(
@@ -536,19 +524,19 @@ fn a_broken_pipe_is_handed_back() {
     }
     let broken = Some(std::io::ErrorKind::BrokenPipe);
     let all = WhyOptions { pool: None, whole: true, color: false, width: 80 };
-    assert_eq!(human(&sample(), &texts(), &options(80), &mut Closed).err().map(|error| error.kind()), broken);
-    assert_eq!(why(&sample(), &all, &|_| None, &mut Closed).err().map(|error| error.kind()), broken);
-    assert_eq!(json(&sample(), &mut Closed).err().map(|error| error.kind()), broken);
+    assert_eq!(write_human(&sample(), &texts(), &options(80), &mut Closed).err().map(|error| error.kind()), broken);
+    assert_eq!(write_why(&sample(), &all, &|_| None, &mut Closed).err().map(|error| error.kind()), broken);
+    assert_eq!(write_json(&sample(), &mut Closed).err().map(|error| error.kind()), broken);
 }
 
 #[test]
 fn json_is_read_back_as_it_was_written() {
     let report = sample();
     let mut out = Vec::new();
-    json(&report, &mut out).expect("a vector takes everything");
+    write_json(&report, &mut out).expect("a vector takes everything");
     let text = String::from_utf8(out).expect("UTF-8");
     assert!(text.starts_with("{\n  \"schema_version\": 1,\n  \"tool\": {\n"));
     assert!(text.ends_with("\n}\n"));
-    let again = read(&text).expect("our own report");
+    let again = parse_report(&text).expect("our own report");
     assert_eq!(serde_json::to_value(&again).expect("JSON"), serde_json::to_value(&report).expect("JSON"));
 }

@@ -6,8 +6,7 @@
 
 mod data;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use assert_cmd::Command;
@@ -15,8 +14,7 @@ use imagelint::rules::RuleBook;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::references::data::Case;
-use crate::references::data::cases;
+use crate::references::data::{Case, cases};
 
 /// A finding: its line, where it has one in the input, and its message.
 type Said = (Option<u64>, String);

@@ -1,12 +1,9 @@
 //! A report as an image description and a fleet of one pool. What is not stated stays unknown.
 
-use toml::Table;
-use toml::Value;
 use toml::value::Datetime;
+use toml::{Table, Value};
 
-use crate::truth::data::Host;
-use crate::truth::data::Image;
-use crate::truth::data::Report;
+use crate::truth::data::{Host, Image, Report};
 
 /// Docker 19.03, the first with `--gpus`.
 const GPUS_OPTION: (u16, u8, u8) = (2019, 7, 22);

@@ -8,8 +8,7 @@ mod mapper;
 mod run;
 mod score;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use imagelint::outcome::Outcome;

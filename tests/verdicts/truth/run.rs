@@ -4,11 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use imagelint::report::kinds::StepStatus;
-use imagelint::report::kinds::VerdictKind;
+use imagelint::report::kinds::{StepStatus, VerdictKind};
 use imagelint::report::model;
-use imagelint::report::model::Step;
-use imagelint::report::model::Verdict;
+use imagelint::report::model::{Step, Verdict};
 use tempfile::TempDir;
 
 use crate::truth::data::Report;
@@ -79,18 +77,18 @@ fn found(verdict: &Verdict) -> Found {
     Found {
         fate: verdict.fate.to_string(),
         ends: ends(verdict),
-        others: verdict.scenarios.iter().filter_map(|scenario| scenario.outcome.clone()).collect(),
+        others: verdict.scenarios.iter().filter_map(|scenario| Some(scenario.outcome?.to_string())).collect(),
         steps,
         missing: verdict.missing.iter().map(|one| one.key.clone()).collect(),
     }
 }
 
 fn ends(verdict: &Verdict) -> Vec<String> {
-    let Some(outcome) = verdict.outcome.as_ref().filter(|_| verdict.fate == VerdictKind::Fails) else {
+    let Some(outcome) = verdict.outcome.filter(|_| verdict.fate == VerdictKind::Fails) else {
         return vec![verdict.fate.to_string()];
     };
-    let mut ends = vec![outcome.clone()];
-    ends.extend(verdict.reason.iter().map(|reason| format!("{outcome}/{reason}")));
+    let mut ends = vec![outcome.to_string()];
+    ends.extend(verdict.reason.iter().map(|reason| format!("{outcome}/{}", reason.name())));
     ends.extend(verdict.codes.certain.iter().map(|code| format!("{outcome}/{code}")));
     ends
 }

@@ -1,0 +1,811 @@
+//! Why something is unknown, and what would make it known: the one type for that, with its wording in this one file.
+//!
+//! Readers and inference pass a [`Cause`] on as data. Code matches its variants; only reports print its text.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use crate::cuda::CudaVersion;
+
+/// How to choose a base image of NVIDIA whose contents are known.
+const EXACT_TAG: &str = "use the exact tag, such as 12.4.1-base-ubuntu22.04";
+/// How to correct a build for which there is no wheel.
+const CORRECT_BUILD: &str = "correct the build in its version or its index, or describe the built image";
+/// The remedy where nothing better is known.
+const SCAN_OR_DESCRIBE: &str = "scan the built image, or describe it in an image description";
+
+macro_rules! causes {
+    ($($variant:ident $({ $($field:ident: $type:ty),+ })? = $reason:literal => $remedy:expr;)*) => {
+        /// Why something is unknown. Each variant carries what its sentence names.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(into = "CauseText", from = "CauseText")]
+        #[expect(
+            missing_docs,
+            clippy::doc_markdown,
+            reason = "the doc of a variant is its sentence, with the names of its fields"
+        )]
+        pub enum Cause { $(#[doc = $reason] $variant $({ $($field: $type),+ })?,)* }
+
+        impl Cause {
+            /// Why: a clause that can follow a colon, such as ``the base image was not read``.
+            #[expect(unused_variables, reason = "a sentence may name fewer fields than its remedy")]
+            pub fn reason(&self) -> String {
+                match self { $(Self::$variant $({ $($field),+ })? => format!($reason),)* }
+            }
+
+            /// What the user can do: an imperative, such as ``run `imagelint scan` on the built image``.
+            #[expect(unused_variables, reason = "a remedy may name fewer fields than its sentence")]
+            pub fn remedy(&self) -> String {
+                match self { $(Self::$variant $({ $($field),+ })? => String::from($remedy),)* }
+            }
+        }
+    };
+}
+
+causes! {
+    // Outside texts: image descriptions and saved reports bring their own sentences.
+    Recorded { reason: String, remedy: String } = "{reason}" => remedy.as_str();
+
+    // Values of variables.
+    TemplateMarker = "the line contains a template marker" => SCAN_OR_DESCRIBE;
+    ValueTooLong = "the value is too long" => SCAN_OR_DESCRIBE;
+    PatternValueTooLong = "the value is too long for a pattern" => SCAN_OR_DESCRIBE;
+    SubstitutionBroken = "a substitution is not closed, or nested too deeply" => SCAN_OR_DESCRIBE;
+    SubstitutionNotClosed = "a substitution is not closed" => SCAN_OR_DESCRIBE;
+    SubstitutionWithoutName = "a substitution has no name" => SCAN_OR_DESCRIBE;
+    SubstitutionNotSupported = "this form of substitution is not supported" => SCAN_OR_DESCRIBE;
+    SingleQuoteNotClosed = "a single quote is not closed" => SCAN_OR_DESCRIBE;
+    DoubleQuoteNotClosed = "a double quote is not closed" => SCAN_OR_DESCRIBE;
+    CommandOutput = "its value is the output of a command" => SCAN_OR_DESCRIBE;
+    OutputOfCommand = "it is the output of another command" => SCAN_OR_DESCRIBE;
+    NoDefault { name: String } = "{name} has no default; only the command line can set it" => SCAN_OR_DESCRIBE;
+    ValueRequired = "the file requires a value from the command line" => SCAN_OR_DESCRIBE;
+    OnlyBaseSets = "only the base image could set it" => SCAN_OR_DESCRIBE;
+    SetNowhere = "neither the file nor its base image sets it" => SCAN_OR_DESCRIBE;
+    SetElsewhere = "something else may set it" => SCAN_OR_DESCRIBE;
+    SetByUninspectedCommand = "a command that is not inspected may set it" => SCAN_OR_DESCRIBE;
+    SetInLoop = "a loop assigns several values" => SCAN_OR_DESCRIBE;
+    ValueByControlFlow = "its value depends on the control flow of the script" => SCAN_OR_DESCRIBE;
+    ArgumentByControlFlow = "the argument depends on the control flow of the script" => SCAN_OR_DESCRIBE;
+    ReadAtRunTime = "the script reads it at run time" => SCAN_OR_DESCRIBE;
+    Placeholder = "it contains a placeholder; replace it with the name of the image" => SCAN_OR_DESCRIBE;
+    SecretValue = "its value comes from a build secret" => SCAN_OR_DESCRIBE;
+    ReplacedByBuild { name: String, context: String } =
+        "the build replaces `{name}` with `{context}`, which is not inspected" => SCAN_OR_DESCRIBE;
+    NotInBuildFile = "the build file does not define its value" => SCAN_OR_DESCRIBE;
+    NotUsableHere { value: String } = "`{value}` is not usable here" => SCAN_OR_DESCRIBE;
+    ArgumentNotKnown { because: Box<Cause>, name: String } =
+        "{because}" => format!("set it with --build-arg {name}=VALUE");
+    TemplateNotKnown { because: Box<Cause> } = "{because}" => "check the file that the template generates";
+
+    // Files that a build reads.
+    NotRead = "files are not read here" => SCAN_OR_DESCRIBE;
+    NoContext = "there is no build context" => SCAN_OR_DESCRIBE;
+    NotThere = "it is not in the build context" => SCAN_OR_DESCRIBE;
+    IgnoredByBuild = "`.dockerignore` excludes it" => SCAN_OR_DESCRIBE;
+    OutsideContext = "it is outside the build context" => SCAN_OR_DESCRIBE;
+    TooLarge = "it is too large" => SCAN_OR_DESCRIBE;
+    LayersNotRead = "layers were not read" => SCAN_OR_DESCRIBE;
+    NotCopied = "no COPY adds it to the image" => SCAN_OR_DESCRIBE;
+    NotInContext = "a COPY names it, but it is not in the build context" => SCAN_OR_DESCRIBE;
+    BuildSecret = "it is a build secret" => SCAN_OR_DESCRIBE;
+    OnNetwork = "it is on the network" => SCAN_OR_DESCRIBE;
+    FromImage { image: String } = "it comes from `{image}`" => SCAN_OR_DESCRIBE;
+    FromElsewhere = "it comes from another stage or image" => SCAN_OR_DESCRIBE;
+    ManyMounts { limit: usize } = "it may be under one of more than {limit} mounts" => SCAN_OR_DESCRIBE;
+    ManyLookups { limit: usize } = "more than {limit} lookups in other stages are necessary" => SCAN_OR_DESCRIBE;
+    ManyInstructions { limit: usize } =
+        "files come from too many stages: more than {limit} instructions count" => SCAN_OR_DESCRIBE;
+    StageNotEvaluated { error: String } = "{error}" => SCAN_OR_DESCRIBE;
+    TooManyIncludes = "too many files include one another" => SCAN_OR_DESCRIBE;
+    TooManyFiles = "it is made of too many files" => SCAN_OR_DESCRIBE;
+    SeveralFiles = "it is made of several files" => SCAN_OR_DESCRIBE;
+    TooLongToEdit = "it is too long to follow the edits of a command" => SCAN_OR_DESCRIBE;
+    WrittenByCommand = "a command writes it first" => SCAN_OR_DESCRIBE;
+    PerhapsWritten = "a command may write it first" => SCAN_OR_DESCRIBE;
+    MatchesUnknown = "the files that match it are unknown" => SCAN_OR_DESCRIBE;
+    MatchesNotKnown { pattern: String } = "the files that match {pattern} are unknown" => SCAN_OR_DESCRIBE;
+    OutputNotKnown { program: String } = "the output of `{program}` is unknown" => SCAN_OR_DESCRIBE;
+    InputNotKnown = "its input is unknown" => SCAN_OR_DESCRIBE;
+    NoInput = "its input does not exist" => SCAN_OR_DESCRIBE;
+    FileNotRead { path: String, because: Box<Cause> } = "{path} was not read: {because}" => because.remedy();
+    WriterNotKnown = "a word of the command that writes it is unknown" => SCAN_OR_DESCRIBE;
+    WriterSelectsIndex = "the command that writes it selects an index" => SCAN_OR_DESCRIBE;
+    SourceNotInContext = "its source is not in the build context" => SCAN_OR_DESCRIBE;
+    ProjectWithoutRequirements = "the project has no requirements" => SCAN_OR_DESCRIBE;
+    ProjectNotSupported = "the requirements of the project are not supported" => SCAN_OR_DESCRIBE;
+    LockSkipped = "it is skipped" => SCAN_OR_DESCRIBE;
+    NotOfFormat { tool: String } = "it does not have the format of {tool}" => SCAN_OR_DESCRIBE;
+    UvRunArgument = "this argument of `uv run` is not supported" => SCAN_OR_DESCRIBE;
+    SetupElsewhere = "its install_requires is in another file" => SCAN_OR_DESCRIBE;
+    SetupExtras = "its extras_require is not a plain table of lists" => SCAN_OR_DESCRIBE;
+    SetupRequires = "its install_requires is not a plain list" => SCAN_OR_DESCRIBE;
+    InstallsNotKnown { because: Box<Cause> } = "what it installs is unknown: {because}" => because.remedy();
+    PackageNotNamed = "its file name does not identify the package" => SCAN_OR_DESCRIBE;
+    MoreArguments = "another command passes more arguments to it" => SCAN_OR_DESCRIBE;
+
+    // Indexes and builds.
+    IndexNotKnown { because: Box<Cause> } = "the address of an index is unknown: {because}" => SCAN_OR_DESCRIBE;
+    IndexSettingsNotRead { path: String, because: Box<Cause> } =
+        "{path} may set an index and was not read: {because}" => SCAN_OR_DESCRIBE;
+    IndexOfOneProject = "the only index contains the wheels of a single project" => SCAN_OR_DESCRIBE;
+    IndexByCondition = "the project selects its index by an unknown condition" => SCAN_OR_DESCRIBE;
+    NoIndex = "no index is used, and the wheels at the given location are unknown" => SCAN_OR_DESCRIBE;
+    WheelPageNotRead { page: String } = "the wheels on {page} were not read" => SCAN_OR_DESCRIBE;
+    WheelsNotKnown { directory: String, because: Box<Cause> } =
+        "the wheels in {directory} are unknown: {because}" => SCAN_OR_DESCRIBE;
+    UnknownFilesAdded = "a command adds unknown files to it" => SCAN_OR_DESCRIBE;
+    WheelDirectoryFirst = "a wheel directory takes precedence over the index for some packages" => SCAN_OR_DESCRIBE;
+    SeveralBuilds = "the index contains several builds of the same version" => SCAN_OR_DESCRIBE;
+    SeveralLocked { name: String } =
+        "the lock file contains several builds of {name}, and the one for this image is unknown" => SCAN_OR_DESCRIBE;
+    SeveralLockedBuilds = "the lock file contains several builds of it" => SCAN_OR_DESCRIBE;
+    NightliesOnly = "the index contains nightly builds and no release" => SCAN_OR_DESCRIBE;
+    IndexHasEarly { kind: String } = "the index has {kind}" => SCAN_OR_DESCRIBE;
+    NewerInExtraIndex { kind: String } = "an additional index contains {kind}, which may be newer" => SCAN_OR_DESCRIBE;
+    PreReleasesAllowed = "pre-release versions are allowed" => SCAN_OR_DESCRIBE;
+    BackendByMachine { backend: String } = "uv selects the build by the machine: `{backend}`" => SCAN_OR_DESCRIBE;
+    BackendNotKnown { because: Box<Cause> } =
+        "the uv option `torch-backend` is unknown: {because}" => SCAN_OR_DESCRIBE;
+    BuiltFromSources { path: String } =
+        "it is built from the sources of {path} with the CUDA toolkit of that build step" => SCAN_OR_DESCRIBE;
+    CustomWheel { file: String } =
+        "{file} is a custom wheel, and its name does not include the CUDA version" => SCAN_OR_DESCRIBE;
+    WheelAddressNotKnown { word: String } =
+        "the address of the wheel in `{word}` is unknown, and its name does not include the CUDA version" =>
+        SCAN_OR_DESCRIBE;
+    ArchiveVersion { version: String } = "the archive contains version `{version}`" => SCAN_OR_DESCRIBE;
+    ArchiveNotKnown { because: Box<Cause> } = "{because}" => because.remedy();
+    ConstraintsNotRead { path: String, because: Box<Cause> } =
+        "{path} constrains it and was not read: {because}" => SCAN_OR_DESCRIBE;
+    OverridesNotRead { path: String, because: Box<Cause> } =
+        "{path} overrides the requirements and was not read: {because}" => SCAN_OR_DESCRIBE;
+
+    // Targets of compilers.
+    ArchRejected { entry: String } =
+        "the build tools of torch do not know the architecture `{entry}` and reject the list" => SCAN_OR_DESCRIBE;
+    ArchNameByRelease { name: String } =
+        "the meaning of `{name}` differs between releases of torch, and the release that compiles is unknown" =>
+        SCAN_OR_DESCRIBE;
+    CompileSwitch { name: String } =
+        "{name}, whose value is unknown, decides whether it is compiled" => SCAN_OR_DESCRIBE;
+    TargetNotRead { address: String } = "the target of {address} was not inspected" => SCAN_OR_DESCRIBE;
+    MakefileIgnores { name: String } = "the makefile may ignore {name}" => SCAN_OR_DESCRIBE;
+    MakefileIgnoresEnv { name: String } = "the makefile may ignore {name} of the environment" => SCAN_OR_DESCRIBE;
+    TargetsNotKnown { because: Box<Cause>, by: String } =
+        "its GPU targets are unknown: {because}" => format!("set the targets as numbers in {by}");
+
+    // Commands that install something unknown.
+    UnknownPackages { words: UnknownWords } = "{words}" => words.remedy();
+    BuildInstallsUnknown { because: Box<Cause> } =
+        "a build installs unknown packages: {because}" =>
+        "scan the built image, or list its packages in an image description";
+    UnknownWheels = "a command installs unknown wheels" => "add it to the image description";
+    ListNotRead { file: UnreadFile, effect: ListEffect } = "{file}, so what it {effect} is unknown" => file.remedy();
+    ScriptNotRead { file: UnreadFile } = "{file}, so what it installs is unknown" => file.remedy();
+    ScriptDownloaded { address: String } =
+        "{address} is downloaded during the build, so what it installs is unknown" =>
+        "scan the built image, or list what it installs in an image description";
+    SourceOnNetwork { address: String } =
+        "{address} was not read, so what it installs is unknown: it is on the network" =>
+        "scan the built image, or list what it installs in an image description";
+    PackedElsewhere { place: String } =
+        "{place} was packed outside of the build, so its packages are unknown" =>
+        "scan the built image, or list its packages in an image description";
+    ScriptsTooDeep = "the scripts are nested too deeply" => SCAN_OR_DESCRIBE;
+
+    // Commands and packages.
+    ManyCommands { commands: u32, packages: usize } =
+        "it has more than {commands} commands or {packages} packages; the rest is skipped" => SCAN_OR_DESCRIBE;
+    TooManyPackages { packages: usize, variants: usize } =
+        "it names more than {packages} packages, or one of them in more than {variants} variants" => SCAN_OR_DESCRIBE;
+    NameBehindVariable = "its name contains a variable without a value" => SCAN_OR_DESCRIBE;
+    ScriptTooLarge = "a script exceeds the limits for commands, words or levels; the rest is skipped" => SCAN_OR_DESCRIBE;
+    TooManyStages { limit: usize } = "it requires more than {limit} lookups in other stages" => SCAN_OR_DESCRIBE;
+    BuildNotKnown { because: Box<Cause> } =
+        "{because}" =>
+        "set the build in the version and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128";
+    EarlyVersion { name: String, because: Box<Cause> } =
+        "{because}: the resulting version of {name} is not in the compatibility database" =>
+        "scan the built image, or set the version and the GPU code in an image description";
+    VersionNotKnown { name: String, because: Box<Cause> } =
+        "the version of {name} is unknown: {because}" =>
+        format!("scan the built image, or set the version of {name} in an image description");
+    NotAnImage { error: String } = "{error}" => "correct `base`";
+
+    // Layers of images.
+    LayerIncomplete { what: String } =
+        "{what}" => "scan the image with all of its layers, each as it was pushed";
+
+    // Base images.
+    Unknown { what: String, because: Box<Cause> } = "{what} is unknown: {because}" => because.remedy();
+    BaseConfigNotRead { because: Box<Cause> } =
+        "{because}" => format!("read its configuration with `imagelint check --pull`, {}", because.remedy());
+    BaseConfigOnly { base: BaseName } =
+        "{base} is not in the compatibility database, and only its configuration was read" => base.remedy();
+    BaseTagNotInTables { base: BaseName } =
+        "{base} was not read, and the compatibility database lacks the contents of this tag" => base.remedy();
+    BaseNotRead { base: BaseName } =
+        "{base} was not read, and it is not in the compatibility database" => base.remedy();
+    AdditionsNotRead { base: BaseName } =
+        "the additions of {base} to its CUDA base image were not read" => base.remedy();
+    BaseNewer { image: String, date: Date } =
+        "`{image}` is newer than the compatibility database of {date}" => scan_or_describe(image);
+    NoSuchTag { image: String, version: String, date: Date } =
+        "the compatibility database of {date} has no tag for CUDA {version}: does `{image}` exist?" => EXACT_TAG;
+    DigestNotRead { image: String } =
+        "`{image}` includes no CUDA version, and the digest was not read" => scan_or_describe(image);
+    BaseByDate { image: String } =
+        "`{image}` includes no CUDA version: the build date decides its content" => EXACT_TAG;
+    NoTagWithoutPatch { image: String, version: String, date: Date, nearest: Option<String> } =
+        "the compatibility database of {date} has no tag for CUDA {version} without a patch release: does `{image}` exist?" =>
+        existing_tag(nearest.as_deref());
+    NoTagWithPart { image: String, version: String, part: String, date: Date, nearest: Option<String> } =
+        "the compatibility database of {date} has no tag for CUDA {version} with `{part}`: does `{image}` exist?" =>
+        existing_tag(nearest.as_deref());
+    ImageNewer { image: String, date: Date } =
+        "`{image}` is newer than the compatibility database of {date}" =>
+        "run `imagelint scan` on the built image, or describe it in an image description";
+    ImageNotInTables { image: String, date: Date } =
+        "`{image}` is not in the compatibility database of {date}" =>
+        "run `imagelint scan` on the built image, or describe it in an image description";
+    MonthNotInTables { image: String, date: Date } =
+        "the compatibility database of {date} does not have the contents of `{image}`" => scan_or_describe(image);
+    EnvValue { name: String, because: Box<Cause> } = "the value of {name}: {because}" => because.remedy();
+
+    // Components.
+    VersionNewer { package: String, version: String, date: Date } =
+        "{package} {version} is newer than the compatibility database of {date}" => SCAN_OR_DESCRIBE;
+    VersionNotInTables { package: String, version: String, date: Date } =
+        "{package} {version} is not in the compatibility database of {date}" => SCAN_OR_DESCRIBE;
+    CodeForArchNotInTables { package: String, version: String, arch: String } =
+        "the GPU code of {package} {version} for {arch} is not in the compatibility database" => SCAN_OR_DESCRIBE;
+    CodeOfReleaseNotInTables { package: String, version: String } =
+        "the GPU code of {package} {version} is not in the compatibility database" => SCAN_OR_DESCRIBE;
+    CondaBuildNotInTables { package: String, version: String } =
+        "the conda build of {package} {version} is not in the compatibility database" => SCAN_OR_DESCRIBE;
+    FrameworkNotInTables { because: Box<Cause> } =
+        "{because}" => "describe its CUDA runtime and GPU code in an image description";
+    TorchNotInTables { because: Box<Cause> } =
+        "{because}" =>
+        "pin the build with its index, such as +cu124 from https://download.pytorch.org/whl/cu124, or describe its GPU code in an image description";
+    SeveralCandidates { because: Box<Cause>, name: String, oldest: String, newest: String } =
+        "{because}; {name} {oldest} to {newest} are possible, and their CUDA versions differ" => because.remedy();
+    RuntimeNotKnown { because: Box<Cause> } =
+        "{because}" => "set `cuda_runtime` in an image description";
+    RuntimeNotFound { name: String } =
+        "{name} contains GPU code, and its CUDA runtime was not found; it may be statically linked" =>
+        "set `cuda_runtime` in an image description";
+    RuntimeNotDeclared { name: String } =
+        "{name} contains GPU code, and its CUDA version is not declared" =>
+        "set `cuda_runtime` in an image description";
+    CodeNotInFiles { name: String, files: String } =
+        "a CUDA build of {name} contains GPU code{files}, and the files of the image contain none" =>
+        "inspect these files: one may be missing, empty or for another architecture";
+    CodeNotDescribed { name: String, files: String } =
+        "a CUDA build of {name} contains GPU code{files}, and the complete lists of the image description contain none" =>
+        "list it under [[gpu_code]] in the image description";
+    PerhapsDriver { because: Box<Cause> } =
+        "{because}" => "scan the built image, or list its libraries under [files] of an image description";
+    RuntimeOfOtherCuda { package: String, built_for: CudaVersion, other: String, installed_for: CudaVersion, major: u32 } =
+        "{package} is built for CUDA {built_for}, and {other} is installed for CUDA {installed_for}: it is unknown whether a CUDA {major} runtime is available" =>
+        format!("install {other} for CUDA {major}, or run `imagelint scan` on the built image");
+    BuildForOtherCuda { package: String, built_for: String, other: String, cuda: CudaVersion } =
+        "{package} is installed for CUDA {built_for}, and {other} is installed for CUDA {cuda}" =>
+        format!("install {package} for CUDA {cuda}, or describe the built image");
+    NewestNotKnown { because: Box<Cause>, package: String } =
+        "{because}" => format!("pin it, such as {package}==<version>+<build>");
+    NotARange { range: String } = "`{range}` is not a version range" => SCAN_OR_DESCRIBE;
+    ReleaseDatesNotInTables { package: String } =
+        "the release dates of the allowed {package} versions are not in the compatibility database" => SCAN_OR_DESCRIBE;
+    NoReleaseMatches { package: String, date: Date } =
+        "no release of {package} in the compatibility database of {date} matches" => SCAN_OR_DESCRIBE;
+    SeveralReleases = "several releases match" => SCAN_OR_DESCRIBE;
+    BuildImpliesCuda { tag: String, package: String, cuda: CudaVersion } =
+        "the build {tag} of {package} implies CUDA {cuda}, which does not exist" => CORRECT_BUILD;
+    NoWheelOfVersion { package: String, version: String, tag: String, known: String } =
+        "no wheel of {package} {version} for {tag} is known, only for {known}" => CORRECT_BUILD;
+    DriverFileNotNamed { path: String } =
+        "it is unknown whether the copied files include {path}, and for which driver" => SCAN_OR_DESCRIBE;
+    CreatedByBranch { path: String } = "{path} is created by only some branches of the commands" => SCAN_OR_DESCRIBE;
+    PackageBehindVariable { name: String } =
+        "the package name {name} contains a variable without a value" => SCAN_OR_DESCRIBE;
+    DriverByRelease { name: String } =
+        "{name} includes driver libraries in some releases, and the release of the base image is unknown" =>
+        SCAN_OR_DESCRIBE;
+    DriverByBuildMachine { name: String } =
+        "the GPUs of the build machine decide whether `{name}` installed a driver" => SCAN_OR_DESCRIBE;
+
+    // Facts about packages, components and the base image.
+    DependencyVersion { name: String, package: String } =
+        "{name} is installed as a dependency, and its version is unknown" =>
+        format!("pin the version of {package}, or of {name} itself");
+    InstalledElsewhere { name: String, folder: String } =
+        "{name} is installed into {folder}, and no PYTHONPATH or inspected COPY puts this on the search path of Python" =>
+        "set PYTHONPATH in the image, or scan the built image";
+    SeveralInSbom { name: String, versions: String } =
+        "the SBOM of the image lists several versions of {name}: {versions}" =>
+        "scan the image with all of its layers";
+    CopiedLibraries =
+        "the CUDA version that the copied libraries require is unknown" =>
+        "set `cuda_runtime` in an image description";
+    CopiedTorch { package: String, image: String } =
+        "{package} is copied from `{image}`, and its build there is unknown" =>
+        "run `imagelint scan` on the built image, or describe it in an image description";
+    DescribedVariable { name: String } = "the value of {name} is unknown" => "set it under [env]";
+    DescribedExtension { name: String } =
+        "{name} extends a variable of the base image" =>
+        "set its whole value under [env]";
+    MadeForOtherPlatform { name: String } =
+        "another build makes `{name}`, but not for this platform" =>
+        "check that build for the platforms of the pools";
+    NotAnImageReference { text: String, error: String } =
+        "`{text}` is not a valid image reference: {error}" =>
+        "correct the FROM line";
+    SeveralPythons { component: String, pythons: String } =
+        "{component} is installed for {pythons}, and the one that the program uses is unknown" =>
+        "start the program by the path of its Python, or scan the built image";
+    CodePartlyRead { file: String, detail: String } =
+        "{file} contains GPU code that is only partly readable: {detail}" =>
+        "list it under [[gpu_code]] in an image description";
+    LayerAboveNotRead { layer: String } =
+        "layer {layer} was not inspected and may replace it" =>
+        "scan the image with all of its layers";
+    SeveralEnvironments { name: Box<str>, version: Box<str>, folder: Box<str>, other: Box<str>, elsewhere: Box<str> } =
+        "several environments contain {name}: {version} in /{folder} and {other} in /{elsewhere}" =>
+        "name the interpreter in ENTRYPOINT, or put its directory first on PATH";
+    NotInLockFile { name: String, image: String } =
+        "the lock file does not contain the value of {name} in `{image}`" =>
+        "run `imagelint check --pull`, which reads the base image";
+    OutsideIndex { address: String } =
+        "{address} is outside of the index, and it was not read" =>
+        "pin the build and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128, or scan the built image";
+    InstalledByBranch { name: String } =
+        "{name} is installed by only some branches of the commands" =>
+        "describe or scan the built image";
+    VersionBehindVariable { name: String } =
+        "the version of {name} contains a variable without a value" =>
+        "set it with --build-arg NAME=VALUE";
+    SetOutsideManifest { name: String } =
+        "`{name}` is set outside of the manifest when the container starts" =>
+        "write its value into the manifest";
+    VariablesOutsideManifest { place: String } =
+        "variables are set outside of the manifest when the container starts: {place} was not read" =>
+        "write the variables that begin with NVIDIA_ into the manifest";
+    WithoutDependencies { name: String } =
+        "{name} is installed without its dependencies, and the compatibility database does not list whether this build includes its libraries" =>
+        format!("install {name} with its dependencies, or scan the built image");
+    NoBuildOnDate { image: String, day: String } =
+        "the compatibility database has no build of `{image}` as of {day}" =>
+        "use a tag that existed on that date, correct the date, or run `imagelint scan` on the built image";
+    BaseWithoutTag { image: String, tag: String } =
+        "`{image}` has no tag, so its content is unknown" =>
+        format!("add a tag, such as {tag}; or run `imagelint scan` on the built image, or describe it in an image description");
+    EntrypointProbe { image: String } =
+        "it is unknown whether the entrypoint of `{image}` detects GPUs that cuda-compat does not support" =>
+        "set `entrypoint` in an image description";
+    OlderRelease { package: Box<str>, version: Box<str>, requirement: Box<str>, range: Box<str>, restriction: Box<str> } =
+        "{package} {version} requires {requirement}{range}, and the command restricts that to {restriction}: the compatible older release is not in the compatibility database" =>
+        format!("pin {package} and {requirement}");
+    CompiledForOtherTorch { name: Box<str>, release: Box<str>, compiled_for: Box<str>, torch: Box<str>, range: Box<str> } =
+        "{name} {release} is compiled for torch {compiled_for}, and torch {torch} is installed: it is unknown whether {name} loads" =>
+        format!("install torch{range}, or a release of {name} for torch {torch}");
+    BaseTorchReplaced { name: String, release: String, torch: String } =
+        "{name} {release} of the base image is compiled for the torch of that image, but torch {torch} replaces it: it is unknown whether {name} loads" =>
+        "keep the torch of the base image, or run `imagelint scan` on the built image";
+    OtherCudaThanTorch { name: Box<str>, release: Box<str>, torch: Box<str>, expected: Box<str>, installed: Box<str> } =
+        "{name} {release} is compatible with torch {torch} for CUDA {expected}, and torch is installed for CUDA {installed}: it is unknown whether {name} loads" =>
+        format!("install torch {torch} for CUDA {expected}, or run `imagelint scan` on the built image");
+    InstallerMayReplaceTorch { name: String } =
+        "the installer prefers the installed torch, but installs a newer one if too many releases of {name} are incompatible with it" =>
+        format!("pin compatible releases of torch and {name}");
+    MayAlreadyInclude { source: String, name: String } =
+        "{source} may already include {name} and was not read; if it does not, {name} installs the torch that its newest release requires" =>
+        format!("install {name} and torch with one command, describe the base image, or scan the built image");
+    CompatDriverNotKnown { cuda: String } =
+        "the driver version in the cuda-compat package of CUDA {cuda} is not in the compatibility database" =>
+        "run `imagelint scan` on the built image";
+    CodeNotInspected { name: String } =
+        "the GPU code of {name} was not inspected" =>
+        "list it under [[gpu_code]] in an image description";
+    CondaByDate { package: String } =
+        "conda installs {package} without a version: the build date decides" =>
+        format!("pin it, such as {package}=<version>");
+    CondaByChannel { package: String } =
+        "conda selects the build of {package} by its channels" =>
+        "select it with pytorch-cuda, cuda-version or a build string";
+    CpuAndCudaBuilds { package: String } =
+        "one command installs {package} for the CPU and another for CUDA, and the one that the program imports is unknown" =>
+        "list only the one that the program imports";
+    PipAndConda { package: String, pip_build: String, conda_build: String } =
+        "pip installs {package} {pip_build} and conda installs {package} {conda_build}, and the one that Python imports is unknown" =>
+        "list only the one that the program imports";
+    PackageDriverNotKnown { package: String } =
+        "the driver version of the libraries in {package} is unknown" =>
+        "list its libcuda under [files] of an image description, or scan the image";
+    DriverFileVersion { path: String } =
+        "the driver version of {path} is unknown" =>
+        "list the file with its version under [files] of an image description, or scan the image";
+    VersionByDate { package: String, specifier: String } =
+        "{package} is installed with {specifier}: the build date decides its version" =>
+        format!("pin it, such as {package}==<version>");
+    CondaBuildWithoutCuda { package: String, version: String } =
+        "the build string of conda does not include the CUDA version of {package} {version}" =>
+        "describe its CUDA runtime and GPU code in an image description";
+    BuildTargetsNotKnown { name: String, version: String, repository: String, tag: String } =
+        "{name} {version} was compiled for `{repository}:{tag}`, and its GPU targets are not in the compatibility database" =>
+        "run `imagelint scan` on the image, or list its [[gpu_code]] in an image description";
+    NoReleaseOnDate { package: String, day: String } =
+        "no suitable release of {package} was available on {day}" =>
+        "pin the version of the package that requires it";
+    CodeNotInTables { name: String, build: String } =
+        "the GPU code of {name} {build} is not in the compatibility database" =>
+        "list it under [[gpu_code]] in an image description";
+    NoCudaProgram =
+        "the image has no known program that calls CUDA" =>
+        "list the packages or the [[gpu_code]] of the image in an image description";
+    CudaDoesNotExist { cuda: String } =
+        "CUDA {cuda} does not exist" =>
+        "set `cuda_runtime` to the release of the CUDA runtime in an image description";
+    SameDirectory { package: String, other: String } =
+        "{package} and {other} are installed into the same directory, and the one that overwrites the other is unknown" =>
+        format!("install only {other}");
+    EntrypointShell =
+        "it is unknown whether the ENTRYPOINT, which replaces that of the base image, runs a shell that selects cuda-compat" =>
+        "keep the ENTRYPOINT of the base image, or start the program without a shell";
+    ReleaseByPython { package: String } =
+        "the newest release of {package} depends on the Python version, which is unknown" =>
+        format!("pin it, such as {package}==<version>");
+    CudaOfPackage { package: String } =
+        "the CUDA version that {package} calls is unknown" =>
+        "describe the image with `cuda_runtime` and [[gpu_code]]";
+    CodeOnRuntime { name: String } =
+        "the GPU code that runs on {name} was not inspected" =>
+        "list it under [[gpu_code]] in an image description";
+    CudaDecidedBy { by: String, package: String } =
+        "{by} decides the CUDA version of {package}" =>
+        "install a package for one CUDA release, or describe the image with `cuda_runtime`";
+    NoWheelForPython { name: String, python: String } =
+        "no release of {name} has a wheel for Python {python}; an older release of the package that requires it may not need it" =>
+        format!("pin the package that requires {name}, or use a newer Python");
+    BaseMayIncludeBuild { name: String, version: String } =
+        "the base image was not read and may already include a build of {name} {version}, which the pin keeps" =>
+        format!("pin the build with its index, such as {name}=={version}+cuXXX from https://download.pytorch.org/whl/cuXXX, describe the base image, or scan the built image");
+    BaseMayInclude { name: String } =
+        "the base image was not read and may already include {name}" =>
+        format!("pin it, such as {name}==<version>, or scan the built image");
+    OlderTorchPossible { package: String } =
+        "{package} may require an older torch than its releases in the compatibility database, so the installed torch may stay" =>
+        "pin torch as well, or scan the built image";
+    ReleaseForTorch { package: String, torch: String } =
+        "the release of {package} for torch {torch} is not in the compatibility database" =>
+        format!("pin {package} or torch");
+    TorchRequirement { package: String } =
+        "the torch release that {package} requires is not in the compatibility database" =>
+        "pin torch as well";
+    CustomBuild { package: String, version: String, local: String } =
+        "{package} {version} is a custom build, and `{local}` does not include the CUDA version" =>
+        "declare its build, such as cu124, in an image description";
+    NotKnownInIndex { package: String, version: String, arch: String } =
+        "it is unknown whether that index contains {package} {version} for {arch}" =>
+        "run `imagelint scan` on the built image";
+    NoMuslWheel { name: String, system: String } =
+        "{name} has no wheel for musl, the C library of {system}: pip fails to install it" =>
+        "use a base image with glibc, or describe the built image";
+    NoWheelOfBuild { name: String, version: String, arch: String, tag: String } =
+        "no wheel of {name} {version} for {arch} has {tag} in its version: the index of {tag} contains that build as {version}" =>
+        format!("install {name}=={version} only from the index of {tag}, or describe the built image");
+}
+
+impl Cause {
+    /// A file that was not read, for a reason of its own.
+    pub fn file_not_read(path: &str, because: Self) -> Self {
+        Self::FileNotRead { path: path.to_owned(), because: Box::new(because) }
+    }
+
+    /// Whether the sentence already names a variable of the environment.
+    pub fn names(&self, variable: &str) -> bool {
+        let is_word = |text: &str| {
+            text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').any(|word| word == variable)
+        };
+        match self {
+            Self::Recorded { reason, .. } => is_word(reason),
+            Self::Unknown { what, because } => is_word(what) || because.names(variable),
+            Self::NoDefault { name }
+            | Self::DescribedVariable { name }
+            | Self::DescribedExtension { name }
+            | Self::NotInLockFile { name, .. }
+            | Self::SetOutsideManifest { name }
+            | Self::EnvValue { name, .. } => name == variable,
+            Self::ArgumentNotKnown { because, .. }
+            | Self::TemplateNotKnown { because }
+            | Self::BaseConfigNotRead { because } => because.names(variable),
+            _ => false,
+        }
+    }
+}
+
+/// A cause in parts: what is unknown, why, and how a title states that.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Explanation {
+    /// What is unknown, if the reason is about one thing.
+    pub subject: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The reason as a title and what follows from it, if it is about a named image.
+    pub title: Option<(String, Option<String>)>,
+}
+
+impl Explanation {
+    /// A reason that is a sentence of its own.
+    pub fn plain(reason: impl Into<String>) -> Self {
+        Self { subject: None, reason: reason.into(), title: None }
+    }
+
+    /// Whether another subject is unknown for the same reason.
+    pub fn has_reason_of(&self, other: &Self) -> bool {
+        self.reason == other.reason
+    }
+
+    fn about(self, subject: String) -> Self {
+        Self { subject: Some(subject), ..self }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.subject {
+            Some(subject) => write!(f, "{subject} is unknown: {}", self.reason),
+            None => f.write_str(&self.reason),
+        }
+    }
+}
+
+impl Cause {
+    /// The cause in parts.
+    pub fn explain(&self) -> Explanation {
+        let reason = || Explanation::plain(self.reason());
+        let titled = |title: String, rest: Option<&str>| Explanation {
+            title: Some((title, rest.map(str::to_owned))),
+            ..Explanation::plain(self.reason())
+        };
+        match self {
+            Self::Recorded { reason, .. } => recorded(reason),
+            Self::Unknown { what, because } => because.explain().about(what.clone()),
+            Self::VersionNotKnown { name, because } => because.explain().about(format!("the version of {name}")),
+            Self::IndexNotKnown { because } => because.explain().about("the address of an index".to_owned()),
+            Self::BackendNotKnown { because } => because.explain().about("the uv option `torch-backend`".to_owned()),
+            Self::InstallsNotKnown { because } => because.explain().about("what it installs".to_owned()),
+            Self::SourceOnNetwork { address } => {
+                Explanation::plain("it is on the network").about(format!("{address} was not read, so what it installs"))
+            }
+            Self::BuildNotKnown { because }
+            | Self::ArgumentNotKnown { because, .. }
+            | Self::TemplateNotKnown { because }
+            | Self::ArchiveNotKnown { because }
+            | Self::BaseConfigNotRead { because }
+            | Self::FrameworkNotInTables { because }
+            | Self::TorchNotInTables { because }
+            | Self::RuntimeNotKnown { because }
+            | Self::PerhapsDriver { because }
+            | Self::NewestNotKnown { because, .. } => because.explain(),
+            Self::EnvValue { name, because } => match because.explain() {
+                Explanation { subject: Some(subject), reason, title } => {
+                    Explanation { subject: Some(format!("the value of {name}: {subject}")), reason, title }
+                }
+                Explanation { subject: None, .. } => reason(),
+            },
+            Self::SeveralCandidates { because, name, oldest, newest } => {
+                let Explanation { subject, reason, .. } = because.explain();
+                let more = format!("{name} {oldest} to {newest} are possible, and their CUDA versions differ");
+                Explanation { subject, ..Explanation::plain(format!("{reason}; {more}")) }
+            }
+            Self::BaseConfigOnly { base: base @ BaseName::Named(_) } => {
+                titled(format!("{base} is not in the compatibility database"), Some("only its configuration was read"))
+            }
+            Self::BaseTagNotInTables { base: base @ BaseName::Named(_) } => titled(
+                format!("{base} was not read"),
+                Some("the compatibility database lacks the contents of this tag"),
+            ),
+            Self::BaseNotRead { base: base @ BaseName::Named(_) } => {
+                titled(format!("{base} was not read"), Some("it is not in the compatibility database"))
+            }
+            Self::DigestNotRead { image } => {
+                titled(format!("`{image}` includes no CUDA version"), Some("the digest was not read"))
+            }
+            Self::BaseNewer { .. }
+            | Self::BaseByDate { .. }
+            | Self::BaseWithoutTag { .. }
+            | Self::ImageNewer { .. }
+            | Self::ImageNotInTables { .. }
+            | Self::NotAnImageReference { .. } => titled(self.reason(), None),
+            _ => reason(),
+        }
+    }
+}
+
+/// A sentence of an earlier report or a description in parts.
+fn recorded(text: &str) -> Explanation {
+    let (subject, reason) = match text.split_once(" is unknown: ") {
+        Some((subject, reason)) => (Some(subject.to_owned()), reason),
+        None => (None, text),
+    };
+    let title = reason.starts_with('`').then(|| match reason.split_once(", and ") {
+        Some((title, rest)) => (title.to_owned(), Some(rest.to_owned())),
+        None => (reason.to_owned(), None),
+    });
+    Explanation { subject, reason: reason.to_owned(), title }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason())
+    }
+}
+
+/// Sorts by what a reader sees.
+impl Ord for Cause {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.reason(), self.remedy()).cmp(&(other.reason(), other.remedy()))
+    }
+}
+
+impl PartialOrd for Cause {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A cause as files hold it.
+#[derive(Serialize, Deserialize)]
+struct CauseText {
+    reason: String,
+    #[serde(rename = "supply")]
+    remedy: String,
+}
+
+impl From<Cause> for CauseText {
+    fn from(cause: Cause) -> Self {
+        Self { reason: cause.reason(), remedy: cause.remedy() }
+    }
+}
+
+impl From<CauseText> for Cause {
+    fn from(CauseText { reason, remedy }: CauseText) -> Self {
+        Self::Recorded { reason, remedy }
+    }
+}
+
+/// The base image in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaseName {
+    /// The image as a whole, where no base image is named.
+    Image,
+    /// A base image by its reference.
+    Named(String),
+}
+
+impl BaseName {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Image => "add it to the image description, and list the family under `complete`".to_owned(),
+            Self::Named(name) => scan_or_describe(name),
+        }
+    }
+}
+
+impl fmt::Display for BaseName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Image => f.write_str("the image"),
+            Self::Named(name) => write!(f, "`{name}`"),
+        }
+    }
+}
+
+/// A file that names packages or commands and was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadFile {
+    /// The path as the command names it.
+    pub path: String,
+    /// Why it was not read.
+    pub because: Box<Cause>,
+}
+
+impl UnreadFile {
+    /// The file by its path in the folder of the command; if its path in the image is given, the source of the COPY.
+    fn in_context(&self) -> String {
+        if self.path.starts_with('/') { format!("the source of `{}`", self.path) } else { format!("`{}`", self.path) }
+    }
+
+    fn remedy(&self) -> String {
+        match *self.because {
+            Cause::NotCopied => format!("list the packages of `{}` in an image description", self.path),
+            _ => format!(
+                "provide {} in the build context, or list its packages in an image description",
+                self.in_context()
+            ),
+        }
+    }
+}
+
+impl fmt::Display for UnreadFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, because } = self;
+        match **because {
+            Cause::NotThere => write!(f, "{} is not in the build context", self.in_context()),
+            _ => match because.reason().strip_prefix("it ") {
+                Some(rest) => write!(f, "`{path}` {rest}"),
+                None => write!(f, "`{path}` was not read ({because})"),
+            },
+        }
+    }
+}
+
+/// What a list of packages does to the packages that a command installs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListEffect {
+    /// It constrains their versions.
+    Constrains,
+    /// It names them.
+    Installs,
+    /// It names them, and the command takes them from the index of one build too.
+    InstallsFrom(String),
+}
+
+impl fmt::Display for ListEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constrains => f.write_str("bounds"),
+            Self::Installs => f.write_str("installs"),
+            Self::InstallsFrom(tag) => write!(f, "installs, also from the index of {tag},"),
+        }
+    }
+}
+
+/// Words of a command that name packages and whose value is unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWords {
+    /// The first variable without a value.
+    pub variable: Option<String>,
+    /// The build whose index the command uses.
+    pub tag: Option<String>,
+    /// Why the value is unknown.
+    pub because: Box<Cause>,
+}
+
+impl UnknownWords {
+    fn remedy(&self) -> String {
+        match &self.variable {
+            Some(name) => {
+                format!("set it with --build-arg {name}=VALUE, or list the packages in an image description")
+            }
+            None => "list the packages in an image description".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for UnknownWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a command installs unknown packages")?;
+        if let Some(tag) = &self.tag {
+            write!(f, ", also from the index of {tag}")?;
+        }
+        let reason = self.because.reason();
+        match (&self.variable, reason.strip_prefix("its value ")) {
+            (Some(name), Some(rest)) => write!(f, ": the value of {name} {rest}"),
+            _ => write!(f, ": {reason}"),
+        }
+    }
+}
+
+fn scan_or_describe(image: &str) -> String {
+    format!("run `imagelint scan` on the built image, or describe `{image}` in an image description")
+}
+
+fn existing_tag(nearest: Option<&str>) -> String {
+    nearest.map_or_else(|| EXACT_TAG.to_owned(), |tag| format!("use an existing tag, such as {tag}"))
+}

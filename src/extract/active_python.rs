@@ -1,0 +1,308 @@
+//! Which of several Python environments an image starts in, and which packages of the others are ignored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cause::Cause;
+use crate::dockerfile::{RunInstruction, VariableLookup};
+use crate::extract::package_moves::option_value;
+use crate::extract::run_commands::CommandReader;
+use crate::extract::stage_files::{absolute_path, strip_folder};
+use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;
+use crate::fact::{FactId, Observations, ObservedPackage, PackageManager, TemplatePart};
+use crate::knowledge::Knowledge;
+use crate::shell::{Command, Word};
+
+/// Shell commands that start no program.
+const SHELL_BUILTINS: &[&str] =
+    &[".", ":", "cd", "echo", "exec", "export", "set", "sleep", "source", "test", "true", "ulimit"];
+/// Variable that lists folders which Python searches before its own.
+const PYTHONPATH_VARIABLE: &str = "PYTHONPATH";
+
+/// Where a Python package lies, if not where the Python of the image searches.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PythonLocation {
+    /// An environment, by its folder.
+    Environment(String),
+    /// A folder that packages are put into as they are.
+    Folder(String),
+    /// A location that cannot be determined.
+    Unknown,
+}
+
+impl PythonLocation {
+    /// Returns the location after a copy that maps paths by `to`; `None` if it is not copied.
+    pub(super) fn after_copy(&self, to: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        Some(match self {
+            Self::Environment(folder) => Self::Environment(to(folder)?),
+            Self::Folder(folder) => Self::Folder(to(folder)?),
+            Self::Unknown => Self::Unknown,
+        })
+    }
+
+    /// Returns the folder of a location, or a phrase, for messages.
+    fn display_name(home: Option<&Self>) -> String {
+        match home {
+            Some(Self::Environment(folder) | Self::Folder(folder)) => folder.clone(),
+            Some(Self::Unknown) | None => "the Python of the image".to_owned(),
+        }
+    }
+}
+
+/// Locations of packages outside the search path of the Python of the image, by their facts.
+pub(super) type PythonLocations = BTreeMap<FactId, PythonLocation>;
+
+/// Working directory, programs and links with which an image starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProgramStart<'a> {
+    pub(super) folder: &'a str,
+    /// The programs that ENTRYPOINT and CMD come to, as they are written.
+    pub(super) programs: &'a [String],
+    /// Texts of RUN that make links.
+    pub(super) links: &'a [&'a str],
+}
+
+/// The Python that an image starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum StartedPython {
+    /// The Python of the image.
+    Own,
+    /// That of an environment.
+    Environment(String),
+    /// One that cannot be determined.
+    Unknown,
+}
+
+/// Removes frameworks that the started program does not see, and returns notes; if that is unknown, marks them as
+/// conditional.
+pub(super) fn drop_invisible_frameworks(
+    seen: &mut Observations,
+    homes: &PythonLocations,
+    at: ProgramStart<'_>,
+    own_torch: bool,
+    knowledge: Knowledge,
+) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    if homes.is_empty() {
+        return notes;
+    }
+    let components: BTreeSet<&'static str> =
+        seen.packages.iter().filter_map(|package| framework_component(package, knowledge)).collect();
+    for component_name in components {
+        let of = |package: &ObservedPackage| framework_component(package, knowledge) == Some(component_name);
+        let mut places: BTreeSet<Option<&PythonLocation>> =
+            seen.packages.iter().filter(|package| of(package)).map(|package| homes.get(&package.fact)).collect();
+        let torch = knowledge.framework_with_variants().is_some_and(|row| row.component == component_name);
+        if torch && own_torch {
+            places.insert(None);
+        }
+        if places.len() < 2 || places.contains(&Some(&PythonLocation::Unknown)) {
+            continue;
+        }
+        match visible_locations(seen, &places, at) {
+            Some(visible) => {
+                let there = |package: &ObservedPackage| visible.contains(&homes.get(&package.fact));
+                for package in seen.packages.iter().filter(|package| of(package) && !there(package)) {
+                    let home = PythonLocation::display_name(homes.get(&package.fact));
+                    let note = format!(
+                        "{} is installed in {home}, which the program does not use, and is not checked",
+                        package.name
+                    );
+                    if !notes.contains(&note) {
+                        notes.push(note);
+                    }
+                }
+                let kept: Vec<bool> = seen.packages.iter().map(|package| !of(package) || there(package)).collect();
+                let mut kept = kept.into_iter();
+                seen.packages.retain(|_| kept.next().unwrap_or(true));
+            }
+            // That of the base image was there first, and what is asked for anew is taken to be what is used.
+            None if torch && own_torch && places.len() == 2 => {}
+            None if has_equal_builds(seen, homes, &of) => {}
+            None => {
+                let named: Vec<String> = places.iter().map(|home| PythonLocation::display_name(*home)).collect();
+                let why = Cause::SeveralPythons {
+                    component: component_name.to_string(),
+                    pythons: named.join(" and for ").clone(),
+                };
+                for package in seen.packages.iter_mut().filter(|package| of(package)) {
+                    package.conditional.get_or_insert_with(|| why.clone());
+                }
+            }
+        }
+    }
+    notes
+}
+
+/// Returns the framework that a package is, or whose build it determines.
+fn framework_component(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static str> {
+    if package.manager != PackageManager::Pip {
+        return None;
+    }
+    let built =
+        || knowledge.framework_with_variants().filter(|_| knowledge.torch_pins_of(&package.name).next().is_some());
+    knowledge.framework(&package.name).or_else(built).map(|row| row.component)
+}
+
+/// Whether every location has the same builds of a framework.
+fn has_equal_builds(seen: &Observations, homes: &PythonLocations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
+    let mut each: BTreeMap<Option<&PythonLocation>, Vec<String>> = BTreeMap::new();
+    for package in seen.packages.iter().filter(|package| of(package)) {
+        let said = format!("{} {:?} {:?} {:?}", package.name, package.version, package.variant, package.offered);
+        each.entry(homes.get(&package.fact)).or_default().push(said);
+    }
+    let mut each = each.into_values();
+    let first = each.next();
+    each.all(|other| Some(&other) == first.as_ref())
+}
+
+/// Returns the locations with a framework that the started program sees, the first on its search path; `None` if
+/// unknown.
+fn visible_locations<'h>(
+    seen: &Observations,
+    places: &BTreeSet<Option<&'h PythonLocation>>,
+    at: ProgramStart<'_>,
+) -> Option<BTreeSet<Option<&'h PythonLocation>>> {
+    let environments: BTreeSet<&str> = places
+        .iter()
+        .filter_map(|home| match home {
+            Some(PythonLocation::Environment(folder)) => Some(folder.as_str()),
+            _ => None,
+        })
+        .collect();
+    let words = split_start_arguments(&seen.of_base.start_words);
+    let started = started_python(seen, &environments, &words, at);
+    let flat = places.iter().filter_map(|home| match home {
+        Some(PythonLocation::Folder(folder)) => Some((*home, folder.as_str())),
+        _ => None,
+    });
+    let flat: Vec<(Option<&PythonLocation>, &str)> = flat.collect();
+    let path = env_value(seen, PYTHONPATH_VARIABLE);
+    for part in path.split(':') {
+        if let Some((home, _)) = flat.iter().find(|(_, own)| *own == part.trim_end_matches('/')) {
+            return Some(BTreeSet::from([*home]));
+        }
+    }
+    // A script sees the folder that it lies in, and may be told of others.
+    if flat.iter().any(|(_, own)| strip_folder(at.folder, own).is_some() || words.iter().any(|word| word.contains(own)))
+        || path.contains('?')
+    {
+        return None;
+    }
+    let own = match started {
+        StartedPython::Own => None,
+        StartedPython::Environment(folder) => {
+            Some(places.iter().flatten().find(|home| ***home == PythonLocation::Environment(folder.clone())).copied()?)
+        }
+        // Nothing but the Python of the image is left beside folders that nobody names.
+        StartedPython::Unknown if environments.is_empty() => None,
+        StartedPython::Unknown => return None,
+    };
+    Some(BTreeSet::from([own]))
+}
+
+/// Splits the arguments of ENTRYPOINT and CMD as a shell would.
+fn split_start_arguments(words: &[String]) -> Vec<String> {
+    let signs = |letter: char| letter.is_whitespace() || matches!(letter, ';' | '&' | '|' | '(' | ')' | '"' | '\'');
+    words.iter().flat_map(|word| word.split(signs)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns a variable of the image, with `?` for a value that only the base image knows.
+fn env_value(seen: &Observations, name: &str) -> String {
+    if let Some((Ok(value), _)) = seen.env.get(name) {
+        return value.clone();
+    }
+    let parts = seen.of_base.env_templates.get(name).map(|template| &template.set);
+    let text = |part: &TemplatePart| match part {
+        TemplatePart::Text(text) => text.clone(),
+        TemplatePart::Variable(_) => String::new(),
+    };
+    match (parts, seen.env.get(name)) {
+        (Some(parts), _) => parts.iter().map(text).collect(),
+        (None, Some((Err(_), _))) => "?".to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+/// Returns the Python that ENTRYPOINT and CMD start, with the PATH of the image.
+fn started_python(
+    seen: &Observations,
+    environments: &BTreeSet<&str>,
+    words: &[String],
+    at: ProgramStart<'_>,
+) -> StartedPython {
+    let by_path = |word: &str| {
+        let path = absolute_path(at.folder, word.rsplit_once('=').map_or(word, |(_, value)| value));
+        environments.iter().find(|own| strip_folder(&path, own).is_some_and(|rest| rest.starts_with("bin/"))).copied()
+    };
+    let named: BTreeSet<&str> = words.iter().filter_map(|word| by_path(word)).collect();
+    match named.iter().collect::<Vec<_>>().as_slice() {
+        [] => {}
+        [one] => return StartedPython::Environment((**one).to_owned()),
+        _ => return StartedPython::Unknown,
+    }
+    let path = env_value(seen, "PATH");
+    let first = path.split(':').find_map(|part| {
+        let part = part.trim_end_matches('/');
+        let own = environments.iter().find(|own| part.strip_suffix("/bin") == Some(**own));
+        // What the base has on its PATH stands where that is named, and there the Python of the image.
+        own.map(|own| Some(*own))
+            .or_else(|| (part.is_empty() || SYSTEM_PROGRAM_FOLDERS.contains(&part)).then_some(None))
+    });
+    let on_path = first.flatten();
+    let python = at.programs.iter().find(|program| is_python(program));
+    let program = python.or_else(|| at.programs.iter().find(|program| !SHELL_BUILTINS.contains(&program.as_str())));
+    let project = absolute_path(at.folder, ".venv");
+    let links_python =
+        || at.links.iter().any(|text| environments.iter().any(|own| text.contains(&format!("{own}/bin/python"))));
+    match (program.map(String::as_str), on_path) {
+        (Some("uv" | "uvx" | "poetry" | "pipenv" | "pdm" | "conda" | "mamba" | "micromamba"), _) => {
+            let own = environments.contains(project.as_str()) && program.is_some_and(|program| program == "uv");
+            if own { StartedPython::Environment(project) } else { StartedPython::Unknown }
+        }
+        // Another name may lead to the Python of an environment.
+        (Some(python), None) if is_python(python) && links_python() => StartedPython::Unknown,
+        (Some(python), _) if python.starts_with('/') && is_python(python) => StartedPython::Own,
+        (_, Some(own)) => StartedPython::Environment(own.to_owned()),
+        (Some(python), None) if is_python(python) && path != "?" => StartedPython::Own,
+        (Some(_) | None, None) => StartedPython::Unknown,
+    }
+}
+
+/// Whether a program is a Python interpreter, by its name.
+fn is_python(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let version = name.strip_prefix("python");
+    version.is_some_and(|version| version.bytes().all(|one| one.is_ascii_digit() || one == b'.'))
+}
+
+impl CommandReader<'_> {
+    /// Returns the Python version of the environment that a command installs into, if one was named for it.
+    pub(super) fn environment_python(
+        &self,
+        command: &Command,
+        run: &RunInstruction,
+        lookup: &dyn Fn(&str) -> VariableLookup,
+    ) -> Option<String> {
+        self.state.environments.target_python(command, &self.folder, run.path_head.as_deref(), lookup)
+    }
+
+    /// Returns where a command installs packages, if not where the Python of the image searches.
+    pub(super) fn python_location(
+        &self,
+        command: &Command,
+        run: &RunInstruction,
+        lookup: &dyn Fn(&str) -> VariableLookup,
+    ) -> Option<PythonLocation> {
+        let own = self.state.environments.target_folder(command, &self.folder, run.path_head.as_deref(), lookup);
+        if own.is_some() {
+            return own.map(PythonLocation::Environment);
+        }
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        if let Some(target) = option_value(&words, "--target", "-t").filter(|_| words.contains(&"install")) {
+            let target = absolute_path(&self.folder, target);
+            return (!target.contains("-packages")).then_some(PythonLocation::Folder(target));
+        }
+        let of_system = self.state.environments.uses_system_python(command, run.path_head.as_deref(), lookup);
+        (!of_system).then_some(PythonLocation::Unknown)
+    }
+}

@@ -1,0 +1,343 @@
+//! Packages with GPU code that are installed only as dependencies, without any command naming them.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cause::Cause;
+use crate::fact;
+use crate::fact::{Observations, ObservedPackage, PackageVersion};
+use crate::install::{
+    BuildCandidates, InstallEffects, PackageInstall, PackageInstaller, VersionSpec, compare_pep440_versions,
+    is_version_between, normalise_name, public_version, range_contains,
+};
+use crate::knowledge::{BroughtRow, Knowledge};
+use crate::source::Span;
+
+/// Returns the packages with GPU code that the installs of one command add as dependencies, except those named or
+/// already installed.
+pub(super) fn find_gpu_dependencies(
+    command: &InstallEffects,
+    seen: &Observations,
+    knowledge: Knowledge,
+) -> Vec<PackageInstall> {
+    let named = &command.packages;
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
+    let certain = seen.packages.iter().filter(|package| package.conditional.is_none());
+    let there_already: BTreeSet<&str> = certain.map(|package| package.name.as_str()).collect();
+    let bounds = combine_constraints(&command.constraints, knowledge);
+    let mut found = Vec::new();
+    for install in named.iter().filter(|install| install.manager == PackageInstaller::Pip && !install.alone) {
+        let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
+        let meant = requested_version(install, bounds.get(install.name.as_str()), knowledge);
+        for row in knowledge
+            .dependencies_with_extras(&install.name, &extras)
+            .filter(|row| is_row_applicable(row, &meant, knowledge))
+        {
+            let version = match &install.version {
+                _ if row.local.is_some() => local_build_version(row, &meant),
+                _ if let Some(range) = row.range.filter(|_| meant != RequestedVersion::Unknown) => {
+                    VersionSpec::Range(range.to_owned())
+                }
+                VersionSpec::Exact(text) if row.same => VersionSpec::Exact(public_version(text).to_owned()),
+                VersionSpec::Range(range) if row.same => VersionSpec::Range(range.clone()),
+                VersionSpec::Unresolved if row.same => VersionSpec::Unresolved,
+                // On an earlier day there may have been none that brings it.
+                VersionSpec::None
+                    if row.same
+                        && let Some(from) = row.from =>
+                {
+                    VersionSpec::Range(format!(">={from}"))
+                }
+                _ => VersionSpec::None,
+            };
+            let exact = matches!(version, VersionSpec::Exact(_));
+            let there = !exact && there_already.contains(row.brings);
+            // What goes with one torch is brought all the same where it may not be there.
+            let there = there && !(knowledge.is_built_with_torch(row.brings) && is_install_uncertain(row.brings, seen));
+            if there || own_names.contains(row.brings) {
+                continue;
+            }
+            let (name, extras) = (row.brings.to_owned(), row.with.map(str::to_owned).into_iter().collect());
+            found.push(PackageInstall { name, version, extras, upgrade: false, variant: None, ..install.clone() });
+        }
+        if meant == RequestedVersion::Unknown {
+            found.extend(
+                uncertain_extra_dependency(install, &extras, knowledge)
+                    .filter(|one| !own_names.contains(one.name.as_str())),
+            );
+        }
+    }
+    found
+}
+
+/// Whether no unconditional install of a package was seen.
+fn is_install_uncertain(name: &str, seen: &Observations) -> bool {
+    seen.packages.iter().filter(|package| package.name == name).all(|package| package.conditional.is_some())
+}
+
+/// Returns the requested version with the local build tag of a dependency row; unresolved if either is unknown.
+fn local_build_version(row: &BroughtRow, meant: &RequestedVersion) -> VersionSpec {
+    match (meant, row.local) {
+        (RequestedVersion::Exact(version), Some(local)) => VersionSpec::Exact(format!("{version}+{local}")),
+        _ => VersionSpec::Unresolved,
+    }
+}
+
+/// Returns one dependency of an extra as conditional, where the package version is unknown and its dependencies
+/// differ by version.
+fn uncertain_extra_dependency(
+    install: &PackageInstall,
+    extras: &[String],
+    knowledge: Knowledge,
+) -> Option<PackageInstall> {
+    let rows =
+        || knowledge.dependencies_with_extras(&install.name, extras).filter(|row| row.same || row.local.is_some());
+    let changes = rows().any(|row| row.before.is_some());
+    let is_code = |row: &&BroughtRow| changes && knowledge.framework(row.brings).is_some();
+    let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
+    let (name, extras) = (row.brings.to_owned(), Vec::new());
+    let version = VersionSpec::Unresolved;
+    Some(PackageInstall { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
+}
+
+/// Returns the dependencies that a described package adds with these extras, except those that the description lists
+/// itself.
+pub(super) fn dependencies_with_extras(
+    package: &ObservedPackage,
+    extras: &[String],
+    described: &BTreeSet<String>,
+    seen: &Observations,
+    knowledge: Knowledge,
+) -> Vec<ObservedPackage> {
+    let version = match &package.version {
+        PackageVersion::Exact(version) => VersionSpec::Exact(version.clone()),
+        PackageVersion::Open(range) if range.is_empty() => VersionSpec::None,
+        PackageVersion::Open(range) => VersionSpec::Range(range.clone()),
+        PackageVersion::Unresolved(_) => VersionSpec::Unresolved,
+    };
+    let asking = PackageInstall {
+        manager: PackageInstaller::Pip,
+        name: package.name.clone(),
+        extras: extras.to_vec(),
+        version,
+        untold: None,
+        variant: None,
+        builds: BuildCandidates::Default,
+        early: None,
+        upgrade: package.upgrade,
+        alone: package.alone,
+        build: None,
+        python: package.python.clone(),
+        span: Span::default(),
+        source: None,
+        conditional: package.conditional.is_some(),
+        channel: None,
+    };
+    let command = InstallEffects { packages: vec![asking], ..InstallEffects::default() };
+    let found =
+        find_gpu_dependencies(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));
+    let untold = |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.name.clone() };
+    found
+        .map(|one| {
+            let version = match one.version {
+                VersionSpec::Exact(version) => PackageVersion::Exact(version),
+                VersionSpec::Range(range) => PackageVersion::Open(range),
+                VersionSpec::None => PackageVersion::Open(String::new()),
+                VersionSpec::Unresolved => PackageVersion::Unresolved(untold(&one.name)),
+            };
+            let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| untold(&one.name)));
+            let alone = package.alone || knowledge.lacks_library_extra(&one.name, &one.extras);
+            let new = ObservedPackage::new(fact::PackageManager::Pip, one.name, version, package.fact);
+            ObservedPackage { conditional, alone, offered: package.offered.clone(), upgrade: package.upgrade, ..new }
+        })
+        .map(|one| ObservedPackage { python: package.python.clone(), command: package.command, ..one })
+        .collect()
+}
+
+/// The version that an install requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum RequestedVersion {
+    /// Exactly this version.
+    Exact(String),
+    /// The newest release, perhaps newer than those in the knowledge tables.
+    Newest,
+    /// A version that cannot be determined.
+    Unknown,
+}
+
+/// All version constraints of one package, combined.
+struct PackageConstraints {
+    /// What the first of those says that is no range.
+    decided: Option<RequestedVersion>,
+    /// The releases of the tables that all ranges admit, where there are ranges.
+    admitted: Option<Vec<&'static str>>,
+}
+
+/// Combines the constraints of a command by package, checking each range once against the releases in the knowledge
+/// tables.
+fn combine_constraints(constraints: &[PackageInstall], knowledge: Knowledge) -> BTreeMap<&str, PackageConstraints> {
+    let mut ranges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, PackageConstraints> = BTreeMap::new();
+    for bound in constraints {
+        let own = found.entry(&bound.name).or_insert(PackageConstraints { decided: None, admitted: None });
+        match &bound.version {
+            VersionSpec::Exact(text) => {
+                own.decided.get_or_insert_with(|| RequestedVersion::Exact(public_version(text).to_owned()));
+            }
+            VersionSpec::Unresolved => {
+                own.decided.get_or_insert(RequestedVersion::Unknown);
+            }
+            VersionSpec::Range(range) => drop(ranges.entry(&bound.name).or_default().insert(range)),
+            VersionSpec::None => {}
+        }
+    }
+    for (name, ranges) in ranges {
+        let mut admitted: Vec<&'static str> = knowledge.known_releases(name).collect();
+        for range in ranges {
+            admitted.retain(|version| range_contains(range, version) == Some(true));
+        }
+        if let Some(own) = found.get_mut(name) {
+            own.admitted = Some(admitted);
+        }
+    }
+    found
+}
+
+/// Returns the version that an install requests: for a range, its newest release in the knowledge tables.
+fn requested_version(
+    install: &PackageInstall,
+    bounds: Option<&PackageConstraints>,
+    knowledge: Knowledge,
+) -> RequestedVersion {
+    let range = match &install.version {
+        VersionSpec::Exact(text) => return RequestedVersion::Exact(public_version(text).to_owned()),
+        VersionSpec::Unresolved => return RequestedVersion::Unknown,
+        VersionSpec::Range(range) => Some(range),
+        VersionSpec::None => None,
+    };
+    if let Some(decided) = bounds.and_then(|bounds| bounds.decided.clone()) {
+        return decided;
+    }
+    let admitted = bounds.and_then(|bounds| bounds.admitted.as_ref());
+    let (None, None) = (range, admitted) else {
+        let all: Vec<&str> = admitted.cloned().unwrap_or_else(|| knowledge.known_releases(&install.name).collect());
+        let within = |version: &&str| range.is_none_or(|range| range_contains(range, version) == Some(true));
+        let newest = all.into_iter().filter(within);
+        let newest = newest.max_by(|one, other| compare_pep440_versions(one, other).unwrap_or(Ordering::Equal));
+        return newest.map_or(RequestedVersion::Unknown, |version| RequestedVersion::Exact(version.to_owned()));
+    };
+    RequestedVersion::Newest
+}
+
+/// Whether a dependency row applies to a version; for an unknown version, only if it applies to all versions with the
+/// extra.
+fn is_row_applicable(row: &BroughtRow, meant: &RequestedVersion, knowledge: Knowledge) -> bool {
+    match meant {
+        RequestedVersion::Exact(version) => is_version_between(version, row.from, row.before),
+        RequestedVersion::Newest => row.before.is_none(),
+        RequestedVersion::Unknown => {
+            let of_extra = |other: &&BroughtRow| (other.distribution, other.extra) == (row.distribution, row.extra);
+            let mut others = knowledge.brought_packages().iter().filter(of_extra);
+            let alike = others.clone().all(|other| other.brings == row.brings && !other.same && other.local.is_none());
+            row.before.is_none() && (alike || !others.any(|other| other.before.is_some()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::{MappedText, VariableLookup};
+    use crate::install::{CommandContext, MarkerEnvironment, TargetMachine, read_installs_in_context};
+    use crate::shell::script_commands;
+
+    /// Returns the dependencies of a command whose names imply a CUDA release.
+    fn cuda_dependency_names(command: &str) -> Vec<String> {
+        let commands = script_commands(&MappedText::contiguous(command, 0));
+        let lookup = |_: &str| VariableLookup::Unset;
+        let open = |_: &str, _: &str| Err(Cause::NotCopied);
+        let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        let command = commands.first().expect("a command");
+        let found = find_gpu_dependencies(
+            &read_installs_in_context(command, around),
+            &Observations::default(),
+            Knowledge::built_in(),
+        );
+        let mut names: Vec<String> = found
+            .into_iter()
+            .filter(|one| one.name.starts_with("jax") || one.name.starts_with("nvidia-cuda-runtime"))
+            .map(|one| match one.version {
+                VersionSpec::Exact(version) => format!("{}=={version}", one.name),
+                VersionSpec::Range(range) => format!("{}{range}", one.name),
+                VersionSpec::None | VersionSpec::Unresolved => one.name,
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_version_decides_which_cuda_comes_along() {
+        for (asked, expected) in [
+            ("tensorflow[and-cuda]==2.14.0", &["nvidia-cuda-runtime-cu11"][..]),
+            ("tensorflow[and-cuda]~=2.14.0", &["nvidia-cuda-runtime-cu11"]),
+            ("tensorflow[and-cuda]==2.14.*", &["nvidia-cuda-runtime-cu11"]),
+            ("tensorflow[and-cuda]<2.15", &["nvidia-cuda-runtime-cu11"]),
+            // By PEP 440 this admits everything of 2 from 2.14 on.
+            ("tensorflow[and-cuda]~=2.14", &["nvidia-cuda-runtime-cu12"]),
+            ("tensorflow[and-cuda]>=2.14", &["nvidia-cuda-runtime-cu12"]),
+            ("tensorflow[and-cuda]>2.14.1,<2.15.1", &["nvidia-cuda-runtime-cu12"]),
+            ("tensorflow[and-cuda]==2.15.0.post1", &["nvidia-cuda-runtime-cu12"]),
+            ("tensorflow[and-cuda]", &["nvidia-cuda-runtime-cu12"]),
+            // The extra came with 2.14; what a version behind a variable brings cannot be told.
+            ("tensorflow[and-cuda]==2.13.1", &[]),
+            ("tensorflow[and-cuda]<2.14", &[]),
+            ("tensorflow[and-cuda]>=99", &[]),
+            ("tensorflow~=2.14.0", &[]),
+            ("jax[cuda]==0.4.20", &["jaxlib==0.4.20+cuda11.cudnn86"]),
+            ("jax[cuda]==0.4.26", &["jaxlib==0.4.26+cuda12.cudnn89"]),
+            ("jax[cuda]==0.4.29", &["jaxlib==0.4.29+cuda12.cudnn91"]),
+            ("jax[cuda]==0.4.30", &["jax-cuda12-plugin==0.4.30"]),
+            ("jax[cuda]<0.4.26", &["jaxlib==0.4.25+cuda11.cudnn86"]),
+            ("jax[cuda12_pip]==0.4.25", &["jaxlib==0.4.25+cuda12.cudnn89"]),
+            ("jax[cuda12_pip]==0.4.30", &["jax-cuda12-plugin==0.4.30"]),
+            ("jax[cuda12_local]==0.4.14", &["jaxlib==0.4.14+cuda12.cudnn89"]),
+            ("jax[cuda12_local]==0.8.0", &["jax-cuda12-plugin==0.8.0"]),
+            // Older than every release that the tables have: which it is cannot be told.
+            ("jax[cuda]<0.4.10", &["jax-cuda12-plugin"]),
+            ("jax[cuda]==$NOBODY", &["jax-cuda12-plugin"]),
+            ("jax[cuda]", &["jax-cuda12-plugin>=0.4.30"]),
+            ("jax[cuda12]~=0.4.30", &["jax-cuda12-plugin~=0.4.30"]),
+            ("jax[cuda12]==0.9.0.1", &["jax-cuda12-plugin==0.9.0.1"]),
+            // Neither had the extra: pip says so and goes on.
+            ("jax[cuda12]==0.4.20", &[]),
+            ("jax[cuda11_pip]==0.4.30", &[]),
+            ("jax[cuda11_pip]==0.4.20", &["jaxlib==0.4.20+cuda11.cudnn86"]),
+            ("jax[cuda12_pip]==0.8.0", &[]),
+            ("jax==0.4.20", &[]),
+        ] {
+            assert_eq!(cuda_dependency_names(&format!("pip install '{asked}'")), expected, "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_a_version_behind_a_variable_brings_is_told_where_all_bring_it() {
+        let knowledge = Knowledge::built_in();
+        let extras = |extra: &str| vec![extra.to_owned()];
+        let told = |distribution: &str, extra: &str| {
+            let extras = extras(extra);
+            knowledge
+                .dependencies_with_extras(distribution, &extras)
+                .filter(|row| is_row_applicable(row, &RequestedVersion::Unknown, knowledge))
+                .count()
+        };
+        assert_eq!(told("tensorflow", "and-cuda"), 0);
+        assert_eq!(told("jax", "cuda"), 0);
+        assert_eq!(told("jax", "cuda12"), 1);
+        assert_eq!(told("jax", "nothing"), 0);
+    }
+}

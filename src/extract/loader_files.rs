@@ -1,0 +1,372 @@
+//! Files that commands link, write and remove and by which the dynamic loader finds libcuda.
+
+use std::collections::BTreeSet;
+
+use crate::cause::Cause;
+use crate::cuda::{is_at_or_below, split_path};
+use crate::extract::driver_files;
+use crate::extract::stage_files::absolute_path;
+use crate::fact::{
+    Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PackageManager, PrintedValue, ValueState,
+};
+use crate::install;
+use crate::install::CommandContext;
+use crate::shell::{Command, Word};
+
+/// The main configuration file of the dynamic loader.
+const LD_CONF: &str = "/etc/ld.so.conf";
+/// The folder of further configuration files of the dynamic loader.
+const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d/";
+/// Prefixes of the file names of driver libraries.
+const DRIVER_LIBRARY_PREFIXES: &[&str] = &["libcuda.so", "libnvidia-ml.so"];
+/// The part of a path that marks the stub libraries of a toolkit.
+const STUBS_FOLDER: &str = "/stubs/";
+/// The text that the package names of a CUDA toolkit contain.
+const TOOLKIT_PACKAGE_PART: &str = "cuda";
+/// The largest size, in bytes, of a text written to such a file.
+const MAX_TEXT_LENGTH: usize = 16 * 1024;
+
+/// The effect of one command on driver libraries and on configuration files of the dynamic loader.
+pub(super) enum LoaderFileEffect {
+    /// It has no effect on them.
+    Nothing,
+    /// It creates a symbolic link: the link, then its target.
+    Links(String, String),
+    /// It copies driver libraries: each target path with its source.
+    Brings(Vec<(String, String)>),
+    /// It creates driver libraries at these paths, if it runs.
+    Perhaps(Vec<String>),
+    /// It removes these paths.
+    Removes(Vec<String>),
+    /// It writes a text to these files.
+    Writes(Vec<String>, String),
+    /// It appends a text to these files.
+    Adds(Vec<String>, String),
+}
+
+/// Returns the effect of one command, run in `folder`, on driver libraries and loader configuration.
+///
+/// A command that may not run does nothing for certain: of such a one, where driver libraries may be is told alone.
+pub(super) fn loader_file_effect(command: &Command, folder: &str, around: &CommandContext<'_>) -> LoaderFileEffect {
+    if command.conditional {
+        let certain = Command { conditional: false, ..command.clone() };
+        return match loader_file_effect(&certain, folder, around) {
+            LoaderFileEffect::Links(link, _) => LoaderFileEffect::Perhaps(vec![link]),
+            LoaderFileEffect::Brings(brought) => {
+                LoaderFileEffect::Perhaps(brought.into_iter().map(|(path, _)| path).collect())
+            }
+            _ => LoaderFileEffect::Nothing,
+        };
+    }
+    let program = command.program();
+    match program {
+        Some("ln") => {
+            return parse_library_link(command, folder)
+                .map_or(LoaderFileEffect::Nothing, |(link, target)| LoaderFileEffect::Links(link, target));
+        }
+        Some("cp" | "mv" | "install") => {
+            let brought = driver_files::moved_driver_libraries(command, folder);
+            return if brought.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(brought) };
+        }
+        Some("rm" | "unlink") => {
+            return LoaderFileEffect::Removes(operands(command).map(|path| absolute_path(folder, path)).collect());
+        }
+        _ => {}
+    }
+    let tee = program == Some("tee");
+    let appends = command.appends || (tee && command.words.iter().any(|word| word.known() == Some("-a")));
+    let named = operands(command).filter(|_| tee);
+    let paths = command.writes.iter().filter_map(Word::known).chain(named).map(|path| absolute_path(folder, path));
+    let paths: Vec<String> = paths.filter(|path| is_ld_conf_path(path)).collect();
+    if paths.is_empty() {
+        return LoaderFileEffect::Nothing;
+    }
+    match install::standard_output(command, around) {
+        Ok(parts) if parts.iter().map(|part| part.text.text().len()).sum::<usize>() <= MAX_TEXT_LENGTH => {
+            let text = parts.iter().map(|part| part.text.text()).collect();
+            if appends { LoaderFileEffect::Adds(paths, text) } else { LoaderFileEffect::Writes(paths, text) }
+        }
+        _ => LoaderFileEffect::Nothing,
+    }
+}
+
+/// Records the effect of a command in the observations.
+pub(super) fn record_loader_file_effect(says: LoaderFileEffect, origin: Origin, seen: &mut Observations) {
+    match says {
+        LoaderFileEffect::Nothing => {}
+        LoaderFileEffect::Links(link, target) => record_file(seen, link, FileKind::Link(target), origin),
+        LoaderFileEffect::Brings(libraries) => {
+            for (path, source) in libraries {
+                // A stub stays one wherever it lies.
+                let stub = source.contains(STUBS_FOLDER);
+                let kind = if stub { FileKind::Link(source) } else { FileKind::Present };
+                record_file(seen, path, kind, origin.clone());
+            }
+        }
+        LoaderFileEffect::Perhaps(paths) => {
+            for path in paths {
+                let because = Cause::CreatedByBranch { path: path.clone() };
+                record_possible_driver_library(seen, path, because, origin.clone());
+            }
+        }
+        LoaderFileEffect::Removes(paths) => {
+            seen.files.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
+            seen.of_base.perhaps.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
+        }
+        LoaderFileEffect::Writes(paths, text) => {
+            for path in paths {
+                record_file(seen, path, FileKind::Text(text.clone()), origin.clone());
+            }
+        }
+        LoaderFileEffect::Adds(paths, text) => {
+            for path in paths {
+                let before = match seen.files.get(&path).map(|file| &file.kind) {
+                    Some(FileKind::Text(before)) if before.len() <= MAX_TEXT_LENGTH => format!("{before}\n"),
+                    _ => String::new(),
+                };
+                record_file(seen, path, FileKind::Text(format!("{before}{text}")), origin.clone());
+            }
+        }
+    }
+}
+
+/// Removes links to toolkit stubs that nothing in the image provides.
+pub(super) fn remove_dangling_stub_links(seen: &mut Observations) {
+    let of_toolkit = |name: &str| name.contains(TOOLKIT_PACKAGE_PART) || is_driver_library_name(name);
+    if seen.packages.iter().any(|package| package.manager != PackageManager::Pip && of_toolkit(&package.name)) {
+        return;
+    }
+    let there: BTreeSet<String> = seen
+        .files
+        .iter()
+        .filter(|(_, file)| !matches!(file.kind, FileKind::Link(_)))
+        .map(|(path, _)| path.clone())
+        .collect();
+    seen.files.retain(|path, file| match &file.kind {
+        FileKind::Link(target) => {
+            let target = absolute_path(split_path(path).0, target);
+            !target.contains(STUBS_FOLDER) || there.contains(&target)
+        }
+        _ => true,
+    });
+}
+
+/// Returns the known arguments of a command that are not options.
+fn operands(command: &Command) -> impl Iterator<Item = &str> {
+    command.words.iter().skip(1).filter_map(Word::known).filter(|word| !word.starts_with('-'))
+}
+
+/// Returns the symbolic link to a driver library that `ln` creates, and its target.
+fn parse_library_link(command: &Command, folder: &str) -> Option<(String, String)> {
+    let options = command.words.iter().skip(1).filter_map(Word::known).filter(|word| word.starts_with('-'));
+    let symbolic = options.clone().any(|word| word == "--symbolic" || (!word.starts_with("--") && word.contains('s')));
+    let plain =
+        options.clone().all(|word| !word.starts_with("--target") && (word.starts_with("--") || !word.contains('t')));
+    let words: Vec<&str> = operands(command).collect();
+    // A word that is not known would be left out of the list.
+    let known = command.words.iter().all(|word| word.known().is_some());
+    let (target, link) = match words.as_slice() {
+        [target, link] => (*target, *link),
+        [target] => (*target, "."),
+        _ => return None,
+    };
+    if !symbolic || !plain || !known {
+        return None;
+    }
+    let name = split_path(target).1;
+    let path = absolute_path(folder, link);
+    // Into a directory it goes under the name of what it leads to.
+    let into = is_driver_library_name(name) && !split_path(&path).1.contains(".so");
+    let path = if into { format!("{}/{name}", path.trim_end_matches('/')) } else { path };
+    is_driver_library_name(split_path(&path).1).then(|| (path, target.to_owned()))
+}
+
+/// Whether a file name is that of a driver library.
+pub(super) fn is_driver_library_name(name: &str) -> bool {
+    DRIVER_LIBRARY_PREFIXES.iter().any(|library| name.starts_with(library))
+}
+
+/// Whether a path is a configuration file that lists directories for the dynamic loader.
+pub(super) fn is_ld_conf_path(path: &str) -> bool {
+    let folder = path.strip_prefix(LD_CONF_FOLDER);
+    path == LD_CONF || folder.is_some_and(|name| !name.contains('/') && name.strip_suffix(".conf").is_some())
+}
+
+/// Whether removing `path` (a file, a parent directory or a name pattern) removes the file `own`.
+fn is_removed_by(own: &str, path: &str) -> bool {
+    match path.strip_suffix('*') {
+        Some(head) => own.strip_prefix(head).is_some_and(|rest| !rest.contains('/')),
+        None => is_at_or_below(own, path),
+    }
+}
+
+/// Records a file of the image.
+pub(super) fn record_file(seen: &mut Observations, path: String, kind: FileKind, origin: Origin) {
+    let said = match &kind {
+        FileKind::Link(target) => format!("link to {target}"),
+        FileKind::Text(text) => text.clone(),
+        FileKind::Present | FileKind::NoLibrary | FileKind::Noted(_) => "present".to_owned(),
+    };
+    let evidence = Evidence::Leaf(vec![origin]);
+    let fact = seen.facts.add(FactKey::File, Some(&path), ValueState::Known(PrintedValue::Text(said)), evidence);
+    seen.files.insert(path, ObservedFile { kind, fact });
+}
+
+/// Records a driver library that may exist in the image.
+pub(super) fn record_possible_driver_library(seen: &mut Observations, path: String, reason: Cause, origin: Origin) {
+    let state = ValueState::Known(PrintedValue::Text("perhaps".to_owned()));
+    let fact = seen.facts.add(FactKey::File, Some(&path), state, Evidence::Leaf(vec![origin]));
+    seen.of_base.perhaps.insert(path, (reason, fact));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::{MappedText, VariableLookup};
+    use crate::fact::InspectionDepth;
+    use crate::install::{MarkerEnvironment, TargetMachine};
+    use crate::shell::script_commands;
+
+    /// Returns the recorded files after a shell script, as text.
+    fn files_after_script(script: &str) -> Vec<String> {
+        let mut seen = Observations::new(InspectionDepth::Text);
+        let lookup = |_: &str| VariableLookup::NoValue;
+        let open = |_: &str, _: &str| Err(Cause::NotCopied);
+        let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+        let around = CommandContext {
+            lookup: &lookup,
+            open: &open,
+            environment,
+            knowledge: crate::knowledge::Knowledge::built_in(),
+        };
+        for command in script_commands(&MappedText::contiguous(script, 0)) {
+            record_loader_file_effect(
+                loader_file_effect(&command, "/srv", &around),
+                Origin::Option("--test"),
+                &mut seen,
+            );
+        }
+        let words = |kind: &FileKind| match kind {
+            FileKind::Link(target) => format!("-> {target}"),
+            FileKind::Text(text) => text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("|"),
+            FileKind::Present | FileKind::NoLibrary | FileKind::Noted(_) => String::new(),
+        };
+        let certain = seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind)));
+        certain.chain(seen.of_base.perhaps.keys().map(|path| format!("{path} perhaps"))).collect()
+    }
+
+    #[test]
+    fn links_of_driver_libraries_and_lists_of_directories_are_noted() {
+        for (script, expected) in [
+            ("ln -s /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
+            ("ln -sfn libcuda.so /a/stubs/libcuda.so.1 && ldconfig", "/a/stubs/libcuda.so.1 -> libcuda.so"),
+            ("ln -sf /a/stubs/libcuda.so /usr/lib64/", "/usr/lib64/libcuda.so -> /a/stubs/libcuda.so"),
+            ("ln --symbolic /a/libnvidia-ml.so.1 libnvidia-ml.so.1", "/srv/libnvidia-ml.so.1 -> /a/libnvidia-ml.so.1"),
+            ("echo /a/compat > /etc/ld.so.conf.d/00-a.conf", "/etc/ld.so.conf.d/00-a.conf /a/compat"),
+            ("echo \"/a\" >> /etc/ld.so.conf; echo /b >> /etc/ld.so.conf", "/etc/ld.so.conf /a|/b"),
+            ("printf '/a\\n/b\\n' > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
+            ("printf '%s\\n' /a /b > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
+            ("echo /a | tee /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a"),
+            ("echo -e '/a\\n/b' | tee -a /etc/ld.so.conf.d/a.conf >/dev/null", "/etc/ld.so.conf.d/a.conf /a|/b"),
+        ] {
+            assert_eq!(files_after_script(script), [expected], "{script}");
+        }
+    }
+
+    #[test]
+    fn copied_driver_libraries_are_recorded_at_their_destination() {
+        for (script, expected) in [
+            ("cp /tmp/libcuda.so.535.54.03 /usr/lib64/", "/usr/lib64/libcuda.so.535.54.03 "),
+            ("cp -a /tmp/libcuda.so.535.54.03 /usr/lib64", "/usr/lib64/libcuda.so.535.54.03 "),
+            ("cp x/libcuda.so.535.54.03 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 "),
+            ("mv /tmp/driver/libcuda.so* /usr/lib64/", "/usr/lib64/libcuda.so.1 "),
+            ("install -m 755 libnvidia-ml.so.1 /usr/lib64/", "/usr/lib64/libnvidia-ml.so.1 "),
+            ("cp /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
+            ("cp readme libcuda.so.1 /usr/lib64", "/usr/lib64/libcuda.so.1 "),
+            ("if [ -n \"$A\" ]; then cp /a/libcuda.so.1 /usr/lib64/; fi", "/usr/lib64/libcuda.so.1 perhaps"),
+            ("test -e /x || ln -s /a/libcuda.so.1 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 perhaps"),
+        ] {
+            assert_eq!(files_after_script(script), [expected], "{script}");
+        }
+        for script in [
+            "cp libcudart.so.12 /usr/lib64/",
+            "if true; then cp libcudart.so.12 /usr/lib64/; fi",
+            "if [ -n \"$A\" ]; then rm /usr/lib64/libcuda.so.1; fi",
+            "[ -n \"$A\" ] && cp libcuda.so.1 /usr/lib64/; rm -f /usr/lib64/libcuda*",
+            "cp $LIB /usr/lib64/libcuda.so.1",
+            "cp libcuda.so.1 $(pwd)/",
+            "cp -t /usr/lib64 libcuda.so.1",
+            "install -d /usr/lib64/libcuda.so.1",
+            "cp libcuda.so.1 /usr/lib64/ && rm /usr/lib64/libcuda.so.1",
+            "echo cp libcuda.so.1 /usr/lib64/",
+        ] {
+            assert_eq!(files_after_script(script), [""; 0], "{script}");
+        }
+    }
+
+    #[test]
+    fn removed_uncertain_and_unrelated_files_are_not_recorded() {
+        for script in [
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -f /b/libcuda.so.1",
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -rf /b",
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm /b/libcuda*",
+            "ln /a/libcuda.so /b/libcuda.so.1",
+            "ln -s /usr/local/cuda-12.4 /usr/local/cuda",
+            "ln -s /usr/bin/python3 /usr/bin/python",
+            "ln -st /b /a/libcuda.so",
+            "ln -s $(pwd)/libcuda.so /b/libcuda.so.1",
+            "echo /a > /etc/ld.so.conf.d/a.txt",
+            "echo /a > /etc/ld.so.conf.d/deeper/a.conf",
+            "echo /a",
+            "echo $(pwd) > /etc/ld.so.conf.d/a.conf",
+            "echo /a > /etc/ld.so.conf.d/a.conf && rm /etc/ld.so.conf.d/*",
+            "echo /a; true; tee /etc/ld.so.conf.d/a.conf",
+            "if [ -d /a ]; then echo /a > /etc/ld.so.conf.d/a.conf; fi",
+        ] {
+            assert_eq!(files_after_script(script), Vec::<String>::new(), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_link_to_stubs_that_nothing_provides_is_removed() {
+        let of = |script: &str, package: Option<&str>| {
+            let mut seen = Observations::new(InspectionDepth::Text);
+            let lookup = |_: &str| VariableLookup::NoValue;
+            let open = |_: &str, _: &str| Err(Cause::NotCopied);
+            let (environment, knowledge) = (
+                MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None },
+                crate::knowledge::Knowledge::built_in(),
+            );
+            let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge };
+            for command in script_commands(&MappedText::contiguous(script, 0)) {
+                record_loader_file_effect(
+                    loader_file_effect(&command, "/", &around),
+                    Origin::Option("--test"),
+                    &mut seen,
+                );
+            }
+            if let Some(name) = package {
+                let version = crate::fact::PackageVersion::Open(String::new());
+                let fact = crate::fact::FactId(0);
+                seen.packages.push(crate::fact::ObservedPackage::new(
+                    PackageManager::Apt,
+                    name.to_owned(),
+                    version,
+                    fact,
+                ));
+            }
+            remove_dangling_stub_links(&mut seen);
+            seen.files.len()
+        };
+        let stubs = "ln -s /c/stubs/libcuda.so /c/stubs/libcuda.so.1";
+        assert_eq!(of(stubs, None), 0);
+        assert_eq!(of("ln -s libcuda.so /c/stubs/libcuda.so.1", None), 0);
+        assert_eq!(of(stubs, Some("curl")), 0);
+        // Something may bring it, it is put there, or it leads elsewhere.
+        assert_eq!(of(stubs, Some("cuda-driver-dev-12-4")), 1);
+        assert_eq!(of(stubs, Some("nvidia-cuda-toolkit")), 1);
+        assert_eq!(of(&format!("cp /x/libcuda.so /c/stubs/ && {stubs}"), None), 2);
+        assert_eq!(of("ln -s /c/lib/libcuda.so /c/lib/libcuda.so.1", None), 1);
+        assert_eq!(of("echo /c/stubs > /etc/ld.so.conf.d/a.conf", None), 1);
+    }
+}

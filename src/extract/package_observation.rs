@@ -1,0 +1,115 @@
+//! Conversion of the installs and removals of a command to package observations.
+
+use crate::cause::Cause;
+use crate::dockerfile::BaseKind;
+use crate::extract::run_commands::CommandReader;
+use crate::fact::{
+    Evidence, FactKey, Facts, IndexSelection, Observations, ObservedPackage, Origin, PackageManager, PackageVersion,
+    PrintedValue, RemovedPackage, ValueState,
+};
+use crate::install;
+use crate::install::{BuildCandidates, InstallEffects, PackageInstall, VersionSpec, normalise_name};
+use crate::knowledge::Knowledge;
+
+/// Returns the package observation of one install, and adds its fact with these origins.
+pub(super) fn observe_package(
+    facts: &mut Facts,
+    install: &PackageInstall,
+    origins: Vec<Origin>,
+    command: u32,
+    knowledge: Knowledge,
+) -> ObservedPackage {
+    let version = match &install.version {
+        VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
+        VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
+        VersionSpec::None => PackageVersion::Open(String::new()),
+        VersionSpec::Unresolved => PackageVersion::Unresolved(unresolved_version_reason(install)),
+    };
+    let asked = match &version {
+        PackageVersion::Exact(text) => format!("{}=={text}", install.name),
+        PackageVersion::Open(range) => format!("{}{range}", install.name),
+        PackageVersion::Unresolved(_) => install.name.clone(),
+    };
+    let state = ValueState::Known(PrintedValue::Text(asked));
+    let fact = facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
+    let offered = match &install.builds {
+        BuildCandidates::Default => IndexSelection::Default,
+        BuildCandidates::Only(tag) => IndexSelection::Only(tag.clone()),
+        BuildCandidates::Beside(tags) => IndexSelection::Beside(tags.clone()),
+        BuildCandidates::Elsewhere(address) => {
+            IndexSelection::Unknown(Cause::OutsideIndex { address: address.clone() })
+        }
+        BuildCandidates::Unknown(reason) => {
+            IndexSelection::Unknown(Cause::BuildNotKnown { because: Box::new(reason.clone()) })
+        }
+    };
+    let conditional = install.conditional.then(|| Cause::InstalledByBranch { name: install.name.clone() });
+    let early = install
+        .early
+        .clone()
+        .map(|because| Cause::EarlyVersion { name: install.name.clone(), because: Box::new(because) });
+    let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
+    let bare =
+        install.manager == install::PackageInstaller::Pip && knowledge.lacks_library_extra(&install.name, &extras);
+    let of_processor = |extra: &&String| knowledge.other_processor_of_word(extra).is_some();
+    let of_extra = extras.iter().find(of_processor).filter(|_| knowledge.cpu_package(&install.name).is_some());
+    ObservedPackage {
+        early,
+        manager: to_fact_manager(install.manager),
+        name: install.name.clone(),
+        version,
+        variant: install.variant.as_ref().map(|variant| &variant.tag).or(of_extra).cloned(),
+        offered,
+        upgrade: install.upgrade,
+        alone: install.alone || bare,
+        channel: install.channel.clone(),
+        python: install.python.clone(),
+        conditional,
+        apart: false,
+        command,
+        fact,
+    }
+}
+
+/// Returns why the version of a package is unknown.
+fn unresolved_version_reason(install: &PackageInstall) -> Cause {
+    match &install.untold {
+        Some(because) => Cause::VersionNotKnown { name: install.name.clone(), because: Box::new(because.clone()) },
+        None => Cause::VersionBehindVariable { name: install.name.clone() },
+    }
+}
+
+/// Removes the packages that the current command uninstalls from the observations.
+pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
+    for (manager, name, _) in &found.removed {
+        let manager = to_fact_manager(*manager);
+        seen.packages.retain(|package| package.manager != manager || package.name != *name);
+        seen.gone.push(RemovedPackage { manager, name: name.clone(), command: seen.commands });
+    }
+}
+
+/// Converts an install manager to the manager of an observation.
+fn to_fact_manager(manager: install::PackageInstaller) -> PackageManager {
+    match manager {
+        install::PackageInstaller::Pip => PackageManager::Pip,
+        install::PackageInstaller::Conda => PackageManager::Conda,
+        install::PackageInstaller::Apt => PackageManager::Apt,
+    }
+}
+
+impl CommandReader<'_> {
+    /// Returns the version of torch in the image so far, without its local part, if known.
+    pub(super) fn installed_torch_version(&self) -> Option<String> {
+        let knowledge = self.knowledge;
+        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.name));
+        let version = match (own.next(), &self.tree.evaluated.base.kind) {
+            (Some(package), _) => match &package.version {
+                PackageVersion::Exact(version) if package.conditional.is_none() => version,
+                _ => return None,
+            },
+            (None, BaseKind::Image(image)) => knowledge.base_image_torch(&image.familiar_name(), image.tag()?)?,
+            (None, _) => return None,
+        };
+        Some(version.split('+').next().unwrap_or(version).to_owned())
+    }
+}

@@ -1,0 +1,23 @@
+//! Settings of pip that commands write, which apply to all later commands.
+
+use crate::extract::run_commands::CommandReader;
+use crate::shell::{Command, Word};
+
+impl CommandReader<'_> {
+    /// Applies `pip config set global.index-url …` to all later commands, and returns whether the command is one.
+    pub(super) fn apply_pip_config(&mut self, command: &Command) -> bool {
+        let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with("--"));
+        let words: Vec<&Word> = command.words.iter().filter(plain).collect();
+        let pip = command.program().is_some_and(|program| program.starts_with("pip") || program.starts_with("python"));
+        let set = |pair: &[&Word]| pair.iter().map(|word| word.known()).eq([Some("config"), Some("set")]);
+        let Some(at) = words.windows(2).position(set).filter(|_| pip) else {
+            return false;
+        };
+        if let [key, value, ..] = words.get(at + 2..).unwrap_or_default() {
+            let key = key.known().unwrap_or("");
+            let name = key.rsplit('.').next().unwrap_or(key).to_ascii_uppercase().replace('-', "_");
+            self.state.settings.insert(format!("PIP_{name}"), value.value.clone());
+        }
+        true
+    }
+}

@@ -1,0 +1,212 @@
+//! The Python version that commands install packages for.
+
+use std::borrow::Cow;
+
+use crate::dockerfile::{BaseKind, RunInstruction, VariableLookup};
+use crate::extract::run_commands::CommandReader;
+use crate::fact::{ObservedPackage, PackageManager};
+use crate::install;
+use crate::knowledge::{How, Knowledge};
+use crate::shell::{Command, Word};
+
+/// The file that pins the Python version of a project.
+const PIN_FILE: &str = ".python-version";
+/// The file that constrains the Python version of a project.
+const PROJECT_FILE: &str = "pyproject.toml";
+
+/// Returns the Python version that a command installs for: the requested one, else that of the base image if no other
+/// was added.
+pub(super) fn target_python_version(
+    reader: &CommandReader<'_>,
+    command: &Command,
+    base: Option<&'static str>,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> VariableLookup,
+) -> Option<String> {
+    match requested_python(reader, command, run, lookup) {
+        RequestedPython::Nothing => {}
+        RequestedPython::Unknown => return None,
+        RequestedPython::Version(version) => return Some(version),
+    }
+    let project = is_uv_project_command(command);
+    let another = if project { reader.state.other_python } else { reader.seen.other_python };
+    let own = base.filter(|_| !another)?;
+    let another = |package: &ObservedPackage| {
+        let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+        version.is_some_and(|version| version.split('-').next() != Some(own))
+    };
+    let apt = reader.seen.packages.iter().filter(|package| package.manager == PackageManager::Apt);
+    (!apt.into_iter().any(another)).then(|| own.to_owned())
+}
+
+/// Returns the Python that a command requests by its name, its options or its virtual environment.
+pub(super) fn requested_python(
+    reader: &CommandReader<'_>,
+    command: &Command,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> VariableLookup,
+) -> RequestedPython {
+    if let Some(named) = install::python_version_of_command(command) {
+        return RequestedPython::Version(named);
+    }
+    match if is_uv_project_command(command) {
+        python_requested_of_uv(reader, command, run, lookup)
+    } else {
+        RequestedPython::Nothing
+    } {
+        RequestedPython::Nothing => {
+            reader.environment_python(command, run, lookup).map_or(RequestedPython::Nothing, RequestedPython::Version)
+        }
+        told => told,
+    }
+}
+
+/// Returns the Python version of a base image.
+pub(super) fn python_of_base(base: &BaseKind, knowledge: Knowledge) -> Option<&'static str> {
+    let BaseKind::Image(base) = base else { return None };
+    let row = knowledge.image_python(base)?;
+    // A marker leaves packages out for good: a row from memory is not enough for that.
+    (row.info.how > How::Memory).then_some(row.python)
+}
+
+/// Whether a command adds or selects a Python other than that of the base image.
+pub(super) fn may_change_python(command: &Command) -> bool {
+    let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
+    may_add_python(command) || is_uv_command(command) && known_arguments(command).skip(1).any(|word| chosen(&word))
+}
+
+/// Whether a command adds a Python, or an environment with one, that uv may prefer to the present one.
+pub(super) fn may_add_python(command: &Command) -> bool {
+    let tool = |word: &str| {
+        let plain = !word.bytes().any(|byte| byte.is_ascii_uppercase());
+        let word = if plain { Cow::Borrowed(word) } else { Cow::Owned(word.to_ascii_lowercase()) };
+        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.contains(name))
+    };
+    let chosen =
+        |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");
+    known_arguments(command).any(tool) || (is_uv_command(command) && known_arguments(command).skip(1).any(chosen))
+}
+
+/// Whether `uv venv` uses the only Python of the image: no other is requested or was added.
+pub(super) fn uses_image_python(reader: &CommandReader<'_>, command: &Command, run: &RunInstruction) -> bool {
+    let lookup = |name: &str| run.scope.lookup(name);
+    let makes = is_uv_command(command) && known_arguments(command).nth(1) == Some("venv");
+    let told_otherwise = |word: &str| word.contains("python") && word.starts_with("--");
+    makes
+        && !known_arguments(command).any(told_otherwise)
+        && run.path_head.is_none()
+        && !reader.state.other_python
+        && has_image_python(reader)
+        && matches!(python_requested_of_uv(reader, command, run, &lookup), RequestedPython::Nothing)
+        && reader.open_image_file("", PROJECT_FILE, run).is_err()
+}
+
+/// Whether the Python that the tables list for the base image is present at this command.
+fn has_image_python(reader: &CommandReader<'_>) -> bool {
+    let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return false };
+    let named = reader.knowledge.image_python(base).is_some_and(|row| row.version == row.python);
+    let of_system =
+        |package: &&ObservedPackage| package.manager == PackageManager::Apt && package.conditional.is_none();
+    let mut packages = reader.seen.packages.iter().filter(of_system);
+    named || packages.any(|package| package.name == "python3" || package.name.starts_with("python3-"))
+}
+
+/// Returns the known arguments of a command, its program included.
+fn known_arguments(command: &Command) -> impl Iterator<Item = &str> {
+    command.words.iter().filter_map(Word::known)
+}
+
+/// Whether the program of a command is uv.
+fn is_uv_command(command: &Command) -> bool {
+    command.program() == Some("uv")
+}
+
+/// Whether uv creates the environment of a project, with the first present Python that the project admits.
+fn is_uv_project_command(command: &Command) -> bool {
+    is_uv_command(command) && known_arguments(command).nth(1).is_some_and(|verb| matches!(verb, "sync" | "run" | "add"))
+}
+
+/// The Python version that a command requests.
+pub(super) enum RequestedPython {
+    /// No version: the command uses one that is present.
+    Nothing,
+    /// An unknown version.
+    Unknown,
+    /// This version.
+    Version(String),
+}
+
+impl RequestedPython {
+    /// Wraps a version; `None` becomes an unknown one.
+    fn from_version(version: Option<String>) -> Self {
+        version.map_or(Self::Unknown, Self::Version)
+    }
+}
+
+/// Returns the Python that options, variables or the pin file request of uv.
+fn python_requested_of_uv(
+    reader: &CommandReader<'_>,
+    command: &Command,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> VariableLookup,
+) -> RequestedPython {
+    let value = |name: &str| match (command.variable(name), lookup(name)) {
+        (Some(own), _) => own.known_text().map(str::to_owned),
+        (None, VariableLookup::Known(value, _)) => Some(value),
+        (None, _) => None,
+    };
+    let mut rest = known_arguments(command).skip(1);
+    while let Some(word) = rest.next() {
+        match word.split_once('=') {
+            _ if matches!(word, "--python" | "-p") => {
+                return RequestedPython::from_version(rest.next().and_then(parse_python_version));
+            }
+            Some(("--python", value)) => return RequestedPython::from_version(parse_python_version(value)),
+            _ => {}
+        }
+    }
+    if let Some(named) = value("UV_PYTHON") {
+        return RequestedPython::from_version(parse_python_version(&named));
+    }
+    if let Ok(pinned) = reader.open_image_file("", PIN_FILE, run) {
+        let mut lines = pinned.text.text().lines().map(str::trim);
+        return RequestedPython::from_version(
+            lines.find(|line| !line.is_empty() && !line.starts_with('#')).and_then(parse_python_version),
+        );
+    }
+    let managed = value("UV_PYTHON_PREFERENCE").is_some_and(|preference| preference == "only-managed");
+    if managed || value("UV_MANAGED_PYTHON").is_some() { RequestedPython::Unknown } else { RequestedPython::Nothing }
+}
+
+/// Returns the version in `3.11`, `3.11.7`, `python3.11` and `cpython-3.11.7`.
+pub(super) fn parse_python_version(named: &str) -> Option<String> {
+    let named = named.trim_start_matches('c').trim_start_matches("python").trim_start_matches(['-', '@']);
+    let mut parts = named.split(['.', '-', '+']);
+    let (first, second) = (parts.next()?, parts.next()?);
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|one| one.is_ascii_digit());
+    (number(first) && number(second)).then(|| format!("{first}.{second}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_python_version;
+
+    #[test]
+    fn python_versions_have_several_forms() {
+        for (named, expected) in [
+            ("3.11", Some("3.11")),
+            ("3.11.7", Some("3.11")),
+            ("python3.12", Some("3.12")),
+            ("cpython-3.10.2", Some("3.10")),
+            ("cpython@3.13", Some("3.13")),
+            ("3", None),
+            (">=3.10", None),
+            ("pypy3.10", None),
+            ("python", None),
+            ("/usr/bin/python3", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_python_version(named).as_deref(), expected, "{named}");
+        }
+    }
+}

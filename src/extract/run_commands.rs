@@ -1,0 +1,519 @@
+//! What the RUN commands of the target stage install, with the files and scripts that they read.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cause::Cause;
+use crate::context::ContextReader;
+use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
+use crate::extract::active_python::{PythonLocation, PythonLocations};
+use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::fetched_files::FetchedFiles;
+use crate::extract::git_clones::ClonedRepositories;
+use crate::extract::gpu_dependencies::find_gpu_dependencies;
+use crate::extract::install_locations::{InstallLocations, LocatedCommand};
+use crate::extract::linked_programs::LinkedProgram;
+use crate::extract::package_observation::{observe_package, remove_packages};
+use crate::extract::python_version::RequestedPython;
+use crate::extract::repeated_packages::{MAX_REPEATS, limit_repeats};
+use crate::extract::scripts::is_file_glob;
+use crate::extract::stage_files::{StageFileTree, StageLookups, absolute_path};
+use crate::extract::virtual_environments::VirtualEnvironments;
+use crate::extract::wheel_folders::WheelFolders;
+use crate::extract::written_files::record_written_files;
+use crate::extract::{
+    arch_lists, build_host_queries, command_effects, compiled_programs, linked_programs, loader_files,
+    missing_installer, python_version, referenced_files, unpackaged_files, virtual_environments,
+};
+use crate::fact::{
+    Evidence, FactId, FactKey, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
+    PrintedValue, UnknownCodeKind, ValueState as FactState,
+};
+use crate::install::{
+    CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, OpenedFile, PackageInstall, TargetMachine,
+    VersionSpec,
+};
+use crate::knowledge::Knowledge;
+use crate::shell::{Command, FileChanges, Word};
+use crate::source::{SourceId, Span};
+use crate::{install, shell};
+
+/// The Dockerfile, options and build context with which RUN instructions are read.
+#[derive(Clone, Copy)]
+pub(super) struct RunInputs<'a> {
+    pub(super) dockerfile: &'a Dockerfile,
+    pub(super) evaluated: &'a EvaluatedTarget,
+    /// Those of its RUN instructions that are read.
+    pub(super) runs: &'a [RunInstruction],
+    pub(super) options: &'a EvaluateOptions,
+    pub(super) source: SourceId,
+    pub(super) shelf: &'a dyn ContextReader,
+    pub(super) looks: &'a StageLookups,
+}
+
+/// Maximum number of commands read per target, including those of scripts and of stages that it copies from.
+const MAX_COMMANDS: u32 = 8_192;
+/// Maximum number of packages and constraints kept per command; the longest lock files have some thousands.
+const MAX_PACKAGES_PER_COMMAND: usize = 8_192;
+/// Maximum number of packages and constraints kept per target.
+const MAX_PACKAGES: usize = 32_768;
+
+/// What the commands of a stage leave for later commands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StageState {
+    /// What `pip config set` set, by the variable that says the same.
+    pub(super) settings: BTreeMap<String, ExpandedText>,
+    /// Files that a command wrote or changed: their content, or why that is unknown.
+    pub(super) written_files: BTreeMap<String, Result<OpenedFile, Cause>>,
+    /// The number of traces at the time when a file was written.
+    pub(super) traces_at_write: BTreeMap<String, usize>,
+    /// Files and folders that a command removed.
+    pub(super) removed_paths: BTreeSet<String>,
+    /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
+    pub(super) traces: Vec<(usize, String, FileChanges)>,
+    /// How many scripts were gone through.
+    pub(super) scripts: usize,
+    pub(super) environments: VirtualEnvironments,
+    /// Where packages of Python lie, other than where the Python of the image looks.
+    pub(super) homes: PythonLocations,
+    /// Repositories that were set up and whose packages bring something else than their names say.
+    repositories: BTreeSet<&'static str>,
+    /// The Python of the base, once that was asked for.
+    python: OnceCell<Option<&'static str>>,
+    /// Whether a command brought a Python that uv may take in place of the base's.
+    pub(super) other_python: bool,
+    /// Files that commands and ADD fetched.
+    pub(super) fetched: FetchedFiles,
+    /// How many of the COPY and ADD instructions were looked at for those.
+    copies: usize,
+    /// Where packages and programs were installed.
+    pub(super) locations: InstallLocations,
+    /// Wheels that commands put into folders.
+    pub(super) wheels: WheelFolders,
+    /// Repositories that commands cloned.
+    cloned: ClonedRepositories,
+    /// What commands may have added beyond what is known.
+    pub(super) unknown_additions: UnknownAdditions,
+    /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
+    pub(super) on_path: (usize, Vec<String>),
+    /// Programs that commands linked, and those that were copied.
+    pub(super) programs: Vec<LinkedProgram>,
+    /// Whether the installer of a toolkit ran.
+    pub(super) other_toolkit: bool,
+    /// Whether a command may have brought an installer of packages, or one was found to be missing.
+    pub(super) any_installer: bool,
+}
+
+impl StageState {
+    /// Looks up a variable as installers see it: settings written by commands override the environment.
+    fn lookup(&self, run: &RunInstruction, name: &str) -> VariableLookup {
+        match self.settings.get(name) {
+            Some(ExpandedText::Known { value, .. }) => VariableLookup::Known(value.clone(), Vec::new()),
+            Some(ExpandedText::Unresolved { names, reason }) => {
+                VariableLookup::Unknown(names.clone(), (**reason).clone())
+            }
+            None => run.scope.lookup(name),
+        }
+    }
+}
+
+/// What one command installs and compiles, and where.
+struct CommandInstalls {
+    found: InstallEffects,
+    compiled: Option<CompiledCode>,
+    /// The command with the names of packages in place of files that another command fetched.
+    named: Option<Command>,
+    /// The Python that it installs for.
+    python: Option<String>,
+    /// Whether that is an environment apart from what the base brings.
+    apart: bool,
+    /// Where it lies, other than where the Python of the image looks.
+    home: Option<PythonLocation>,
+    /// What is not judged, in words.
+    left_out: Vec<String>,
+}
+
+/// Reads every RUN in order, adding and removing packages in `seen`; what could not be read becomes a note.
+pub(super) fn read_runs(
+    inputs: RunInputs<'_>,
+    done: &mut StageState,
+    seen: &mut Observations,
+    notes: &mut Vec<String>,
+) {
+    let RunInputs { dockerfile, evaluated, runs, options, source, shelf, looks } = inputs;
+    let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
+    let machine = TargetMachine::with_read_flag(machine, &looks.machine);
+    let tree = StageFileTree { dockerfile, evaluated, options, shelf, looks };
+    let (folder, knowledge) = (String::new(), options.knowledge);
+    let mut reader =
+        CommandReader { tree, machine, seen, notes, state: done, source, dockerfile: source, folder, knowledge };
+    for run in runs {
+        run.folder.as_ref().clone_into(&mut reader.folder);
+        reader.state.environments.start_run();
+        reader.state.locations.begin_run(run);
+        let copies = evaluated.copies.iter().take_while(|copy| copy.instruction < run.instruction);
+        for copy in copies.skip(reader.state.copies) {
+            reader.state.copies += 1;
+            reader.state.fetched.record_add(copy);
+            reader.state.cloned.record_add(copy);
+        }
+        let first = reader.seen.facts.len();
+        for command in reader.commands_with_files(run, |files| shell::run_commands_with_files(run, files)) {
+            reader.read_command(&command, run, 0);
+        }
+        referenced_files::record_referenced_files(reader.seen, first, source, run);
+        let places = reader.state.locations.compiled_paths().to_vec();
+        for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
+            reader.state.locations.set_program_paths(code.fact, places.clone());
+        }
+    }
+}
+
+/// Reads the commands of RUN instructions in order.
+pub(super) struct CommandReader<'a> {
+    pub(super) tree: StageFileTree<'a>,
+    pub(super) machine: TargetMachine<'a>,
+    pub(super) seen: &'a mut Observations,
+    pub(super) notes: &'a mut Vec<String>,
+    pub(super) state: &'a mut StageState,
+    /// The text that the commands at hand stand in.
+    pub(super) source: SourceId,
+    /// The text of the Dockerfile.
+    dockerfile: SourceId,
+    pub(super) folder: String,
+    pub(super) knowledge: Knowledge,
+}
+
+impl CommandReader<'_> {
+    /// Reads one command; `depth` is its level in scripts that run one another.
+    pub(super) fn read_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
+        self.seen.commands += 1;
+        if self.seen.commands > MAX_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MAX_PACKAGES {
+            let most = Cause::ManyCommands { commands: MAX_COMMANDS, packages: MAX_PACKAGES };
+            return self.record_skipped_commands(command, &most);
+        }
+        if command.cut {
+            self.record_skipped_commands(command, &Cause::ScriptTooLarge);
+        }
+        missing_installer::record_missing_installer(self, command, run, depth);
+        self.seen.other_python = self.seen.other_python
+            || (python_version::may_change_python(command) && !python_version::uses_image_python(self, command, run));
+        self.state.environments.record_command(command, &self.folder);
+        if command.program() == Some("cd") {
+            let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
+            self.folder = absolute_path(&self.folder, to);
+            return;
+        }
+        if matches!(command.program(), Some("rm" | "mv" | "unlink")) {
+            let path =
+                |word: &Word| absolute_path(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
+            self.state.removed_paths.extend(command.words.iter().skip(1).map(path));
+        }
+        self.seen.of_base.builds_for_gpus |= compiled_programs::is_gpu_compilation(command);
+        if self.seen.of_base.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            self.seen.of_base.loose.extend(unpackaged_files::unpackaged_files_of_command(command, &self.folder));
+        }
+        self.state.locations.record_command(
+            LocatedCommand { command, run, folder: &self.folder, knowledge: self.knowledge },
+            &self.seen.packages,
+        );
+        self.record_unpacked_environment(command);
+        self.record_downloaded_script(command);
+        if self.apply_pip_config(command) || self.read_script(command, run, depth) {
+            return;
+        }
+        self.record_file_changes(command, run);
+        self.read_make_command(command, run, depth);
+        let read = self.parse_installs(command, run);
+        self.record_side_effects(command, run, depth, &read);
+        self.record_installs(command, run, read);
+    }
+
+    /// Drops packages that a command names in too many variants or beyond the limit, with a note.
+    fn limit_packages(&mut self, found: &mut InstallEffects, tag: Option<&str>, span: Span) {
+        let lists = [&mut found.packages, &mut found.constraints];
+        let cut = lists.map(|list| {
+            let thinned = limit_repeats(list);
+            let long = list.len() > MAX_PACKAGES_PER_COMMAND;
+            list.truncate(MAX_PACKAGES_PER_COMMAND);
+            thinned || long
+        });
+        if cut.contains(&true) {
+            let cause = Cause::TooManyPackages { packages: MAX_PACKAGES_PER_COMMAND, variants: MAX_REPEATS };
+            self.add_note(format!("a command installs unknown packages: {cause}"));
+            self.record_unknown_packages(&[], cause, tag, span);
+        }
+    }
+
+    /// Returns what a command installs and compiles, with the files that it names.
+    fn parse_installs(&mut self, command: &Command, run: &RunInstruction) -> CommandInstalls {
+        let knowledge = self.knowledge;
+        for word in command.words.iter().filter_map(Word::known) {
+            self.state.repositories.extend(knowledge.package_repositories_in(word));
+        }
+        let base = *self
+            .state
+            .python
+            .get_or_init(|| python_version::python_of_base(&self.tree.evaluated.base.kind, knowledge));
+        let lookup = |name: &str| self.state.lookup(run, name);
+        let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
+        let python = python_version::target_python_version(self, command, base, run, &lookup);
+        let environment = MarkerEnvironment { machine: self.machine, python: python.as_deref() };
+        let named = self.state.fetched.with_urls(command, &self.folder);
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge };
+        let mut found = install::read_installs_in_context(named.as_ref().unwrap_or(command), around);
+        let listed =
+            |folder: &str| open("/", &format!("{folder}/*")).or_else(|why| self.open_wheel_names(folder, why, run));
+        self.state.wheels.resolve_installs(&mut found, command, &self.folder, (&listed, knowledge));
+        found.packages.extend(self.state.cloned.built_package(command, &self.folder, knowledge));
+        found.packages.extend(install::unpacked_archive(command, knowledge).filter(|one| !self.has_package(one)));
+        let tool = virtual_environments::installs_isolated_tool(command);
+        let left_out = if tool { self.drop_tool_packages(&mut found) } else { Vec::new() };
+        for package in found.packages.iter_mut().filter(|package| package.manager == install::PackageInstaller::Apt) {
+            let brought =
+                self.state.repositories.iter().find_map(|one| knowledge.common_package_name(one, &package.name));
+            package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
+        }
+        let environments = &self.state.environments;
+        let apart = tool || environments.installs_into(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let home = self.python_location(command, run, &lookup);
+        let of_pip = |package: &&mut PackageInstall| package.manager == install::PackageInstaller::Pip;
+        if found.packages.iter().any(|package| package.manager == install::PackageInstaller::Pip)
+            && let RequestedPython::Version(version) = python_version::requested_python(self, command, run, &lookup)
+        {
+            for package in found.packages.iter_mut().filter(of_pip) {
+                package.python.get_or_insert_with(|| version.clone());
+            }
+        }
+        if apart {
+            // What the base image brings does not count there.
+            for package in found.packages.iter_mut().filter(of_pip) {
+                package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
+            }
+        }
+        let torch = || self.installed_torch_version();
+        let compiled = install::compiled_code(command, &self.folder, &around, &torch);
+        let base = &self.tree.evaluated.base;
+        let able = || arch_lists::has_cuda_compiler(base, self.state.other_toolkit, self.seen, knowledge);
+        let own = || {
+            install::compiled_project(command, &around, &torch)
+                .or_else(|| install::compiled_repository(command, &around))
+        };
+        let compiled = compiled.or_else(|| (install::may_compile_project(command) && able()).then(own).flatten());
+        CommandInstalls { found, compiled, named, python, apart, home, left_out }
+    }
+
+    /// Records what a command sets, writes, downloads and queries besides its installs.
+    fn record_side_effects(&mut self, command: &Command, run: &RunInstruction, depth: usize, read: &CommandInstalls) {
+        let environment = MarkerEnvironment { machine: self.machine, python: read.python.as_deref() };
+        let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
+        let lookup = |name: &str| self.state.lookup(run, name);
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
+        let says = loader_files::loader_file_effect(command, &self.folder, &around);
+        loader_files::record_loader_file_effect(
+            says,
+            Origin::File { source: self.source, span: command.span },
+            self.seen,
+        );
+        if depth == 0 {
+            build_host_queries::record_build_host_query(
+                command,
+                run,
+                (&lookup, self.knowledge),
+                self.source,
+                self.seen,
+            );
+        }
+        let at = arch_lists::ArchListContext {
+            base: &self.tree.evaluated.base,
+            folder: &self.folder,
+            source: self.source,
+            dockerfile: self.dockerfile,
+            other_toolkit: self.state.other_toolkit,
+            knowledge: self.knowledge,
+        };
+        arch_lists::record_arch_lists(command, &at, &lookup, self.seen);
+        self.state.other_toolkit |= arch_lists::runs_toolkit_installer(command);
+        record_written_files(self, command, run, &environment);
+        self.state.other_python = self.state.other_python
+            || (python_version::may_add_python(command) && !python_version::uses_image_python(self, command, run));
+        self.state.fetched.record_command(command, &self.folder);
+        self.state.cloned.record_clone(command, &self.folder);
+        self.state.programs.extend(linked_programs::parse_link_command(command, &self.folder, self.source));
+    }
+
+    /// Records what a command installs, after what it removes.
+    fn record_installs(&mut self, command: &Command, run: &RunInstruction, read: CommandInstalls) {
+        let CommandInstalls { mut found, compiled, named, apart, home, left_out, .. } = read;
+        for note in left_out {
+            self.add_note(note);
+        }
+        self.state.wheels.record_command(&mut found, &self.folder, self.source);
+        let strange = compiled.is_some() || !command_effects::is_fully_known(command, &found, self.knowledge);
+        let beyond =
+            if command_effects::is_linking(command) { UnknownAdditions::Links } else { UnknownAdditions::Files };
+        self.state.unknown_additions =
+            self.state.unknown_additions.max(if strange { beyond } else { UnknownAdditions::Nothing });
+        if !install::is_system_package_command(command)
+            && command_effects::may_install_more(command, &found, self.knowledge)
+        {
+            self.seen.of_base.untold.push(self.seen.commands);
+        }
+        self.seen
+            .of_base
+            .keeping
+            .extend(command_effects::keeps_installed_packages(command).then_some(self.seen.commands));
+        self.seen
+            .of_base
+            .renewing
+            .extend(command_effects::upgrades_dependencies(command).then_some(self.seen.commands));
+        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
+        self.limit_packages(&mut found, tag.as_deref(), command.span);
+        let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
+        let empty = found.packages.is_empty() && compiled.is_none() && lists && sources;
+        let at = LocatedCommand {
+            command: named.as_ref().unwrap_or(command),
+            run,
+            folder: &self.folder,
+            knowledge: self.knowledge,
+        };
+        let places = if empty { Vec::new() } else { self.state.locations.locations_for_command(at) };
+        if let Some(compiled) = compiled {
+            let fact = self.record_compiled_code(compiled);
+            self.state.locations.set_package_locations(fact, places.clone());
+        }
+        found.removed.retain(|(manager, ..)| !command.conditional || *manager != install::PackageInstaller::Apt);
+        remove_packages(self.seen, &found);
+        let gone =
+            |code: &ObservedGpuCode| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));
+        self.seen.code.retain(|code| !gone(code));
+        // What a command names itself stands after what that brings along, and so wins.
+        for install in find_gpu_dependencies(&found, self.seen, self.knowledge) {
+            let package = self.observe_install(&install);
+            self.state.locations.set_package_locations(package.fact, places.clone());
+            self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
+            let apart = apart && package.manager == PackageManager::Pip;
+            self.seen.packages.push(ObservedPackage { apart, ..package });
+        }
+        for install in &found.packages {
+            let package = self.observe_install(install);
+            self.state.locations.set_package_locations(package.fact, places.clone());
+            self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
+            let apart = apart && package.manager == PackageManager::Pip;
+            if apart && package.name == "pip" {
+                self.state.environments.forget_missing_pip();
+            }
+            self.seen.packages.push(ObservedPackage { apart, ..package });
+        }
+        for install in &found.constraints {
+            let package = self.observe_install(install);
+            self.seen.bounds.push(package);
+        }
+        let before = self.seen.of_base.unknown_wheels.len();
+        for (word, span) in &found.unresolved {
+            if let ExpandedText::Unresolved { names, reason } = word {
+                self.add_note(format!("a command installs unknown packages: {reason}"));
+                if !install::is_system_package_command(command) {
+                    self.record_unknown_packages(names, (**reason).clone(), tag.as_deref(), *span);
+                }
+            }
+        }
+        for file in &found.files {
+            self.record_unread_file(file, tag.as_deref());
+        }
+        if install::is_system_package_command(command) {
+            // A system package leaves a version alone that a Python installer pins.
+            self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.iter().skip(before).map(|one| one.1));
+        }
+        for (address, span, source) in &found.sources {
+            self.record_unread_source(address, *span, source.unwrap_or(self.source));
+        }
+        for (_, fact) in self.seen.of_base.unknown_wheels.iter().skip(before) {
+            self.state.locations.set_package_locations(*fact, places.clone());
+        }
+    }
+
+    /// Whether a package of this name and version was seen before, such as that of a downloaded archive.
+    fn has_package(&self, one: &PackageInstall) -> bool {
+        self.seen.packages.iter().any(|package| {
+            let same = match (&package.version, &one.version) {
+                (PackageVersion::Exact(own), VersionSpec::Exact(version)) => own == version,
+                (_, VersionSpec::Unresolved) => true,
+                _ => false,
+            };
+            same && package.name == one.name
+        })
+    }
+
+    /// Drops what a tool installs into a separate environment if the image has a framework itself, and returns notes.
+    fn drop_tool_packages(&self, found: &mut InstallEffects) -> Vec<String> {
+        let knowledge = self.knowledge;
+        if self.seen.packages.iter().all(|package| knowledge.framework(&package.name).is_none()) {
+            return Vec::new();
+        }
+        let left_out = std::mem::take(&mut found.packages);
+        let names = left_out.into_iter().map(|package| package.name).filter(|name| knowledge.framework(name).is_some());
+        names.map(|name| format!("{name} is installed in a separate environment and is not checked")).collect()
+    }
+
+    /// Opens a file at this point of the build: as written by earlier commands, else from the build context.
+    pub(super) fn open_image_file(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<OpenedFile, Cause> {
+        let folder = if folder.is_empty() { &self.folder } else { folder };
+        let path = absolute_path(folder, path);
+        match self.state.written_files.get(&path) {
+            Some(made) => made.clone(),
+            None if is_file_glob(&path) => self.open_glob_matches(&path, run),
+            None => self.tree.open(run, &path),
+        }
+    }
+
+    /// Records the GPU code that a command compiles, replacing earlier code of the same component.
+    fn record_compiled_code(&mut self, compiled: CompiledCode) -> FactId {
+        let inside = compiled.spans.iter().map(|span| Origin::File { source: self.source, span: *span });
+        let outside = compiled.outside.iter().map(|span| Origin::File { source: self.dockerfile, span: *span });
+        let origins = inside.chain(outside).collect();
+        let sass = compiled.sass.iter().map(|target| format!("sm_{}", target.number()));
+        let ptx = compiled.ptx.iter().map(|target| format!("compute_{}", target.number()));
+        let state = match &compiled.untold {
+            Some(reason) => FactState::Unknown(Cause::TargetsNotKnown {
+                because: Box::new(reason.clone()),
+                by: compiled.by.clone(),
+            }),
+            None => FactState::Known(PrintedValue::List(sass.chain(ptx).collect())),
+        };
+        let unsaid = compiled.untold.as_ref().map(|_| UnknownCodeKind::Unread);
+        let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
+        let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
+        let CompiledCode { component, sass, ptx, .. } = compiled;
+        // What is compiled anew takes the place of what was.
+        self.seen.code.retain(|one| component.is_none() || one.component != component || one.file != name);
+        let (linkable, isa, runtime) = (Vec::new(), None, None);
+        let file = name;
+        self.seen.code.push(ObservedGpuCode {
+            file,
+            component,
+            sass,
+            ptx,
+            linkable,
+            isa,
+            count: 1,
+            unsaid,
+            runtime,
+            fact,
+        });
+        fact
+    }
+
+    /// Converts an install into an observed package.
+    fn observe_install(&mut self, install: &PackageInstall) -> ObservedPackage {
+        let source = install.source.unwrap_or(self.source);
+        let mut origins = vec![Origin::File { source, span: install.span }];
+        if let Some(variant) = &install.variant {
+            let origin = Origin::File { source: variant.source.unwrap_or(self.source), span: variant.span };
+            if !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        observe_package(&mut self.seen.facts, install, origins, self.seen.commands, self.knowledge)
+    }
+}

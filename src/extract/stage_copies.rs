@@ -1,0 +1,465 @@
+//! Packages, code and files that COPY takes from other stages and images: packages travel with their directories.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cause::Cause;
+use crate::cuda::{CudaVersion, TOOLKIT_ROOT};
+use crate::dockerfile::{
+    BaseKind, CopyInstruction, Dockerfile, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
+    RunInstruction,
+};
+use crate::extract::copied_toolkit::CopiedCuda;
+use crate::extract::dockerfile::TargetReader;
+use crate::extract::mounts::bind_mounts;
+use crate::extract::package_locations::PackageLocation;
+use crate::extract::run_commands::StageState as Done;
+use crate::extract::stage_files::{absolute_path, copied_path, strip_folder};
+use crate::extract::{
+    compiled_programs, copied_toolkit, driver_files, framework_archives, linked_programs, loader_files,
+    package_locations, unpackaged_files,
+};
+use crate::fact::{
+    Evidence, FactId, FactKey, FileKind, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
+    PrintedValue, UnpackagedFiles, ValueState,
+};
+use crate::install::OpenedFile;
+use crate::reference::ImageReference;
+use crate::source::Span;
+
+/// Maximum number of lookups in other stages per target; a chain of stages may look up each of them more than once.
+const MAX_STAGE_LOOKUPS: usize = 256;
+
+/// The stages of a Dockerfile, evaluated on demand.
+pub(super) struct StageEvaluator<'a> {
+    dockerfile: &'a Dockerfile,
+    options: &'a EvaluateOptions,
+    remaining_lookups: usize,
+    /// Those that were looked into.
+    known: BTreeMap<usize, Arc<EvaluatedTarget>>,
+}
+
+impl<'a> StageEvaluator<'a> {
+    pub(super) fn new(dockerfile: &'a Dockerfile, options: &'a EvaluateOptions) -> Self {
+        Self { dockerfile, options, remaining_lookups: MAX_STAGE_LOOKUPS, known: BTreeMap::new() }
+    }
+
+    /// Evaluates a stage, once for all lookups; `None` if the maximum number of lookups is reached.
+    fn evaluate(&mut self, stage: usize) -> Option<Arc<EvaluatedTarget>> {
+        self.remaining_lookups = self.remaining_lookups.checked_sub(1)?;
+        if let Some(known) = self.known.get(&stage) {
+            return Some(Arc::clone(known));
+        }
+        let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
+        let evaluated = Arc::new(self.dockerfile.evaluate(&options).ok()?);
+        self.known.insert(stage, Arc::clone(&evaluated));
+        Some(evaluated)
+    }
+
+    /// Returns the base whose whole file tree a `FROM scratch` image copies, and the COPY that does so.
+    pub(super) fn flattened_base(&mut self, evaluated: &EvaluatedTarget) -> Option<(EvaluatedBase, CopyInstruction)> {
+        if evaluated.base.kind != BaseKind::Scratch {
+            return None;
+        }
+        let copy = evaluated
+            .copies
+            .iter()
+            .find(|copy| copy.from.is_some() && known_sources(copy).any(package_locations::is_whole_tree))?;
+        let base = if let Some(stage) = copy.from_stage {
+            let inner = self.evaluate(stage)?;
+            self.flattened_base(&inner).map_or_else(|| inner.base.clone(), |(base, _)| base)
+        } else {
+            let (name, span) = copy.from.as_ref()?;
+            let kind = BaseKind::Image(ImageReference::parse(name.known_text()?).ok()?);
+            EvaluatedBase { text: name.clone(), span: *span, sources: name.origins().to_vec(), kind }
+        };
+        (base.kind != BaseKind::Scratch).then(|| (base, copy.clone()))
+    }
+
+    /// Reads what a target installs and what its COPY instructions add, in the order of the file.
+    pub(super) fn read_target(&mut self, reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
+        let flattened = evaluated.base.kind == BaseKind::Scratch;
+        let brings = |copy: &CopyInstruction| {
+            !driver_files::named_driver_libraries(copy).is_empty() || driver_files::possible_libcuda(copy).is_some()
+        };
+        let knowledge = self.options.knowledge;
+        let concerns = |copy: &CopyInstruction| {
+            copy.from.is_some() || brings(copy) || copied_toolkit::cuda_of_copy(copy, None, knowledge).is_some()
+        };
+        self.read_instructions(reader, evaluated, &concerns, &mut |stages, reader, copy| {
+            // What an image from nothing holds is its base already.
+            if concerns(copy) && !(flattened && known_sources(copy).any(package_locations::is_whole_tree)) {
+                stages.add_base_framework(reader, copy);
+                stages.add_driver_files(reader, copy);
+                stages.record_copied_toolkit(reader, copy);
+            }
+        });
+        linked_programs::record_program_needs(reader, evaluated, knowledge);
+        self.record_loose_files(reader, evaluated);
+    }
+
+    /// Records the files that the copies of a target add without a package.
+    fn record_loose_files(&mut self, reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
+        for copy in &evaluated.copies {
+            let changed = |stage| self.evaluate(stage).is_none_or(|inner| !inner.runs.is_empty());
+            let image = if copy.from_stage.is_some_and(changed) { None } else { self.source_image(copy) };
+            if reader.seen.of_base.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+                reader
+                    .seen
+                    .of_base
+                    .loose
+                    .extend(unpackaged_files::unpackaged_files_of_copy(copy, image.as_ref().map(|(image, _)| image)));
+            }
+        }
+    }
+
+    /// Reads the instructions of a target in order, and calls `further` with each COPY that concerns it or names an
+    /// archive.
+    fn read_instructions(
+        &mut self,
+        reader: &mut TargetReader<'_>,
+        evaluated: &EvaluatedTarget,
+        concerns: &dyn Fn(&CopyInstruction) -> bool,
+        further: &mut dyn FnMut(&mut Self, &mut TargetReader<'_>, &CopyInstruction),
+    ) {
+        let knowledge = self.options.knowledge;
+        let wanted =
+            |copy: &&CopyInstruction| concerns(copy) || framework_archives::has_archive_source(copy, knowledge);
+        let mut copies = evaluated.copies.iter().filter(wanted).peekable();
+        let mut arrives = |stages: &mut Self, reader: &mut TargetReader<'_>, copy: &CopyInstruction| {
+            stages.add_copied_packages(reader, copy);
+            framework_archives::add_archive_packages(reader, copy, knowledge);
+            further(stages, reader, copy);
+        };
+        for run in &evaluated.runs {
+            while let Some(copy) = copies.next_if(|copy| copy.instruction < run.instruction) {
+                arrives(self, reader, copy);
+            }
+            let mounts = bind_mounts(self.dockerfile, run);
+            let of_stages = || mounts.iter().filter_map(|mount| Some((mount, mount.stage?)));
+            for (mount, stage) in of_stages() {
+                let copy = equivalent_copy(run, stage, mount.source.clone(), mount.target.clone());
+                let looked = self.read_stage(reader, stage);
+                if let Some(looked) = looked {
+                    copy_files(reader, &looked.state, &copy);
+                }
+            }
+            reader.read_runs(evaluated, std::slice::from_ref(run));
+            for (mount, stage) in of_stages() {
+                let moved = reader.state.locations.moved_paths().to_vec();
+                for (from, to) in moved {
+                    let Some(rest) = strip_folder(&from, &mount.target) else { continue };
+                    let source = format!("{}/{rest}", mount.source);
+                    self.add_copied_packages(reader, &equivalent_copy(run, stage, source, to));
+                }
+            }
+        }
+        for copy in copies {
+            arrives(self, reader, copy);
+        }
+    }
+
+    /// Reads another stage into separate observations that share only the facts.
+    fn read_stage(&mut self, reader: &mut TargetReader<'_>, stage: usize) -> Option<StageContents> {
+        if self.remaining_lookups == 0 {
+            let span = self.dockerfile.stages.get(stage).map(|stage| stage.base_span);
+            reader.note_skipped_part(Cause::TooManyStages { limit: MAX_STAGE_LOOKUPS }, span);
+        }
+        let inner = self.evaluate(stage)?;
+        // What the other stage took away, bounded or wrote stays there.
+        let done = std::mem::take(&mut reader.state);
+        let (own_packages, own_code) =
+            (std::mem::take(&mut reader.seen.packages), std::mem::take(&mut reader.seen.code));
+        let facts = std::mem::take(&mut reader.seen.facts);
+        let mut own = reader.seen.clone();
+        (own.packages, own.code) = (own_packages, own_code);
+        reader.seen.facts = facts;
+        let before = std::mem::take(&mut reader.seen.of_base.loose);
+        reader.seen.of_base.unknown_wheels.clear();
+        self.read_instructions(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
+        self.record_loose_files(reader, &inner);
+        let loose = std::mem::replace(&mut reader.seen.of_base.loose, before);
+        let unread = std::mem::take(&mut reader.seen.of_base.unknown_wheels);
+        let packages = std::mem::take(&mut reader.seen.packages);
+        let code = std::mem::take(&mut reader.seen.code);
+        std::mem::swap(&mut own.facts, &mut reader.seen.facts);
+        own.commands = reader.seen.commands;
+        own.of_base.brought = std::mem::take(&mut reader.seen.of_base.brought);
+        own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
+        own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
+        reader.seen = own;
+        Some(StageContents { packages, code, loose, unread, state: std::mem::replace(&mut reader.state, done) })
+    }
+
+    /// Returns the image at the bottom of the stage that is copied from, and where it is named.
+    fn source_image(&mut self, copy: &CopyInstruction) -> Option<(ImageReference, Span)> {
+        let (name, span) = copy.from.as_ref()?;
+        let Some(stage) = copy.from_stage else {
+            return Some((ImageReference::parse(name.known_text()?).ok()?, *span));
+        };
+        let inner = self.evaluate(stage)?;
+        match &inner.base.kind {
+            BaseKind::Image(image) => Some((image.clone(), inner.base.span)),
+            _ => None,
+        }
+    }
+
+    /// Adds the driver libraries that a COPY names, and the compat package of a CUDA image whose toolkit it copies.
+    fn add_driver_files(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
+        let here = Origin::File { source: reader.source, span: copy.span };
+        let bottom = self.source_image(copy);
+        let package = bottom.and_then(|(image, span)| {
+            Some((driver_files::copied_compat_package(copy, &image, self.options.knowledge)?, span))
+        });
+        let Some((package, span)) = package else {
+            for path in driver_files::named_driver_libraries(copy) {
+                loader_files::record_file(&mut reader.seen, path, FileKind::Present, here.clone());
+            }
+            if let Some(path) = driver_files::possible_libcuda(copy) {
+                let because = Cause::DriverFileNotNamed { path: path.clone() };
+                loader_files::record_possible_driver_library(&mut reader.seen, path, because, here);
+            }
+            return;
+        };
+        if let Some(link) = package.linked {
+            loader_files::record_file(&mut reader.seen, TOOLKIT_ROOT.to_owned(), link, here.clone());
+        }
+        let state = ValueState::Known(PrintedValue::Text(package.name.clone()));
+        let origins = vec![Origin::File { source: reader.source, span }, here];
+        let fact = reader.seen.facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
+        let version = PackageVersion::Open(String::new());
+        reader.seen.packages.push(ObservedPackage::new(PackageManager::Apt, package.name, version, fact));
+    }
+
+    /// Records the CUDA that a COPY takes from a CUDA image, and that unread images may contain code for GPUs.
+    fn record_copied_toolkit(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
+        let knowledge = self.options.knowledge;
+        if let (None, Some(from)) = (copy.from_stage, &copy.from) {
+            let image = from.0.known_text().and_then(|name| ImageReference::parse(name).ok());
+            let plain = image.is_some_and(|image| knowledge.plain_image(&image.familiar_name()).is_some());
+            reader.seen.of_base.builds_for_gpus |= !plain;
+        }
+        let bottom = self.source_image(copy);
+        let own = bottom.as_ref().and_then(|(image, _)| copied_toolkit::release_of_cuda_image(image, knowledge));
+        let Some(told) = copied_toolkit::cuda_of_copy(copy, own, knowledge) else { return };
+        let done = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)).map(|looked| looked.state);
+        let told = match done.filter(|done| done.other_toolkit) {
+            Some(_) => copied_toolkit::cuda_of_copy(copy, None, knowledge).unwrap_or(told),
+            None => told,
+        };
+        let here = Origin::File { source: reader.source, span: copy.span };
+        if let CopiedCuda::Release(cuda) = told {
+            let image = bottom.as_ref().map(|(image, _)| image);
+            for path in copied_toolkit::copied_library_paths(copy, cuda, image, knowledge) {
+                loader_files::record_file(&mut reader.seen, path, FileKind::Present, here.clone());
+            }
+        }
+        if reader.seen.cuda_runtime.is_some() || !copied_toolkit::base_lacks_cuda(&reader.seen, knowledge) {
+            return;
+        }
+        let span = bottom.map_or(copy.span, |(_, span)| span);
+        match told {
+            CopiedCuda::Release(cuda) => record_cuda_runtime(reader, cuda, [span, copy.span]),
+            CopiedCuda::Unknown => {
+                let why = Cause::CopiedLibraries;
+                let evidence = Evidence::Leaf(vec![here]);
+                reader.seen.facts.add(
+                    FactKey::Requirements,
+                    Some("libraries of CUDA"),
+                    ValueState::Unknown(why),
+                    evidence,
+                );
+            }
+        }
+    }
+
+    /// Adds the framework of the image that is copied from, if its directories are copied; its build may be unknown.
+    fn add_base_framework(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
+        let Some((image, span)) = self.source_image(copy) else { return };
+        let knowledge = self.options.knowledge;
+        let python = |source: &str| source.contains("-packages") || source.contains("/python");
+        let name = image.familiar_name();
+        let plain = knowledge.plain_image(&name).is_some() || knowledge.is_cuda_repository(&name);
+        if !plain && known_sources(copy).any(python) {
+            reader.seen.of_base.untold.push(reader.seen.commands);
+        }
+        let row = knowledge.framework_image(&image.familiar_name(), image.tag().unwrap_or_default());
+        let framework = knowledge.framework_with_variants().filter(|_| row.is_some_and(|row| row.torch.is_some()));
+        // A command of the stage may have put another in its place, and one of the target may remove that of conda.
+        let untouched =
+            copy.from_stage.is_none_or(|stage| self.evaluate(stage).is_some_and(|inner| inner.runs.is_empty()));
+        let row = row.filter(|row| untouched && row.torch_channel.is_none());
+        let Some(torch) = framework.map(|framework| framework.distribution) else { return };
+        if known_sources(copy).any(|source| {
+            package_locations::is_package_copied(
+                source,
+                PackageManager::Pip,
+                torch,
+                &package_locations::default_locations(),
+            )
+        }) {
+            let served = row
+                .and_then(|row| Some((row, row.torch.filter(|version| knowledge.torch_release(version).is_some())?)));
+            let (version, variant) = if let Some((row, own)) = served {
+                let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
+                (PackageVersion::Exact(format!("{own}+{tag}")), Some(tag))
+            } else {
+                let why = Cause::CopiedTorch { package: torch.to_string(), image: image.to_string() };
+                (PackageVersion::Unresolved(why), None)
+            };
+            let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
+            let state = ValueState::Known(PrintedValue::Text(torch.to_owned()));
+            let fact = reader.seen.facts.add(FactKey::Package, Some(torch), state, Evidence::Leaf(origins.to_vec()));
+            let name = torch.to_owned();
+            reader.seen.commands += 1;
+            let command = reader.seen.commands;
+            let package = ObservedPackage::new(PackageManager::Pip, name, version, fact);
+            reader.seen.packages.push(ObservedPackage { variant, command, ..package });
+        }
+    }
+
+    /// Adds the packages, code and programs of another stage that lie in what is copied.
+    fn add_copied_packages(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
+        let Some(looked) = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)) else { return };
+        let StageContents { packages, code, loose, unread, state: done } = looked;
+        copy_files(reader, &done, copy);
+        if reader.seen.of_base.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            reader.seen.of_base.loose.extend(unpackaged_files::select_copied_files(&loose, copy));
+        }
+        let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
+        let to = || destination.map(|path| absolute_path(&copy.folder, path));
+        for package in packages {
+            let places = done.locations.package_locations(package.fact);
+            if !known_sources(copy)
+                .any(|source| package_locations::is_package_copied(source, package.manager, &package.name, places))
+            {
+                continue;
+            }
+            let fact = fact_with_copy(reader, package.fact, copy);
+            let places = places.iter().cloned().chain(to().map(PackageLocation::Prefix)).collect();
+            reader.state.locations.set_package_locations(fact, places);
+            let home = done.homes.get(&package.fact).and_then(|home| {
+                home.after_copy(|path| known_sources(copy).find_map(|source| copied_path(path, source, copy)))
+            });
+            reader.state.homes.extend(home.map(|home| (fact, home)));
+            reader.seen.packages.push(ObservedPackage { fact, ..package });
+        }
+        copy_unread_lists(reader, &unread, &done, copy);
+        let knowledge = self.options.knowledge;
+        let compiler = self.source_image(copy).filter(|_| !done.other_toolkit);
+        let compiler =
+            compiler.and_then(|(image, span)| Some((copied_toolkit::release_of_cuda_image(&image, knowledge)?, span)));
+        let isa = compiler.and_then(|(cuda, _)| knowledge.target_set(cuda)).map(|row| row.ptx_isa);
+        for code in code {
+            let (packages, places) =
+                (done.locations.package_locations(code.fact), done.locations.program_paths(code.fact));
+            let along = known_sources(copy).any(|source| match &code.component {
+                Some(package) => package_locations::is_package_copied(source, PackageManager::Pip, package, packages),
+                None => compiled_programs::is_program_copied(source, places),
+            });
+            if !along {
+                continue;
+            }
+            let fact = fact_with_copy(reader, code.fact, copy);
+            let packages = packages.iter().cloned().chain(to().map(PackageLocation::Prefix)).collect();
+            let places = places.iter().cloned().chain(to()).collect();
+            reader.state.locations.set_package_locations(fact, packages);
+            reader.state.locations.set_program_paths(fact, places);
+            // A program of the image's own has the CUDA of its compiler, whatever it is copied to.
+            if let (None, Some((cuda, span))) = (&code.component, compiler)
+                && linked_programs::needs_compiler_cuda(reader, cuda, knowledge)
+            {
+                record_cuda_runtime(reader, cuda, [span, copy.span]);
+            }
+            let isa = code.isa.or(isa.filter(|_| code.component.is_none()));
+            reader.seen.code.push(ObservedGpuCode { isa, fact, ..code });
+        }
+        linked_programs::copy_programs(reader, done.programs, copy, compiler);
+    }
+}
+
+/// Records unread requirement lists of another stage whose packages may lie in what is copied.
+fn copy_unread_lists(reader: &mut TargetReader<'_>, unread: &[(u32, FactId)], done: &Done, copy: &CopyInstruction) {
+    let along = |fact: FactId| {
+        let places = done.locations.package_locations(fact);
+        known_sources(copy).any(|source| package_locations::is_package_copied(source, PackageManager::Pip, "", places))
+    };
+    let along: Vec<FactId> = unread.iter().map(|(_, fact)| *fact).filter(|fact| along(*fact)).collect();
+    if along.is_empty() {
+        return;
+    }
+    reader.seen.commands += 1;
+    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
+    let to = destination.map(|path| PackageLocation::Prefix(absolute_path(&copy.folder, path)));
+    for fact in along {
+        let places = done.locations.package_locations(fact).iter().cloned().chain(to.clone()).collect();
+        reader.state.locations.set_package_locations(fact, places);
+        reader.seen.of_base.unknown_wheels.push((reader.seen.commands, fact));
+    }
+}
+
+/// Observations of another stage.
+struct StageContents {
+    packages: Vec<ObservedPackage>,
+    code: Vec<ObservedGpuCode>,
+    loose: Vec<UnpackagedFiles>,
+    /// Why it is unknown what its commands install.
+    unread: Vec<(u32, FactId)>,
+    state: Done,
+}
+
+/// Records the CUDA runtime that a COPY adds to an image without one.
+pub(super) fn record_cuda_runtime(reader: &mut TargetReader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
+    let origins = spans.map(|span| Origin::File { source: reader.source, span });
+    let state = ValueState::Known(PrintedValue::Text(cuda.to_string()));
+    let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));
+    reader.seen.cuda_runtime = Some((cuda, fact));
+}
+
+/// Returns a COPY with the effect that a mount or a command of a RUN has on files of a stage.
+fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: String) -> CopyInstruction {
+    let literal = |path: String| (ExpandedText::literal(path), run.span);
+    CopyInstruction {
+        stage: run.stage,
+        instruction: run.instruction,
+        span: run.span,
+        from: Some(literal(stage.to_string())),
+        from_stage: Some(stage),
+        sources: vec![literal(source)],
+        parents: false,
+        destination: Some(literal(to)),
+        workdir: run.workdir.clone(),
+        folder: Arc::clone(&run.folder),
+    }
+}
+
+/// Copies the records of wheels, downloaded files and written files from another stage.
+fn copy_files(reader: &mut TargetReader<'_>, other: &Done, copy: &CopyInstruction) {
+    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
+    let to = absolute_path(&copy.folder, destination.unwrap_or("/"));
+    for source in known_sources(copy) {
+        reader.state.wheels.extend(other.wheels.copied_to(source, &to));
+        reader.state.fetched.extend(other.fetched.files_in_copy(source, copy));
+        for (path, made) in &other.written_files {
+            if let Some(to) = copied_path(path, source, copy) {
+                let made = made.clone().map(|opened| OpenedFile { path: to.clone(), ..opened });
+                reader.state.written_files.insert(to, made);
+            }
+        }
+    }
+}
+
+/// Returns the sources of a COPY that are known.
+pub(super) fn known_sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
+    copy.sources.iter().filter_map(|(path, _)| path.known_text())
+}
+
+/// Adds a fact of another stage again, with the COPY as a further origin.
+fn fact_with_copy(reader: &mut TargetReader<'_>, fact: FactId, copy: &CopyInstruction) -> FactId {
+    let facts = &mut reader.seen.facts;
+    let mut origins = facts.origins(fact);
+    origins.push(Origin::File { source: reader.source, span: copy.span });
+    let known = facts.get(fact);
+    let (key, of, state) = (known.key, known.subject.clone(), known.state.clone());
+    facts.add(key, of.as_deref(), state, Evidence::Leaf(origins))
+}

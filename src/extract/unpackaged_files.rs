@@ -1,0 +1,125 @@
+//! Files, folders and archives that COPY instructions and commands add to an image without a package.
+
+use crate::cuda::split_path;
+use crate::dockerfile::CopyInstruction;
+use crate::extract::command_effects::PLAIN_EXTENSIONS;
+use crate::extract::stage_files::{absolute_path, strip_folder};
+use crate::fact::UnpackagedFiles;
+use crate::reference::ImageReference;
+use crate::shell::{Command, Word};
+
+/// The largest number of recorded unpackaged files per image.
+pub(super) const MAX_UNPACKAGED_FILES: usize = 512;
+/// Programs that copy or move files to their last argument.
+const COPY_PROGRAMS: &[&str] = &["cp", "install", "mv", "rsync"];
+/// Programs that unpack archives.
+const UNPACK_PROGRAMS: &[&str] = &["7z", "bsdtar", "cpio", "tar", "unzip"];
+/// Programs that download files.
+const DOWNLOAD_PROGRAMS: &[&str] = &["aria2c", "curl", "wget"];
+/// Commands that run a shell script.
+const SCRIPT_RUNNERS: &[&str] = &["bash", "sh", "source", "."];
+
+/// Returns the unpackaged files that a COPY or ADD adds; `image` is the unmodified image that it copies from, if any.
+pub(super) fn unpackaged_files_of_copy(copy: &CopyInstruction, image: Option<&ImageReference>) -> Vec<UnpackagedFiles> {
+    let to = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
+    let to = to.map(|path| absolute_path(&copy.folder, path));
+    let sources =
+        copy.sources.iter().filter_map(|(source, _)| source.known_text()).filter(|source| !is_text_file(source));
+    let image = image.map(ToString::to_string);
+    sources.map(|source| UnpackagedFiles { source: source.to_owned(), to: to.clone(), image: image.clone() }).collect()
+}
+
+/// Returns the unpackaged files that one command, run in `folder`, adds.
+pub(super) fn unpackaged_files_of_command(command: &Command, folder: &str) -> Vec<UnpackagedFiles> {
+    let Some(program) = command.program() else { return Vec::new() };
+    let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
+    let plain = || words.iter().copied().filter(|word| !word.starts_with('-'));
+    let put = |source: &str, to: Option<String>| UnpackagedFiles { source: source.to_owned(), to, image: None };
+    if COPY_PROGRAMS.contains(&program) {
+        let into = words.windows(2).find(|pair| matches!(pair[0], "-t" | "--target-directory")).map(|pair| pair[1]);
+        let mut sources: Vec<&str> = plain().filter(|word| Some(*word) != into).collect();
+        let Some(to) = into.or_else(|| sources.pop()) else { return Vec::new() };
+        let to = absolute_path(folder, to);
+        let sources = sources.into_iter().filter(|source| !is_text_file(source));
+        return sources.map(|source| put(source, Some(to.clone()))).collect();
+    }
+    if UNPACK_PROGRAMS.contains(&program) {
+        let named = |pair: &&[&str]| matches!(pair[0], "-C" | "--directory" | "-d");
+        let apart = words.windows(2).find(named).map(|pair| pair[1]);
+        let joined = || words.iter().find_map(|word| word.strip_prefix("--directory=").or(word.strip_prefix("-o/")));
+        let to = Some(absolute_path(folder, apart.or_else(joined).unwrap_or(".")));
+        // Out of a pipe there is no file to name.
+        let archives: Vec<UnpackagedFiles> = plain().map(|source| put(source, to.clone())).collect();
+        return if archives.is_empty() { vec![put("", to)] } else { archives };
+    }
+    if DOWNLOAD_PROGRAMS.contains(&program) {
+        return plain().filter(|word| word.contains("://")).map(|address| put(address, None)).collect();
+    }
+    let script = if SCRIPT_RUNNERS.contains(&program) {
+        plain().next()
+    } else {
+        command.words.first().and_then(Word::known).filter(|first| first.contains('/'))
+    };
+    script.map(|script| put(script, None)).into_iter().collect()
+}
+
+/// Returns those unpackaged files of another build stage that a COPY may include.
+pub(super) fn select_copied_files(of_stage: &[UnpackagedFiles], copy: &CopyInstruction) -> Vec<UnpackagedFiles> {
+    let reached = |loose: &&UnpackagedFiles| {
+        let sources = copy.sources.iter().filter_map(|(source, _)| source.known_text());
+        let mut sources = sources.map(|source| absolute_path("/", source.split('*').next().unwrap_or(source)));
+        sources.any(|source| {
+            let either = |to: &str| strip_folder(to, &source).is_some() || strip_folder(&source, to).is_some();
+            loose.to.as_deref().is_none_or(either)
+        })
+    };
+    of_stage.iter().filter(reached).cloned().collect()
+}
+
+/// Whether a file is text by its extension, so that it contains no library.
+fn is_text_file(source: &str) -> bool {
+    let name = split_path(source).1;
+    name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN_EXTENSIONS.contains(&ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::MappedText;
+    use crate::shell::script_commands;
+
+    /// Returns the unpackaged files of a shell script, as text.
+    fn files_of_script(script: &str) -> Vec<String> {
+        let commands = script_commands(&MappedText::contiguous(script, 0));
+        let all = commands.iter().flat_map(|command| unpackaged_files_of_command(command, "/work"));
+        all.map(|one| format!("{} > {}", one.source, one.to.unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn commands_that_move_fetch_and_unpack_put_files_somewhere() {
+        for (script, expected) in [
+            ("cp -a /m/libcudnn* /usr/lib/", &["/m/libcudnn* > /usr/lib"][..]),
+            ("install -t /usr/lib a/libcudnn.so.8", &["a/libcudnn.so.8 > /usr/lib"]),
+            ("tar -xJ -C /usr/local/cuda --strip-components=1", &["/usr/local/cuda > /usr/local/cuda"]),
+            ("tar xf a.tgz", &["xf > /work", "a.tgz > /work"]),
+            ("wget -q https://a.b/cudnn.tgz", &["https://a.b/cudnn.tgz > "]),
+            ("./install_cudnn.sh", &["./install_cudnn.sh > "]),
+            ("bash -x setup.sh", &["setup.sh > "]),
+        ] {
+            assert_eq!(files_of_script(script), expected, "{script}");
+        }
+        for script in [
+            "echo cudnn > a",
+            "apt-get install -y libcudnn8",
+            "pip install nvidia-cudnn-cu12",
+            "rm -rf /m/libcudnn.so.8",
+            "ls cudnn",
+            "ln -s /usr/lib/libcudnn.so.8 /usr/lib/libcudnn.so",
+            "ldconfig",
+            "export CUDNN=/opt/cudnn",
+            "curl --version",
+        ] {
+            assert_eq!(files_of_script(script), [""; 0], "{script}");
+        }
+    }
+}

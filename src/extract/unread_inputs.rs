@@ -1,0 +1,172 @@
+//! Files and scripts that were not read: the packages that commands install from them are missing evidence.
+
+use crate::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
+use crate::cuda::LIBCUDA_SONAME;
+use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::run_commands::CommandReader;
+use crate::extract::stage_files::absolute_path;
+use crate::fact::{
+    Evidence, FactId, FactKey, ObservedBase, ObservedPackage, Origin, PackageManager, PrintedValue, ValueState,
+};
+use crate::install;
+use crate::install::RequirementFile;
+use crate::shell::{Command, StandardInput, Word};
+use crate::source::{SourceId, Span};
+
+/// Returns an address without the user name and password before its host.
+fn strip_credentials(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
+impl CommandReader<'_> {
+    /// Records packages that arguments with unknown values name, as missing evidence; `tag` is the build of the extra
+    /// index.
+    pub(super) fn record_unknown_packages(&mut self, names: &[String], because: Cause, tag: Option<&str>, span: Span) {
+        let variable = names.first().cloned();
+        let what = variable.as_ref().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
+        let words = UnknownWords { variable, tag: tag.map(str::to_owned), because: Box::new(because) };
+        self.add_unread_packages(&what, Cause::UnknownPackages { words }, span);
+    }
+
+    /// Records once that further commands are not read.
+    pub(super) fn record_skipped_commands(&mut self, command: &Command, reason: &Cause) {
+        self.state.unknown_additions = UnknownAdditions::Files;
+        let note = format!("a build installs unknown packages: {reason}");
+        if !self.notes.contains(&note) {
+            self.record_unknown_packages(&[], reason.clone(), None, command.span);
+            self.add_note(note);
+        }
+    }
+
+    /// Records a requirement file that was not read, as missing evidence; `tag` is the build of the extra index.
+    pub(super) fn record_unread_file(&mut self, file: &RequirementFile, tag: Option<&str>) {
+        let path = file.path.known_text().unwrap_or("a requirements file");
+        let effect = match (file.constraint, tag) {
+            (true, _) => ListEffect::Constrains,
+            (false, None) => ListEffect::Installs,
+            (false, Some(tag)) => ListEffect::InstallsFrom(tag.to_owned()),
+        };
+        let because = file.why.clone().unwrap_or(Cause::NotRead);
+        let note = Cause::file_not_read(path, because.clone()).reason();
+        let unread = UnreadFile { path: path.to_owned(), because: Box::new(because) };
+        let why = Cause::ListNotRead { file: unread, effect };
+        if self.notes.contains(&note) {
+            if !file.constraint {
+                self.repeat_unread_packages(path);
+            }
+            return;
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if install::is_package_file(path) && self.knowledge.may_be_driver_package(name) {
+            let state = ValueState::Known(PrintedValue::Text(path.to_owned()));
+            let origins = vec![Origin::File { source: self.source, span: file.span }];
+            let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins));
+            self.seen.of_base.perhaps.insert(format!("{path}/{LIBCUDA_SONAME}"), (why.clone(), fact));
+        }
+        if file.constraint {
+            self.add_unread_fact(path, why, file.span);
+        } else {
+            self.add_unread_packages(path, why, file.span);
+        }
+        self.notes.push(note);
+    }
+
+    /// Records a script of the build context that was not read, as missing evidence.
+    pub(super) fn record_unread_script(&mut self, path: &str, why: &Cause, span: Span) {
+        // What a tool or the base image brings is no file that somebody could give.
+        if (*why == Cause::NotCopied && !self.has_cuda_base())
+            || self.state.written_files.contains_key(&absolute_path(&self.folder, path))
+        {
+            return;
+        }
+        let file = UnreadFile { path: path.to_owned(), because: Box::new(why.clone()) };
+        self.add_unread_script(path, Cause::ScriptNotRead { file }, span);
+    }
+
+    /// Records a shell that runs a downloaded script, as missing evidence on a CUDA base image.
+    pub(super) fn record_downloaded_script(&mut self, command: &Command) {
+        let shell = matches!(command.program(), Some("sh" | "bash" | "dash" | "zsh"));
+        let StandardInput::Pipe(before) = &command.input else { return };
+        if !shell || !matches!(before.program(), Some("curl" | "wget")) {
+            return;
+        }
+        let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
+        let Some(address) = addresses.next().map(str::to_owned) else { return };
+        let place = address.split_once("://").map_or("", |(_, place)| place);
+        let below = place.split_once('.').map_or("", |(_, rest)| rest);
+        let is_of = |address: &str| place.starts_with(address) || below.starts_with(address);
+        if self.knowledge.tool_scripts().iter().any(|row| is_of(row.address)) {
+            return;
+        }
+        self.seen.of_base.untold.push(self.seen.commands);
+        if !self.has_cuda_base() {
+            return;
+        }
+        let cause = Cause::ScriptDownloaded { address: address.clone() };
+        self.add_unread_script(&address, cause, command.span);
+    }
+
+    /// Whether the base image is a CUDA image.
+    fn has_cuda_base(&self) -> bool {
+        let ObservedBase::Image(image, _) = &self.seen.base else { return false };
+        self.knowledge.is_cuda_repository(&image.familiar_name())
+    }
+
+    /// Adds an unread input that may install packages, among them a framework that a later command requires.
+    fn add_unread_packages(&mut self, what: &str, why: Cause, span: Span) {
+        let fact = self.add_unread_fact(what, why, span);
+        self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+    }
+
+    /// Adds an unread script that may install packages.
+    fn add_unread_script(&mut self, what: &str, why: Cause, span: Span) {
+        self.add_unread_packages(what, why, span);
+        self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.last().map(|(_, fact)| *fact));
+    }
+
+    /// Adds the same unread file once more for the current command.
+    fn repeat_unread_packages(&mut self, what: &str) {
+        let own = |key: FactKey, of: Option<&str>| key == FactKey::Requirements && of == Some(what);
+        let mut all = self.seen.facts.iter().filter(|(_, entry)| own(entry.key, entry.subject.as_deref()));
+        if let Some((fact, _)) = all.next() {
+            self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+        }
+    }
+
+    /// Records a repository or archive at an address, whose requirements are missing evidence.
+    pub(super) fn record_unread_source(&mut self, address: &str, span: Span, source: SourceId) {
+        let address = strip_credentials(address);
+        let origins = vec![Origin::File { source, span }];
+        let state = ValueState::Unknown(Cause::SourceOnNetwork { address: address.clone() });
+        let fact = self.seen.facts.add(FactKey::Requirements, Some(&address), state, Evidence::Leaf(origins));
+        self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+    }
+
+    /// Adds the fact that requirements are unknown.
+    fn add_unread_fact(&mut self, what: &str, why: Cause, span: Span) -> FactId {
+        let origins = vec![Origin::File { source: self.source, span }];
+        self.seen.facts.add(FactKey::Requirements, Some(what), ValueState::Unknown(why), Evidence::Leaf(origins))
+    }
+
+    /// Adds a note, unless it is already present.
+    pub(super) fn add_note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Records an environment that `conda-unpack` sets up and that was packed outside of the build.
+    pub(super) fn record_unpacked_environment(&mut self, command: &Command) {
+        let own = |package: &ObservedPackage| package.manager == PackageManager::Conda;
+        if command.program() != Some("conda-unpack") || self.seen.packages.iter().any(own) {
+            return;
+        }
+        let first = command.words.first().and_then(Word::known).unwrap_or_default();
+        let place = first.rsplit_once("/bin/").map_or("an environment", |(place, _)| place);
+        self.add_note(format!("{place} was not read: it was packed outside of the build"));
+        self.add_unread_packages(place, Cause::PackedElsewhere { place: place.to_owned() }, command.span);
+    }
+}

@@ -1,0 +1,305 @@
+//! Whether an image with changed packages still builds, as far as its files and the tables show: hashes, version
+//! limits, and the builds in each index.
+
+use crate::cause::Cause;
+use crate::cuda::CudaVersion;
+use crate::edit::SourceEdit;
+use crate::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::fix_context::FixContext;
+use crate::fix::proposed_change::last_pip_package;
+use crate::fix::stale_references::FrameworkTarget;
+use crate::fix::write::written_urls::writes_unknown_url;
+use crate::fix::write::{fact_spans, subject_with_edits};
+use crate::fix::{ProposedChange, build_conflicts, stale_references};
+use crate::infer::variant_cuda;
+use crate::install::{public_version, range_contains};
+use crate::judge;
+use crate::judge::SubjectContent;
+use crate::source::{SourceId, Span};
+
+/// The reason for a manual change if no single value in a file can be edited.
+pub(super) const NO_SINGLE_VALUE: &str = "manual: no single value in a file selects it";
+const STALE_HASHES: &str = "manual: its hashes are those of other wheels";
+const MISSING_HASHES: &str = "manual: its dependencies need hashes as well";
+const LIMITED_BY_CONSTRAINT: &str = "manual: another list limits it to another release";
+const UNKNOWN_DEPENDENT_BUILD: &str = "manual: whether a package built on it exists for that CUDA is unknown";
+const OUTDATED_DEPENDENT_BUILD: &str =
+    "manual: another command installs a package built on it, which stays a build for another CUDA";
+const UNVERIFIED_ADDRESS: &str = "manual: no source shows that the address of that build exists";
+const NOT_IN_INDEX: &str = "manual: no index of that command is known to contain it";
+
+/// Options and variables that make pip select wheels by their hashes.
+const HASH_OPTIONS: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_REQUIRE_HASHES"];
+
+/// A package with the version and build that a change requires.
+pub(super) struct RequestedPackage<'a> {
+    pub(super) name: &'a str,
+    pub(super) version: &'a str,
+    pub(super) build: Option<&'a str>,
+}
+
+/// Returns the packages that a change requires.
+fn requested_packages(wish: &ProposedChange) -> Vec<RequestedPackage<'_>> {
+    match wish {
+        ProposedChange::Build { package, to, build, companions, .. } => {
+            let own = RequestedPackage { name: package, version: to, build: build.as_deref() };
+            let others =
+                companions.iter().map(|one| RequestedPackage { name: &one.package, version: &one.to, build: None });
+            others.chain([own]).collect()
+        }
+        ProposedChange::All(list) => list.iter().flat_map(requested_packages).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether everything that a change replaces was observed: each of its packages, or in any case the base image.
+pub(super) fn is_target_observed(case: &FixContext<'_>, wish: &ProposedChange) -> bool {
+    if matches!(wish, ProposedChange::Base { .. } | ProposedChange::Whole { .. } | ProposedChange::DropPackage(_)) {
+        return true;
+    }
+    let wanted = requested_packages(wish);
+    !wanted.is_empty() && wanted.iter().all(|one| last_pip_package(&case.seen, one.name).is_some())
+}
+
+/// Returns the reason why the edits of a change cannot be applied automatically, if there is one.
+pub(super) fn find_build_obstacle(
+    case: &FixContext<'_>,
+    wish: &ProposedChange,
+    edits: &[SourceEdit],
+    after: &Observations,
+) -> Option<&'static str> {
+    if adds_dependencies(wish) && requires_hashes(case) {
+        return Some(MISSING_HASHES);
+    }
+    if writes_unknown_url(case, edits) {
+        return Some(UNVERIFIED_ADDRESS);
+    }
+    let wanted = requested_packages(wish);
+    if let Some(why) = build_conflicts::build_conflict(case, &wanted, after) {
+        return Some(why);
+    }
+    if wanted.is_empty() && !renames_or_moves_package(wish) {
+        return None;
+    }
+    if edits.iter().any(|edit| has_hashes_at(case, edit.source, edit.span)) {
+        return Some(STALE_HASHES);
+    }
+    if wanted.iter().any(|one| violates_constraint(after, one)) {
+        return Some(LIMITED_BY_CONSTRAINT);
+    }
+    if wanted
+        .iter()
+        .filter_map(|one| Some((one, one.build?)))
+        .any(|(one, build)| has_unknown_dependent_build(case, one, build, after))
+    {
+        return Some(UNKNOWN_DEPENDENT_BUILD);
+    }
+    if wanted.iter().any(|one| one.build.is_some_and(|build| leaves_dependent_on_other_cuda(case, one, build, after))) {
+        return Some(OUTDATED_DEPENDENT_BUILD);
+    }
+    let left = |one: &RequestedPackage<'_>| {
+        stale_references::find_stale_reference(
+            case,
+            FrameworkTarget { name: one.name, version: one.version, build: one.build },
+            edits,
+            after,
+        )
+    };
+    if let Some(why) = wanted.iter().find_map(left) {
+        return Some(why);
+    }
+    (!are_builds_in_indexes(case, &wanted, edits, after)).then_some(NOT_IN_INDEX)
+}
+
+/// Whether a change installs additional packages that no file names.
+fn adds_dependencies(wish: &ProposedChange) -> bool {
+    match wish {
+        ProposedChange::All(list) => list.iter().any(adds_dependencies),
+        one => matches!(one, ProposedChange::Whole { .. } | ProposedChange::Extra { .. }),
+    }
+}
+
+/// Whether a change replaces a package by another distribution or extra, or takes it from another index.
+fn renames_or_moves_package(wish: &ProposedChange) -> bool {
+    match wish {
+        ProposedChange::All(list) => list.iter().any(renames_or_moves_package),
+        one => matches!(one, ProposedChange::Extra { .. } | ProposedChange::Name { .. } | ProposedChange::Index { .. }),
+    }
+}
+
+/// Whether another package with GPU code moves to the requested build, although no table shows that such a build of
+/// it exists.
+fn has_unknown_dependent_build(
+    case: &FixContext<'_>,
+    wanted: &RequestedPackage<'_>,
+    build: &str,
+    after: &Observations,
+) -> bool {
+    let knowledge = case.knowledge();
+    let chosen = |package: &'_ ObservedPackage| match cuda_build_of(case, package) {
+        Some(local) => Some(local.to_owned()),
+        None => match &package.offered {
+            IndexSelection::Only(tag) => Some(tag.clone()),
+            IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
+        },
+    };
+    let others = after.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != wanted.name);
+    let mut follows = others.filter(|one| {
+        let code = knowledge.framework(&one.name).is_some() && knowledge.has_build_index(&one.name);
+        code && !knowledge.is_built_with_torch(&one.name)
+    });
+    follows.any(|one| {
+        let before = last_pip_package(&case.seen, &one.name).and_then(chosen);
+        chosen(one).as_deref() == Some(build) && before.as_deref() != Some(build)
+    })
+}
+
+/// Whether a package that is built together with the framework stays a build for another CUDA major release.
+fn leaves_dependent_on_other_cuda(
+    case: &FixContext<'_>,
+    wanted: &RequestedPackage<'_>,
+    build: &str,
+    after: &Observations,
+) -> bool {
+    let knowledge = case.knowledge();
+    let major = |tag: &str| variant_cuda(tag).map(CudaVersion::major);
+    let arch = case.platform.split('/').nth(1).unwrap_or_default();
+    let of_index = || {
+        let row = knowledge.torch_release(wanted.version).filter(|_| knowledge.has_variants(wanted.name))?;
+        row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
+    };
+    let told = |one: &&ObservedPackage| {
+        one.manager == PackageManager::Pip
+            && knowledge.is_built_with_torch(&one.name)
+            && !matches!(one.version, PackageVersion::Unresolved(_))
+    };
+    after.packages.iter().filter(told).any(|one| {
+        let tag = match (cuda_build_of(case, one), &one.offered) {
+            (Some(local), _) => Some(local),
+            (None, IndexSelection::Only(tag)) => Some(tag.as_str()),
+            (None, IndexSelection::Beside(tags)) if tags.iter().any(|tag| tag == build) => Some(build),
+            (None, IndexSelection::Default | IndexSelection::Beside(_)) => of_index(),
+            (None, IndexSelection::Unknown(_)) => None,
+        };
+        tag.is_some_and(|tag| major(tag).is_some_and(|own| Some(own) != major(build)))
+    })
+}
+
+/// Whether the requirements file or instruction around a position selects wheels by their hashes.
+fn has_hashes_at(case: &FixContext<'_>, source: SourceId, place: Span) -> bool {
+    let text = case.settings.sources.get(source).text();
+    let own = match &case.subject.content {
+        SubjectContent::Dockerfile { source: own, dockerfile, .. } if *own == source => {
+            let holds = |span: &Span| span.start <= place.start && place.end <= span.end;
+            let mut spans = dockerfile.instructions.iter().map(|one| one.span);
+            spans.find(holds).and_then(|span| text.get(span.start..span.end)).unwrap_or_default()
+        }
+        _ => text,
+    };
+    contains_hash_option(own)
+}
+
+/// Whether a text selects wheels by their hashes, or requires hashes for all of them.
+fn contains_hash_option(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    lines.any(|line| HASH_OPTIONS.iter().any(|words| line.contains(words)))
+}
+
+/// Whether any file of the build contains hashes; pip then requires them for everything that it installs.
+fn requires_hashes(case: &FixContext<'_>) -> bool {
+    let SubjectContent::Dockerfile { source, files, .. } = &case.subject.content else { return false };
+    let read = files.requested_files().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
+    let mut texts = read.chain([*source]).map(|source| case.settings.sources.get(source).text());
+    texts.any(contains_hash_option)
+}
+
+/// Whether a constraint does not admit the requested version of a package.
+fn violates_constraint(after: &Observations, one: &RequestedPackage<'_>) -> bool {
+    let Some(package) = last_pip_package(after, one.name) else { return false };
+    let own = after.bounds.iter().filter(|bound| bound.name == one.name && bound.command == package.command);
+    own.into_iter().any(|bound| match &bound.version {
+        PackageVersion::Exact(text) => {
+            let local = text.split_once('+').map(|(_, local)| local);
+            public_version(text) != one.version || (local.is_some() && local != one.build)
+        }
+        PackageVersion::Open(range) => !range.is_empty() && range_contains(range, one.version) == Some(false),
+        PackageVersion::Unresolved(_) => true,
+    })
+}
+
+/// Returns the CUDA build that a version names, `cu118` of `2.4.0+cu118`, if its package has an index for each build.
+fn cuda_build_of<'a>(case: &FixContext<'_>, package: &'a ObservedPackage) -> Option<&'a str> {
+    let PackageVersion::Exact(text) = &package.version else { return None };
+    let (_, local) = text.split_once('+')?;
+    let pip = package.manager == PackageManager::Pip && case.knowledge().has_build_index(&package.name);
+    (pip && local.starts_with("cu")).then_some(local)
+}
+
+/// Whether every build that a version names is in an index of its install command. A version with a build hides which
+/// indexes are searched, so the files are read once more without the builds.
+fn are_builds_in_indexes(
+    case: &FixContext<'_>,
+    wanted: &[RequestedPackage<'_>],
+    edits: &[SourceEdit],
+    after: &Observations,
+) -> bool {
+    let named: Vec<(&ObservedPackage, &str)> =
+        after.packages.iter().filter_map(|one| Some((one, cuda_build_of(case, one)?))).collect();
+    if named.is_empty() {
+        return true;
+    }
+    let mut less: Vec<SourceEdit> = Vec::new();
+    for package in case.seen.packages.iter().filter(|one| cuda_build_of(case, one).is_some()) {
+        let place = fact_spans(case, package.fact).into_iter().next();
+        less.extend(place.and_then(|place| edit_removing_build(case, place)).filter(|edit| !less.contains(edit)));
+    }
+    let within = |edit: &SourceEdit, gone: &SourceEdit| {
+        // What is put in behind it stays.
+        edit.source == gone.source && gone.span.start <= edit.span.start && edit.span.start < gone.span.end
+    };
+    let kept: Vec<SourceEdit> = edits
+        .iter()
+        .filter(|edit| !less.iter().any(|gone| within(edit, gone)))
+        .map(|edit| {
+            let builds = wanted.iter().filter_map(|one| one.build);
+            let replacement =
+                builds.fold(edit.replacement.clone(), |text, build| text.replace(&format!("+{build}"), ""));
+            SourceEdit { replacement, ..edit.clone() }
+        })
+        .collect();
+    less.extend(kept);
+    let read = subject_with_edits(case.subject, case.settings.sources, &less)
+        .and_then(|subject| judge::observations_for_platform(&subject.content, &case.platform));
+    let Some(read) = read else { return false };
+    named.into_iter().all(|(package, build)| {
+        let mut same =
+            read.packages.iter().rev().filter(|one| one.manager == PackageManager::Pip && one.name == package.name);
+        let own = wanted.iter().any(|one| one.name == package.name);
+        match same.find(|one| one.command == package.command) {
+            Some(one) if cuda_build_of(case, one).is_none() => offers_build(&one.offered, build),
+            // A wheel that is named by its address, and a version that stands elsewhere.
+            _ => !own,
+        }
+    })
+}
+
+/// Returns the edit that removes the build from the version at a position; `None` if no version is there.
+fn edit_removing_build(case: &FixContext<'_>, (source, span): (SourceId, Span)) -> Option<SourceEdit> {
+    let word = case.settings.sources.get(source).text().get(span.start..span.end)?;
+    let at = word.find('+').filter(|_| !word.contains("://"))?;
+    let rest = word.get(at..)?;
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | ',' | ')' | ']' | '#' | '\\');
+    let end = rest.find(ends).unwrap_or(rest.len());
+    let span = Span::new(span.start + at, span.start + at + end);
+    Some(SourceEdit { source, span, replacement: String::new() })
+}
+
+/// Whether the builds that a command selects from include a build.
+fn offers_build(offered: &IndexSelection, build: &str) -> bool {
+    match offered {
+        IndexSelection::Only(tag) => tag == build,
+        IndexSelection::Beside(tags) => tags.iter().any(|tag| tag == build),
+        IndexSelection::Unknown(Cause::BuildNotKnown { because }) => matches!(**because, Cause::SeveralBuilds),
+        IndexSelection::Unknown(_) | IndexSelection::Default => false,
+    }
+}

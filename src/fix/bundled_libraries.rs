@@ -1,0 +1,32 @@
+//! Packages that bundle one library for each of several CUDA versions, and the releases of them that fit another
+//! build.
+
+use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::CompanionUpdate;
+use crate::fix::fix_context::FixContext;
+use crate::infer::variant_cuda;
+use crate::install::public_version;
+use crate::knowledge::compare_natural;
+
+/// Returns the packages whose bundled libraries do not fit a build, each with its next release that does. Packages
+/// without such a release are not changed.
+pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> Vec<CompanionUpdate> {
+    let knowledge = case.knowledge();
+    let Some(cuda) = build.and_then(variant_cuda) else { return Vec::new() };
+    let has = |name: &str, version: &str| knowledge.has_bundled_library(name, version, cuda) == Some(true);
+    let companion = |package: &ObservedPackage| {
+        let PackageVersion::Exact(text) = &package.version else { return None };
+        let from = public_version(text);
+        if knowledge.has_bundled_library(&package.name, from, cuda)? {
+            return None;
+        }
+        let rows = knowledge.bundled_variants().iter().filter(|row| row.distribution == package.name);
+        let next = rows.filter(|row| compare_natural(from, row.from).is_lt() && has(&package.name, row.from));
+        let to = next.map(|row| row.from).min_by(|one, other| compare_natural(one, other))?;
+        Some(CompanionUpdate { package: package.name.clone(), from: Some(from.to_owned()), to: to.to_owned() })
+    };
+    let mut found: Vec<CompanionUpdate> =
+        case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip).filter_map(companion).collect();
+    found.dedup();
+    found
+}

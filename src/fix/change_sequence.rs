@@ -1,0 +1,214 @@
+//! Sequences of several image changes, each of which gets the start-up past one more failure.
+
+use crate::edit::SourceEdit;
+use crate::fix::fix_context::FixContext;
+use crate::fix::repair::{edited_texts, sources_with_texts};
+use crate::fix::search::{rank_fixes, single_change_fixes, test_candidate};
+use crate::fix::trial::trial_verdicts;
+use crate::fix::trial_runner::TrialRunner;
+use crate::fix::versions::FAR_STEP;
+use crate::fix::{
+    ChangeKind, FixCandidate, ProposedChange, TestedFix, TrialVerdict, base_image_tags, compat_library,
+    environment_variables, framework, image_platforms,
+};
+use crate::judge;
+use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
+use crate::report::kinds::VerdictKind;
+
+/// The largest number of changes in a sequence.
+const MAX_CHANGES: usize = 3;
+/// The largest number of first changes that are extended.
+const MAX_FIRST_CHANGES: usize = 4;
+/// The largest number of first changes that already help on some pools.
+const MAX_HELPFUL_FIRST_CHANGES: usize = 2;
+/// The largest number of candidates of one kind that are checked for progress.
+const MAX_CANDIDATES_PER_KIND: usize = 6;
+/// The largest number of trials that extend all first changes together.
+const MAX_FOLLOW_UP_TRIALS: usize = 160;
+
+/// The first change of a sequence, with the changed subject and the edits.
+struct FirstChange {
+    candidate: FixCandidate,
+    subject: AnalysisSubject,
+    edits: Vec<SourceEdit>,
+}
+
+/// Returns the smallest sequences that help on every pool, else those that help on more pools than any single change.
+pub(super) fn find_sequences(
+    case: &FixContext<'_>,
+    tried: &[TestedFix],
+    trials: &mut TrialRunner<'_>,
+) -> Vec<TestedFix> {
+    let all = case.target_pools().count();
+    let mut found = Vec::new();
+    let mut behind = MAX_FOLLOW_UP_TRIALS.min(trials.remaining());
+    for first in find_first_changes(case, tried, trials) {
+        let mut own = trials.with_budget(behind);
+        let chain = extend_sequence(case, first, &mut own);
+        let used = behind - own.remaining();
+        trials.spend(used);
+        behind -= used;
+        let Some(one) = chain.and_then(|candidate| test_candidate(case, candidate, trials)) else { continue };
+        let done = one.breaks.is_empty() && one.starting_pools(case.aim).len() == all;
+        let alone = |other: &TestedFix| {
+            one.starting_pools(case.aim).iter().all(|pool| other.starting_pools(case.aim).contains(pool))
+        };
+        if !tried.iter().any(alone) {
+            found.push(one);
+        }
+        if done {
+            break;
+        }
+    }
+    found
+}
+
+/// Returns the changes that a sequence can begin with: those that help on some pools, and those that fail later.
+fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut TrialRunner<'_>) -> Vec<FirstChange> {
+    let mut found: Vec<FirstChange> = Vec::new();
+    for one in tried.iter().filter(|one| one.kind.changes_image() && one.breaks.is_empty() && one.step < FAR_STEP) {
+        if one.starting_pools(case.aim).is_empty() || found.len() == MAX_HELPFUL_FIRST_CHANGES {
+            continue;
+        }
+        let Some(outcome) = trials.test_change(case, &one.wish) else { continue };
+        let Some(subject) = outcome.subject else { continue };
+        let (title, wish) = (one.title.clone(), one.wish.clone());
+        let candidate = FixCandidate { kind: one.kind, step: one.step, title, safety: one.safety, wish };
+        found.push(FirstChange { candidate, subject, edits: outcome.edits });
+    }
+    let before = trial_verdicts(case.before);
+    let kinds = [
+        image_platforms::platform_candidates(case),
+        environment_variables::environment_candidates(case),
+        compat_library::driver_library_candidates(case),
+        compat_library::compat_candidates(case),
+        framework::framework_variant_candidates(case),
+        base_image_tags::base_tag_candidates(case),
+    ];
+    let asked = kinds.into_iter().flat_map(|list| list.into_iter().take(MAX_CANDIDATES_PER_KIND));
+    let asked: Vec<FixCandidate> = asked.filter(|asked| !tried.iter().any(|one| one.wish == asked.wish)).collect();
+    let first = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| {
+        let outcome = trials.test_change(case, &candidate.wish)?;
+        let subject = outcome.subject.filter(|_| makes_progress(&before, &outcome.fates))?;
+        Some(FirstChange { candidate: candidate.clone(), subject, edits: outcome.edits })
+    };
+    trials.run_each(&asked, first, |first| {
+        found.extend(first);
+        found.len() < MAX_FIRST_CHANGES
+    });
+    found
+}
+
+/// Whether some pool fails at a later step than before, and no pool at an earlier one.
+pub(super) fn makes_progress(before: &[TrialVerdict], after: &[TrialVerdict]) -> bool {
+    let wall = |one: &TrialVerdict| one.outcome;
+    let pairs = || {
+        let now = |was: &TrialVerdict| after.iter().find(|one| one.pool == was.pool).cloned();
+        before.iter().filter_map(move |was| Some((was, now(was)?)))
+    };
+    let later = |(was, now): (&TrialVerdict, TrialVerdict)| {
+        wall(was).is_some_and(|was| wall(&now).is_some_and(|now| was < now))
+    };
+    let worse = |(was, now): (&TrialVerdict, TrialVerdict)| match (was.fate, now.fate) {
+        (VerdictKind::Fails, VerdictKind::Fails) => wall(&now) < wall(was),
+        (VerdictKind::Starts, fate) => fate != VerdictKind::Starts,
+        _ => false,
+    };
+    pairs().any(later) && !pairs().any(worse)
+}
+
+/// Extends a first change until the image starts on every pool or nothing more helps; `None` if nothing was added.
+fn extend_sequence(case: &FixContext<'_>, first: FirstChange, trials: &mut TrialRunner<'_>) -> Option<FixCandidate> {
+    let FirstChange { mut candidate, mut subject, edits } = first;
+    let mut sources = case.settings.sources.clone();
+    sources = sources_with_texts(&sources, &edited_texts(&sources, &edits)?);
+    let kinds: Vec<ChangeKind> = ChangeKind::ALL.iter().copied().filter(|kind| kind.changes_image()).collect();
+    let mut any = false;
+    for _ in 1..MAX_CHANGES {
+        let settings = AnalysisSettings { sources: &sources, detail: ReportDetail::Fates, ..case.settings };
+        let hosts = trials.means.hosts;
+        let judged = judge::judge_on_hosts(&subject, settings, hosts);
+        let Some(next) = FixContext::try_new(case.aim, &subject, &judged, settings, hosts) else { break };
+        let found = rank_fixes(single_change_fixes(&kinds, &next, trials), &next);
+        let helps = |one: &TestedFix| one.breaks.is_empty() && !one.starting_pools(case.aim).is_empty();
+        let Some(one) = found.into_iter().find(helps) else { break };
+        candidate = combine_changes(candidate, &one)?;
+        any = true;
+        // What is told and not written has no text to go on from.
+        let Some(then) = one.subject.clone().filter(|_| !one.edits.is_empty()) else { break };
+        sources = sources_with_texts(&sources, &edited_texts(&sources, &one.edits)?);
+        subject = then;
+    }
+    any.then_some(candidate)
+}
+
+/// Combines two changes into one candidate; `None` if both change the same thing.
+fn combine_changes(first: FixCandidate, then: &TestedFix) -> Option<FixCandidate> {
+    let mut all = match first.wish {
+        ProposedChange::All(list) => list,
+        one => vec![one],
+    };
+    if let ProposedChange::Env(more) = &then.wish
+        && let Some(ProposedChange::Env(list)) = all.iter_mut().find(|one| matches!(one, ProposedChange::Env(_)))
+    {
+        list.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
+        list.extend(more.iter().cloned());
+    } else if all.iter().any(|one| changes_same_thing(one, &then.wish)) {
+        return None;
+    } else {
+        all.push(then.wish.clone());
+    }
+    let far = if first.step >= FAR_STEP || then.step >= FAR_STEP { FAR_STEP } else { 0 };
+    Some(FixCandidate {
+        kind: first.kind.max(then.kind),
+        step: far + 1_000 + first.step % FAR_STEP + then.step % FAR_STEP,
+        title: format!("{}, and {}", first.title, then.title),
+        safety: first.safety.max(then.safety),
+        wish: ProposedChange::All(all),
+    })
+}
+
+/// Whether two changes affect the same package or the same kind of value.
+fn changes_same_thing(one: &ProposedChange, other: &ProposedChange) -> bool {
+    match (one, other) {
+        (ProposedChange::Build { package: one, .. }, ProposedChange::Build { package: other, .. }) => one == other,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool_result(pool: &str, outcome: Option<&str>) -> TrialVerdict {
+        let fate = if outcome.is_some() { VerdictKind::Fails } else { VerdictKind::Starts };
+        TrialVerdict {
+            pool: pool.to_owned(),
+            fate,
+            outcome: outcome.map(|name| name.parse().expect("an outcome")),
+            lifted: false,
+            compiled: false,
+            minor: false,
+        }
+    }
+
+    #[test]
+    fn only_a_later_failure_is_progress() {
+        let [early, late] = [Some("refused"), Some("no-kernel-image")];
+        for (before, after, further) in [
+            ([early, early], [late, early], true),
+            ([early, None], [late, None], true),
+            ([early, early], [early, early], false),
+            ([late, early], [early, early], false),
+            ([late, early], [early, late], false),
+            ([early, None], [late, early], false),
+            ([None, None], [None, None], false),
+        ] {
+            let list = |ends: [Option<&str>; 2]| {
+                ["a", "b"].iter().zip(ends).map(|(pool, end)| pool_result(pool, end)).collect()
+            };
+            let [was, is]: [Vec<TrialVerdict>; 2] = [list(before), list(after)];
+            assert_eq!(makes_progress(&was, &is), further, "{before:?} {after:?}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Changes that install or remove the CUDA compat library, or remove driver libraries from an image.
+
+use crate::cuda::{CudaVersion, is_in_compat_tree, split_path};
+use crate::fact::{ObservedBase, PackageManager};
+use crate::fix::fix_context::FixContext;
+use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::knowledge::{CudaImageRow, Knowledge};
+use crate::report::kinds::FixSafety;
+
+/// Returns candidates that remove the compat library, or install the one for the CUDA version of a core component.
+pub(super) fn compat_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    let mut found = Vec::new();
+    let mut add = |title: String, safety: FixSafety, wish: ProposedChange| {
+        found.push(FixCandidate { kind: ChangeKind::Compat, step: found.len(), title, safety, wish });
+    };
+    if case.image.compat.known().is_some() {
+        let title = "leave out the compat library, so that the libcuda of the host is used".to_owned();
+        add(title, FixSafety::Safe, ProposedChange::DropCompat);
+        return found;
+    }
+    let cuda_base = matches!(&case.seen.base, ObservedBase::Image(image, _)
+        if case.knowledge().is_cuda_repository(&image.familiar_name())
+            && image.tag().is_some_and(|tag| tag.contains("ubuntu")));
+    if !cuda_base {
+        return found;
+    }
+    for cuda in case.core_components().filter_map(|component| component.cuda.known()) {
+        if let Some(row) = case.knowledge().compat_package(*cuda)
+            && let Some(name) = compat_package_name(case.knowledge(), row.cuda)
+        {
+            let title = format!("install {name}, the compat library of CUDA {}", row.cuda);
+            add(title, FixSafety::Unsafe, ProposedChange::AddCompat(name.to_owned()));
+        }
+    }
+    found
+}
+
+/// Returns the name of the compat package that CUDA images of a release contain.
+fn compat_package_name(knowledge: Knowledge, cuda: CudaVersion) -> Option<&'static str> {
+    let of_release =
+        |row: &&CudaImageRow| row.version.parse().is_ok_and(|version: CudaVersion| version.release() == cuda.release());
+    knowledge.cuda_images().iter().filter(of_release).find_map(|row| row.compat_package)
+}
+
+/// Whether a package is a compat package, judged by its name without the release.
+pub(super) fn is_compat_package(knowledge: Knowledge, name: &str) -> bool {
+    let kind = |own: &'static str| own.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+    let mut kinds = knowledge.cuda_images().iter().filter_map(|row| row.compat_package).map(kind);
+    kinds.any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
+}
+
+/// Returns candidates that remove packages and files which belong to the driver.
+pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    let knowledge = case.knowledge();
+    let mut wishes: Vec<(String, ProposedChange)> = Vec::new();
+    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Apt) {
+        let of_driver = knowledge.driver_package(&package.name).is_some_and(|row| !row.toolkit);
+        let known = wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.name.clone()));
+        if of_driver && !known {
+            wishes.push((
+                format!("leave out {}, which contains driver libraries", package.name),
+                ProposedChange::DropPackage(package.name.clone()),
+            ));
+        }
+    }
+    let files: Vec<String> = case
+        .seen
+        .files
+        .keys()
+        .filter(|path| is_driver_library(path) && !is_in_compat_tree(split_path(path).0))
+        .cloned()
+        .collect();
+    if let Some(first) = files.first() {
+        wishes.push((format!("leave out {first}, a driver library"), ProposedChange::DropFiles(files)));
+    }
+    let candidate = |(step, (title, wish)): (usize, (String, ProposedChange))| FixCandidate {
+        kind: ChangeKind::DriverLibraries,
+        step,
+        title,
+        safety: FixSafety::Unsafe,
+        wish,
+    };
+    wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+/// Whether a path is a user-mode driver library with a driver version in its name.
+fn is_driver_library(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    (name.starts_with("libcuda.so.") || name.starts_with("libnvidia-")) && !path.contains("/stubs/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compat_packages_are_those_that_images_install() {
+        let knowledge = Knowledge::built_in();
+        for (name, expected) in [
+            ("cuda-compat", true),
+            ("cuda-compat-12-4", true),
+            ("cuda-compat-99-0", true),
+            ("cuda-compatible", false),
+            ("cuda-cudart-12-4", false),
+            ("nvidia-cuda-compat-12-4", false),
+            ("", false),
+        ] {
+            assert_eq!(is_compat_package(knowledge, name), expected, "{name}");
+        }
+        let of = |cuda: &str| compat_package_name(knowledge, cuda.parse().expect("a version"));
+        assert_eq!((of("11.4"), of("9.0")), (Some("cuda-compat-11-4"), None));
+    }
+}

@@ -1,0 +1,401 @@
+//! Other builds of the same framework release, and other framework releases.
+
+use std::ops::Range;
+
+use crate::fact::{CodeTargets, FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::fix_context::FixContext;
+use crate::fix::index_candidates::find_index_candidates;
+use crate::fix::proposed_change::last_pip_package;
+use crate::fix::versions::{
+    FAR_STEP, are_neighbours, companion_updates, distance, known_releases, nearest_releases, package_without_release,
+    python_condition,
+};
+use crate::fix::{ChangeKind, FixCandidate, ProposedChange, bundled_libraries};
+use crate::install::{public_version, range_contains};
+use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
+use crate::report::kinds::FixSafety;
+
+/// The number of nearest releases of a framework that are considered.
+const MAX_RELEASES: usize = 10;
+/// The number of builds of each of these releases.
+const MAX_BUILDS_PER_RELEASE: usize = 5;
+/// The number of releases that are considered if none of the nearest helps.
+const MAX_DISTANT_RELEASES: usize = 100;
+/// The number of builds of each distant release.
+const MAX_BUILDS_PER_DISTANT_RELEASE: usize = 2;
+
+/// The torch of the image, as an install command selects it.
+pub(super) struct InstalledTorch<'a> {
+    /// Its name, of the table.
+    pub(super) name: &'static str,
+    /// Nothing names it where only its code was seen.
+    pub(super) package: Option<&'a ObservedPackage>,
+    /// As written, without local part; none where nothing pins it.
+    pub(super) pinned: Option<String>,
+    /// Its release, or the one that is nearest to it.
+    pub(super) row: &'static TorchRow,
+    /// The build that it has.
+    has: Option<String>,
+    /// The build that the commands say.
+    said: Option<String>,
+}
+
+impl<'a> InstalledTorch<'a> {
+    /// Finds torch among the observed packages, else by its GPU code.
+    fn detect(case: &'a FixContext<'_>) -> Option<Self> {
+        let name = case.knowledge().framework_with_variants()?.component;
+        let Some(package) = last_pip_package(&case.seen, name) else { return Self::detect_by_code(case, name) };
+        let row = match case.component_fact(FactKey::ComponentVersion, name) {
+            Some(version) => torch_release_row(case, public_version(&version))?,
+            None => newest_admitted_release(case, package)?,
+        };
+        let (pinned, local) = match &package.version {
+            PackageVersion::Exact(text) => {
+                (Some(public_version(text).to_owned()), text.split_once('+').map(|(_, local)| local.to_owned()))
+            }
+            PackageVersion::Open(_) => (None, None),
+            PackageVersion::Unresolved(_) => return None,
+        };
+        let said = local.or_else(|| package.variant.clone());
+        let has = case.component_fact(FactKey::ComponentVariant, name).or_else(|| said.clone());
+        Some(Self { name, package: Some(package), pinned, row, has, said })
+    }
+
+    /// Identifies torch only by its GPU code: the newest release with a build of the same code.
+    fn detect_by_code(case: &FixContext<'_>, name: &'static str) -> Option<Self> {
+        let component = case.core_components().find(|one| one.name == name)?;
+        let code = component.code.known()?;
+        let signatures: Vec<&CodeTargets> =
+            code.libraries.iter().flat_map(|library| &library.containers).map(|(signature, _)| signature).collect();
+        let same = |row: &&TorchBuildRow| {
+            !signatures.is_empty() && signatures.iter().all(|own| own.sass == row.sass && own.ptx == row.ptx)
+        };
+        // Of some of its code at least.
+        let holds = |row: &&TorchBuildRow| {
+            let all = |own: &&CodeTargets| !own.sass.is_empty() && own.sass.iter().all(|one| row.sass.contains(one));
+            !signatures.is_empty() && signatures.iter().all(all)
+        };
+        let builds = || case.knowledge().torch_builds().iter();
+        let newest = |one: &&TorchBuildRow, other: &&TorchBuildRow| compare_natural(one.version, other.version);
+        let build = builds().filter(same).max_by(newest).or_else(|| builds().filter(holds).max_by(newest))?;
+        let has = Some(build.variant.to_owned());
+        Some(Self {
+            name,
+            package: None,
+            pinned: None,
+            row: case.knowledge().torch_release(build.version)?,
+            has,
+            said: None,
+        })
+    }
+
+    /// Returns how safe another build of the same release is: packages that are built on it may need the current one.
+    pub(super) fn variant_safety(&self, case: &FixContext<'_>) -> FixSafety {
+        let frameworks = case.knowledge().frameworks();
+        let other = |name: &str| name != self.name && frameworks.iter().any(|row| row.component == name);
+        let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
+        if alone { FixSafety::Safe } else { FixSafety::Unsafe }
+    }
+
+    /// Returns the command that installs torch, if it does not pin the version.
+    pub(super) fn unpinned_command(&self) -> Option<u32> {
+        self.package.filter(|_| self.pinned.is_none()).map(|package| package.command)
+    }
+
+    /// Returns the change to a release and build, with the packages that have to change with it.
+    fn build_change(&self, case: &FixContext<'_>, to: &TorchRow, build: Option<&str>) -> Option<ProposedChange> {
+        let open = self.unpinned_command();
+        let stays = open.is_none() && to.version == self.row.version;
+        let changed = if stays { Vec::new() } else { companion_updates(case, self.name, to.version, open)? };
+        Some(ProposedChange::Build {
+            package: self.name.to_owned(),
+            from: self.pinned.clone(),
+            to: to.version.to_owned(),
+            old_build: self.said.clone(),
+            build: build.map(str::to_owned),
+            page: build.and_then(|build| build_index_url(case, self.name, build)),
+            companions: [changed, bundled_libraries::bundled_companions(case, build.or(default_build(case, to)))]
+                .concat(),
+        })
+    }
+}
+
+/// Returns the build of a release that the default index has for the platform.
+pub(super) fn default_build(case: &FixContext<'_>, row: &TorchRow) -> Option<&'static str> {
+    let arch = case.platform.split('/').nth(1)?;
+    row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
+}
+
+/// Returns the row of a torch release; for a pre-release, the row of the release that it led to.
+fn torch_release_row(case: &FixContext<'_>, version: &str) -> Option<&'static TorchRow> {
+    let knowledge = case.knowledge();
+    let of_it = || {
+        let numbers = version.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+        knowledge.torch_release(numbers.trim_end_matches('.'))
+    };
+    knowledge.torch_release(version).or_else(of_it)
+}
+
+/// Returns the newest torch release that a specifier admits, of those that existed on the day of the image.
+fn newest_admitted_release(case: &FixContext<'_>, package: &ObservedPackage) -> Option<&'static TorchRow> {
+    let PackageVersion::Open(range) = &package.version else { return None };
+    let day = case.seen.as_of.or(case.settings.as_of);
+    let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
+    let fits = |row: &&TorchRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let rows = case.knowledge().served_torch_releases().filter(out).filter(fits);
+    rows.max_by(|one, other| compare_natural(one.version, other.version))
+}
+
+/// Returns the CUDA builds of a release that exist for every architecture, the nearest to a given build first.
+pub(super) fn available_builds(case: &FixContext<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'static str> {
+    let knowledge = case.knowledge();
+    let there = |tag: &&str| {
+        tag.starts_with("cu")
+            && case.archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
+    };
+    let mut all: Vec<&'static str> = row.variants.iter().copied().filter(there).collect();
+    all.sort_by(|one, other| compare_natural(one, other));
+    let place = near
+        .map_or(all.len(), |near| all.iter().position(|one| compare_natural(one, near).is_ge()).unwrap_or(all.len()));
+    let mut ranked: Vec<(usize, &'static str)> =
+        all.into_iter().enumerate().map(|(at, tag)| (distance(at, place), tag)).collect();
+    ranked.sort_by_key(|(far, _)| *far);
+    ranked.into_iter().map(|(_, tag)| tag).collect()
+}
+
+/// Returns candidates for the same torch release for another CUDA version.
+pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    let Some(torch) = InstalledTorch::detect(case) else { return Vec::new() };
+    let safety = torch.variant_safety(case);
+    let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
+    let safety = if now == torch.row.version { safety } else { FixSafety::Unsafe };
+    // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
+    let version = torch.row.version;
+    let Some(python) = python_condition(case, torch.package, version, version) else { return Vec::new() };
+    let other = |tag: &&str| torch.has.as_deref() != Some(*tag);
+    let tags = available_builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
+    let pinned = tags.filter_map(|tag| {
+        let version = torch.row.version;
+        let same = if now == version { "the same release" } else { "the nearest known release," };
+        let name = torch.name;
+        let said = describe_build(case, name, version, tag);
+        let title = format!("install {name}=={version}{said}, {same} for CUDA {}{python}", cuda_version_of_build(tag));
+        let safety = safety.max(dependent_wheel_safety(case, &torch, Some(tag)));
+        let (title, safety) = match package_without_release(case, version, torch.unpinned_command(), Some(tag)) {
+            Some(other) => (format!("{title}, and a release of {other} for it"), FixSafety::Manual),
+            None => (title, safety),
+        };
+        Some((title, safety, torch.build_change(case, torch.row, Some(tag))?))
+    });
+    let served = find_index_candidates(case, &torch).into_iter().filter(|(same, ..)| *same);
+    let served = served.map(|(_, title, safety, wish)| (title, safety, wish));
+    // What nobody knows a release for is the newest that the index has.
+    let lacks = package_without_release(case, torch.row.version, torch.unpinned_command(), None).is_some();
+    let all: Vec<_> = if lacks { served.chain(pinned).collect() } else { pinned.chain(served).collect() };
+    let candidate =
+        |(step, (title, safety, wish))| FixCandidate { kind: ChangeKind::FrameworkVariant, step, title, safety, wish };
+    all.into_iter().enumerate().map(candidate).collect()
+}
+
+/// Returns how safe a build is for wheels built for the replaced CUDA version, such as
+/// `flash-attn==2.7.4+cu12torch2.6`.
+pub(super) fn dependent_wheel_safety(
+    case: &FixContext<'_>,
+    torch: &InstalledTorch<'_>,
+    build: Option<&str>,
+) -> FixSafety {
+    let major = |local: &str| {
+        let digits: String = local.strip_prefix("cu")?.chars().take_while(char::is_ascii_digit).collect();
+        digits.get(..2).map(str::to_owned)
+    };
+    let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return FixSafety::Safe };
+    let of_others =
+        case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch.name);
+    let local = |one: &ObservedPackage| match &one.version {
+        PackageVersion::Exact(text) => text.split_once('+').map(|(_, local)| local.to_owned()),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+    };
+    // What has the same build is changed with it.
+    let stays = |local: &String| Some(local) != torch.said.as_ref() && major(local).is_some_and(|own| own != now);
+    if of_others.filter_map(local).any(|local| stays(&local)) { FixSafety::Manual } else { FixSafety::Safe }
+}
+
+/// Returns a package whose wheel is built for another torch release, such as `flash-attn==2.7.4+cu12torch2.6`.
+pub(super) fn find_wheel_for_other_release<'a>(
+    case: &'a FixContext<'_>,
+    torch: &InstalledTorch<'_>,
+    version: &str,
+) -> Option<&'a str> {
+    let of_release = |package: &&ObservedPackage| {
+        let PackageVersion::Exact(text) = &package.version else { return false };
+        let Some((_, local)) = text.split_once('+') else { return false };
+        let Some((_, own)) = local.split_once(torch.name) else { return false };
+        let length = own.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(own.len());
+        let own = own.get(..length).unwrap_or_default().trim_end_matches('.');
+        !own.is_empty() && version != own && !version.starts_with(&format!("{own}."))
+    };
+    let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
+    pip.filter(|one| one.name != torch.name).find(of_release).map(|one| one.name.as_str())
+}
+
+/// Whether on some platform no version names a build, so that only the index selects it.
+pub(super) fn is_build_selected_by_index(case: &FixContext<'_>, version: &str, tag: &str) -> bool {
+    let mut archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
+    archs.any(|arch| case.knowledge().is_unnamed_torch_build(version, tag, arch))
+}
+
+/// Describes a build and the index that contains it, for a title.
+fn describe_build(case: &FixContext<'_>, name: &str, version: &str, tag: &str) -> String {
+    let index = build_index_url(case, name, tag).unwrap_or_else(|| format!("of {tag}"));
+    if is_build_selected_by_index(case, version, tag) {
+        format!(" only from the index {index}")
+    } else {
+        format!("+{tag} from the index {index}")
+    }
+}
+
+/// Returns the URL of the index of a build.
+fn build_index_url(case: &FixContext<'_>, name: &str, build: &str) -> Option<String> {
+    let page = case.knowledge().build_pages().iter().find(|row| row.distribution == name)?;
+    Some(page.page.replace("{build}", build))
+}
+
+/// Returns the CUDA version in a build tag, `11.8` of `cu118`.
+pub(super) fn cuda_version_of_build(tag: &str) -> String {
+    let digits = tag.trim_start_matches("cu");
+    digits
+        .split_at_checked(digits.len().saturating_sub(1))
+        .map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
+}
+
+/// A change to another release: whether that is distant, a title, the safety, and the change.
+type ReleaseChange = (bool, String, FixSafety, ProposedChange);
+
+/// Returns candidates for neighbouring releases of torch, of packages that pin it, and of core components.
+pub(super) fn framework_version_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    version_candidates_in_range(case, 0..MAX_RELEASES, MAX_BUILDS_PER_RELEASE)
+}
+
+/// Returns candidates for more distant releases.
+pub(super) fn distant_version_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    version_candidates_in_range(case, MAX_RELEASES..MAX_DISTANT_RELEASES, MAX_BUILDS_PER_DISTANT_RELEASE)
+}
+
+/// Returns candidates for the releases in a range of ranks, the nearest release being the first.
+fn version_candidates_in_range(case: &FixContext<'_>, places: Range<usize>, builds: usize) -> Vec<FixCandidate> {
+    let mut wishes: Vec<ReleaseChange> = Vec::new();
+    if let Some(torch) = InstalledTorch::detect(case) {
+        wishes.extend(torch_release_changes(case, &torch, places.clone(), builds));
+    }
+    let other =
+        |one: &&ObservedPackage| one.manager == PackageManager::Pip && !case.knowledge().has_variants(&one.name);
+    for package in case.seen.packages.iter().filter(other) {
+        wishes.extend(package_release_changes(case, package, places.clone()));
+    }
+    let first = places.start * builds;
+    let candidate = |(step, (far, title, safety, wish)): (usize, ReleaseChange)| FixCandidate {
+        kind: ChangeKind::FrameworkVersion,
+        step: if far { FAR_STEP + first + step } else { first + step },
+        title,
+        safety,
+        wish,
+    };
+    wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+/// Returns the safety of a change between releases: unsafe to a near release, manual to a distant one.
+fn release_step_safety(from: &str, to: &str) -> FixSafety {
+    if are_neighbours(from, to) { FixSafety::Unsafe } else { FixSafety::Manual }
+}
+
+/// Returns changes to the torch releases in a range of ranks.
+fn torch_release_changes(
+    case: &FixContext<'_>,
+    torch: &InstalledTorch<'_>,
+    places: Range<usize>,
+    most: usize,
+) -> Vec<ReleaseChange> {
+    let knowledge = case.knowledge();
+    let all: Vec<&str> = knowledge.served_torch_releases().map(|row| row.version).collect();
+    // What goes with a release is known of all that is asked for beside it, before those of which it is not.
+    let (mut found, mut lacking) = (Vec::new(), Vec::new());
+    for version in nearest_releases(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
+        let Some(row) = knowledge.torch_release(version) else { continue };
+        let Some(python) = python_condition(case, torch.package, torch.row.version, version) else { continue };
+        let default = torch.said.is_none()
+            && torch.package.is_none_or(|package| matches!(package.offered, IndexSelection::Default));
+        let named = available_builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
+        let tags = default.then_some(None).into_iter().chain(named).take(most);
+        for tag in tags {
+            let name = torch.name;
+            let local = tag.map_or_else(String::new, |tag| describe_build(case, name, version, tag));
+            let title = format!("install {name}=={version}{local}{python}");
+            let safety = release_step_safety(torch.row.version, version).max(dependent_wheel_safety(case, torch, tag));
+            let lacks = package_without_release(case, version, torch.unpinned_command(), tag);
+            let (title, safety) = match (find_wheel_for_other_release(case, torch, version), lacks) {
+                (Some(other), _) => (format!("{title}, and a build of {other} for it"), FixSafety::Manual),
+                (None, Some(other)) => (format!("{title}, and a release of {other} for it"), FixSafety::Manual),
+                (None, None) => (title, safety),
+            };
+            let list = if lacks.is_some() { &mut lacking } else { &mut found };
+            let wish = torch.build_change(case, row, tag);
+            list.extend(wish.map(|wish| (!are_neighbours(torch.row.version, version), title, safety, wish)));
+        }
+    }
+    // What stands in an index is nearer than what is written by hand.
+    let by_hand = |one: &ReleaseChange| one.2 == FixSafety::Manual;
+    let (written, manual): (Vec<ReleaseChange>, Vec<ReleaseChange>) = found.into_iter().partition(|one| !by_hand(one));
+    let served = if places.start == 0 { find_index_candidates(case, torch) } else { Vec::new() };
+    let served =
+        served.into_iter().filter(|(same, ..)| !same).map(|(_, title, safety, wish)| (false, title, safety, wish));
+    written.into_iter().chain(served).chain(manual).chain(lacking).collect()
+}
+
+/// Returns changes to the releases of another package in a range of ranks.
+fn package_release_changes(
+    case: &FixContext<'_>,
+    package: &ObservedPackage,
+    places: Range<usize>,
+) -> Vec<ReleaseChange> {
+    let knowledge = case.knowledge();
+    let PackageVersion::Exact(text) = &package.version else { return Vec::new() };
+    let core = case
+        .core_components()
+        .any(|one| component_of_distribution(knowledge, &package.name) == Some(one.name.as_str()));
+    let now = public_version(text);
+    let all = known_releases(knowledge, &package.name);
+    if all.is_empty() || !(core || pins_torch(knowledge, &package.name, now)) {
+        return Vec::new();
+    }
+    let wish = |(to, needs): (&str, String)| {
+        let wish = ProposedChange::Build {
+            package: package.name.clone(),
+            from: Some(now.to_owned()),
+            to: to.to_owned(),
+            old_build: None,
+            build: package.variant.clone(),
+            page: None,
+            companions: Vec::new(),
+        };
+        (!are_neighbours(now, to), format!("install {}=={to}{needs}", package.name), release_step_safety(now, to), wish)
+    };
+    let there = |to: &'static str| Some((to, python_condition(case, Some(package), now, to)?));
+    let mut ranked = nearest_releases(&all, now);
+    // Of what is further away, the other patches of each minor as well.
+    if places.start > 0 {
+        let others: Vec<&str> = all.iter().copied().filter(|one| *one != now && !ranked.contains(one)).collect();
+        ranked.extend(others.into_iter().rev());
+    }
+    ranked.into_iter().filter_map(there).skip(places.start).take(places.len()).map(wish).collect()
+}
+
+/// Returns the component that a distribution contains.
+fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option<&'static str> {
+    knowledge.framework(distribution).map(|row| row.component)
+}
+
+/// Whether a release of a distribution pins the torch version.
+fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
+    let mut rows = knowledge.torch_pins_of(distribution);
+    rows.any(|row| row.version == version && !row.unasked && row.torch.starts_with("=="))
+}

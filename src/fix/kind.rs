@@ -1,0 +1,145 @@
+//! Kinds of changes, the smallest first, and their side effects.
+
+use std::fmt::Write as _;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal: $changed:literal, $met:literal, $safety:literal;)*) => {
+        /// What is changed, in the order of the cost.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ChangeKind { $($(#[$doc])* $variant,)* }
+
+        impl ChangeKind {
+            /// All of them, the smallest change first.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The word in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What is changed, what the program meets then, and how safe it is, in words.
+            const fn words(self) -> [&'static str; 3] {
+                match self { $(Self::$variant => [$changed, $met, $safety],)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// One variable of the image.
+    Environment = "environment":
+        "one variable of the image: devices, capabilities, its own requirement, search path",
+        "nothing",
+        "safe; unsafe for a requirement, a removed value and the order of a search path";
+    /// The GPUs that an extension is compiled for.
+    ArchList = "arch-list":
+        "the GPUs that an extension is compiled for",
+        "nothing",
+        "safe";
+    /// Driver libraries that the image brings itself.
+    DriverLibraries = "driver-libraries":
+        "driver libraries in the image, which are left out",
+        "nothing",
+        "unsafe";
+    /// The same release of a framework, built for another CUDA.
+    FrameworkVariant = "framework-variant":
+        "the same release of a framework, built for another CUDA or with the libraries that it requires",
+        "the build",
+        "safe; unsafe if other packages build on it, on a mirror, or with more packages; manual if another package is a build for the old CUDA";
+    /// Another tag of the same image.
+    BaseTag = "base-tag":
+        "another tag of the same image: patch, minor release or operating system",
+        "the base",
+        "safe within a CUDA minor release. Unsafe within an operating system, a CUDA major release and few minor releases of a framework that no other package builds on. Else manual";
+    /// The platforms that the image is built for.
+    Platform = "platform":
+        "the platforms that the image is built for",
+        "the build",
+        "manual";
+    /// The driver of a pool.
+    Driver = "driver":
+        "the driver of a pool: the smallest release with which it starts",
+        "only the nodes",
+        "manual";
+    /// The compat library.
+    Compat = "compat":
+        "the compat library, which is installed or left out",
+        "nothing",
+        "safe to leave out, else unsafe";
+    /// Another release of a framework.
+    FrameworkVersion = "framework-version":
+        "another release of the framework: patch, then minor",
+        "the release",
+        "unsafe; manual across major releases and many minor releases";
+    /// Another base image.
+    BaseImage = "base-image":
+        "a CUDA image instead of one without CUDA, if libraries are missing",
+        "everything from the base",
+        "manual";
+    /// The container toolkit of a pool.
+    Toolkit = "toolkit":
+        "the container toolkit of a pool, or its mode",
+        "only the nodes",
+        "manual";
+    /// A variable given at the start of the container.
+    RunEnvironment = "run-environment":
+        "a variable given at the start of the container",
+        "only a check",
+        "manual";
+}
+
+impl ChangeKind {
+    /// Whether this kind changes the image, as opposed to the fleet.
+    pub const fn changes_image(self) -> bool {
+        !matches!(self, Self::Driver | Self::Toolkit | Self::RunEnvironment)
+    }
+}
+
+/// The sort key of a change: of two changes, the one with the lower value in the first differing field is smaller.
+/// The order of the fields is the order of the published list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cost {
+    /// Whether it breaks a pool.
+    pub(super) breaks: bool,
+    /// On how many of the pools that changes are sought for it does not help.
+    pub(super) helpless: usize,
+    /// Whether it starts only with code that is compiled at start-up.
+    pub(super) compiled: bool,
+    /// Whether it is far from what is there.
+    pub(super) far: bool,
+    /// On how many of the pools it does not start for certain.
+    pub(super) left: usize,
+    /// How many changes it is together.
+    pub(super) changes: usize,
+    /// What is changed.
+    pub(super) kind: ChangeKind,
+    /// How far it is from what is there, within its kind.
+    pub(super) step: usize,
+}
+
+/// Descriptions of the fields of `Cost`, in their order.
+const COST_FIELD_DESCRIPTIONS: [&str; 8] = [
+    "a change that breaks no pool, before one that breaks a pool",
+    "a change that helps on more of the failing pools",
+    "a start with native code, before a start with PTX that is compiled at start-up",
+    "a near release, before another major release and one more than two minor releases away",
+    "a certain start on more pools, before a removed failure with an unknown rest",
+    "fewer changes, before more changes together",
+    "the kind, as in the table",
+    "within a kind the nearest: patches of a minor release, then one release of each neighbouring minor release",
+];
+
+/// Returns the cost order as Markdown: the list of criteria, the most important first, and the table of kinds, the
+/// smallest first. In the list of changes the first of each kind comes before the second of any.
+pub fn cost_order() -> String {
+    let mut text = String::new();
+    for (at, line) in COST_FIELD_DESCRIPTIONS.iter().enumerate() {
+        // Writing into a text cannot fail.
+        let _ = writeln!(text, "{}. {line}", at + 1);
+    }
+    text.push_str("\n| kind | what changes | what changes for the program | safety |\n|---|---|---|---|\n");
+    for kind in ChangeKind::ALL {
+        let _ = writeln!(text, "| `{}` | {} |", kind.name(), kind.words().join(" | "));
+    }
+    text
+}

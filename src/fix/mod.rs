@@ -1,0 +1,96 @@
+//! Fixes: changes that make an image start where it fails, each verified by judging the changed image again.
+//!
+//! A candidate is a wish (another tag, another build, a variable) that the tables know to exist. It is written into the
+//! *text* that holds it, the text is read again, and the whole road is gone with it on all pools on which the image
+//! runs. What holds no text (an image in a registry, a description) is changed as observed, and the change is told
+//! without edits; so are changes of the fleet.
+//!
+//! On pools where the image only may fail, changes are sought that make it start whatever is not known; failing that,
+//! those with which less is left open, and those that help where what is not known of the image holds nothing. All of
+//! these are told, and none is written: the image may need no change.
+//!
+//! Where no single change of the image does, a base, or its compat library, and a build of the framework are changed
+//! together; then up to three changes of which each meets a later wall than the one before it, or helps on more pools.
+//! Releases of a framework that are further away than the nearest ten are tried where all that is of no avail.
+//!
+//! On pools where nothing of all that helps, a newer driver with which they meet a later wall and a change of the image that
+//! starts with it are told together.
+//!
+//! On a GPU that is newer than the release of the framework, a newer release together with a base of its CUDA is told
+//! last, with the drivers by which each way of starting does.
+//!
+//! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
+//! A change that would not build is described as a manual one.
+//!
+//! Where a [`ThreadBudget`] has threads to spare, changes are tested ahead. The result is that of one thread, and so is
+//! the number of trials after which a search ends.
+//!
+//! # What is smaller
+//!
+//! `kind::Cost` orders the changes. [`cost_order`] describes the order, what each [`ChangeKind`] changes and how safe
+//! it is. What starts only with PTX that is compiled for a newer GPU says nothing of the libraries of CUDA that it
+//! calls, and is never safe.
+
+mod arch_lists;
+mod assumed_base;
+mod assumptions;
+mod base_and_build_pair;
+mod base_downgrades;
+mod base_image_tags;
+mod build_conflicts;
+mod buildability;
+mod bundled_libraries;
+mod change_sequence;
+mod compat_library;
+mod conda;
+mod driver_and_image_change;
+mod driver_capabilities;
+mod environment_variables;
+mod fix_context;
+mod fleet_changes;
+mod floating_tags;
+mod framework;
+mod image_platforms;
+mod index_candidates;
+mod kind;
+mod library_tags;
+mod newer_release;
+mod other_stages;
+mod package_extras;
+mod pool_split;
+mod proposed_change;
+mod renamed_packages;
+mod repair;
+mod report_fixes;
+mod search;
+mod search_resources;
+mod simulated_change;
+mod stale_references;
+mod thread_budget;
+mod trial;
+mod trial_runner;
+mod versions;
+mod write;
+
+pub use self::kind::{ChangeKind, cost_order};
+pub use self::proposed_change::{CompanionUpdate, PoolChange, ProposedChange};
+pub use self::repair::{AppliedFixes, repair_subject, subject_with_texts};
+pub use self::report_fixes::{add_fixes, add_fixes_to_errors};
+pub use self::search::{FixSearchResult, TestedFix, TrialVerdict};
+pub use self::thread_budget::ThreadBudget;
+use crate::report::kinds::FixSafety;
+
+/// A proposed change whose effect was not evaluated yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixCandidate {
+    /// What is changed.
+    pub kind: ChangeKind,
+    /// How far it is from what is there, within its kind.
+    pub step: usize,
+    /// One line.
+    pub title: String,
+    /// What else it may change.
+    pub safety: FixSafety,
+    /// The change.
+    pub wish: ProposedChange,
+}

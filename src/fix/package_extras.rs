@@ -1,0 +1,150 @@
+//! Other extras of a package, which select the build of the same release for another CUDA version.
+
+use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::fix_context::FixContext;
+use crate::fix::proposed_change::last_pip_package;
+use crate::fix::versions::may_have_wheel;
+use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::install::{is_version_between, public_version, range_contains};
+use crate::knowledge::{BroughtRow, FrameworkBuildRow, LibraryNeedsRow, compare_natural};
+use crate::outcome::Outcome;
+use crate::report::kinds::FixSafety;
+
+/// The outcome of an image that lacks libraries.
+const LIBRARY_MISSING: Outcome = Outcome::LibraryMissing;
+
+/// Returns candidates for the same release for another CUDA version, where an extra selects it.
+pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    let knowledge = case.knowledge();
+    let rows = || knowledge.brought_packages().iter().filter(|row| row.same && !row.extra.is_empty());
+    let mut found: Vec<FixCandidate> = Vec::new();
+    for row in rows() {
+        let (Some(asked), Some(brought)) =
+            (last_pip_package(&case.seen, row.distribution), last_pip_package(&case.seen, row.brings))
+        else {
+            continue;
+        };
+        if brought.command != asked.command {
+            continue;
+        }
+        let now = build_for_extra(case, asked, row.brings).map(|build| build.version);
+        let pinned = matches!(asked.version, PackageVersion::Exact(_));
+        let other = |one: &&BroughtRow| {
+            let version = build_for_extra(case, asked, one.brings).map(|build| build.version);
+            one.distribution == row.distribution
+                && one.brings != row.brings
+                && extra_without_digits(one.extra) == extra_without_digits(row.extra)
+                && version.is_some_and(|version| is_version_between(version, one.from, one.before))
+        };
+        let mut others: Vec<&BroughtRow> = rows().filter(other).collect();
+        others.sort_by(|one, other| compare_natural(other.extra, one.extra));
+        for other in others {
+            let Some(then) = build_for_extra(case, asked, other.brings) else { continue };
+            let Some(cuda) = then.cuda else { continue };
+            let name = row.distribution;
+            let title = match &asked.version {
+                PackageVersion::Exact(version) => {
+                    format!(
+                        "install {name}[{}]=={}, the same release for CUDA {cuda}",
+                        other.extra,
+                        public_version(version)
+                    )
+                }
+                _ => format!("install {name}[{}], the newest release for CUDA {cuda}", other.extra),
+            };
+            found.push(FixCandidate {
+                kind: ChangeKind::FrameworkVariant,
+                step: found.len(),
+                title,
+                safety: if pinned || now == Some(then.version) { FixSafety::Safe } else { FixSafety::Unsafe },
+                wish: ProposedChange::Extra {
+                    package: name.to_owned(),
+                    from: row.extra.to_owned(),
+                    to: other.extra.to_owned(),
+                    without: row.brings.to_owned(),
+                    brings: other.brings.to_owned(),
+                },
+            });
+        }
+    }
+    found
+}
+
+/// Returns candidates that install the libraries which a package needs, through an extra or through its dependencies.
+pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    let knowledge = case.knowledge();
+    if !case.has_outcome(LIBRARY_MISSING) {
+        return Vec::new();
+    }
+    let mut found: Vec<FixCandidate> = Vec::new();
+    let mut add = |title: String, wish: ProposedChange| {
+        let known = found.iter().any(|one: &FixCandidate| one.title == title);
+        let candidate =
+            FixCandidate { kind: ChangeKind::FrameworkVariant, step: 0, title, safety: FixSafety::Unsafe, wish };
+        found.extend((!known).then_some(candidate));
+    };
+    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip) {
+        let name = &package.name;
+        let along = |row: &LibraryNeedsRow| row.distribution == *name && row.along && row.with.is_none();
+        if package.alone && knowledge.library_needs().iter().any(along) {
+            let title = format!("install {name} with its dependencies, without --no-deps");
+            add(title, ProposedChange::Whole { package: name.clone() });
+        }
+        let PackageVersion::Exact(version) = &package.version else { continue };
+        let version = public_version(version);
+        let rows = knowledge.brought_packages().iter().filter(|row| {
+            row.distribution == *name && !row.extra.is_empty() && is_version_between(version, row.from, row.before)
+        });
+        // Extras whose libraries are there already are asked for.
+        let libraries = |row: &&BroughtRow| knowledge.library_wheel(row.brings).is_some();
+        let python = case.python_version(package);
+        let met = |row: &&BroughtRow| !knowledge.is_unusable_extra(name, row.extra, version, python.as_deref());
+        let missing = |row: &&BroughtRow| last_pip_package(&case.seen, row.brings).is_none();
+        for row in rows.filter(libraries).filter(met).filter(missing) {
+            let title = format!("install {name}[{}]=={version}, with the libraries that it loads", row.extra);
+            let wish = ProposedChange::Extra {
+                package: name.clone(),
+                from: String::new(),
+                to: row.extra.to_owned(),
+                without: String::new(),
+                brings: row.brings.to_owned(),
+            };
+            add(title, wish);
+        }
+    }
+    found
+}
+
+/// Returns the build that an extra installs. It is the pinned release, else the newest of the day that the specifier
+/// admits and that has a wheel for the image's Python.
+fn build_for_extra(case: &FixContext<'_>, asked: &ObservedPackage, brings: &str) -> Option<&'static FrameworkBuildRow> {
+    let knowledge = case.knowledge();
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == brings);
+    let python = case.python_version(asked);
+    let there = |row: &&FrameworkBuildRow| {
+        python.as_ref().is_none_or(|python| may_have_wheel(knowledge, brings, row.version, python))
+    };
+    let mut rows = rows.filter(there);
+    match &asked.version {
+        PackageVersion::Exact(version) => rows.find(|row| row.version == public_version(version)),
+        PackageVersion::Open(range) => {
+            let day = case.seen.as_of.or(case.settings.as_of);
+            let out =
+                |row: &&FrameworkBuildRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
+            let fits = |row: &&FrameworkBuildRow| {
+                row.version.matches('.').count() >= 2
+                    && (range.is_empty() || range_contains(range, row.version) == Some(true))
+            };
+            rows.filter(out).filter(fits).max_by(|one, other| compare_natural(one.version, other.version))
+        }
+        PackageVersion::Unresolved(_) => None,
+    }
+}
+
+/// Returns an extra without its digits, for comparison; the first value is `None` if it has no digits.
+fn extra_without_digits(extra: &str) -> (Option<String>, String) {
+    let numbered = extra.contains(|c: char| c.is_ascii_digit());
+    let word: String = extra.chars().filter(|c| !c.is_ascii_digit()).collect();
+    // What names no CUDA is no neighbour of what does.
+    (numbered.then(|| word.clone()), word)
+}

@@ -1,0 +1,217 @@
+//! Proposed changes of an image or of node pools, and how to see whether they took effect.
+
+use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
+use crate::fact::{IndexSelection, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
+use crate::fleet::Mode;
+use crate::install::public_version;
+use crate::reference::ImageReference;
+
+/// A package whose version must change together with that of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompanionUpdate {
+    /// Normalised name.
+    pub package: String,
+    /// Its present version; `None` where nothing pins it.
+    pub from: Option<String>,
+    /// Its new version.
+    pub to: String,
+}
+
+/// A change of one node pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolChange {
+    /// Another driver.
+    Driver(DriverVersion),
+    /// Another container toolkit.
+    Toolkit(CudaVersion),
+    /// Another mode of the container toolkit.
+    Mode(Mode),
+    /// A variable that containers are started with.
+    Env(&'static str, &'static str),
+}
+
+/// A proposed change of an image or of node pools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProposedChange {
+    /// Another base image.
+    Base {
+        /// As it is now, variables put in.
+        from: String,
+        /// As it is then.
+        to: String,
+    },
+    /// Another build or release of a package.
+    Build {
+        /// Normalised name.
+        package: String,
+        /// Its version now, without local part; none where nothing pins it.
+        from: Option<String>,
+        /// Its version then, without local part.
+        to: String,
+        /// Its build now, where the commands say it.
+        old_build: Option<String>,
+        /// Its build then; none for that of the default index.
+        build: Option<String>,
+        /// Where builds like that lie.
+        page: Option<String>,
+        /// What changes with it.
+        companions: Vec<CompanionUpdate>,
+    },
+    /// A package that nothing pins, with what is built with it, from the index of one build.
+    Index {
+        /// Normalised name.
+        package: String,
+        /// The build whose index the commands name now, and no other; none for the default one.
+        from: Option<String>,
+        /// The build whose index they name then.
+        build: String,
+        /// Where that lies.
+        page: String,
+    },
+    /// Another extra of a package, which selects another build of its dependencies.
+    Extra {
+        /// Normalised name.
+        package: String,
+        /// The extra now; empty where there is none.
+        from: String,
+        /// The extra then.
+        to: String,
+        /// What comes along now; empty where nothing does.
+        without: String,
+        /// What comes along then.
+        brings: String,
+    },
+    /// Another name of a package, which is another build of it.
+    Name {
+        /// Normalised name now.
+        from: String,
+        /// Its name then.
+        to: String,
+    },
+    /// A package together with its dependencies, which `--no-deps` omits now.
+    Whole {
+        /// Normalised name.
+        package: String,
+    },
+    /// Another version of a package of conda, which chooses the build of others.
+    Conda {
+        /// Its name.
+        package: String,
+        /// Its version now.
+        from: String,
+        /// Its version then.
+        to: String,
+    },
+    /// Variables of the image, by name and value.
+    Env(Vec<(String, String)>),
+    /// A variable with a colon-separated list, without some of its pieces.
+    EnvWithout {
+        /// Name.
+        name: String,
+        /// What the pieces hold.
+        holds: Vec<&'static str>,
+    },
+    /// More GPU architectures to compile for.
+    ArchList {
+        /// The variable with the list.
+        variable: String,
+        /// `8.9`.
+        add: Vec<String>,
+    },
+    /// Removal of a system package.
+    DropPackage(String),
+    /// Removal of files.
+    DropFiles(Vec<String>),
+    /// Removal of the compat library.
+    DropCompat,
+    /// A compat package, `cuda-compat-12-4`.
+    AddCompat(String),
+    /// An image for these platforms as well.
+    Platforms(Vec<String>),
+    /// Several changes of the image together.
+    All(Vec<ProposedChange>),
+    /// Changes of pools, by their names.
+    Pools(Vec<(String, PoolChange)>),
+}
+
+impl ProposedChange {
+    /// Whether the change removes the compat library.
+    pub(super) fn drops_compat(&self) -> bool {
+        match self {
+            Self::All(list) => list.contains(&Self::DropCompat),
+            one => *one == Self::DropCompat,
+        }
+    }
+
+    /// Whether the observations show the intended effect, as far as it is visible.
+    pub(super) fn is_fulfilled_by(&self, seen: &Observations) -> bool {
+        match self {
+            Self::Base { to, .. } => {
+                matches!(&seen.base, ObservedBase::Image(image, _) if ImageReference::parse(to).is_ok_and(|to| to == *image))
+            }
+            Self::Build { package, to, build, companions, .. } => {
+                last_pip_package(seen, package).is_some_and(|one| has_version_and_build(one, to, build.as_deref()))
+                    && companions.iter().all(|one| {
+                        last_pip_package(seen, &one.package).is_some_and(
+                        |other| matches!(&other.version, PackageVersion::Exact(text) if public_version(text) == one.to),
+                    )
+                    })
+            }
+            Self::Index { package, build, .. } => last_pip_package(seen, package)
+                .is_some_and(|one| matches!(&one.offered, IndexSelection::Only(tag) if tag == build)),
+            Self::Extra { without, brings, .. } => {
+                last_pip_package(seen, brings).is_some() && last_pip_package(seen, without).is_none()
+            }
+            Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),
+            Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.alone),
+            Self::Conda { package, to, .. } => {
+                let is = |one: &ObservedPackage| matches!(&one.version, PackageVersion::Exact(text) if text == to);
+                let mut named = seen.packages.iter().filter(|one| is_conda_package(one, package)).peekable();
+                named.peek().is_some() && named.all(is)
+            }
+            Self::Env(list) => list
+                .iter()
+                .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| matches_value(now.as_deref(), value))),
+            Self::DropPackage(name) => {
+                !seen.packages.iter().any(|one| one.manager == PackageManager::Apt && one.name == *name)
+            }
+            Self::All(list) => list.iter().all(|one| one.is_fulfilled_by(seen)),
+            // What is written for these cannot be seen by itself; the verdicts say whether it is enough.
+            Self::EnvWithout { .. }
+            | Self::ArchList { .. }
+            | Self::DropFiles(_)
+            | Self::DropCompat
+            | Self::AddCompat(_)
+            | Self::Platforms(_)
+            | Self::Pools(_) => true,
+        }
+    }
+}
+
+/// Whether a variable has the intended value; a colon-separated list may contain additional or repeated pieces.
+fn matches_value<E>(now: Result<&str, E>, wished: &str) -> bool {
+    let list = wished.contains(':');
+    let holds = |now: &str| {
+        let (pieces, wished): (Vec<&str>, Vec<&str>) =
+            (library_path_directories(now).collect(), library_path_directories(wished).collect());
+        pieces.starts_with(&wished) && pieces.iter().all(|piece| wished.contains(piece))
+    };
+    now.map_or(list, |now| now == wished || (list && holds(now)))
+}
+
+/// Whether a package is the conda package of this name.
+pub(super) fn is_conda_package(package: &ObservedPackage, name: &str) -> bool {
+    package.manager == PackageManager::Conda && package.name == name
+}
+
+/// Returns the last observed pip package of this name.
+pub(super) fn last_pip_package<'a>(seen: &'a Observations, name: &str) -> Option<&'a ObservedPackage> {
+    seen.packages.iter().rfind(|one| one.manager == PackageManager::Pip && one.name == name)
+}
+
+/// Whether a package has this version and this build (local version label).
+fn has_version_and_build(package: &ObservedPackage, version: &str, build: Option<&str>) -> bool {
+    let PackageVersion::Exact(text) = &package.version else { return false };
+    let local = text.split_once('+').map(|(_, local)| local);
+    public_version(text) == version && local.or(package.variant.as_deref()) == build
+}

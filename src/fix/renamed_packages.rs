@@ -1,0 +1,105 @@
+//! Other distributions of a package with the same release for another CUDA version, such as `cupy-cuda12x`.
+
+use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::fix_context::FixContext;
+use crate::fix::proposed_change::last_pip_package;
+use crate::fix::versions::may_have_wheel;
+use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::install::public_version;
+use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
+use crate::report::kinds::FixSafety;
+
+/// Returns candidates for the same release for another CUDA version, where the distribution name selects it.
+pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+    let knowledge = case.knowledge();
+    let mut found: Vec<FixCandidate> = Vec::new();
+    let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
+    for (package, row) in pip.filter_map(|one| Some((one, knowledge.framework(&one.name)?))) {
+        let version = match &package.version {
+            PackageVersion::Exact(text) => Some(public_version(text)),
+            PackageVersion::Open(range) if range.is_empty() => None,
+            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => continue,
+        };
+        // Others that are built on it want the name that they ask for.
+        let alone = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;
+        for (other, build) in sibling_distributions(knowledge, row, version) {
+            let there = |python: String| may_have_wheel(knowledge, other.distribution, build.version, &python);
+            let twice = last_pip_package(&case.seen, other.distribution).is_some();
+            let Some(cuda) = build.cuda.filter(|_| !twice && python_satisfies(case, package, there)) else { continue };
+            let name = other.distribution;
+            let (title, safety) = match version {
+                Some(version) => {
+                    let safety = if alone { FixSafety::Safe } else { FixSafety::Unsafe };
+                    (format!("install {name}=={version}, the same release for CUDA {cuda}"), safety)
+                }
+                None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),
+            };
+            let wish = ProposedChange::Name { from: package.name.clone(), to: name.to_owned() };
+            found.push(FixCandidate { kind: ChangeKind::FrameworkVariant, step: found.len(), title, safety, wish });
+        }
+    }
+    found
+}
+
+/// Whether the Python version of a package satisfies a condition, or is unknown.
+fn python_satisfies(case: &FixContext<'_>, package: &ObservedPackage, there: impl Fn(String) -> bool) -> bool {
+    case.python_version(package).is_none_or(there)
+}
+
+/// Returns distributions whose names differ only in a number and that have the release, or any if none is pinned; the
+/// newest CUDA first.
+fn sibling_distributions(
+    knowledge: Knowledge,
+    own: &FrameworkRow,
+    version: Option<&str>,
+) -> Vec<(&'static FrameworkRow, &'static FrameworkBuildRow)> {
+    let build = |name: &str| match version {
+        Some(version) => {
+            knowledge.framework_builds().iter().find(|row| row.distribution == name && row.version == version)
+        }
+        None => knowledge.framework_build(name, "*"),
+    };
+    let numbered = own.distribution.contains(|c: char| c.is_ascii_digit());
+    let alike = |row: &&FrameworkRow| {
+        numbered
+            && row.component == own.component
+            && row.distribution != own.distribution
+            && name_without_digits(row.distribution) == name_without_digits(own.distribution)
+    };
+    let rows = knowledge.frameworks().iter().filter(alike);
+    let mut found: Vec<_> = rows.filter_map(|row| Some((row, build(row.distribution)?))).collect();
+    found.sort_by(|(one, _), (other, _)| compare_natural(other.distribution, one.distribution));
+    found
+}
+
+/// Returns a distribution name without its digits.
+fn name_without_digits(name: &str) -> String {
+    name.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_release_differ_in_their_number() {
+        let knowledge = Knowledge::built_in();
+        for (name, version, expected) in [
+            ("cupy-cuda13x", Some("13.6.0"), &["cupy-cuda12x", "cupy-cuda11x"][..]),
+            ("cupy-cuda13x", Some("14.2.0"), &["cupy-cuda12x"]),
+            ("cupy-cuda12x", Some("14.2.0"), &["cupy-cuda13x"]),
+            ("cupy-cuda12x", Some("13.3.0"), &[]),
+            ("cupy-cuda13x", Some("99.0.0"), &[]),
+            ("cupy", Some("13.6.0"), &[]),
+            ("torch", Some("2.6.0"), &[]),
+            ("tensorflow-gpu", Some("2.4.0"), &[]),
+            ("onnxruntime-gpu", None, &[]),
+            ("cupy-cuda12x", None, &["cupy-cuda13x", "cupy-cuda11x"]),
+        ] {
+            let row = knowledge.framework(name).expect(name);
+            let found: Vec<&str> =
+                sibling_distributions(knowledge, row, version).iter().map(|(row, _)| row.distribution).collect();
+            assert_eq!(found, expected, "{name} {version:?}");
+        }
+    }
+}

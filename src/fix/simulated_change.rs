@@ -1,0 +1,148 @@
+//! Applies a change to the observations, where no file contains what is changed.
+
+use crate::cuda::{COMPAT_ROOT, is_in_compat_tree, split_path};
+use crate::fact::{
+    Evidence, FactKey, IndexSelection, InspectionDepth, Observations, ObservedBase, ObservedPackage, Origin,
+    PackageManager, PackageVersion, PrintedValue, REMOVED_BY_COMMAND, ValueState,
+};
+use crate::fix::ProposedChange;
+use crate::fix::compat_library::is_compat_package;
+use crate::fix::proposed_change::is_conda_package;
+use crate::install::public_version;
+use crate::knowledge::Knowledge;
+use crate::reference::ImageReference;
+
+/// The origin of facts that a simulated change introduces.
+const SIMULATED_ORIGIN: Origin = Origin::Option("a change that is tried");
+
+/// Returns the observations after a change; `None` if they cannot be determined.
+#[expect(clippy::too_many_lines, reason = "one case after the other")]
+pub(super) fn apply_to_observations(
+    wish: &ProposedChange,
+    seen: &Observations,
+    knowledge: Knowledge,
+) -> Option<Observations> {
+    // Of an image that was built, its configuration and layers stay what they are.
+    let built = matches!(seen.depth, InspectionDepth::Config | InspectionDepth::Layers);
+    let mut new = seen.clone();
+    let facts = &mut new.facts;
+    let mut fact = |key: FactKey, of: Option<&str>, value: &str| {
+        facts.add(
+            key,
+            of,
+            ValueState::Known(PrintedValue::Text(value.to_owned())),
+            Evidence::Leaf(vec![SIMULATED_ORIGIN]),
+        )
+    };
+    match wish {
+        ProposedChange::Base { to, .. } if !built => {
+            new.base = ObservedBase::Image(ImageReference::parse(to).ok()?, fact(FactKey::Base, None, to));
+        }
+        ProposedChange::Build { package, to, build, companions, .. }
+            if !built || seen.depth == InspectionDepth::Config =>
+        {
+            let unnamed = build.as_ref().filter(|build| is_build_missing_from_version(knowledge, package, to, build));
+            let version = match build {
+                Some(local) if unnamed.is_none() => format!("{to}+{local}"),
+                _ => to.clone(),
+            };
+            let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
+            for (name, version) in changed {
+                let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
+                let own = |one: &ObservedPackage| one.manager == PackageManager::Pip && one.name == *name;
+                if !new.packages.iter().any(own) {
+                    let open = PackageVersion::Open(String::new());
+                    new.packages.push(ObservedPackage::new(PackageManager::Pip, name.clone(), open, id));
+                }
+                let one = new.packages.iter_mut().rfind(|one| own(one))?;
+                one.version = PackageVersion::Exact(version.clone());
+                (one.variant, one.offered, one.fact) = (None, IndexSelection::Default, id);
+                if let Some(build) = unnamed.filter(|_| name == package) {
+                    (one.variant, one.offered) = (Some(build.clone()), IndexSelection::Only(build.clone()));
+                }
+            }
+            // What is said of the code is said of the build that was.
+            new.code.retain(|code| code.component.as_deref() != Some(package.as_str()));
+            if seen.cuda_runtime.is_some() && (public_version(&version) != version || unnamed.is_some()) {
+                new.cuda_runtime = None;
+            }
+        }
+        ProposedChange::Name { from, to } if !built => {
+            for one in new.packages.iter_mut().filter(|one| one.manager == PackageManager::Pip && one.name == *from) {
+                one.name.clone_from(to);
+                one.fact = fact(FactKey::Package, Some(to), to);
+            }
+        }
+        ProposedChange::Whole { package } if !built => {
+            let own = |one: &&mut ObservedPackage| one.manager == PackageManager::Pip && one.name == *package;
+            new.packages.iter_mut().filter(own).for_each(|one| one.alone = false);
+        }
+        ProposedChange::Conda { package, to, .. } if !built => {
+            let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
+            for one in new.packages.iter_mut().filter(|one| is_conda_package(one, package)) {
+                (one.version, one.fact) = (PackageVersion::Exact(to.clone()), id);
+            }
+        }
+        ProposedChange::Env(list) => {
+            for (name, value) in list {
+                let id = fact(FactKey::Env, Some(name), value);
+                new.env.insert(name.clone(), (Ok(value.clone()), id));
+            }
+        }
+        ProposedChange::EnvWithout { name, holds } => {
+            let (Ok(value), _) = seen.env.get(name)? else { return None };
+            let left: Vec<&str> =
+                value.split(':').filter(|piece| !holds.iter().any(|held| piece.contains(held))).collect();
+            let value = left.join(":");
+            let id = fact(FactKey::Env, Some(name), &value);
+            new.env.insert(name.clone(), (Ok(value), id));
+        }
+        ProposedChange::DropPackage(name) => {
+            new.packages.retain(|one| one.manager != PackageManager::Apt || one.name != *name);
+        }
+        ProposedChange::DropFiles(paths) => new.files.retain(|path, _| !paths.contains(path)),
+        ProposedChange::DropCompat => {
+            let gone = ValueState::Absent { searched: REMOVED_BY_COMMAND };
+            let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), gone, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
+            new.of_base.removed.push((COMPAT_ROOT.to_owned(), id));
+            new.files.retain(|path, _| !is_in_compat_tree(split_path(path).0));
+            new.packages.retain(|one| one.manager != PackageManager::Apt || !is_compat_package(knowledge, &one.name));
+        }
+        ProposedChange::AddCompat(name) => {
+            let id = fact(FactKey::Package, Some(name), name);
+            new.packages.push(ObservedPackage::new(
+                PackageManager::Apt,
+                name.clone(),
+                PackageVersion::Open(String::new()),
+                id,
+            ));
+        }
+        ProposedChange::Platforms(more) if !built => {
+            let list: Vec<String> =
+                seen.platforms.iter().flat_map(|(list, _)| list).chain(more).map(String::clone).collect();
+            let there = ValueState::Known(PrintedValue::from(&list));
+            let id = new.facts.add(FactKey::Platforms, None, there, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
+            new.platforms = Some((list, id));
+        }
+        ProposedChange::All(list) => {
+            return list.iter().try_fold(new, |seen, one| apply_to_observations(one, &seen, knowledge));
+        }
+        ProposedChange::Base { .. }
+        | ProposedChange::Build { .. }
+        | ProposedChange::Index { .. }
+        | ProposedChange::Extra { .. }
+        | ProposedChange::Name { .. }
+        | ProposedChange::Whole { .. }
+        | ProposedChange::Conda { .. }
+        | ProposedChange::ArchList { .. }
+        | ProposedChange::Platforms(_)
+        | ProposedChange::Pools(_) => return None,
+    }
+    Some(new)
+}
+
+/// Whether some wheel of a build does not name the build in its version, so that only the index identifies it.
+fn is_build_missing_from_version(knowledge: Knowledge, package: &str, version: &str, build: &str) -> bool {
+    let mut rows = knowledge.torch_builds().iter().filter(|_| knowledge.has_variants(package));
+    rows.any(|row| row.unnamed && (row.version, row.variant) == (version, build))
+}

@@ -1,0 +1,334 @@
+//! Package releases: their order and distance, the Pythons with wheels, and matching companion releases.
+
+use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::CompanionUpdate;
+use crate::fix::fix_context::FixContext;
+use crate::install::{public_version, range_contains};
+use crate::knowledge::{Knowledge, TorchPinRow, compare_natural};
+
+/// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
+pub(super) fn distance(at: usize, place: usize) -> usize {
+    if at >= place { 2 * (at - place) } else { 2 * (place - at) + 1 }
+}
+
+/// Returns the minor release of a version: `2.6` of `2.6.0`.
+pub(super) fn minor_release(version: &str) -> String {
+    version.split('.').take(2).collect::<Vec<_>>().join(".")
+}
+
+/// Maximum number of minor releases between neighbours.
+const MAX_MINOR_DISTANCE: u32 = 2;
+
+/// Added to the step of candidates beyond the nearest releases, which are the last resort.
+pub(super) const FAR_STEP: usize = 10_000;
+
+/// Whether two releases are of one major release and few minor releases apart.
+pub(super) fn are_neighbours(one: &str, other: &str) -> bool {
+    let numbers = |version: &str| {
+        let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
+    };
+    match (numbers(one), numbers(other)) {
+        (Some(one), Some(other)) => one.0 == other.0 && one.1.abs_diff(other.1) <= MAX_MINOR_DISTANCE,
+        _ => false,
+    }
+}
+
+/// Returns the other releases by distance: patches of the same minor first, then the last patch of each other minor.
+pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
+    let mut sorted: Vec<&'a str> = all.to_vec();
+    sorted.sort_by(|one, other| compare_natural(one, other));
+    sorted.dedup();
+    let mut minors: Vec<String> = sorted.iter().map(|version| minor_release(version)).collect();
+    minors.dedup();
+    let place = |version: &str| minors.iter().position(|one| *one == minor_release(version)).unwrap_or(0);
+    let mine = place(now);
+    let patch = sorted.iter().position(|one| compare_natural(one, now).is_ge()).unwrap_or(0);
+    let mut ranked: Vec<((usize, usize), &'a str)> = sorted
+        .iter()
+        .enumerate()
+        .filter(|(_, version)| **version != now)
+        .map(|(at, version)| {
+            let own = place(version) == mine;
+            let within = if own { distance(at, patch) } else { sorted.len() - at };
+            ((distance(place(version), mine), within), *version)
+        })
+        .collect();
+    ranked.sort_unstable();
+    let mut found: Vec<&'a str> = Vec::new();
+    for (_, version) in ranked {
+        // One patch stands for a minor of others.
+        if minor_release(version) == minor_release(now)
+            || !found.iter().any(|other| minor_release(other) == minor_release(version))
+        {
+            found.push(version);
+        }
+    }
+    found
+}
+
+/// Returns the releases of a distribution that the tables list individually.
+pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
+    let whole = |version: &str| version.matches('.').count() >= 2;
+    let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
+    let pins = knowledge.torch_pins_of(distribution);
+    let mut found: Vec<&'static str> =
+        builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
+    found.sort_by(|one, other| compare_natural(one, other));
+    found.dedup();
+    found
+}
+
+/// The Python for which a release must have a wheel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequiredPython<'a> {
+    /// This Python.
+    Known(&'a str),
+    /// This Python, or else the newest older one for which the present release has a wheel.
+    Newest(&'a str),
+    /// An unknown Python.
+    Unknown,
+}
+
+/// Returns the condition on Python for another release, often empty; `None` where no wheel can match.
+pub(super) fn python_condition(
+    case: &FixContext<'_>,
+    package: Option<&ObservedPackage>,
+    from: &str,
+    to: &str,
+) -> Option<String> {
+    let Some(package) = package else { return Some(String::new()) };
+    let known = case.python_version(package);
+    let wanted = match &known {
+        Some(python) => RequiredPython::Known(python),
+        None => case.newest_possible_python(package).map_or(RequiredPython::Unknown, RequiredPython::Newest),
+    };
+    wheel_condition(case.knowledge(), &package.name, (from, to), wanted)
+}
+
+/// Returns the condition under which a release has a wheel for the required Python; `None` where it has none.
+fn wheel_condition(
+    knowledge: Knowledge,
+    distribution: &str,
+    (from, to): (&str, &str),
+    wanted: RequiredPython<'_>,
+) -> Option<String> {
+    let has = |version: &str, python: &str| may_have_wheel(knowledge, distribution, version, python);
+    let pythons = || knowledge.torch_pythons().iter().map(|row| row.python);
+    let until = |newest: &str| pythons().filter(|python| compare_natural(python, newest).is_le()).collect::<Vec<_>>();
+    let of_day = |newest: &str| until(newest).into_iter().rfind(|python| has(from, python));
+    match wanted {
+        RequiredPython::Known(python) => return has(to, python).then(String::new),
+        RequiredPython::Newest(python) if let Some(python) = of_day(python) => {
+            return has(to, python).then(String::new);
+        }
+        RequiredPython::Newest(_) | RequiredPython::Unknown => {}
+    }
+    let of = |version: &str| pythons().filter(|python| has(version, python)).collect::<Vec<_>>();
+    let (before, after) = (of(from), of(to));
+    if before.iter().all(|python| after.contains(python)) {
+        return Some(String::new());
+    }
+    let (first, last) = (after.first()?, after.last()?);
+    before.iter().any(|python| after.contains(python)).then_some(())?;
+    Some(if Some(*last) == pythons().next_back() {
+        format!(", which requires Python {first} or newer")
+    } else {
+        format!(", which requires Python {first} to {last}")
+    })
+}
+
+/// Whether the tables allow a wheel of a release for a Python.
+pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: &str, python: &str) -> bool {
+    let within = |first: &str, last: Option<&str>, version: &str| {
+        compare_natural(first, version).is_le() && last.is_none_or(|last| compare_natural(version, last).is_le())
+    };
+    let of_torch = |version: &str| {
+        let mut rows = knowledge.torch_pythons().iter().filter(|row| row.python == python);
+        rows.any(|row| within(row.first, row.last, version))
+    };
+    if knowledge.has_variants(distribution) {
+        return of_torch(version);
+    }
+    let mut pins = knowledge.torch_pins_of(distribution);
+    let pin = pins.find(|row| row.version == version).map(|row| row.torch);
+    let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
+    let mut rows = knowledge.wheel_pythons().iter().filter(|row| row.distribution == distribution).peekable();
+    let told = rows.peek().is_some();
+    let there = rows.any(|row| row.python == python && within(row.first, row.last, version));
+    (!told || there) && pinned.is_none_or(of_torch)
+}
+
+/// Returns the package versions that must change with torch; `None` where a pinned one has no known match.
+pub(super) fn companion_updates(
+    case: &FixContext<'_>,
+    torch: &str,
+    version: &str,
+    open: Option<u32>,
+) -> Option<Vec<CompanionUpdate>> {
+    let knowledge = case.knowledge();
+    let mut found = Vec::new();
+    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch) {
+        if let MatchingRelease::Release(row) = matching_release(knowledge, package, version, open) {
+            let to = row.version.to_owned();
+            found.push(CompanionUpdate { package: package.name.clone(), from: None, to });
+        }
+        let PackageVersion::Exact(text) = &package.version else { continue };
+        let from = public_version(text);
+        let rows = || knowledge.torch_pins_of(&package.name);
+        let Some(own) = rows().find(|row| row.version == from) else { continue };
+        if own.torch.is_empty() || range_contains(own.torch, version) == Some(true) {
+            continue;
+        }
+        let fits = |row: &&TorchPinRow| {
+            row.version != "*" && row.torch.starts_with("==") && range_contains(row.torch, version) == Some(true)
+        };
+        let to =
+            rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version.to_owned();
+        found.push(CompanionUpdate { package: package.name.clone(), from: Some(from.to_owned()), to });
+    }
+    found.dedup();
+    Some(found)
+}
+
+/// Returns an unpinned package of the torch command that has no known release for a torch version and build.
+pub(super) fn package_without_release<'a>(
+    case: &'a FixContext<'_>,
+    version: &str,
+    open: Option<u32>,
+    build: Option<&str>,
+) -> Option<&'a str> {
+    let knowledge = case.knowledge();
+    let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
+    let lacks = |one: &&ObservedPackage| {
+        matches!(matching_release(knowledge, one, version, open), MatchingRelease::Unknown)
+            && !build.is_some_and(|build| newest_release_omits_torch(knowledge, one, build))
+    };
+    pip.filter(lacks).map(|one| one.name.as_str()).next()
+}
+
+/// Whether the newest admitted release does not require torch itself, and exists for a build.
+fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
+    let PackageVersion::Open(range) = &package.version else { return false };
+    let admitted = |row: &&TorchPinRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let rows = knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*").filter(admitted);
+    let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
+    let torch = newest.torch.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
+    let is_built = knowledge.is_built_with_torch(&package.name);
+    is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
+}
+
+/// The release of an unpinned package that matches a release of torch.
+#[derive(Clone, Copy)]
+enum MatchingRelease {
+    /// No match is needed: another command installs it, it is pinned, or it is not built for one torch.
+    Free,
+    /// No matching release is known.
+    Unknown,
+    /// The newest matching release.
+    Release(&'static TorchPinRow),
+}
+
+/// Returns the release of an unpinned package that matches a release of torch.
+fn matching_release(
+    knowledge: Knowledge,
+    package: &ObservedPackage,
+    version: &str,
+    open: Option<u32>,
+) -> MatchingRelease {
+    let PackageVersion::Open(range) = &package.version else { return MatchingRelease::Free };
+    let mut rows = knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*").peekable();
+    if rows.peek().is_none() || open != Some(package.command) {
+        return MatchingRelease::Free;
+    }
+    let fits = |row: &&TorchPinRow| {
+        let admitted = range.is_empty() || range_contains(range, row.version) == Some(true);
+        // What asks for any later one as well is of the day of the first.
+        let of_day = row.torch.strip_prefix(">=").is_some_and(|first| minor_release(first) == minor_release(version));
+        admitted && (row.torch.starts_with("==") || of_day) && range_contains(row.torch, version) == Some(true)
+    };
+    let newest = rows.filter(fits).max_by(|one, other| compare_natural(one.version, other.version));
+    newest.map_or(MatchingRelease::Unknown, MatchingRelease::Release)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_come_before_minors_and_near_ones_before_far_ones() {
+        let all = ["2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1"];
+        for (now, expected) in [
+            ("2.6.0", vec!["2.7.1", "2.5.1", "2.4.1"]),
+            ("2.5.0", vec!["2.5.1", "2.6.0", "2.4.1", "2.7.1"]),
+            ("2.4.1", vec!["2.4.0", "2.5.1", "2.6.0", "2.7.1"]),
+        ] {
+            assert_eq!(nearest_releases(&all, now), expected, "{now}");
+        }
+        assert_eq!(nearest_releases(&[], "1.0.0"), [""; 0]);
+    }
+
+    #[test]
+    fn neighbours_are_few_minors_apart() {
+        for (one, other, expected) in [
+            ("2.4.0", "2.4.1", true),
+            ("2.4.0", "2.2.2", true),
+            ("2.7.0a0+1a2b", "2.5.0", true),
+            ("2.4.0", "2.1.2", false),
+            ("2.0.0", "1.13.1", false),
+            ("1.9.0", "1.5.1", false),
+            ("2.4.0", "latest", false),
+            ("2", "2", false),
+            ("", "2.4.0", false),
+        ] {
+            assert_eq!((are_neighbours(one, other), are_neighbours(other, one)), (expected, expected), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn wheels_are_for_some_pythons() {
+        let knowledge = Knowledge::built_in();
+        for (name, version, python, expected) in [
+            ("torch", "2.9.1", "3.14", true),
+            ("torch", "2.7.1", "3.14", false),
+            ("torch", "2.6.0", "3.8", false),
+            ("torch", "2.6.0", "2.6", false),
+            ("tensorflow", "2.18.0", "3.12", true),
+            ("tensorflow", "2.18.0", "3.13", false),
+            ("vllm", "0.8.3", "3.15", false),
+            ("cupy-cuda12x", "13.3.0", "3.11", true),
+        ] {
+            assert_eq!(may_have_wheel(knowledge, name, version, python), expected, "{name} {version} {python}");
+        }
+    }
+
+    #[test]
+    fn a_release_is_there_for_the_python_or_says_which_it_needs() {
+        let knowledge = Knowledge::built_in();
+        let needs = |text: &str| Some(format!(", which requires Python {text}"));
+        let fits = || Some(String::new());
+        for (name, from, to, wanted, expected) in [
+            ("torch", "2.9.1", "2.9.0", RequiredPython::Unknown, fits()),
+            ("torch", "1.12.1", "1.13.1", RequiredPython::Unknown, fits()),
+            ("torch", "2.9.1", "2.7.1", RequiredPython::Unknown, needs("3.9 to 3.13")),
+            ("torch", "1.13.1", "2.0.0", RequiredPython::Unknown, needs("3.8 to 3.11")),
+            ("torch", "1.4.0", "2.6.0", RequiredPython::Unknown, None),
+            ("torch", "2.9.1", "2.7.1", RequiredPython::Known("3.13"), fits()),
+            ("torch", "2.9.1", "2.7.1", RequiredPython::Known("3.14"), None),
+            ("torch", "1.13.1", "2.0.0", RequiredPython::Known("3.7"), None),
+            ("torch", "1.13.1", "2.0.0", RequiredPython::Known("3.8"), fits()),
+            ("torch", "2.9.1", "2.7.1", RequiredPython::Newest("3.14"), None),
+            ("torch", "2.9.1", "2.9.0", RequiredPython::Newest("3.14"), fits()),
+            // It has none for that one: it was installed on an earlier day.
+            ("torch", "2.6.0", "2.5.1", RequiredPython::Newest("3.15"), fits()),
+            ("torch", "2.9.1", "2.7.1", RequiredPython::Newest("3.15"), None),
+            ("torch", "2.4.1", "2.5.1", RequiredPython::Newest("3.14"), fits()),
+            ("torch", "2.9.1", "2.7.1", RequiredPython::Newest("2.6"), needs("3.9 to 3.13")),
+            ("tensorflow", "2.20.0", "2.18.0", RequiredPython::Known("3.13"), None),
+            ("tensorflow", "2.20.0", "2.18.0", RequiredPython::Unknown, needs("3.9 to 3.12")),
+            ("cupy-cuda12x", "13.4.0", "13.3.0", RequiredPython::Unknown, fits()),
+        ] {
+            assert_eq!(wheel_condition(knowledge, name, (from, to), wanted), expected, "{name} {from} {to} {wanted:?}");
+        }
+    }
+}

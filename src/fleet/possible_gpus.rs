@@ -1,0 +1,201 @@
+//! The GPUs that a node may have where its pool declares none.
+//!
+//! A node works with its driver, so that it has a GPU which that driver knows. Of GPUs that nothing in the tables tells
+//! apart one stands for all. Servers and desks are thought of: data-centre, workstation and consumer boards; what runs
+//! on a laptop, a mining rig or a part of a board has to be named.
+
+use crate::cuda::DriverVersion;
+use crate::fleet::host::MAX_HOSTS;
+use crate::fleet::possible_drivers::DriverProperties;
+use crate::fleet::{GpuSpec, Launch, Mode, Pool};
+use crate::knowledge::{GpuClass, GpuRow, How, Knowledge};
+
+/// The maximum number of hosts of a pool without a declared GPU; a larger pool gets one unknown GPU.
+const MAX_HOSTS_WITHOUT_GPU: usize = MAX_HOSTS / 2;
+
+/// A declared or possible GPU of a pool, with its row in the compatibility database.
+#[derive(Clone, Copy)]
+pub(super) struct PoolGpu<'a> {
+    pub(super) spec: Option<&'a GpuSpec>,
+    pub(super) row: Option<&'static GpuRow>,
+}
+
+impl PoolGpu<'_> {
+    /// Whether it is one of the possible GPUs of a pool that declares none.
+    pub(super) fn is_assumed(self) -> bool {
+        self.spec.is_none() && self.row.is_some()
+    }
+
+    /// Whether it is the GPU of a Jetson module.
+    pub(super) fn is_jetson(self) -> bool {
+        self.row.is_some_and(|row| row.class == GpuClass::Jetson)
+    }
+}
+
+/// Returns all properties of a GPU that affect a container start; GPUs with equal keys are interchangeable.
+pub(crate) fn gpu_equivalence_key(row: &GpuRow) -> impl Ord + use<> {
+    let brands: Vec<_> = row.brands.iter().map(|brand| (brand.from_branch, brand.up_to_branch, brand.brand)).collect();
+    (row.capability, row.class, row.forward_compat, brands, row.last_branch, row.arm64_host)
+}
+
+impl Pool {
+    /// Returns the declared GPUs, else the possible ones, else one unknown GPU.
+    pub(super) fn gpus(&self, knowledge: Knowledge) -> Vec<PoolGpu<'_>> {
+        if !self.gpu.is_empty() {
+            let gpus = self.gpu.iter().map(|gpu| &gpu.value);
+            return gpus.map(|gpu| PoolGpu { spec: Some(gpu), row: knowledge.gpu(&gpu.name) }).collect();
+        }
+        let possible = self.possible_gpus(knowledge);
+        if possible.is_empty() || self.host_count_for_gpus(&possible, knowledge) > MAX_HOSTS_WITHOUT_GPU {
+            return vec![PoolGpu { spec: None, row: None }];
+        }
+        possible
+    }
+
+    /// Returns one possible GPU for each equivalence key.
+    fn possible_gpus(&self, knowledge: Knowledge) -> Vec<PoolGpu<'_>> {
+        let mut likenesses = std::collections::BTreeSet::new();
+        let rows = knowledge.gpus().iter().filter(|row| row.info.how != How::Memory && self.may_have_gpu(row));
+        let own = rows.filter(|row| likenesses.insert(gpu_equivalence_key(row)));
+        let gpus = own.map(|row| PoolGpu { spec: None, row: Some(row) });
+        gpus.filter(|gpu| !self.possible_drivers(*gpu, knowledge).0.is_empty()).collect()
+    }
+
+    /// Whether the declared fields of the pool are compatible with a GPU.
+    fn may_have_gpu(&self, row: &GpuRow) -> bool {
+        let mode = self.mode.as_ref().map(|mode| mode.value);
+        let arm64 = self.platform.as_ref().is_some_and(|platform| platform.value.starts_with("linux/arm64"));
+        let classes: &[GpuClass] = match self.launch.as_ref().map(|launch| launch.value) {
+            // That mode is for modules alone.
+            _ if mode == Some(Mode::Csv) => &[GpuClass::Jetson],
+            // A cloud has no boards for desks.
+            Some(Launch::Gke) => &[GpuClass::DataCenter],
+            _ => &[GpuClass::DataCenter, GpuClass::Consumer, GpuClass::Workstation],
+        };
+        // A board that is part of an arm64 machine makes no other; the others go into machines of either kind.
+        let machine = arm64 || mode == Some(Mode::Csv) || !row.arm64_host;
+        let capability = self.compute_capability.as_ref().is_none_or(|own| own.value == row.capability);
+        let brand = self.brand.as_ref().is_none_or(|own| row.brands.iter().any(|brand| brand.brand == own.value));
+        classes.contains(&row.class) && machine && capability && brand
+    }
+
+    /// Whether a node with a driver may have a GPU that its pool does not declare.
+    pub(super) fn may_support_gpu(&self, row: &GpuRow, driver: Option<DriverVersion>, knowledge: Knowledge) -> bool {
+        if row.class == GpuClass::Jetson {
+            let release = driver.and_then(|driver| knowledge.jetson_release(driver));
+            return release.is_none_or(|release| release.capabilities.contains(&row.capability));
+        }
+        let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
+        // Of those that the pool's own words leave over, none drives it.
+        let Some(branch) = DriverProperties::for_driver(driver, Some(row.class), wsl, knowledge).branch else {
+            return false;
+        };
+        let known = knowledge.branch_supports(branch, row.capability).map(|(known, _)| known);
+        // Of a branch that is newer than the tables it is only known what was dropped before.
+        known.unwrap_or_else(|| row.last_branch.is_none_or(|last| branch <= last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::fleet::{GpuNameLookup, PoolField, read_fleet};
+    use crate::source::{SourceText, Sources};
+
+    const ALL: &[GpuClass] = &[GpuClass::DataCenter, GpuClass::Consumer, GpuClass::Workstation];
+
+    fn pool(text: &str) -> Pool {
+        let text = SourceText::new("fleet.toml", format!("[[pool]]\nname = \"p\"\n{text}"));
+        let source = Sources::default().add(text.clone());
+        read_fleet(source, &text, &|_| GpuNameLookup::Known).expect("a fleet").pools.remove(0)
+    }
+
+    /// Returns the capabilities and classes of the GPUs of a pool's hosts; `None` for a host without a GPU.
+    fn checked_gpus(text: &str) -> BTreeSet<Option<(String, GpuClass)>> {
+        let hosts = pool(text).hosts(Knowledge::built_in(), None);
+        let of = |gpu: &crate::fleet::HostGpu| Some((gpu.capability?.to_string(), gpu.class?));
+        hosts.iter().map(|host| host.gpu.as_ref().and_then(of)).collect()
+    }
+
+    fn has_capability(found: &BTreeSet<Option<(String, GpuClass)>>, capability: &str) -> bool {
+        found.iter().flatten().any(|(own, _)| own == capability)
+    }
+
+    #[test]
+    fn a_driver_tells_which_gpus_a_node_may_have() {
+        for (driver, there, not_there) in [
+            ("450.80.02", &["3.5", "7.0", "7.5", "8.0"][..], &["8.9", "9.0", "10.0", "12.0"][..]),
+            ("535.161.08", &["5.0", "7.0", "8.0", "9.0"], &["3.5", "3.7", "10.0", "12.0"]),
+            ("590.44.01", &["7.5", "9.0", "10.0", "12.0"], &["5.2", "6.1", "7.0"]),
+            // Newer than the tables: what was dropped before stays out.
+            ("9999.1", &["7.5", "12.0"], &["3.5", "7.0"]),
+        ] {
+            let found = checked_gpus(&format!("driver = \"{driver}\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\""));
+            assert!(there.iter().all(|one| has_capability(&found, one)), "{driver}: {found:?}");
+            assert!(!not_there.iter().any(|one| has_capability(&found, one)), "{driver}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_else_a_pool_says_leaves_some_out() {
+        let said = |text: &str| checked_gpus(&format!("driver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n{text}"));
+        let classes =
+            |text: &str| -> BTreeSet<GpuClass> { said(text).iter().flatten().map(|(_, class)| *class).collect() };
+        assert_eq!(classes("launch = \"docker-gpus\"").into_iter().collect::<Vec<_>>(), ALL);
+        assert_eq!(classes("launch = \"gke\""), BTreeSet::from([GpuClass::DataCenter]));
+        let capable = said("launch = \"docker-gpus\"\ncompute_capability = \"8.6\"");
+        assert!(capable.iter().all(|one| one.as_ref().is_some_and(|(own, _)| own == "8.6")), "{capable:?}");
+        let geforce = classes("launch = \"docker-gpus\"\nbrand = \"geforce\"");
+        assert_eq!(geforce, BTreeSet::from([GpuClass::Consumer]));
+        let modules =
+            checked_gpus("mode = \"csv\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"\ndriver = \"540.4.0\"");
+        assert!(
+            modules.iter().flatten().all(|(_, class)| *class == GpuClass::Jetson) && has_capability(&modules, "8.7")
+        );
+        assert!(!has_capability(&modules, "5.3"), "{modules:?}");
+    }
+
+    #[test]
+    fn boards_of_arm64_machines_are_tried_there_alone() {
+        let arm64_hosts = |platform: &str| {
+            let text = format!("driver = \"570.86.15\"\n{platform}");
+            let pool = pool(&text);
+            let gpus = pool.gpus(Knowledge::built_in());
+            gpus.iter().filter(|gpu| gpu.row.is_some_and(|row| row.arm64_host)).count()
+        };
+        assert!(arm64_hosts("platform = \"linux/arm64\"") > 2);
+        assert_eq!((arm64_hosts(""), arm64_hosts("platform = \"linux/amd64\"")), (0, 0));
+    }
+
+    /// A GPU that no table tells apart is tried once, and the pool is said to leave it open.
+    #[test]
+    fn one_stands_for_its_like() {
+        let hosts = pool("driver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"")
+            .hosts(Knowledge::built_in(), None);
+        let names: BTreeSet<&str> = hosts.iter().filter_map(|host| Some(host.gpu.as_ref()?.name.as_str())).collect();
+        assert_eq!(names.len(), hosts.len());
+        assert!(hosts.len() < 60, "{}", hosts.len());
+        assert!(hosts.iter().all(|host| host.assumed == [PoolField::Gpu]));
+        assert!(hosts.iter().all(|host| host.gpu.as_ref().is_some_and(|gpu| !gpu.named)));
+    }
+
+    /// What leaves too much open is not tried GPU by GPU, and stays within bounds.
+    #[test]
+    fn a_pool_that_says_next_to_nothing_stays_within_bounds() {
+        for text in ["", "driver = \">=418\"", "launch = \"docker-gpus\"", "platform = \"linux/arm64\""] {
+            let pool = pool(text);
+            assert!(pool.host_count(Knowledge::built_in()) <= MAX_HOSTS, "{text}");
+            let hosts = pool.hosts(Knowledge::built_in(), Some(Knowledge::built_in().newest_source_date()));
+            assert!(!hosts.is_empty() && hosts.len() < MAX_HOSTS, "{text}: {}", hosts.len());
+            let named = hosts.iter().any(|host| host.gpu.as_ref().is_some_and(|gpu| gpu.named));
+            assert!(!named, "{text}");
+        }
+        let unknown = |text: &str| checked_gpus(text).contains(&None);
+        assert!(unknown("") && unknown("driver = \">=418\""));
+        // A capability that no GPU has, and a driver that drives none.
+        assert!(checked_gpus("driver = \"535.161.08\"\ncompute_capability = \"99.0\"").contains(&None));
+        assert!(unknown("driver = \"540.4.0\"\nmode = \"csv\"\ncompute_capability = \"5.3\""));
+    }
+}

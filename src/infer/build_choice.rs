@@ -1,0 +1,70 @@
+//! Builds without CUDA that a command selects explicitly: next to packages that use a GPU, they are not the image's
+//! purpose.
+
+use crate::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts, ValueState};
+use crate::knowledge::{FrameworkRow, Knowledge};
+
+/// Whether a fact follows from a build variant that a table gives as the default.
+pub(super) fn is_default_variant(facts: &Facts, id: FactId) -> bool {
+    follows_from_variant(facts, id, true)
+}
+
+/// Whether a fact follows from a build variant that a command names.
+pub(super) fn is_explicit_variant(facts: &Facts, id: FactId) -> bool {
+    follows_from_variant(facts, id, false)
+}
+
+/// Whether a fact follows from a build variant, either of a table row or of a command.
+fn follows_from_variant(facts: &Facts, id: FactId, on_row: bool) -> bool {
+    let entry = facts.get(id);
+    match &entry.evidence {
+        Evidence::Derived { row, .. } if entry.key == FactKey::ComponentVariant => row.is_some() == on_row,
+        Evidence::Derived { from, .. } => from.iter().any(|id| follows_from_variant(facts, *id, on_row)),
+        Evidence::Leaf(_) => false,
+    }
+}
+
+/// Whether a distribution runs on another component.
+fn framework_runs_on(row: &FrameworkRow, on: &str, knowledge: Knowledge) -> bool {
+    let pins = || knowledge.torch_pins_of(row.distribution).next().is_some();
+    let built = || knowledge.framework_with_variants().is_some_and(|framework| framework.component == on);
+    row.rides == Some(on) || (built() && pins())
+}
+
+/// Whether a component needs the GPU build of another framework: it runs on that and has no CPU build.
+pub(super) fn requires_gpu_build(one: &Component, knowledge: Knowledge) -> bool {
+    let Some(framework) = knowledge.framework_with_variants() else { return false };
+    let mut packages = knowledge.frameworks().iter().filter(|row| row.component == one.name);
+    packages.any(|row| !row.cpu_builds && framework_runs_on(row, framework.component, knowledge))
+}
+
+/// Demotes explicitly selected CPU builds to extensions if another component may use a GPU and does not run on them.
+///
+/// Not where the other one runs on the chosen build.
+pub(super) fn demote_explicit_cpu_builds(facts: &Facts, components: &mut [Component], knowledge: Knowledge) {
+    let without = |one: &Component| matches!(one.cuda.state, ValueState::Absent { .. });
+    let runs_on = |one: &Component, on: &str| {
+        let mut packages = knowledge.frameworks().iter().filter(|row| row.component == one.name);
+        packages.any(|row| framework_runs_on(row, on, knowledge))
+    };
+    let chosen: Vec<String> = components
+        .iter()
+        .filter(|one| {
+            one.role == ComponentRole::Core
+                && without(one)
+                && (is_explicit_variant(facts, one.cuda.id) || one.is_disabled_by_variable(facts))
+        })
+        .map(|one| one.name.clone())
+        .collect();
+    for name in chosen {
+        let decides = |one: &&Component| one.role == ComponentRole::Core && one.name != name && !runs_on(one, &name);
+        let others = components.iter().filter(decides).any(|one| !without(one));
+        let leans = components.iter().any(|one| one.role == ComponentRole::Core && runs_on(one, &name));
+        if others && !leans {
+            for one in components.iter_mut().filter(|one| one.name == name) {
+                one.role = ComponentRole::Extension;
+            }
+        }
+    }
+    components.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
+}

@@ -1,0 +1,183 @@
+//! Packages that are compiled for one torch release, in an image with another one.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::cause::Cause;
+use crate::cuda::CudaVersion;
+use crate::fact::{
+    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, ObservedPackage, PackageManager,
+    PackageVersion,
+};
+use crate::infer::add_unknown_fact;
+use crate::infer::single_build_framework::{InferenceContext, variant_cuda};
+use crate::infer::torch::{ImageTorch, TorchInstall};
+use crate::infer::unread_installs::explain_possibly_installed;
+use crate::install::{compare_pep440_versions, public_version, range_contains};
+use crate::knowledge::Knowledge;
+
+/// Marks the CUDA of packages unknown whose torch is not the one they were compiled for: whether they load is
+/// unknown.
+pub(super) fn mark_incompatible_with_torch(
+    facts: &mut Facts,
+    found: &mut BTreeMap<&'static str, Component>,
+    torch: &ImageTorch<'_>,
+    image: InferenceContext<'_>,
+) {
+    let ImageTorch::Brought(brought) = torch else { return };
+    // What was read is what was built, for whichever torch lies beside it.
+    if image.seen.depth != InspectionDepth::Text {
+        return;
+    }
+    for row in image.knowledge.frameworks().iter().filter(|row| row.rides.is_some()) {
+        let Some(package) = image.seen.packages.iter().rfind(|package| package.name == row.distribution) else {
+            continue;
+        };
+        let Some(component) = found.get_mut(row.component).filter(|one| !one.cuda.is_unknown()) else { continue };
+        if let Some(why) = explain_possibly_installed_build(package, brought, image)
+            .or_else(|| explain_torch_mismatch(package, brought, image))
+        {
+            let from = vec![package.fact, brought.package.fact];
+            let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
+            let name = component.name.clone();
+            component.cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(&name), why, evidence);
+            component.possible_releases.clear();
+        }
+    }
+}
+
+/// Explains why the CUDA build of a pinned package is unknown: something unread may have installed it for another
+/// CUDA.
+fn explain_possibly_installed_build(
+    package: &ObservedPackage,
+    torch: &TorchInstall<'_>,
+    image: InferenceContext<'_>,
+) -> Option<Cause> {
+    let plain = matches!(&package.version, PackageVersion::Exact(version) if !version.contains('+'));
+    explain_possibly_installed(image.seen, package)
+        .filter(|_| plain && package.manager == PackageManager::Pip && torch.variant.is_err())
+}
+
+/// Explains why a package may not load with the installed torch; `None` if nothing indicates a mismatch.
+fn explain_torch_mismatch(
+    package: &ObservedPackage,
+    torch: &TorchInstall<'_>,
+    image: InferenceContext<'_>,
+) -> Option<Cause> {
+    let (PackageVersion::Exact(own), Ok(version)) = (&package.version, &torch.version) else { return None };
+    if torch.package.fact == package.fact {
+        return None;
+    }
+    let name = &package.name;
+    let wanted = compiled_torch_range(name, own, image.knowledge);
+    match wanted {
+        Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own, torch, image),
+        Some(range) => Some(Cause::CompiledForOtherTorch {
+            name: name.as_str().into(),
+            release: own.as_str().into(),
+            compiled_for: range.trim_start_matches('=').to_string().into(),
+            torch: version.as_str().into(),
+            range: range.to_string().into(),
+        }),
+        // The build of an image, for the torch of that image.
+        None if image.build.fact == Some(package.fact) && is_compiled_for_torch(name, image.knowledge) => {
+            Some(Cause::BaseTorchReplaced { name: name.clone(), release: own.clone(), torch: version.clone() })
+        }
+        None => None,
+    }
+}
+
+/// Explains why a release may not load with the torch version it requires: the two are builds for different CUDA
+/// majors.
+fn explain_cuda_mismatch(
+    package: &ObservedPackage,
+    own: &str,
+    torch: &TorchInstall<'_>,
+    image: InferenceContext<'_>,
+) -> Option<Cause> {
+    let (Ok(version), Ok(Some(tag)), knowledge) = (&torch.version, &torch.variant, image.knowledge) else {
+        return None;
+    };
+    let name = &package.name;
+    let told = || knowledge.framework_build(name, own).is_some_and(|row| row.cuda.is_some());
+    let default = package.manager == PackageManager::Pip
+        && package.offered == IndexSelection::Default
+        && package.variant.is_none();
+    if !default || image.build.fact == Some(package.fact) || !is_compiled_for_torch(name, knowledge) || told() {
+        return None;
+    }
+    let mut defaults = knowledge.torch_release(version)?.default_variant.iter();
+    let meant = variant_cuda(defaults.find(|one| one.arch == image.arch)?.value)?;
+    let here = variant_cuda(tag)?;
+    (meant.major() != here.major()).then(|| Cause::OtherCudaThanTorch {
+        name: name.as_str().into(),
+        release: own.to_string().into(),
+        torch: version.as_str().into(),
+        expected: meant.to_string().into(),
+        installed: here.to_string().into(),
+    })
+}
+
+/// Returns the torch range that a release is compiled for, if the tables list it.
+fn compiled_torch_range(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
+    let same = |other: &str| other == version || compare_pep440_versions(other, version).is_some_and(Ordering::is_eq);
+    let pinned = knowledge.torch_pins_of(name).find(|row| row.version != "*" && same(row.version));
+    let pinned = pinned.map(|row| row.torch).filter(|range| !range.is_empty());
+    pinned.or_else(|| knowledge.framework_build(name, version).and_then(|row| row.torch))
+}
+
+/// Whether each release of a distribution is compiled for one torch release.
+pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
+    let rides = knowledge.framework(name).is_some_and(|row| row.rides.is_some());
+    let pinned = || knowledge.torch_pins_of(name).any(|row| row.version != "*");
+    let built = || knowledge.framework_builds().iter().any(|row| row.distribution == name && row.torch.is_some());
+    rides && (pinned() || built())
+}
+
+/// Whether code for a torch range loads with a release: patch releases of one minor version are compatible.
+fn loads_with_torch(range: &str, version: &str) -> bool {
+    let minor = |text: &str| text.parse::<CudaVersion>().map(CudaVersion::release).ok();
+    let exact = range.strip_prefix("==").filter(|text| !text.contains(['*', ',']));
+    let same_minor = exact.is_some_and(|own| minor(own).is_some() && minor(own) == minor(public_version(version)));
+    same_minor || range_contains(range, version) != Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_patches_of_one_minor_are_compatible() {
+        for (range, version, expected) in [
+            ("==2.6.0", "2.6.0", true),
+            ("==2.6.0", "2.6.1", true),
+            ("==2.6.0", "2.6.0+cu118", true),
+            ("==2.6.0", "2.7.0", false),
+            ("==2.6.0", "2.5.1", false),
+            ("==2.6.0", "3.6.0", false),
+            (">=2.10", "2.14.1", true),
+            (">=2.10", "2.6.0", false),
+        ] {
+            assert_eq!(loads_with_torch(range, version), expected, "{range} {version}");
+        }
+    }
+
+    #[test]
+    fn the_compiled_torch_range_comes_from_the_tables() {
+        let knowledge = Knowledge::built_in();
+        for (name, version, expected) in [
+            ("vllm", "0.8.5.post1", Some("==2.6.0")),
+            ("sgl-kernel", "0.3.21", Some("==2.9.1")),
+            ("vllm", "0.24.0+092c4842.nv26.7.57386851", None),
+            ("vllm", "99.0.0", None),
+            ("sgl-kernel", "0.3.20", None),
+            ("numpy", "2.0.0", None),
+        ] {
+            assert_eq!(compiled_torch_range(name, version, knowledge), expected, "{name} {version}");
+        }
+        for (name, expected) in [("vllm", true), ("sgl-kernel", true), ("bitsandbytes", false), ("torchvision", false)]
+        {
+            assert_eq!(is_compiled_for_torch(name, knowledge), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Constraint files, and the requirements that the packages of one command have of one another, applied to version
+//! ranges.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use crate::cause::Cause;
+use crate::fact::{
+    Derivation, Evidence, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage,
+    PackageManager, PackageVersion, PrintedValue, ValueState,
+};
+use crate::infer::python_version::python_of_package;
+use crate::install::{compare_pep440_versions, public_version, range_contains};
+use crate::knowledge::{HIGHEST_VERSION, Knowledge, LOWEST_VERSION, PackageAskRow};
+
+/// A new version of a package that constraints or other packages determine, with the facts it follows from.
+struct ConstrainedVersion {
+    at: usize,
+    version: PackageVersion,
+    from: Vec<FactId>,
+}
+
+/// Returns the observations with the constraints of each command applied to its package versions; `None` if nothing
+/// changes.
+pub(super) fn apply_constraints(
+    seen: &Observations,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> Option<Observations> {
+    if seen.depth != InspectionDepth::Text {
+        return None;
+    }
+    let mut now: Option<Observations> = None;
+    let take = |now: &mut Option<Observations>, news: Vec<ConstrainedVersion>| {
+        let into = now.get_or_insert_with(|| seen.clone());
+        for ConstrainedVersion { at, version, from } in news {
+            let Observations { packages, facts, .. } = &mut *into;
+            let Some(package) = packages.get_mut(at) else { continue };
+            let text = |rest: &str| ValueState::Known(PrintedValue::Text(format!("{}{rest}", package.name)));
+            let state = match &version {
+                PackageVersion::Exact(version) => text(&format!("=={version}")),
+                PackageVersion::Open(range) => text(range),
+                PackageVersion::Unresolved(why) => ValueState::Unknown(why.clone()),
+            };
+            let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
+            package.fact = facts.add(FactKey::Package, Some(&package.name), state, evidence);
+            package.version = version;
+        }
+    };
+    let own = constrained_packages(seen, knowledge);
+    if !own.is_empty() {
+        take(&mut now, own);
+    }
+    let companions = derived_torch_constraints(now.as_ref().unwrap_or(seen), knowledge);
+    if !companions.is_empty() {
+        now.get_or_insert_with(|| seen.clone()).bounds.extend(companions);
+    }
+    let held = if as_of.is_none() {
+        packages_without_newest_release(now.as_ref().unwrap_or(seen), knowledge)
+    } else {
+        Vec::new()
+    };
+    if !held.is_empty() {
+        take(&mut now, held);
+    }
+    now
+}
+
+/// Whether pip installs a package in every branch of the command.
+fn is_unconditional_pip_package(package: &ObservedPackage) -> bool {
+    package.manager == PackageManager::Pip && package.conditional.is_none()
+}
+
+/// Returns the packages that constraints name, except torch, which is handled elsewhere.
+fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<ConstrainedVersion> {
+    let mut all: BTreeMap<(&str, u32), Vec<&ObservedPackage>> = BTreeMap::new();
+    for bound in &seen.bounds {
+        all.entry((&bound.name, bound.command)).or_default().push(bound);
+    }
+    let news = |(at, package): (usize, &ObservedPackage)| {
+        let PackageVersion::Open(range) = &package.version else { return None };
+        let bounds = all.get(&(package.name.as_str(), package.command)).into_iter().flatten();
+        let (mut ranges, mut exact, mut from) = (vec![range.clone()], None, vec![package.fact]);
+        for bound in bounds {
+            from.push(bound.fact);
+            match (&bound.conditional, &bound.version) {
+                (Some(why), _) | (None, PackageVersion::Unresolved(why)) => {
+                    return Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why.clone()), from });
+                }
+                (None, PackageVersion::Exact(version)) => exact = Some(version.clone()),
+                (None, PackageVersion::Open(range)) => ranges.push(range.clone()),
+            }
+        }
+        ranges.retain(|range| !range.is_empty());
+        let range = ranges.join(",");
+        let version = match exact {
+            Some(version) if range_contains(&range, public_version(&version)) == Some(true) => {
+                PackageVersion::Exact(version)
+            }
+            // No release is both: the build fails.
+            Some(_) => return None,
+            None => PackageVersion::Open(range),
+        };
+        (from.len() > 1).then_some(ConstrainedVersion { at, version, from })
+    };
+    let others = |(_, package): &(usize, &ObservedPackage)| {
+        is_unconditional_pip_package(package) && !knowledge.has_variants(&package.name)
+    };
+    seen.packages.iter().enumerate().filter(others).filter_map(news).collect()
+}
+
+/// Returns constraints on torch that follow from constraints on distributions which a package of the command depends
+/// on.
+fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<ObservedPackage> {
+    let framework = knowledge.framework_with_variants().map(|row| row.distribution);
+    let brings = |bound: &ObservedPackage| {
+        let here = |package: &&ObservedPackage| {
+            package.command == bound.command && is_unconditional_pip_package(package) && !package.alone
+        };
+        let named = seen.packages.iter().filter(here).any(|package| package.name == bound.name);
+        !named
+            && seen
+                .packages
+                .iter()
+                .filter(here)
+                .any(|package| requirement_rows(&package.name, knowledge).any(|row| row.package == bound.name))
+    };
+    let on_framework = |bound: &ObservedPackage| {
+        let PackageVersion::Exact(version) = &bound.version else { return None };
+        let mut rows = knowledge.torch_pins_of(&bound.name);
+        let row = rows.find(|row| {
+            !row.unasked && compare_pep440_versions(row.version, public_version(version)) == Some(Ordering::Equal)
+        })?;
+        let version = match row.torch.strip_prefix("==") {
+            Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
+            _ => PackageVersion::Open(row.torch.to_owned()),
+        };
+        Some(ObservedPackage { name: framework?.to_owned(), version, ..bound.clone() })
+    };
+    let told = seen.bounds.iter().filter(|bound| bound.conditional.is_none());
+    told.filter_map(|bound| on_framework(bound).filter(|_| brings(bound))).collect()
+}
+
+/// Returns the rows of what the newest release of a distribution requires.
+fn requirement_rows(distribution: &str, knowledge: Knowledge) -> impl Iterator<Item = &'static PackageAskRow> {
+    knowledge.package_asks().iter().filter(move |row| row.distribution == distribution)
+}
+
+/// Returns the packages that are not installed in their newest release, because its requirements conflict with other
+/// packages of the command.
+fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) -> Vec<ConstrainedVersion> {
+    let news = |(at, package): (usize, &ObservedPackage)| {
+        let PackageVersion::Open(range) = &package.version else { return None };
+        let row = requirement_rows(&package.name, knowledge).next()?;
+        let newest =
+            range_contains(range, row.version) == Some(true) && matches!(package.offered, IndexSelection::Default);
+        if !newest || package.alone || !newest_release_supports_python(package, seen, knowledge) {
+            return None;
+        }
+        let beside = seen.packages.iter().chain(&seen.bounds).filter(|other| other.command == package.command);
+        let mut against = beside.filter(|other| is_unconditional_pip_package(other)).filter_map(|other| {
+            let row = requirement_rows(&package.name, knowledge).find(|row| row.package == other.name)?;
+            let own = match &other.version {
+                PackageVersion::Exact(version) => format!("=={}", public_version(version)),
+                PackageVersion::Open(range) => range.clone(),
+                PackageVersion::Unresolved(_) => return None,
+            };
+            (!ranges_may_overlap(&own, row.range)).then_some((other, own, row))
+        });
+        let (other, own, row) = against.next()?;
+        let why = Cause::OlderRelease {
+            package: row.distribution.to_string().into(),
+            version: row.version.to_string().into(),
+            requirement: row.package.to_string().into(),
+            range: row.range.to_string().into(),
+            restriction: own.as_str().into(),
+        };
+        Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why), from: vec![package.fact, other.fact] })
+    };
+    seen.packages
+        .iter()
+        .enumerate()
+        .filter(|(_, package)| is_unconditional_pip_package(package))
+        .filter_map(news)
+        .collect()
+}
+
+/// Whether the newest release of a package has a wheel for the Python of its command, as far as that is known.
+fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> bool {
+    let Ok(python) = python_of_package(seen, package, knowledge) else { return true };
+    let of_framework = knowledge.torch_pythons().iter().filter(|_| knowledge.has_variants(&package.name));
+    let mut ends = of_framework.filter(|row| row.python == python).map(|row| row.last);
+    let own = knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name && row.python == python);
+    let own: Vec<Option<&str>> = own.map(|row| row.last).collect();
+    ends.all(|last| last.is_none()) && (own.is_empty() || own.contains(&None))
+}
+
+/// Whether some version may lie in both of two ranges.
+fn ranges_may_overlap(one: &str, other: &str) -> bool {
+    let named = [one, other].into_iter().flat_map(|range| range.split(','));
+    let named = named.map(|clause| clause.trim().trim_start_matches(['=', '<', '>', '~', '!', ' ']));
+    let named: Vec<&str> = named.map(|version| version.trim_end_matches(".*")).collect();
+    let behind = named.iter().map(|version| format!("{version}.1"));
+    let mut all = named
+        .iter()
+        .map(|version| (*version).to_owned())
+        .chain(behind)
+        .chain([HIGHEST_VERSION, LOWEST_VERSION].map(str::to_owned));
+    let readable = range_contains(one, HIGHEST_VERSION).is_some() && range_contains(other, HIGHEST_VERSION).is_some();
+    !readable
+        || all
+            .any(|version| range_contains(one, &version) == Some(true) && range_contains(other, &version) == Some(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges_may_overlap;
+
+    #[test]
+    fn ranges_overlap_if_a_version_lies_in_both() {
+        for (one, other) in [
+            ("<2", ">=1.26"),
+            ("", ">=2.0"),
+            (">1", "<2"),
+            ("==4.51.0", ">=4.50,<5"),
+            ("~=3.9.0", ">=3.9"),
+            ("==2.*", ">=2.1,!=2.1.3"),
+            ("!=1.5", "<1"),
+            ("what", ">=1"),
+        ] {
+            assert!(ranges_may_overlap(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("<2", ">=2.0"),
+            ("==4.40.0", ">=5.16.1,<5.21.0"),
+            ("<4.45", ">=5.16.1"),
+            ("==2.1.0", "~=3.9.0"),
+            ("~=1.26.0", ">=2.0"),
+            ("==1.*", ">=2"),
+        ] {
+            assert!(!ranges_may_overlap(one, other), "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Installs from lists, projects and scripts that were not read: a later command leaves their packages in place.
+
+use crate::cause::Cause;
+use crate::fact::{FactId, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState};
+use crate::install::is_source_requirement;
+
+/// Explains why a package may already be installed: this command or an earlier one installs something that was not
+/// read.
+///
+/// A version that is `pinned` stays with sources that the same command installs, which name no index, and behind scripts.
+pub(super) fn explain_possible_earlier_install(seen: &Observations, command: u32, pinned: bool) -> Option<Cause> {
+    let counts = |number: u32, fact: FactId| {
+        let source = || seen.facts.get(fact).subject.as_deref().is_some_and(is_source_requirement);
+        let passed = || seen.of_base.scripts.contains(&fact) || (number == command && source());
+        number <= command && !(pinned && passed())
+    };
+    let (_, fact) = seen.of_base.unknown_wheels.iter().find(|(number, fact)| counts(*number, *fact))?;
+    match &seen.facts.get(*fact).state {
+        ValueState::Unknown(why) => Some(why.clone()),
+        ValueState::Known(_) | ValueState::Absent { .. } => None,
+    }
+}
+
+/// Explains why a package may already be installed, if its command leaves installed packages in place.
+pub(super) fn explain_possibly_installed(seen: &Observations, package: &ObservedPackage) -> Option<Cause> {
+    let pinned = matches!(package.version, PackageVersion::Exact(_));
+    explain_possible_earlier_install(seen, package.command, pinned).filter(|_| !replaces_installed_build(seen, package))
+}
+
+/// Whether a package replaces an installed one in any build.
+///
+/// Every package of an environment of its own counts as an upgrade, so that this tells nothing there.
+pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPackage) -> bool {
+    let pinned = matches!(package.version, PackageVersion::Exact(_));
+    let of_conda = package.manager == PackageManager::Conda && pinned;
+    of_conda || (package.upgrade && !package.apart) || seen.of_base.renewing.contains(&package.command)
+}

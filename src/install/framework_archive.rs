@@ -1,0 +1,103 @@
+//! Archives of framework libraries, such as `LibTorch`, whose address or file name contains the version and the CUDA
+//! version.
+
+use crate::cause::Cause;
+use crate::dockerfile::ExpandedText;
+use crate::install::build_variant::{is_build_tag, tag_of_version};
+use crate::install::requirement::pip_package;
+use crate::install::{BuildCandidates, BuildVariant, InstallEffects, PackageInstall, VariantSource, VersionSpec};
+use crate::knowledge::Knowledge;
+use crate::shell::{Command, Word};
+use crate::source::Span;
+
+/// Reads the framework archives that `curl`, `wget` or `aria2c` downloads.
+pub(super) fn read_downloads(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {
+    let program = words.first().and_then(Word::known).and_then(|word| word.rsplit('/').next());
+    if !matches!(program, Some("curl" | "wget" | "aria2c")) {
+        return;
+    }
+    let archives = words
+        .iter()
+        .skip(1)
+        .filter(|word| word.raw.contains("://"))
+        .filter_map(|word| downloaded_package(word, knowledge));
+    found.packages.extend(archives.map(|one| PackageInstall { conditional: command.conditional, ..one }));
+}
+
+/// Returns the folder that a framework archive downloaded by a command unpacks into.
+pub fn downloaded_archive_folder(command: &Command, knowledge: Knowledge) -> Option<&'static str> {
+    command
+        .words
+        .iter()
+        .filter(|word| word.raw.contains("://"))
+        .find_map(|word| Some(split_archive_name(&word.raw, knowledge)?.0))
+}
+
+/// Whether a path or URL is that of a framework archive.
+pub fn is_framework_archive(text: &str, knowledge: Knowledge) -> bool {
+    split_archive_name(text, knowledge).is_some_and(|(.., rest)| version_part(rest).is_some())
+}
+
+/// Returns the folder that the framework archive at a path or URL unpacks into.
+pub fn archive_folder(text: &str, knowledge: Knowledge) -> Option<&'static str> {
+    split_archive_name(text, knowledge).map(|(folder, ..)| folder)
+}
+
+/// Returns the package in the framework archive at a path or URL.
+pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
+    let (_, distribution, rest) = split_archive_name(text, knowledge)?;
+    let empty = pip_package(distribution, span);
+    let version = version_part(rest)?.rsplit('-').next().unwrap_or_default().to_owned();
+    let tag = tag_of_version(&version).or_else(|| text.split('/').find(|part| is_build_tag(part)).map(str::to_owned));
+    let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
+    if !version.starts_with(|c: char| c.is_ascii_digit()) {
+        let why = Cause::ArchiveVersion { version };
+        return Some(PackageInstall { version: VersionSpec::Unresolved, untold: Some(why), variant, ..empty });
+    }
+    Some(PackageInstall { version: VersionSpec::Exact(version), variant, ..empty })
+}
+
+/// Returns the package in the archive that a command unpacks, if the file name identifies it.
+pub fn unpacked_archive(command: &Command, knowledge: Knowledge) -> Option<PackageInstall> {
+    let program = command.program()?;
+    if !matches!(program, "unzip" | "tar" | "bsdtar" | "7z") {
+        return None;
+    }
+    let file = |word: &Word| {
+        word.known().filter(|text| !text.contains("://")).and_then(|text| parse_archive(text, word.span, knowledge))
+    };
+    let found = command.words.iter().skip(1).find_map(file)?;
+    Some(PackageInstall { conditional: command.conditional, ..found })
+}
+
+/// Returns the package in the archive whose URL a word of a download command contains.
+fn downloaded_package(word: &Word, knowledge: Knowledge) -> Option<PackageInstall> {
+    let text = word.known().unwrap_or(&word.raw);
+    if let ExpandedText::Unresolved { reason, .. } = &word.value {
+        let (_, distribution, _) = split_archive_name(text, knowledge)?;
+        let why = Cause::ArchiveNotKnown { because: reason.clone() };
+        let builds = BuildCandidates::Unknown(why.clone());
+        let empty = pip_package(distribution, word.span);
+        return Some(PackageInstall { version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty });
+    }
+    parse_archive(text, word.span, knowledge)
+}
+
+/// Returns the version in the rest of an archive's file name, without the extension and with `%2B` decoded.
+fn version_part(rest: &str) -> Option<String> {
+    let stem = rest.strip_suffix(".zip").or_else(|| rest.strip_suffix(".tar.gz"))?;
+    Some(stem.replace("%2B", "+").replace("%2b", "+"))
+}
+
+/// Returns the name of the archive, its distribution, and the rest of the file name; `None` for other operating
+/// systems.
+fn split_archive_name(address: &str, knowledge: Knowledge) -> Option<(&'static str, &'static str, &str)> {
+    let path = address.trim_matches(['"', '\'']).split(['?', '#']).next()?;
+    let file = path.rsplit('/').next()?;
+    let frameworks = knowledge.frameworks().iter();
+    let mut all = frameworks.flat_map(|row| row.archives.iter().map(move |archive| (*archive, row.distribution)));
+    let (archive, distribution) = all.find(|(archive, _)| file.starts_with(archive))?;
+    let rest = file.strip_prefix(archive)?.strip_prefix('-')?;
+    let other = rest.split('-').any(|part| part.starts_with("macos") || part.starts_with("win"));
+    (!other).then_some((archive, distribution, rest))
+}

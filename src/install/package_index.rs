@@ -1,0 +1,507 @@
+//! Package indexes, link pages and uv's torch backends, which determine the builds that a command can choose from.
+
+use crate::cause::Cause;
+use crate::dockerfile::{ExpandedText, VariableLookup};
+use crate::install::build_variant::{
+    PrereleaseKind, is_build_tag, is_default_index, prerelease_kind_of_url, serves_every_build, tag_below_folder,
+    tag_of_url,
+};
+use crate::install::partial_url::resolve_address;
+use crate::install::version_range::{is_prerelease, names_prerelease, public_version};
+use crate::install::{
+    BuildCandidates, BuildVariant, CommandContext, FindLinksFolders, OpenedFile, PackageInstall, VariantSource,
+    VersionSpec, uv_config,
+};
+use crate::knowledge::Knowledge;
+use crate::shell::Command;
+use crate::source::{SourceId, Span};
+
+/// Paths of the configuration files of pip.
+pub(super) const PIP_CONFIG_FILES: &[&str] =
+    &["/etc/pip.conf", "/etc/xdg/pip/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf", "/usr/pip.conf"];
+
+/// The value of an option, or why it is unknown, and where it is written.
+pub(super) type OptionValue = (Result<String, Cause>, Span);
+
+/// The address of an index or a link page, the build that it serves, and where it is written.
+#[derive(Clone, Debug)]
+pub(super) struct IndexAddress {
+    /// Why the address is unknown.
+    untold: Option<Cause>,
+    /// The build tag in the address.
+    tag: Option<String>,
+    /// Whether it serves all builds of every version.
+    every: bool,
+    /// The kind of pre-release that it serves.
+    early: Option<PrereleaseKind>,
+    /// Whether it is the default index or a mirror of that.
+    usual: bool,
+    /// The local folder that it refers to; `None` if it is on the network.
+    folder: Option<String>,
+    /// The address as written; empty if unknown.
+    url: String,
+    span: Span,
+    source: Option<SourceId>,
+}
+
+impl IndexAddress {
+    /// Creates an index address from a known URL or path.
+    pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
+        let (tag, every, early) = (tag_of_url(url), serves_every_build(url), prerelease_kind_of_url(url));
+        Self {
+            untold: None,
+            tag,
+            every,
+            early,
+            usual: is_default_index(url),
+            folder: local_folder(url),
+            url: url.to_owned(),
+            span,
+            source,
+        }
+    }
+
+    /// Creates an index address from the value of an option; drops the name that uv allows in `name=https://…`.
+    pub(super) fn from_option((address, span): OptionValue, source: Option<SourceId>) -> Self {
+        match address {
+            Ok(url) => match url.split_once("=http") {
+                Some((_, rest)) => Self::new(&format!("http{rest}"), span, source),
+                None => Self::new(&url, span, source),
+            },
+            Err(reason) => Self { untold: Some(reason), ..Self::new("", span, source) },
+        }
+    }
+
+    /// Returns the address as an index of a distribution with its own wheel folders, without the layout of torch's
+    /// index.
+    fn with_tag_folders(&self, folders: &[&str]) -> Self {
+        Self { tag: tag_below_folder(&self.url, folders), every: false, early: None, ..self.clone() }
+    }
+
+    /// Whether the index may serve a version.
+    fn may_serve(&self, version: &VersionSpec) -> bool {
+        match version {
+            VersionSpec::Exact(version) if is_prerelease(version) => self.early.is_some(),
+            VersionSpec::Exact(_) => self.early != Some(PrereleaseKind::Nightly),
+            VersionSpec::Range(_) | VersionSpec::None | VersionSpec::Unresolved => true,
+        }
+    }
+}
+
+/// The sources that an installer searches for packages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SearchSources {
+    /// Indexes and link pages.
+    #[default]
+    Indexes,
+    /// Only link pages and folders, as with `--no-index`.
+    Links,
+}
+
+/// The index options of a command, its files and its environment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct IndexOptions {
+    /// The index that replaces the default one.
+    pub(super) index: Option<IndexAddress>,
+    /// Extra indexes.
+    pub(super) extra: Vec<IndexAddress>,
+    /// Link pages and folders (`--find-links`).
+    pub(super) links: Vec<IndexAddress>,
+    /// The torch backend of uv.
+    pub(super) backend: Option<OptionValue>,
+    /// The sources that are searched.
+    pub(super) asks: SearchSources,
+    /// Whether the first index that has a distribution is used, as by uv; pip uses the best version of all.
+    pub(super) first_index: bool,
+    /// Whether pre-releases are allowed.
+    pub(super) early: bool,
+    /// Options on installed versions and dependencies.
+    pub(super) ways: ResolutionOptions,
+}
+
+/// Options on versions that are already installed, and on dependencies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ResolutionOptions {
+    /// Whether a version that is already installed is replaced.
+    pub(super) upgrade: bool,
+    /// Whether dependencies are not installed (`--no-deps`).
+    pub(super) alone: bool,
+}
+
+impl IndexOptions {
+    /// Returns the options as they apply to a distribution with its own wheel folders.
+    fn with_tag_folders(&self, folders: &[&str]) -> Self {
+        let all = |list: &[IndexAddress]| list.iter().map(|place| place.with_tag_folders(folders)).collect();
+        let index = self.index.as_ref().map(|place| place.with_tag_folders(folders));
+        Self { index, extra: all(&self.extra), links: all(&self.links), backend: None, ..self.clone() }
+    }
+
+    /// Fills unset options from environment variables, and for uv from its configuration files.
+    pub(super) fn apply_environment(&mut self, uv: bool, command: &Command, around: &CommandContext<'_>) {
+        let said = |name: &str| command_variable(name, command, around);
+        let variable = |name: &str| said(name).and_then(|value| value.known_text().map(str::to_owned));
+        let places = |names: &[&str]| -> Vec<IndexAddress> {
+            let given = match names.iter().find_map(|name| said(name)) {
+                Some(ExpandedText::Known { value, .. }) => {
+                    value.split_whitespace().map(|url| Ok(url.to_owned())).collect()
+                }
+                Some(ExpandedText::Unresolved { reason, .. }) => vec![Err(*reason)],
+                None => Vec::new(),
+            };
+            given.into_iter().map(|address| IndexAddress::from_option((address, command.span), None)).collect()
+        };
+        let (index, extra, links): (&[&str], &[&str], &[&str]) = if uv {
+            (&["UV_DEFAULT_INDEX", "UV_INDEX_URL"], &["UV_INDEX", "UV_EXTRA_INDEX_URL"], &["UV_FIND_LINKS"])
+        } else {
+            (&["PIP_INDEX_URL"], &["PIP_EXTRA_INDEX_URL"], &["PIP_FIND_LINKS"])
+        };
+        self.index = self.index.take().or_else(|| places(index).into_iter().next());
+        if self.extra.is_empty() {
+            self.extra = places(extra);
+        }
+        if self.links.is_empty() {
+            self.links = places(links);
+        }
+        if uv {
+            let backend = || said("UV_TORCH_BACKEND").map(|tag| (resolve_address(&tag, ""), command.span));
+            self.backend = self.backend.take().or_else(backend);
+            self.early |= variable("UV_PRERELEASE").is_some_and(|strategy| strategy == "allow");
+            let strategy = variable("UV_INDEX_STRATEGY");
+            self.first_index &= strategy.is_none_or(|strategy| strategy == "first-index");
+        } else {
+            self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
+            self.ways.alone |= variable("PIP_NO_DEPS").is_some_and(|value| is_true(&value));
+        }
+        if uv {
+            uv_config::read_uv_config(command, around, self);
+        }
+        if variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value)) {
+            self.asks = SearchSources::Links;
+        }
+    }
+
+    /// Adds an extra index that is not named by the command, unless it is present already.
+    pub(super) fn add_extra_index(&mut self, place: IndexAddress) {
+        if !self.extra.iter().any(|own| (own.span, own.source) == (place.span, place.source)) {
+            self.extra.push(place);
+        }
+    }
+
+    /// Fills options that are still unset from a configuration file of pip.
+    pub(super) fn apply_pip_config(&mut self, opened: &OpenedFile) {
+        let mut section = "";
+        let mut key = "";
+        let (index_open, extra_open, links_open) = (self.index.is_none(), self.extra.is_empty(), self.links.is_empty());
+        let text = opened.text.text();
+        let mut at = 0;
+        for raw in text.split_inclusive('\n') {
+            let start = at;
+            at += raw.len();
+            let line = raw.trim();
+            if line.is_empty() || line.starts_with(['#', ';']) {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']');
+                continue;
+            }
+            let value = if raw.starts_with([' ', '\t']) {
+                line
+            } else {
+                let Some((name, value)) = line.split_once('=').or_else(|| line.split_once(':')) else { continue };
+                key = name.trim();
+                value.trim()
+            };
+            if !matches!(section, "global" | "install") {
+                continue;
+            }
+            let span = opened.text.source_span(start..start + raw.trim_end().len());
+            for url in value.split_whitespace() {
+                let place = IndexAddress::new(url, span, opened.source);
+                match key {
+                    "index-url" | "index_url" if index_open => self.index = Some(place),
+                    "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(place),
+                    "find-links" | "find_links" if links_open => self.links.push(place),
+                    "pre" => self.early |= is_true(url),
+                    "no-index" | "no_index" if is_true(url) => self.asks = SearchSources::Links,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Records a configuration file that exists but was not read, which makes an unset main index unknown.
+    pub(super) fn add_unread_config(&mut self, path: &str, why: Cause, span: Span) {
+        if self.index.is_none() && self.asks == SearchSources::Indexes {
+            let reason = Cause::IndexSettingsNotRead { path: path.to_owned(), because: Box::new(why) };
+            self.index = Some(IndexAddress::from_option((Err(reason), span), None));
+        }
+    }
+
+    /// Returns the folders that are searched for wheels.
+    pub(super) fn link_folders(&self) -> FindLinksFolders {
+        let named = self.links.iter().filter_map(|place| place.folder.clone()).collect();
+        FindLinksFolders { named, alone: self.asks == SearchSources::Links }
+    }
+
+    /// Whether only the default index is used.
+    pub(super) fn is_default(&self) -> bool {
+        let named = self.index.is_some() || !self.extra.is_empty() || !self.links.is_empty() || self.backend.is_some();
+        !named && !self.early && self.asks == SearchSources::Indexes
+    }
+
+    /// Sets the builds that a package is chosen from.
+    pub(super) fn choose_builds(&self, package: &mut PackageInstall, knowledge: Knowledge) {
+        package.upgrade |= self.ways.upgrade;
+        package.alone |= self.ways.alone;
+        let without = self.without_project_pages(&package.name, knowledge);
+        if let Some(indexes) = without {
+            return indexes.choose_builds(package, knowledge);
+        }
+        let own = knowledge.project_indexes(&package.name);
+        if !own.is_empty() && package.variant.is_none() && !is_outside_indexes(package) {
+            self.with_tag_folders(own).choose_from_indexes(package);
+        } else if package.variant.is_none() && !is_outside_indexes(package) {
+            match self.undetermined_link_page(&package.name, knowledge) {
+                Some(page) => {
+                    package.builds = BuildCandidates::Unknown(Cause::WheelPageNotRead { page: page.to_owned() });
+                }
+                None => self.choose_from_indexes(package),
+            }
+            package.early = package.early.take().or_else(|| self.prerelease_cause(package));
+            // What a package of another family brings along is chosen from the same indexes.
+            if !knowledge.has_build_index(&package.name) {
+                package.variant = None;
+            }
+        } else if has_explicit_build(package) && !knowledge.has_variants(&package.name) {
+            // The build is told by itself; what it brings along is chosen from the indexes all the same.
+            let version = match &package.version {
+                VersionSpec::Exact(version) => VersionSpec::Exact(public_version(version).to_owned()),
+                version => version.clone(),
+            };
+            let mut along = PackageInstall { version, variant: None, ..package.clone() };
+            self.choose_from_indexes(&mut along);
+            package.builds = along.builds;
+        }
+    }
+
+    /// Returns the options without the indexes that serve only the wheels of one other project; `None` if there are
+    /// none.
+    fn without_project_pages(&self, name: &str, knowledge: Knowledge) -> Option<Self> {
+        let extension =
+            knowledge.has_build_index(name) && !knowledge.has_variants(name) && !knowledge.is_built_with_torch(name);
+        let own = |place: &IndexAddress| knowledge.is_project_page(&place.url);
+        if extension || !self.index.iter().chain(&self.extra).any(own) {
+            return None;
+        }
+        let extra: Vec<IndexAddress> = self.extra.iter().filter(|place| !own(place)).cloned().collect();
+        let alone = |place: &IndexAddress| IndexAddress {
+            untold: Some(Cause::IndexOfOneProject),
+            url: String::new(),
+            ..place.clone()
+        };
+        let index = match &self.index {
+            Some(place) if own(place) => Some(alone(place)).filter(|_| extra.is_empty()),
+            index => index.clone(),
+        };
+        Some(Self { index, extra, ..self.clone() })
+    }
+
+    /// Returns the URL of a link page of which it is unknown which builds of a distribution it serves.
+    fn undetermined_link_page(&self, name: &str, knowledge: Knowledge) -> Option<&str> {
+        if !knowledge.has_build_index(name) || self.backend.is_some() {
+            return None;
+        }
+        let torch = knowledge.has_variants(name);
+        let silent = |place: &&IndexAddress| place.tag.is_none() && place.early.is_none();
+        let page =
+            |place: &&IndexAddress| place.folder.is_none() && place.untold.is_none() && !place.every && !place.usual;
+        let of_others = |place: &&IndexAddress| torch && silent(place) && knowledge.is_project_page(&place.url);
+        let mut pages = self.links.iter().filter(page).filter(|place| !of_others(place));
+        let page = pages.find(|place| silent(place) || (torch && is_torch_extension_page(&place.url)))?;
+        Some(&page.url)
+    }
+
+    /// Sets the builds of a package by the torch backend, the indexes and the link pages.
+    fn choose_from_indexes(&self, package: &mut PackageInstall) {
+        if let Some((backend, span)) = &self.backend {
+            package.builds = match backend {
+                Ok(backend) if is_build_tag(backend) => {
+                    return restrict_to_index(package, backend, VariantSource::TorchBackend, *span, None);
+                }
+                Ok(backend) => BuildCandidates::Unknown(Cause::BackendByMachine { backend: backend.clone() }),
+                Err(reason) => BuildCandidates::Unknown(Cause::BackendNotKnown { because: Box::new(reason.clone()) }),
+            };
+            return;
+        }
+        if let Some(reason) = self.unknown_index_cause() {
+            package.builds = BuildCandidates::Unknown(Cause::IndexNotKnown { because: Box::new(reason.clone()) });
+            return;
+        }
+        if self.asks == SearchSources::Links {
+            let mut tags = self.links.iter().map(|place| place.tag.as_ref());
+            let one = tags.next().flatten().filter(|first| tags.all(|tag| tag == Some(*first)));
+            return match (one, self.links.first()) {
+                (Some(tag), Some(place)) => {
+                    restrict_to_index(package, tag, VariantSource::FindLinks, place.span, place.source);
+                }
+                _ => package.builds = BuildCandidates::Unknown(Cause::NoIndex),
+            };
+        }
+        let local = |version: &str| version.contains('+');
+        let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
+        if whole && !matches!(&package.version, VersionSpec::Exact(version) if local(version)) {
+            package.builds = BuildCandidates::Unknown(Cause::SeveralBuilds);
+            return;
+        }
+        let counts = |place: &&IndexAddress| place.may_serve(&package.version);
+        let tagged = |list: &[IndexAddress]| {
+            list.iter().filter(|place| place.tag.is_some()).filter(counts).cloned().collect::<Vec<_>>()
+        };
+        let (extra, links) = (tagged(&self.extra), tagged(&self.links));
+        let index = self.index.as_ref().filter(|place| place.tag.is_some());
+        let usual = self.extra.iter().position(|place| place.usual);
+        let alone = match (self.first_index, usual) {
+            (true, Some(at)) => self.extra.iter().take(at).find(|place| place.tag.is_some()),
+            (true, None) => extra.first().or(index),
+            (false, Some(_)) => None,
+            (false, None) => index.filter(|_| extra.is_empty()),
+        };
+        if let Some(place) = alone
+            && let Some(tag) = &place.tag
+        {
+            if !place.may_serve(&package.version) {
+                package.builds = BuildCandidates::Unknown(Cause::NightliesOnly);
+                return;
+            }
+            let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
+            let pinned = matches!(package.version, VersionSpec::Exact(_));
+            package.early = place
+                .early
+                .filter(|_| !pinned)
+                .map(|early| Cause::IndexHasEarly { kind: early.plural_name().to_owned() });
+            return restrict_to_index(package, tag, from, place.span, place.source);
+        }
+        if self.first_index && usual.is_some() {
+            return;
+        }
+        let mut beside: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
+        if let Some(early) = beside.iter().find_map(|place| self.newer_prerelease(place, &package.version)) {
+            package.builds =
+                BuildCandidates::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
+            return;
+        }
+        beside.retain(|place| place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.version));
+        beside.sort_by(|a, b| b.tag.cmp(&a.tag));
+        let Some(best) = beside.first() else { return };
+        package.builds = BuildCandidates::Beside(beside.iter().filter_map(|place| place.tag.clone()).collect());
+        if let (VersionSpec::Exact(_), Some(tag)) = (&package.version, &best.tag) {
+            let from = if extra.is_empty() { VariantSource::FindLinks } else { VariantSource::ExtraIndex };
+            package.variant = Some(BuildVariant { tag: tag.clone(), from, span: best.span, source: best.source });
+        }
+    }
+
+    /// Returns why a relevant index is unknown; with uv, indexes after the first sufficient one are not relevant.
+    fn unknown_index_cause(&self) -> Option<&Cause> {
+        let asked = |place: &&IndexAddress| !self.first_index || (place.tag.is_none() && !place.usual);
+        let indexes =
+            self.extra.iter().chain(&self.index).filter(|_| self.asks == SearchSources::Indexes).take_while(asked);
+        indexes.chain(&self.links).find_map(|place| place.untold.as_ref())
+    }
+
+    /// Returns why the version of any unpinned package is unknown: no index is searched.
+    pub(super) fn unknown_version_cause(&self) -> Option<Cause> {
+        let told = |place: &IndexAddress| place.tag.is_some() || place.every;
+        (self.asks == SearchSources::Links && !self.links.iter().any(told)).then_some(Cause::NoIndex)
+    }
+
+    /// Returns the kind of pre-release of an extra index that may be newer than every release of the default index.
+    fn newer_prerelease(&self, place: &IndexAddress, version: &VersionSpec) -> Option<PrereleaseKind> {
+        let early = place.early?;
+        let allowed = match version {
+            VersionSpec::Exact(_) => return None,
+            VersionSpec::Range(range) => self.early || names_prerelease(range),
+            VersionSpec::None | VersionSpec::Unresolved => self.early,
+        };
+        // A candidate is written as the release that it may become, which no option has to allow.
+        (allowed || early == PrereleaseKind::Candidate).then_some(early)
+    }
+
+    /// Returns why a package of the default index may be a pre-release.
+    fn prerelease_cause(&self, package: &PackageInstall) -> Option<Cause> {
+        let open = !matches!(package.version, VersionSpec::Exact(_)) && package.builds == BuildCandidates::Default;
+        (open && self.early).then_some(Cause::PreReleasesAllowed)
+    }
+}
+
+/// Returns the local folder that a `--find-links` address refers to; `None` if it is on the network.
+fn local_folder(url: &str) -> Option<String> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    (!path.contains("://") && !path.is_empty()).then(|| path.to_owned())
+}
+
+/// Whether a page serves extensions built for one torch release: `…/torch-2.4.0+cu121.html`,
+/// `…/cu113/torch1.10/index.html`.
+fn is_torch_extension_page(url: &str) -> bool {
+    let mut parts = url.split('/');
+    parts.any(|part| {
+        let rest = part.strip_prefix("torch").map(|rest| rest.trim_start_matches('-'));
+        rest.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
+    })
+}
+
+/// Returns the value of an environment variable for a command; `None` if nothing known sets it.
+pub(super) fn command_variable(name: &str, command: &Command, around: &CommandContext<'_>) -> Option<ExpandedText> {
+    if let Some(value) = command.variable(name) {
+        return Some(value.clone());
+    }
+    match (around.lookup)(name) {
+        VariableLookup::Known(value, origins) => Some(ExpandedText::Known { value, origins }),
+        // Of what only the base image could set, it sets none.
+        VariableLookup::Unset | VariableLookup::NoValue | VariableLookup::Unknown(_, Cause::SetNowhere) => None,
+        VariableLookup::Unknown(names, Cause::OnlyBaseSets) if names == [name] => None,
+        VariableLookup::Unknown(names, reason) => Some(ExpandedText::unresolved(names, reason)),
+    }
+}
+
+/// Whether the version or the URL of a package determines its build.
+fn has_explicit_build(package: &PackageInstall) -> bool {
+    let from = package.variant.as_ref().map(|variant| variant.from);
+    matches!(from, Some(VariantSource::LocalVersion | VariantSource::WheelUrl))
+}
+
+/// Whether a package is built from sources or comes from a URL, so that no index serves its build.
+fn is_outside_indexes(package: &PackageInstall) -> bool {
+    matches!(
+        package.builds,
+        BuildCandidates::Elsewhere(_)
+            | BuildCandidates::Unknown(Cause::BuiltFromSources { .. } | Cause::ArchiveNotKnown { .. })
+    )
+}
+
+/// Whether an exact version is requested that is a pre-release.
+fn is_exact_prerelease(version: &VersionSpec) -> bool {
+    matches!(version, VersionSpec::Exact(version) if is_prerelease(version))
+}
+
+/// Whether a file that was not read exists nevertheless.
+pub(super) fn exists_unread(why: &Cause) -> bool {
+    matches!(why, Cause::NotInContext | Cause::BuildSecret)
+}
+
+/// Whether pip reads the value of a switch as true.
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on" | "y" | "t")
+}
+
+/// Restricts a package to the builds of one index.
+fn restrict_to_index(
+    package: &mut PackageInstall,
+    tag: &str,
+    from: VariantSource,
+    span: Span,
+    source: Option<SourceId>,
+) {
+    package.builds = BuildCandidates::Only(tag.to_owned());
+    package.variant = Some(BuildVariant { tag: tag.to_owned(), from, span, source });
+}

@@ -1,0 +1,265 @@
+//! Commands of tools that work on a project: `uv sync`, `uv add`, `uvx`, poetry, pipenv, pdm and pixi.
+
+use crate::cause::Cause;
+use crate::dockerfile::ExpandedText;
+use crate::install::lock_file::DependencySelection;
+use crate::install::package_index::IndexOptions;
+use crate::install::requirement::{package_with_version, parse_requirement};
+use crate::install::{
+    CommandContext, InstallEffects, OpenedFile, PackageInstall, RequirementFile, conda, conda_environment, lock_file,
+    pip, pipenv, pyproject, uv_lock,
+};
+use crate::knowledge::Knowledge;
+use crate::shell::{Command, Word};
+
+/// Options that take a value and select no package.
+const OPTIONS_WITH_VALUE: &[&str] = &[
+    "--project",
+    "--directory",
+    "-C",
+    "-p",
+    "--python",
+    "-L",
+    "--lockfile",
+    "--cache-dir",
+    "--link-mode",
+    "-e",
+    "--environment",
+    "--manifest-path",
+    "--source",
+    "--platform",
+    "--categories",
+];
+
+/// Reads the effects of a project tool from the arguments after its name; a dry run has none.
+pub(super) fn read_arguments(
+    tool: &str,
+    words: &[Word],
+    command: &Command,
+    around: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
+    let mut own = words.iter().map(|word| word.known().unwrap_or_default()).take_while(|text| *text != "run");
+    if !own.any(|text| text == "--dry-run") {
+        read_command(tool, words, command, around, found);
+    }
+}
+
+/// Reads the effects of a project tool, for a command that is no dry run.
+#[expect(clippy::too_many_lines, reason = "one tool after the other")]
+fn read_command(
+    tool: &str,
+    words: &[Word],
+    command: &Command,
+    around: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
+    let mut rest = words.iter();
+    let mut verb = None;
+    let mut environment = None;
+    let mut folder = String::new();
+    let mut unsynced = false;
+    let mut parts = DependencySelection::default();
+    let mut names: Vec<&Word> = Vec::new();
+    let mut indexes = IndexOptions { first_index: tool == "uv", ..IndexOptions::default() };
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else {
+            if pip::apply_unresolved_option(word, true, &mut indexes, found) {
+                continue;
+            }
+            if verb.is_some() {
+                found.unresolved.push((word.value.clone(), word.span));
+            }
+            continue;
+        };
+        if !text.starts_with('-') {
+            match verb {
+                None => verb = Some(text),
+                Some(_) => names.push(word),
+            }
+            continue;
+        }
+        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+        let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
+        if verb == Some("run") && matches!(name, "--with" | "--with-requirements") {
+            read_run_packages(name, value(), word, (command, around.knowledge), found);
+            continue;
+        }
+        unsynced |= matches!(name, "--no-sync" | "--no-project" | "--isolated" | "--script" | "-s");
+        if parts.apply_option(tool, name, &mut value) {
+            continue;
+        }
+        match name {
+            "-e" | "--environment" if tool == "pixi" => environment = value(),
+            "--project" | "--directory" | "-C" => folder = value().unwrap_or_default(),
+            "--manifest-path" => folder = parent_folder(&value().unwrap_or_default()),
+            _ if OPTIONS_WITH_VALUE.contains(&name) => drop(value()),
+            _ => {
+                let given = || pip::option_value(inline.as_deref(), word, &mut rest);
+                let _taken: bool = pip::apply_index_option(name, given, &mut indexes);
+            }
+        }
+    }
+    let from = found.packages.len();
+    let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    let open = |name: &str| (around.open)("", &path(name));
+    if tool == "uv" && parts.unasked.is_none() {
+        parts.unasked = open("pyproject.toml").ok().and_then(|opened| pyproject::uv_default_groups(&opened));
+    }
+    let parts = parts;
+    let manifest = |found: &mut InstallEffects, indexes: &mut IndexOptions| match open("pyproject.toml") {
+        Ok(opened) => pyproject::read_project(&opened, tool, &parts, around, indexes, found),
+        Err(why) => add_unread_file(&path("pyproject.toml"), why, command, found),
+    };
+    match (tool, verb) {
+        ("uv", Some("run"))
+            if unsynced
+                || [open("uv.lock"), open("pyproject.toml")].into_iter().all(|one| is_certainly_missing(&one)) => {}
+        ("uv", Some("sync" | "run")) | ("poetry" | "pdm", Some("install" | "sync")) => {
+            let file = format!("{tool}.lock");
+            let read = |opened: &OpenedFile| match tool {
+                "uv" => uv_lock::read_uv_lock(opened, &parts, around),
+                _ => lock_file::read_lock_file(opened, tool, &parts, open("pyproject.toml").ok().as_ref(), around),
+            };
+            match open(&file).map(|opened| read(&opened)) {
+                Ok(Some(packages)) => found.packages.extend(packages),
+                Ok(None) => add_unread_file(&path(&file), Cause::NotOfFormat { tool: tool.to_owned() }, command, found),
+                Err(why @ Cause::NotInContext) => add_unread_file(&path(&file), why, command, found),
+                Err(_) => manifest(found, &mut indexes),
+            }
+        }
+        ("uv" | "poetry" | "pdm", Some("add")) => {
+            found.packages.extend(names.into_iter().filter_map(|word| added_package(tool, word, around.knowledge)));
+            if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
+                pyproject::read_dependencies(&opened, true, &parts, around, &mut indexes, found);
+            }
+        }
+        ("pipenv", Some("install" | "sync")) if names.is_empty() => {
+            read_pipenv_files(words, command, around, &path, found);
+        }
+        ("pipenv", Some("install")) => {
+            found.packages.extend(names.iter().filter_map(|word| added_package(tool, word, around.knowledge)));
+        }
+        ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
+            Ok(opened) => {
+                conda_environment::read_lock_file(&opened, environment.as_deref().unwrap_or("default"), around, found);
+            }
+            Err(why) if verb == Some("run") && means_missing(&why) => {}
+            Err(why) => add_unread_file(&path("pixi.lock"), why, command, found),
+        },
+        ("pixi", Some("add")) => {
+            found
+                .packages
+                .extend(names.iter().filter_map(|word| conda::parse_match_spec(word.known().unwrap_or(""), word.span)));
+        }
+        _ => {}
+    }
+    indexes.apply_environment(tool == "uv", command, around);
+    for package in found.packages.get_mut(from..).unwrap_or_default() {
+        package.conditional |= command.conditional;
+        indexes.choose_builds(package, around.knowledge);
+    }
+}
+
+/// Returns the package that a word after `add` names.
+fn added_package(tool: &str, word: &Word, knowledge: Knowledge) -> Option<PackageInstall> {
+    let text = word.known().unwrap_or("");
+    match text.split_once('@').filter(|_| tool == "poetry" && !text.contains("://")) {
+        Some((name, range)) => Some(package_with_version(name, pyproject::parse_poetry_range(range), word.span)),
+        None => parse_requirement(text, word.span, knowledge),
+    }
+}
+
+/// Reads what `uvx` and similar commands install to run a tool once: the packages in options, and the tool.
+pub(super) fn read_single_run(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {
+    let mut rest = words.iter();
+    let mut from = None;
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else { return };
+        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        if !text.starts_with('-') {
+            found.packages.extend(from.or_else(|| parse_requirement(&text.replace('@', "=="), word.span, knowledge)));
+            break;
+        }
+        let mut value = || inline.or_else(|| rest.next().and_then(Word::known)).unwrap_or("");
+        match name {
+            "--from" | "--spec" => from = parse_requirement(value(), word.span, knowledge),
+            "--with" => {
+                found
+                    .packages
+                    .extend(value().split(',').filter_map(|one| parse_requirement(one, word.span, knowledge)));
+            }
+            "-p" | "--python" | "--index-url" | "--index" | "--extra-index-url" | "--pip-args" => drop(value()),
+            _ => {}
+        }
+    }
+    for package in &mut found.packages {
+        package.conditional |= command.conditional;
+    }
+}
+
+/// Reads the additional packages of `uv run --with`.
+fn read_run_packages(
+    name: &str,
+    value: Option<String>,
+    word: &Word,
+    (command, knowledge): (&Command, Knowledge),
+    found: &mut InstallEffects,
+) {
+    let Some(value) = value else { return };
+    if name == "--with" {
+        found.packages.extend(value.split(',').filter_map(|one| parse_requirement(one, word.span, knowledge)));
+    } else {
+        add_unread_file(&value, Cause::UvRunArgument, command, found);
+    }
+}
+
+/// Whether a file certainly does not exist.
+fn is_certainly_missing(opened: &Result<OpenedFile, Cause>) -> bool {
+    opened.as_ref().is_err_and(means_missing)
+}
+
+/// Whether a cause means that the file does not exist.
+fn means_missing(why: &Cause) -> bool {
+    matches!(why, Cause::NotCopied | Cause::NotThere)
+}
+
+/// Returns the parent folder of a path.
+fn parent_folder(path: &str) -> String {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()
+}
+
+/// Reads the packages in the `Pipfile.lock` or `Pipfile` of a project.
+fn read_pipenv_files(
+    words: &[Word],
+    command: &Command,
+    around: &CommandContext<'_>,
+    path: &dyn Fn(&str) -> String,
+    found: &mut InstallEffects,
+) {
+    let open = |name: &str| (around.open)("", &path(name));
+    let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
+    let parts = pipenv::selected_sections(words);
+    let lock = if given("--skip-lock") { Err(Cause::LockSkipped) } else { open("Pipfile.lock") };
+    let read = match (&lock, open("Pipfile")) {
+        (Ok(opened), _) => pipenv::read_pipfile_lock(opened, &parts, around).ok_or("Pipfile.lock"),
+        (Err(_), Ok(opened)) => pipenv::read_pipfile(&opened, &parts, around).ok_or("Pipfile"),
+        (Err(why), Err(_)) => return add_unread_file(&path("Pipfile.lock"), why.clone(), command, found),
+    };
+    match read {
+        Ok(packages) => found.packages.extend(packages),
+        Err(file) => add_unread_file(&path(file), Cause::NotOfFormat { tool: "pipenv".to_owned() }, command, found),
+    }
+}
+
+/// Records a file that was not read.
+fn add_unread_file(path: &str, why: Cause, command: &Command, found: &mut InstallEffects) {
+    let path = ExpandedText::literal(path);
+    found.files.push(RequirementFile {
+        path,
+        constraint: false,
+        extras: Vec::new(),
+        span: command.span,
+        why: Some(why),
+    });
+}

@@ -1,0 +1,400 @@
+//! Reads `pyproject.toml` files for the tools that install from them: uv, poetry and pdm.
+
+use std::collections::BTreeSet;
+
+use crate::cause::Cause;
+use crate::install::build_variant::tag_of_url;
+use crate::install::lenient_toml::{
+    SpannedTomlValue, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
+};
+use crate::install::lock_file::DependencySelection;
+use crate::install::marker::evaluate_marker;
+use crate::install::package_index::{IndexAddress, IndexOptions};
+use crate::install::requirement::{normalise_name, package_with_version, parse_requirement, parse_specifier};
+use crate::install::requirement_files::set_source;
+use crate::install::{
+    BuildCandidates, BuildVariant, CommandContext, InstallEffects, OpenedFile, PackageInstall, VariantSource,
+    VersionSpec, lenient_toml,
+};
+use crate::source::Span;
+
+/// Reads the dependencies of a project, from PEP 621 or otherwise poetry's own tables; `uv` applies uv's sources and
+/// indexes.
+pub(super) fn read_dependencies(
+    opened: &OpenedFile,
+    uv: bool,
+    parts: &DependencySelection,
+    around: &CommandContext<'_>,
+    indexes: &mut IndexOptions,
+    found: &mut InstallEffects,
+) {
+    let root = lenient_toml::parse_toml(opened);
+    let Some(root) = &**root else { return };
+    let from = found.packages.len();
+    for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| parts.includes_main()) {
+        found.packages.extend(value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around)));
+    }
+    let own = text_at(root, &["project", "name"]).map(normalise_name);
+    let wanted = selected_extras_and_groups(root, parts, own.as_deref(), around);
+    for value in optional_dependencies(root, &wanted) {
+        let install = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around));
+        found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.name)));
+    }
+    if value_at(root, &["project", "dependencies"]).is_none()
+        && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
+    {
+        for (name, value) in table.iter().filter(|_| parts.includes_main()) {
+            found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &wanted, root, opened, around));
+        }
+    }
+    if uv {
+        for index in tables_at(root, &["tool", "uv", "index"]) {
+            let explicit = value_at(index, &["explicit"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+            let default = value_at(index, &["default"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+            if let Some(url) = value_at(index, &["url"]).filter(|_| !explicit)
+                && let Some(text) = url.get_ref().as_str()
+            {
+                let place = IndexAddress::new(text, value_span(url, opened), opened.source);
+                if default { indexes.index = Some(place) } else { indexes.extra.push(place) }
+            }
+        }
+        for package in found.packages.get_mut(from..).unwrap_or_default() {
+            apply_uv_source(package, root, &wanted, opened, around);
+        }
+        apply_uv_constraints(root, from, opened, around, found);
+    }
+}
+
+/// Applies `override-dependencies` of uv to the packages from an index on, and adds these and
+/// `constraint-dependencies` as constraints.
+fn apply_uv_constraints(
+    root: &TomlTable,
+    from: usize,
+    opened: &OpenedFile,
+    around: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
+    for (name, above) in [("override-dependencies", true), ("constraint-dependencies", false)] {
+        for value in list_at(root, &["tool", "uv", name]) {
+            let Some(said) = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around))
+            else {
+                continue;
+            };
+            let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
+            for package in own.filter(|package| above && package.name == said.name && !said.conditional) {
+                package.version.clone_from(&said.version);
+                package.variant.clone_from(&said.variant);
+            }
+            found.constraints.push(said);
+        }
+    }
+}
+
+/// Reads the packages that a tool installs for a project without a lock file.
+pub(super) fn read_project(
+    opened: &OpenedFile,
+    tool: &str,
+    parts: &DependencySelection,
+    around: &CommandContext<'_>,
+    indexes: &mut IndexOptions,
+    found: &mut InstallEffects,
+) {
+    read_dependencies(opened, tool == "uv", parts, around, indexes, found);
+    if tool != "uv" {
+        read_groups(opened, tool == "poetry", parts, around, found);
+    }
+}
+
+/// Returns the groups that uv installs by default: those that the project names, otherwise `dev`.
+pub(super) fn uv_default_groups(opened: &OpenedFile) -> Option<Vec<String>> {
+    let root = lenient_toml::parse_toml(opened);
+    let root = (*root).as_ref()?;
+    let named = value_at(root, &["tool", "uv", "default-groups"]).map(SpannedTomlValue::get_ref);
+    let every = || table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter).map(|(name, _)| name);
+    Some(match named.map(|named| (named.as_str(), named.as_array())) {
+        Some((Some("all"), _)) => every().map(|name| name.get_ref().clone()).collect(),
+        Some((_, Some(list))) => list.iter().filter_map(|one| one.get_ref().as_str()).map(str::to_owned).collect(),
+        _ => vec!["dev".to_owned()],
+    })
+}
+
+/// Reads the dependency groups of poetry and pdm that a command installs without a lock file: by default all that are
+/// not optional.
+fn read_groups(
+    opened: &OpenedFile,
+    poetry_s: bool,
+    parts: &DependencySelection,
+    around: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
+    let root = lenient_toml::parse_toml(opened);
+    let Some(root) = &**root else { return };
+    let wanted = |name: &str, optional: bool| parts.group_selection(name).unwrap_or(!optional && !parts.no_dev);
+    for (name, list) in table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter) {
+        // Those that the command names are read with the extras.
+        if parts.group_selection(name.get_ref()).is_none() && wanted(name.get_ref(), false) {
+            let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
+            let install = |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, around);
+            found.packages.extend(list.filter_map(install));
+        }
+    }
+    if !poetry_s {
+        let lists = table_at(root, &["tool", "pdm", "dev-dependencies"]).into_iter().flat_map(TomlTable::iter);
+        for (_, list) in lists.filter(|(name, _)| wanted(name.get_ref(), false)) {
+            let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
+            let install = |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, around);
+            found.packages.extend(list.filter_map(install));
+        }
+        return;
+    }
+    let mut tables: Vec<&TomlTable> = Vec::new();
+    tables.extend(table_at(root, &["tool", "poetry", "dev-dependencies"]).filter(|_| wanted("dev", false)));
+    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(TomlTable::iter) {
+        let Some(group) = group.get_ref().as_table() else { continue };
+        let optional = value_at(group, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+        tables.extend(table_at(group, &["dependencies"]).filter(|_| wanted(name.get_ref(), optional)));
+    }
+    let extras = BTreeSet::new();
+    for (name, value) in tables.into_iter().flat_map(TomlTable::iter) {
+        found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &extras, root, opened, around));
+    }
+}
+
+/// The tables with optional dependencies of a project: extras, and dependency groups (PEP 735).
+const OPTIONAL_TABLES: [&[&str]; 2] = [&["project", "optional-dependencies"], &["dependency-groups"]];
+
+/// Returns the extras and groups that are installed: the selected ones, and those that they include.
+fn selected_extras_and_groups(
+    root: &TomlTable,
+    parts: &DependencySelection,
+    own: Option<&str>,
+    around: &CommandContext<'_>,
+) -> BTreeSet<String> {
+    let asked = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
+    let mut open: Vec<String> = asked.map(|name| normalise_name(name)).collect();
+    if parts.unasked.is_some() || parts.all_groups {
+        let groups = table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter);
+        let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.includes_uv_group(name));
+        open.extend(groups.map(normalise_name));
+    }
+    if parts.all_extras {
+        let tables = [OPTIONAL_TABLES[0], &["tool", "poetry", "extras"]];
+        let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(TomlTable::iter);
+        let names = names.map(|(name, _)| normalise_name(name.get_ref()));
+        open.extend(names.filter(|name| !parts.excludes_extra(name)));
+    }
+    let mut chosen = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !chosen.insert(name.clone()) {
+            continue;
+        }
+        for value in optional_dependencies(root, &BTreeSet::from([name])) {
+            let value = value.get_ref();
+            let group = value.as_table().and_then(|table| text_at(table, &["include-group"]));
+            open.extend(group.map(normalise_name));
+            let itself = value.as_str().and_then(|text| parse_requirement(text, Span::new(0, 0), around.knowledge));
+            let itself = itself.filter(|install| own == Some(install.name.as_str()));
+            open.extend(itself.into_iter().flat_map(|install| install.extras).map(|name| normalise_name(&name)));
+        }
+    }
+    chosen
+}
+
+/// Returns the dependencies that extras and groups with these names list.
+fn optional_dependencies<'t>(root: &'t TomlTable, names: &BTreeSet<String>) -> Vec<&'t SpannedTomlValue> {
+    let tables = OPTIONAL_TABLES.into_iter().filter_map(|path| table_at(root, path)).flat_map(TomlTable::iter);
+    let wanted = tables.filter(|(name, _)| names.contains(&normalise_name(name.get_ref())));
+    wanted.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
+}
+
+/// Whether one of the selected extras of poetry lists a distribution.
+fn is_in_extra(root: &TomlTable, names: &BTreeSet<String>, distribution: &str) -> bool {
+    let Some(extras) = table_at(root, &["tool", "poetry", "extras"]) else { return false };
+    let lists = |list: &SpannedTomlValue| {
+        let mut list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
+        list.any(|one| one.get_ref().as_str().is_some_and(|name| normalise_name(name) == normalise_name(distribution)))
+    };
+    extras.iter().any(|(name, list)| names.contains(&normalise_name(name.get_ref())) && lists(list))
+}
+
+/// Whether a project declares its dependencies in this file.
+pub(super) fn declares_dependencies(opened: &OpenedFile) -> bool {
+    let root = lenient_toml::parse_toml(opened);
+    let Some(root) = &**root else { return true };
+    let dynamic =
+        list_at(root, &["project", "dynamic"]).iter().any(|one| one.get_ref().as_str() == Some("dependencies"));
+    let told = value_at(root, &["project"]).is_some() && !dynamic;
+    told || value_at(root, &["tool", "poetry", "dependencies"]).is_some()
+}
+
+/// Parses a dependency with an optional marker; `None` if the marker does not hold.
+fn parse_dependency(
+    text: &str,
+    value: &SpannedTomlValue,
+    opened: &OpenedFile,
+    around: &CommandContext<'_>,
+) -> Option<PackageInstall> {
+    let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
+    let mut package = parse_requirement(text, value_span(value, opened), around.knowledge)?;
+    match marker.map(|marker| evaluate_marker(marker, around.environment)) {
+        Some(Some(false)) => return None,
+        Some(None) => package.conditional = true,
+        _ => {}
+    }
+    set_source(&mut package, opened);
+    Some(package)
+}
+
+/// Applies `[tool.uv.sources]`: the index of one distribution. An entry for an extra or a group applies if `wanted`
+/// contains it.
+fn apply_uv_source(
+    package: &mut PackageInstall,
+    root: &TomlTable,
+    wanted: &BTreeSet<String>,
+    opened: &OpenedFile,
+    around: &CommandContext<'_>,
+) {
+    let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
+    let Some((_, value)) = sources.iter().find(|(name, _)| normalise_name(name.get_ref()) == package.name) else {
+        return;
+    };
+    let tables: Vec<&TomlTable> = match value.get_ref().as_array() {
+        Some(list) => list.iter().filter_map(|one| one.get_ref().as_table()).collect(),
+        None => value.get_ref().as_table().into_iter().collect(),
+    };
+    let mut open = false;
+    for table in tables {
+        let part = text_at(table, &["extra"]).or_else(|| text_at(table, &["group"]));
+        let marker = text_at(table, &["marker"]).map(|marker| evaluate_marker(marker, around.environment));
+        if marker == Some(Some(false)) || part.is_some_and(|part| !wanted.contains(&normalise_name(part))) {
+            continue;
+        }
+        open |= marker == Some(None);
+        if open {
+            continue;
+        }
+        let named_index = text_at(table, &["index"]);
+        let index = tables_at(root, &["tool", "uv", "index"])
+            .into_iter()
+            .find(|index| named_index.is_some() && text_at(index, &["name"]) == named_index);
+        let url = index.and_then(|index| value_at(index, &["url"])).or_else(|| value_at(table, &["url"]));
+        if let Some(url) = url {
+            set_index_build(package, url, opened);
+        }
+    }
+    if open {
+        package.builds = BuildCandidates::Unknown(Cause::IndexByCondition);
+    }
+}
+
+/// Sets the build of a package by the URL of its index.
+fn set_index_build(package: &mut PackageInstall, url: &SpannedTomlValue, opened: &OpenedFile) {
+    if let Some(tag) = url.get_ref().as_str().and_then(tag_of_url) {
+        let (span, source) = (value_span(url, opened), opened.source);
+        package.builds = BuildCandidates::Only(tag.clone());
+        package.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
+    }
+}
+
+/// Parses a dependency of poetry: a range, or a table with a range, a source or a URL.
+fn parse_poetry_dependency(
+    name: &str,
+    value: &SpannedTomlValue,
+    extras: &BTreeSet<String>,
+    root: &TomlTable,
+    opened: &OpenedFile,
+    around: &CommandContext<'_>,
+) -> Option<PackageInstall> {
+    if name == "python" {
+        return None;
+    }
+    let span = value_span(value, opened);
+    let mut package = match (value.get_ref().as_str(), value.get_ref().as_table()) {
+        (Some(range), _) => package_with_version(name, parse_poetry_range(range), span),
+        (None, Some(table)) => {
+            let optional = value_at(table, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+            if optional && !is_in_extra(root, extras, name) {
+                return None;
+            }
+            let range = text_at(table, &["version"]).map_or(VersionSpec::None, parse_poetry_range);
+            let from_url = text_at(table, &["url"]).and_then(|url| parse_requirement(url, span, around.knowledge));
+            let mut package = from_url.unwrap_or_else(|| package_with_version(name, range, span));
+            package.name = normalise_name(name);
+            match text_at(table, &["markers"]).map(|marker| evaluate_marker(marker, around.environment)) {
+                Some(Some(false)) => return None,
+                Some(None) => package.conditional = true,
+                _ => {}
+            }
+            let source = text_at(table, &["source"]);
+            let sources = tables_at(root, &["tool", "poetry", "source"]);
+            let found = sources.into_iter().find(|one| source.is_some() && text_at(one, &["name"]) == source);
+            if let Some(url) = found.and_then(|one| value_at(one, &["url"])) {
+                set_index_build(&mut package, url, opened);
+            }
+            package
+        }
+        _ => {
+            let mut package = package_with_version(name, VersionSpec::None, span);
+            package.conditional = true;
+            package
+        }
+    };
+    set_source(&mut package, opened);
+    Some(package)
+}
+
+/// Converts `^2.1`, `~2.1`, `2.1.0`, `*` or a range of PEP 440 to a version of PEP 440.
+pub(super) fn parse_poetry_range(text: &str) -> VersionSpec {
+    let text = text.trim();
+    if matches!(text, "" | "*" | "latest") {
+        return VersionSpec::None;
+    }
+    if text.contains("||") {
+        return VersionSpec::Unresolved;
+    }
+    let part = |part: &str| {
+        let part = part.trim();
+        let (mark, version) = match part.chars().next() {
+            Some(mark @ ('^' | '~')) if !part.starts_with("~=") => (Some(mark), part[1..].trim()),
+            _ => (None, part),
+        };
+        let numbers: Vec<u64> = version.split('.').map_while(|number| number.parse().ok()).collect();
+        let kept = match mark {
+            Some('^') => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len().saturating_sub(1)),
+            Some(_) => usize::from(numbers.len() > 1),
+            None if part.starts_with(|c: char| c.is_ascii_digit()) => return format!("=={part}"),
+            None => return part.to_owned(),
+        };
+        let mut upper: Vec<u64> = numbers.iter().take(kept + 1).copied().collect();
+        if let Some(last) = upper.last_mut() {
+            *last = last.saturating_add(1);
+        }
+        let upper: Vec<String> = upper.iter().map(ToString::to_string).collect();
+        format!(">={version},<{}", upper.join("."))
+    };
+    parse_specifier(&text.split(',').map(part).collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn poetry_s_ranges_become_those_of_pep_440() {
+        for (text, expected) in [
+            ("^2.1", VersionSpec::Range(">=2.1,<3".to_owned())),
+            ("^0.3.1", VersionSpec::Range(">=0.3.1,<0.4".to_owned())),
+            ("~2.1", VersionSpec::Range(">=2.1,<2.2".to_owned())),
+            ("~2", VersionSpec::Range(">=2,<3".to_owned())),
+            ("2.1.0", VersionSpec::Exact("2.1.0".to_owned())),
+            ("2.1.0+cu121", VersionSpec::Exact("2.1.0+cu121".to_owned())),
+            (">=2.0,<2.5", VersionSpec::Range(">=2.0,<2.5".to_owned())),
+            ("*", VersionSpec::None),
+            ("^1 || ^2", VersionSpec::Unresolved),
+            ("2.*", VersionSpec::Range("==2.*".to_owned())),
+            ("^", VersionSpec::Range(">=,<".to_owned())),
+        ] {
+            assert_eq!(parse_poetry_range(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Observations of a Dockerfile that were made while its build context was collected, for the first reader.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::extract::TargetObservations;
+
+/// Observations that are equal on every platform, for the same files, options and base images; taken by the first
+/// reader.
+#[derive(Debug, Default)]
+pub struct CachedTargetObservations(Mutex<Option<Box<TargetObservations>>>);
+
+impl CachedTargetObservations {
+    /// Caches observations; nothing if they depend on the platform.
+    pub fn new(target: Option<TargetObservations>) -> Self {
+        Self(Mutex::new(target.filter(|target| !target.of_platform).map(Box::new)))
+    }
+
+    /// Whether observations are cached.
+    pub(super) fn is_cached(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Takes the cached observations.
+    pub(super) fn take(&self) -> Option<TargetObservations> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map(|target| *target)
+    }
+}
+
+/// A copy may be given other files or another text, and is read anew.
+impl Clone for CachedTargetObservations {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fact::Observations;
+
+    #[test]
+    fn what_is_kept_is_for_one_and_for_every_platform() {
+        let target = |of_platform: bool| TargetObservations {
+            seen: Observations::default(),
+            stage: Some("a".to_owned()),
+            stages: Vec::new(),
+            notes: Vec::new(),
+            of_platform,
+        };
+        let early = CachedTargetObservations::new(Some(target(false)));
+        assert!(early.is_cached() && !early.clone().is_cached() && early.clone().take().is_none());
+        assert_eq!(early.take().and_then(|target| target.stage).as_deref(), Some("a"));
+        assert!(!early.is_cached() && early.take().is_none());
+        assert!(
+            CachedTargetObservations::new(Some(target(true))).take().is_none()
+                && CachedTargetObservations::new(None).take().is_none()
+        );
+    }
+}

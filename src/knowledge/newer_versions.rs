@@ -1,0 +1,197 @@
+//! Versions that are newer than the compatibility database.
+
+use std::cmp::Ordering;
+
+use crate::cause::Cause;
+use crate::cuda::{CudaVersion, DriverVersion};
+use crate::knowledge::Knowledge;
+use crate::knowledge::natural_order::compare_natural;
+
+impl Knowledge {
+    /// Whether a driver is of a later branch than all in the tables.
+    pub fn is_newer_driver(self, driver: DriverVersion) -> bool {
+        self.newest_driver_branch().is_some_and(|newest| driver.branch() > newest.branch)
+    }
+
+    /// Whether a CUDA version is later than all toolkits and all CUDA versions of drivers in the tables.
+    pub fn is_newer_cuda(self, cuda: CudaVersion) -> bool {
+        let toolkits = self.toolkits().iter().map(|row| row.version.release());
+        let newest = toolkits.chain([self.newest_cuda().release()]).max();
+        newest.is_some_and(|newest| cuda.release() > newest)
+    }
+
+    /// Whether a full CUDA version is later than all CUDA base images in the tables.
+    pub fn is_newer_cuda_image(self, version: &str) -> bool {
+        self.cuda_images().iter().all(|row| is_later_version(version, row.version))
+    }
+
+    /// Whether the version in a tag such as `v0.99.0` is later than all tags of the repository in the tables.
+    pub fn is_newer_framework_image(self, repository: &str, tag: &str) -> bool {
+        let plain = |tag: &str| tag.strip_prefix('v').unwrap_or(tag).to_owned();
+        let mut rows = self.framework_images().iter().filter(|row| row.repository == repository).peekable();
+        rows.peek().is_some() && rows.all(|row| is_later_version(&plain(tag), &plain(row.tag)))
+    }
+
+    /// Whether a CUDA version is in the tables or may have been released after them; excludes probable typing errors.
+    pub fn is_plausible_cuda(self, cuda: CudaVersion) -> bool {
+        let next = self.newest_cuda().major() + 1;
+        self.target_set(cuda).is_some() || self.is_newer_cuda(cuda) && cuda.major() <= next
+    }
+
+    /// Whether a CUDA version has never existed: the tables have older and newer versions, but not this one.
+    pub fn is_nonexistent_cuda(self, cuda: CudaVersion) -> bool {
+        let older = self.toolkits().first().is_some_and(|first| cuda.major() < first.version.major());
+        !older && !self.is_newer_cuda(cuda) && self.target_sets_of(cuda).is_empty() && self.toolkit(cuda).is_none()
+    }
+
+    /// Whether a torch version, with or without a local part, is later than all releases in the tables.
+    pub fn is_newer_torch(self, version: &str) -> bool {
+        self.torch_releases().last().is_some_and(|newest| is_later_version(version, newest.version))
+    }
+
+    /// Whether a version of a distribution with GPU code is later than all its rows.
+    ///
+    /// Never true of a distribution without rows, or with one for every version alone.
+    pub fn is_newer_framework(self, distribution: &str, version: &str) -> bool {
+        if self.has_variants(distribution) {
+            return self.is_newer_torch(version);
+        }
+        let rows = self.framework_builds().iter().filter(|row| row.distribution == distribution && row.version != "*");
+        let bundled = self.bundled_variants().iter().filter(|row| row.distribution == distribution);
+        let mut known = rows.map(|row| row.version).chain(bundled.filter_map(|row| row.newest)).peekable();
+        known.peek().is_some() && known.all(|known| is_later_version(version, known))
+    }
+
+    /// Returns why a version of a distribution is unknown: `torch 9.9 is newer than the compatibility database of
+    /// 2026-11-21`.
+    pub fn missing_version_cause(self, distribution: &str, version: &str) -> Cause {
+        let (package, text, date) = (distribution.to_owned(), version.to_owned(), self.newest_source_date());
+        if self.is_newer_framework(distribution, version) {
+            return Cause::VersionNewer { package, version: text, date };
+        }
+        Cause::VersionNotInTables { package, version: text, date }
+    }
+
+    /// Returns the message for a newer version: `this driver is newer than the compatibility database of 2026-11-21`.
+    pub fn newer_than_database(self, what: &str) -> String {
+        format!("this {what} is newer than the compatibility database of {}", self.newest_source_date())
+    }
+}
+
+/// Whether the public part of a version, including pre-releases, is later than a release.
+fn is_later_version(version: &str, release: &str) -> bool {
+    let public = version.split('+').next().unwrap_or(version);
+    let numbers = |text: &str| -> String {
+        let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(text.len());
+        let mut numbers = text.get(..end).unwrap_or_default().trim_matches('.').to_owned();
+        while let Some(shorter) = numbers.strip_suffix(".0") {
+            numbers.truncate(shorter.len());
+        }
+        numbers
+    };
+    compare_natural(&numbers(public), &numbers(release)) == Ordering::Greater
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_compares_releases_and_not_their_spelling() {
+        for (version, release, expected) in [
+            ("2.16.0", "2.15.0", true),
+            ("2.16", "2.15.0", true),
+            ("2.16.0+cu140", "2.15.0", true),
+            ("2.15.1", "2.15.0", true),
+            ("2.16.0a0+git", "2.15.0", true),
+            ("2.15", "2.15.0", false),
+            ("2.15.0+cu132", "2.15.0", false),
+            ("2.9.0", "2.15.0", false),
+            ("", "2.15.0", false),
+            ("nightly", "2.15.0", false),
+        ] {
+            assert_eq!(is_later_version(version, release), expected, "{version} after {release}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_newer_where_its_version_comes_after_every_row() {
+        let knowledge = Knowledge::built_in();
+        for (version, expected) in
+            [("13.99.0", true), ("14.0.0", true), ("13.2.99", false), ("12.4.1", false), ("x", false)]
+        {
+            assert_eq!(knowledge.is_newer_cuda_image(version), expected, "{version}");
+        }
+        for (repository, tag, expected) in [
+            ("vllm/vllm-openai", "v0.99.0", true),
+            ("vllm/vllm-openai", "v0.99.0-cu129", true),
+            ("pytorch/pytorch", "99.0.0-cuda14.0-cudnn9-runtime", true),
+            ("vllm/vllm-openai", "v0.27.0", false),
+            ("vllm/vllm-openai", "v0.8.5.post9", false),
+            ("vllm/vllm-openai", "latest", false),
+            ("vllm/vllm-openai", "nightly", false),
+            ("somebody/vllm", "v0.99.0", false),
+        ] {
+            assert_eq!(knowledge.is_newer_framework_image(repository, tag), expected, "{repository}:{tag}");
+        }
+    }
+
+    #[test]
+    fn a_number_between_two_releases_is_no_cuda() {
+        for (cuda, expected) in [
+            ("10.7", true),
+            ("9.7", true),
+            ("11.9", true),
+            ("12.10", true),
+            ("9.7.1", true),
+            ("10.2", false),
+            ("12.7", false),
+            ("12.4.99", false),
+            ("12", false),
+            ("7.0", false),
+            ("6.5", false),
+            ("99.1", false),
+            ("97", false),
+        ] {
+            assert_eq!(Knowledge::built_in().is_nonexistent_cuda(cuda.parse().expect(cuda)), expected, "{cuda}");
+        }
+    }
+
+    #[test]
+    fn what_no_table_has_is_not_newer() {
+        let knowledge = Knowledge::built_in();
+        assert!(!knowledge.is_newer_framework("somebodys-package", "99.0"));
+        assert!(knowledge.is_newer_framework("cupy-cuda12x", "99.0"));
+        assert!(knowledge.is_newer_framework("tensorflow", "99.0"));
+        assert!(knowledge.is_newer_framework("jax-cuda12-plugin", "99.0"));
+        assert!(!knowledge.is_newer_framework("jax-cuda12-plugin", "0.5.0"));
+        assert!(knowledge.is_newer_framework("bitsandbytes", "99.0"));
+        assert!(!knowledge.is_newer_framework("bitsandbytes", "0.50.2"));
+        assert!(!knowledge.is_newer_framework("bitsandbytes", "0.41.0"));
+        assert!(!knowledge.is_newer_framework("tensorflow", "2.15.0"));
+        assert!(knowledge.is_newer_framework("torch", "99.0.1+cu999"));
+        for (distribution, version, expected) in [
+            ("torch", "99.0", "torch 99.0 is newer than the compatibility database of "),
+            ("torch", "2.6.99", "torch 2.6.99 is not in the compatibility database of "),
+            ("tensorflow", "99.0", "tensorflow 99.0 is newer than the compatibility database of "),
+            ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the compatibility database of "),
+        ] {
+            let said = knowledge.missing_version_cause(distribution, version).reason();
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn known_drivers_and_toolkits_are_not_newer_and_gaps_between_them_neither() {
+        let knowledge = Knowledge::built_in();
+        let driver = |text: &str| knowledge.is_newer_driver(text.parse().expect(text));
+        assert!(driver("99999.10"));
+        assert!(!driver("535.161.08"));
+        assert!(!driver("1.0"));
+        let cuda = |text: &str| knowledge.is_newer_cuda(text.parse().expect(text));
+        assert!(cuda("99.0"));
+        assert!(!cuda("12.4.1"));
+        assert!(!cuda("12.99"));
+        assert!(!cuda("6.5"));
+    }
+}

@@ -1,0 +1,431 @@
+//! The devices and capabilities steps: whether a GPU and the driver's compute libraries are added to the container.
+
+use crate::cuda::{DriverCapabilities, DriverCapabilitySyntax, EnvironmentVariables as _, is_legacy_image};
+use crate::fact::ImageFacts;
+use crate::fleet::{DeviceSource, Host, Mode, PoolEntry, PoolField, ToolkitOptions};
+use crate::knowledge::ToolkitChange;
+use crate::outcome::Outcome;
+use crate::replay::environment::ContainerEnv;
+use crate::replay::gpu_request::{
+    GpuRequest, GpuRequestKind, forbidden_mig_variable, max_gpu_count, reads_value_verbatim, resolve_gpu_request,
+    uses_container_toolkit,
+};
+use crate::replay::libraries::includes_libraries;
+use crate::replay::loader::ImageLibcuda;
+use crate::replay::{
+    Basis, Citation, CudaErrorCodes, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult,
+    libraries, loader, mount, requirement,
+};
+
+/// Source of the rules for device requests.
+const DEVICES: Citation = Citation(
+    "nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go and internal/modifier; moby docker-v29.2.0, daemon/devices_nvidia_linux.go; k8s-device-plugin 1b826ac, internal/plugin/server.go",
+);
+/// Source of the rule that the hook of `--gpus` needs the legacy mode.
+const HOOK: Citation =
+    Citation("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/hook_config.go, assertModeIsLegacy");
+/// Source of the rules of enroot.
+const ENROOT: Citation = Citation("enroot v4.1.2, conf/hooks/98-nvidia.sh");
+/// Source of the rules for driver capabilities.
+const CAPABILITIES: Citation = Citation(
+    "nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go and internal/config/image/capabilities.go; libnvidia-container v1.20.0 (3e42819), src/options.h",
+);
+
+/// Source of the rules of toolkits that compare the capabilities as a string.
+const CAPABILITIES_AS_TEXT: Citation = Citation(
+    "nvidia-container-toolkit v1.13.5, cmd/nvidia-container-runtime-hook/container_config.go and capabilities.go: the value is compared as a string",
+);
+/// Source of the rules of toolkits that read the capabilities one by one.
+const CAPABILITIES_BY_NAME: Citation = Citation(
+    "nvidia-container-toolkit v1.6.0, cmd/nvidia-container-toolkit/container_config.go, main.go and capabilities.go",
+);
+/// Source of the rule of toolkits that pass the device list on unchanged.
+const DEVICES_AS_WRITTEN: Citation = Citation(
+    "nvidia-container-toolkit v1.11.0, internal/config/image/cuda_image.go, DevicesFromEnvvars; libnvidia-container 1aea987, src/cli/common.c, select_devices",
+);
+/// Source of the rule that refuses the device variable in an unprivileged container.
+const FORBIDDEN: Citation = Citation("nvidia-container-toolkit v1.4.0, pkg/container_config.go, getDevices");
+
+/// Source of the rules for `CUDA_VISIBLE_DEVICES`.
+const VISIBLE_DEVICES_RULE: Citation =
+    Citation("CUDA C++ Programming Guide 13.4, CUDA Environment Variables: CUDA_VISIBLE_DEVICES");
+
+/// Source of the rule that adds `/dev/nvidia-uvm` only for the compute capability.
+const UVM: Citation = Citation(
+    "libnvidia-container 077f498, src/nvc_mount.c, nvc_driver_mount: without compute no device but those of the driver's own major number, so no /dev/nvidia-uvm",
+);
+
+/// Variable by which the CUDA runtime selects the visible GPUs.
+pub(super) const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+/// Variable that requests driver capabilities.
+pub(super) const NVIDIA_DRIVER_CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
+
+/// Replays the devices step: whether GPUs are added to the container.
+pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
+    let host = replay.host;
+    let env = ContainerEnv::from_replay(replay);
+    let GpuRequest { asked, facts } = container_request(replay);
+    let cite = match asked {
+        GpuRequestKind::Forbidden => FORBIDDEN,
+        _ if host.devices == DeviceSource::Enroot => ENROOT,
+        _ if reads_value_verbatim(host) => DEVICES_AS_WRITTEN,
+        _ => DEVICES,
+    };
+    let record = |result| StepRecord::new(StartStep::Devices, result, facts.into_iter().flatten(), cite);
+    let wrong_mode = host.devices == DeviceSource::Hook && host.mode != Mode::Legacy;
+    let reads_first = host.behaviour.changes.contains(ToolkitChange::HookReadsFirst);
+    let by_mode = || {
+        let result = StepResult::Stops(ReplayFailure::refused(RefusalReason::Hook));
+        let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu].map(Basis::Pool);
+        let option = Basis::Entry(PoolEntry::Option(ToolkitOptions::MODE));
+        StepRecord::new(StartStep::Devices, result, fields.into_iter().chain([option]), HOOK)
+    };
+    if wrong_mode && !reads_first {
+        return by_mode();
+    }
+    if let Some(name) = forbidden_mig_variable(env, host)
+        .filter(|_| uses_container_toolkit(asked) && asked != GpuRequestKind::Forbidden)
+    {
+        let result = StepResult::Stops(ReplayFailure::refused(RefusalReason::Device));
+        return StepRecord::new(
+            StartStep::Devices,
+            result,
+            [env.basis(name), Basis::Pool(PoolField::Privileged)],
+            CAPABILITIES,
+        );
+    }
+    // The hook does not look at its mode where nothing is asked, and reads the words before it does.
+    if wrong_mode && uses_container_toolkit(asked) {
+        if !has_refused_capabilities(replay) {
+            return by_mode();
+        }
+        let result = StepResult::Stops(ReplayFailure::refused(RefusalReason::Capability));
+        return StepRecord::new(
+            StartStep::Devices,
+            result,
+            [env.basis(NVIDIA_DRIVER_CAPABILITIES), Basis::Pool(PoolField::Mode)],
+            CAPABILITIES,
+        );
+    }
+    match visible_gpus(env, host) {
+        Some(VisibleGpus::None) if !is_stopped_later(replay) && !is_stub_loaded(replay) => {
+            let result = StepResult::Stops(ReplayFailure::new(Outcome::NoGpu, CudaErrorCodes::certain(100)));
+            return StepRecord::new(
+                StartStep::Devices,
+                result,
+                [env.basis(CUDA_VISIBLE_DEVICES)],
+                VISIBLE_DEVICES_RULE,
+            );
+        }
+        Some(VisibleGpus::Untold) => {
+            let facts = [env.basis(CUDA_VISIBLE_DEVICES), Basis::Pool(PoolField::Gpu)];
+            return StepRecord::new(StartStep::Devices, StepResult::Unknown, facts, VISIBLE_DEVICES_RULE);
+        }
+        Some(VisibleGpus::None | VisibleGpus::Some) | None => {}
+    }
+    if let Some(untold) = env.unknown_set_variable(CUDA_VISIBLE_DEVICES).filter(|_| asked == GpuRequestKind::Gpus) {
+        return StepRecord::new(StartStep::Devices, StepResult::Unknown, [untold], VISIBLE_DEVICES_RULE);
+    }
+    if asked == GpuRequestKind::Nothing {
+        let (result, library) = result_without_devices(replay);
+        return StepRecord::new(StartStep::Devices, result, facts.into_iter().flatten().chain(library), cite);
+    }
+    record(match asked {
+        GpuRequestKind::Gpus => StepResult::Passes(Route::Native),
+        GpuRequestKind::UntoldVariable | GpuRequestKind::UntoldDevice => StepResult::Unknown,
+        // No driver library is put in either, and that was told above.
+        GpuRequestKind::Nothing => StepResult::NotApplicable,
+        // Words that are no capability stop the hook before anybody looks for the device.
+        GpuRequestKind::Missing | GpuRequestKind::Mixed
+            if granted_capabilities(replay) == GrantedCapabilities::Refused =>
+        {
+            StepResult::Passes(Route::Native)
+        }
+        // Of what may not be asked for, the hook ends before it reads anything else.
+        GpuRequestKind::Forbidden | GpuRequestKind::Missing | GpuRequestKind::Mixed => {
+            StepResult::Stops(ReplayFailure::refused(RefusalReason::Device))
+        }
+        // The program runs into it; what keeps the container from being created comes first.
+        GpuRequestKind::DriverOnly if is_stopped_later(replay) || is_stub_loaded(replay) => {
+            StepResult::Passes(Route::Native)
+        }
+        GpuRequestKind::DriverOnly => {
+            StepResult::Stops(ReplayFailure::new(Outcome::NoGpu, CudaErrorCodes::certain(100)))
+        }
+    })
+}
+
+/// Returns the result of a program that gets neither a device nor a library of the host. With a libcuda of the image
+/// the error is that there is no device, without one that there is no driver. A stub that the loader finds, or a
+/// library that it misses, is reported by another step.
+fn result_without_devices(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
+    if libraries::stops_in_loader(replay) {
+        return (StepResult::NotApplicable, None);
+    }
+    let (codes, library) = match loader::image_libcuda(replay) {
+        ImageLibcuda::Nothing => (CudaErrorCodes::certain(35), None),
+        ImageLibcuda::Stub => return (StepResult::NotApplicable, None),
+        ImageLibcuda::Driver(_, library) => (CudaErrorCodes::certain(100), Some(library)),
+        ImageLibcuda::Open(missing) => (CudaErrorCodes::possible(&[34, 35, 100]), Some(missing)),
+    };
+    (StepResult::Stops(ReplayFailure::new(Outcome::NoGpu, codes)), library)
+}
+
+/// Returns the result of a program that gets devices, but neither the driver's compute libraries nor
+/// `/dev/nvidia-uvm`.
+fn result_without_compute(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
+    let (codes, library) = match loader::image_libcuda(replay) {
+        ImageLibcuda::Nothing => (CudaErrorCodes::certain(35), None),
+        ImageLibcuda::Stub => return (StepResult::NotApplicable, None),
+        // The driver's own library works where something else brings that device: who starts it knows.
+        ImageLibcuda::Driver(own, library)
+            if own.is_none() || replay.host.driver.is_none() || own == replay.host.driver =>
+        {
+            return (StepResult::Unknown, Some(library));
+        }
+        ImageLibcuda::Driver(_, library) => (CudaErrorCodes::possible(&[100, 803, 999]), Some(library)),
+        ImageLibcuda::Open(missing) => return (StepResult::Unknown, Some(missing)),
+    };
+    (StepResult::Stops(ReplayFailure::new(Outcome::NoGpu, codes)), library)
+}
+
+/// Returns which GPUs `CUDA_VISIBLE_DEVICES` leaves visible; `None` if it is not set, or the container has no GPU.
+fn visible_gpus(env: ContainerEnv<'_>, host: &Host) -> Option<VisibleGpus> {
+    let value =
+        env.get(CUDA_VISIBLE_DEVICES).filter(|_| resolve_gpu_request(env, host).asked == GpuRequestKind::Gpus)?;
+    Some(VisibleGpus::from_value(value, max_gpu_count(env, host)))
+}
+
+/// Returns the device in `CUDA_VISIBLE_DEVICES` of which it is unknown whether the container has it.
+pub(super) fn unknown_visible_device<'a>(env: ContainerEnv<'a>, host: &Host) -> Option<&'a str> {
+    let value = env.value(CUDA_VISIBLE_DEVICES).filter(|_| visible_gpus(env, host) == Some(VisibleGpus::Untold))?;
+    Some(value.split(',').next().unwrap_or(value).trim())
+}
+
+/// Which GPUs of a container `CUDA_VISIBLE_DEVICES` leaves visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum VisibleGpus {
+    /// None.
+    None,
+    /// At least one.
+    Some,
+    /// Unknown: the first entry names a GPU that may be absent.
+    Untold,
+}
+
+impl VisibleGpus {
+    /// Reads the first entry, which decides: a number below the count of GPUs, or an identifier with a known prefix.
+    fn from_value(value: &str, at_most: Option<usize>) -> Self {
+        let first = value.split(',').next().unwrap_or(value).trim();
+        let named = IDENTIFIER_PREFIXES
+            .iter()
+            .any(|prefix| first.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)));
+        if named {
+            return Self::Untold;
+        }
+        let digits = first.trim_start_matches('+');
+        let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
+        let digits = digits.get(..end).unwrap_or_default();
+        if digits.is_empty() {
+            return Self::None;
+        }
+        match (digits.parse::<usize>(), at_most) {
+            (Ok(0), _) => Self::Some,
+            (Ok(number), Some(count)) if number < count => Self::Some,
+            (_, Some(_)) => Self::None,
+            (_, None) => Self::Untold,
+        }
+    }
+}
+
+/// Prefixes of the identifiers of GPUs and MIG devices.
+const IDENTIFIER_PREFIXES: [&str; 2] = ["GPU-", "MIG-"];
+
+/// Whether a container without devices stops at its capabilities or requirements, or its program in the loader.
+fn is_stopped_later(replay: Replay<'_>) -> bool {
+    let without_libcuda = match granted_capabilities(replay) {
+        GrantedCapabilities::Refused => true,
+        GrantedCapabilities::Set(set) => !includes_libcuda(set),
+        GrantedCapabilities::NotAsked | GrantedCapabilities::Untold(_) => false,
+    };
+    without_libcuda || is_refused_later(replay) || libraries::stops_in_loader(replay)
+}
+
+/// Whether programs load a stub of libcuda, which uses no device.
+fn is_stub_loaded(replay: Replay<'_>) -> bool {
+    matches!(loader::loader_step(replay).1.result, StepResult::Stops(wall) if wall.outcome() == Outcome::StubLibrary)
+}
+
+/// Whether the container is refused because of its requirements or mounts.
+fn is_refused_later(replay: Replay<'_>) -> bool {
+    requirement::refuses_container(replay) || matches!(mount::mount_step(replay).result, StepResult::Stops(_))
+}
+
+/// The driver capabilities that a container gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum GrantedCapabilities {
+    /// The variable is not read.
+    NotAsked,
+    /// Unknown, because this fact is missing.
+    Untold(Basis),
+    /// The container is not created.
+    Refused,
+    /// These capabilities.
+    Set(DriverCapabilities),
+}
+
+impl PartialEq for GrantedCapabilities {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::NotAsked, Self::NotAsked) | (Self::Refused, Self::Refused) | (Self::Untold(_), Self::Untold(_)) => {
+                true
+            }
+            (Self::Set(one), Self::Set(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// Whether the hook refuses the value of `NVIDIA_DRIVER_CAPABILITIES`, whatever else the image sets.
+fn has_refused_capabilities(replay: Replay<'_>) -> bool {
+    let value = ContainerEnv::from_replay(replay).value(NVIDIA_DRIVER_CAPABILITIES);
+    let (default, supported) = (replay.host.behaviour.default_capabilities, replay.host.options.supported);
+    DriverCapabilities::granted_by_syntax(capability_reading(replay.host), value, false, default, supported).is_none()
+}
+
+/// Returns how the container toolkit of a host reads `NVIDIA_DRIVER_CAPABILITIES`.
+pub(super) fn capability_reading(host: &Host) -> DriverCapabilitySyntax {
+    if host.behaviour.changes.contains(ToolkitChange::CapabilitySet) {
+        DriverCapabilitySyntax::Set
+    } else if host.behaviour.changes.contains(ToolkitChange::CapabilityList) {
+        DriverCapabilitySyntax::Text
+    } else {
+        DriverCapabilitySyntax::Words
+    }
+}
+
+/// The device request and the driver capabilities of a container.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GrantedResources {
+    request: GpuRequest,
+    given: GrantedCapabilities,
+}
+
+impl GrantedResources {
+    /// Evaluates the device request and the driver capabilities of a replay.
+    pub(super) fn from_replay(replay: Replay<'_>) -> Self {
+        Self { request: container_request(replay), given: granted_capabilities(replay) }
+    }
+}
+
+/// Returns the device request of a container.
+pub(super) fn container_request(replay: Replay<'_>) -> GpuRequest {
+    replay
+        .handed
+        .map_or_else(|| resolve_gpu_request(ContainerEnv::from_replay(replay), replay.host), |handed| handed.request)
+}
+
+/// Returns the driver capabilities that a container gets; only legacy mode reads the variable.
+pub(super) fn granted_capabilities(replay: Replay<'_>) -> GrantedCapabilities {
+    replay.handed.map_or_else(|| granted_capabilities_for(replay, "compute"), |handed| handed.given)
+}
+
+/// Returns the driver capabilities that a container gets; unknown only where that affects one capability.
+pub(super) fn granted_capabilities_for(replay: Replay<'_>, capability: &str) -> GrantedCapabilities {
+    let host = replay.host;
+    let env = ContainerEnv::from_replay(replay);
+    if host.mode != Mode::Legacy || !uses_container_toolkit(container_request(replay).asked) {
+        return GrantedCapabilities::NotAsked;
+    }
+    if let Some(missing) = env.unknown_variable(NVIDIA_DRIVER_CAPABILITIES) {
+        return GrantedCapabilities::Untold(missing);
+    }
+    let value = env.value(NVIDIA_DRIVER_CAPABILITIES);
+    if host.devices == DeviceSource::Enroot {
+        return enroot_capabilities(value).map_or(GrantedCapabilities::Refused, GrantedCapabilities::Set);
+    }
+    let (default, supported) = (host.behaviour.default_capabilities, host.options.supported);
+    let set =
+        |legacy| DriverCapabilities::granted_by_syntax(capability_reading(host), value, legacy, default, supported);
+    let found = |legacy| set(legacy).map_or(GrantedCapabilities::Refused, GrantedCapabilities::Set);
+    let brought = |legacy| set(legacy).map(|set| includes_libraries(set, capability));
+    match env.missing_legacy_fact() {
+        // A legacy image gets more; often that makes no difference here.
+        Some(missing) if brought(true) != brought(false) => GrantedCapabilities::Untold(missing),
+        Some(_) => found(false),
+        None => found(is_legacy_image(&env)),
+    }
+}
+
+/// Returns the capabilities that enroot grants: only utility by default; it does not support `ngx`.
+fn enroot_capabilities(value: Option<&str>) -> Option<DriverCapabilities> {
+    let value = value.filter(|value| !value.is_empty()).unwrap_or("utility");
+    let mut words = value.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+    // It reads up to the first `all`.
+    let ends = words.clone().position(|word| word == "all");
+    let known = |word: &str| word != "ngx" && DriverCapabilities::NAMES.contains(&word);
+    let read = words.clone().take(ends.unwrap_or(usize::MAX));
+    if !read.clone().all(known) {
+        return None;
+    }
+    if ends.is_some() {
+        return DriverCapabilities::parse("compat32,compute,display,graphics,utility,video");
+    }
+    words.try_fold(DriverCapabilities::default(), |set, word| Some(set.union(DriverCapabilities::parse(word)?)))
+}
+
+/// Whether the image itself sets driver capabilities, and none of them includes libcuda.
+pub(super) fn requests_no_libcuda(image: &ImageFacts) -> bool {
+    let named = image.env.get(NVIDIA_DRIVER_CAPABILITIES).known().filter(|value| !value.is_empty() && *value != "all");
+    named.and_then(|value| DriverCapabilities::parse(value)).is_some_and(|set| !includes_libcuda(set))
+}
+
+/// Whether a set of capabilities includes libcuda, as compute and video do.
+pub(super) fn includes_libcuda(set: DriverCapabilities) -> bool {
+    includes_libraries(set, "compute")
+}
+
+/// Replays the capabilities step: whether the driver's compute libraries are added to the container.
+pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
+    let env = ContainerEnv::from_replay(replay);
+    let cite = match capability_reading(replay.host) {
+        _ if replay.host.devices == DeviceSource::Enroot => ENROOT,
+        _ if replay.host.toolkit.is_none() => CAPABILITIES,
+        DriverCapabilitySyntax::Set => CAPABILITIES,
+        DriverCapabilitySyntax::Text => CAPABILITIES_AS_TEXT,
+        DriverCapabilitySyntax::Words => CAPABILITIES_BY_NAME,
+    };
+    let decided = [
+        env.basis(NVIDIA_DRIVER_CAPABILITIES),
+        Basis::Pool(PoolField::Toolkit),
+        Basis::Entry(PoolEntry::Option(ToolkitOptions::SUPPORTED_CAPABILITIES)),
+    ];
+    let result = match granted_capabilities(replay) {
+        GrantedCapabilities::NotAsked => {
+            let facts = [Basis::Pool(PoolField::Mode)];
+            return StepRecord::new(StartStep::Capabilities, StepResult::NotApplicable, facts, cite);
+        }
+        GrantedCapabilities::Untold(missing) => {
+            return StepRecord::new(StartStep::Capabilities, StepResult::Unknown, [missing], cite);
+        }
+        GrantedCapabilities::Refused => StepResult::Stops(ReplayFailure::refused(RefusalReason::Capability)),
+        GrantedCapabilities::Set(set) if includes_libcuda(set) => StepResult::Passes(Route::Native),
+        // Libcuda stays outside, unless the container is not even created or the loader asks for it first.
+        GrantedCapabilities::Set(_) if is_refused_later(replay) || libraries::stops_in_loader(replay) => {
+            StepResult::Passes(Route::Native)
+        }
+        GrantedCapabilities::Set(_) => {
+            let (result, library) = result_without_compute(replay);
+            let facts = decided.into_iter().chain(library);
+            return StepRecord::new(StartStep::Capabilities, result, facts, if library.is_some() { UVM } else { cite });
+        }
+    };
+    StepRecord::new(StartStep::Capabilities, result, decided, cite)
+}
+
+#[cfg(test)]
+#[path = "device_hook_tests.rs"]
+mod hook_tests;
+#[cfg(test)]
+#[path = "device_tests.rs"]
+mod tests;

@@ -1,0 +1,53 @@
+//! The lowest compute capability that a component supports, where its GPU code was not read.
+
+use crate::fact::{FactId, MinimumCapability};
+use crate::fleet::PoolField;
+use crate::outcome::Outcome;
+use crate::replay::{Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartStep, StepRecord, StepResult};
+
+/// Source of the lowest supported compute capability.
+const SUPPORT_STATEMENT: Citation = Citation("the project's statement about supported GPUs");
+
+/// Returns what is known about the lowest compute capability that the component supports.
+pub(super) fn minimum_capability_of(replay: Replay<'_>) -> Option<&MinimumCapability> {
+    replay.image.minimum_capabilities.iter().find(|floor| floor.component == replay.component.name)
+}
+
+/// Returns the code step for a GPU that is, or may be, older than the component supports; `None` for any other.
+pub(super) fn minimum_capability_step(replay: Replay<'_>) -> Option<StepRecord> {
+    let floor = minimum_capability_of(replay)?;
+    let capability = replay.host.gpu.as_ref()?.capability?;
+    let lowest = *floor.lowest.known()?;
+    let result = if capability < lowest && !floor.is_optional {
+        StepResult::Stops(ReplayFailure::new(Outcome::NoKernelImage, CudaErrorCodes::possible(&[209, 100])))
+    } else if capability < lowest || floor.sure.is_some_and(|sure| capability < sure) {
+        StepResult::Unknown
+    } else {
+        return None;
+    };
+    let facts = [Basis::Image(floor.lowest.id), Basis::Pool(PoolField::Gpu)];
+    let row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row).map(Basis::Row);
+    Some(StepRecord::new(StartStep::Code, result, facts.into_iter().chain(row), SUPPORT_STATEMENT))
+}
+
+/// Returns the fact, the reason and the advice where it is unknown whether the component supports the GPU.
+pub(super) fn unknown_support(replay: Replay<'_>) -> Option<(FactId, String, &'static str)> {
+    minimum_capability_step(replay).filter(|record| record.result == StepResult::Unknown)?;
+    let (floor, gpu, name) =
+        (minimum_capability_of(replay)?, replay.host.gpu.as_ref()?, replay.component.display_name());
+    let (lowest, capability) = (floor.lowest.known()?, gpu.capability?);
+    let told = if capability < *lowest {
+        let reason = format!(
+            "{name} supports compute capability {lowest} and newer, so calls to it on {} fail; whether the program makes them is unknown",
+            gpu.name
+        );
+        (reason, "remove it from the image for these nodes, or test it there")
+    } else {
+        let reason = format!(
+            "no source states whether {name} supports GPUs with compute capability {capability}, such as {}",
+            gpu.name
+        );
+        (reason, "list [[gpu_code]] in an image description, or run `imagelint scan` on the image")
+    };
+    Some((floor.lowest.id, told.0, told.1))
+}
