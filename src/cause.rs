@@ -30,13 +30,13 @@ macro_rules! causes {
         pub enum Cause { $(#[doc = $reason] $variant $({ $($field: $type),+ })?,)* }
 
         impl Cause {
-            /// Why: a clause that can follow a colon, such as ``the base image was not read``.
+            /// Why: a clause that can follow a colon, such as "the base image was not read".
             #[expect(unused_variables, reason = "a sentence may name fewer fields than its remedy")]
             pub fn reason(&self) -> String {
                 match self { $(Self::$variant $({ $($field),+ })? => format!($reason),)* }
             }
 
-            /// What the user can do: an imperative, such as ``run `imagelint scan` on the built image``.
+            /// What the user can do: an imperative, such as "scan the built image".
             #[expect(unused_variables, reason = "a remedy may name fewer fields than its sentence")]
             pub fn remedy(&self) -> String {
                 match self { $(Self::$variant $({ $($field),+ })? => String::from($remedy),)* }
@@ -506,6 +506,30 @@ impl Cause {
         Self::FileNotRead { path: path.to_owned(), because: Box::new(because) }
     }
 
+    /// Whether the index has several builds of one version, also where a report or description recorded it.
+    pub fn is_several_builds(&self) -> bool {
+        match self {
+            Self::SeveralBuilds => true,
+            Self::BuildNotKnown { because } => because.is_several_builds(),
+            Self::Recorded { reason, .. } => *reason == Self::SeveralBuilds.reason(),
+            _ => false,
+        }
+    }
+
+    /// Whether the command builds the package from its sources, also where a report or description recorded it.
+    pub fn is_built_from_sources(&self) -> bool {
+        match self {
+            Self::BuiltFromSources { .. } | Self::ArchiveNotKnown { .. } => true,
+            Self::BuildNotKnown { because } => because.is_built_from_sources(),
+            Self::Recorded { reason, .. } => {
+                let sentence = Self::BuiltFromSources { path: "\n".to_owned() }.reason();
+                let ends = sentence.split_once('\n');
+                ends.is_some_and(|(start, end)| reason.starts_with(start) && reason.ends_with(end))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the sentence already names a variable of the environment.
     pub fn names(&self, variable: &str) -> bool {
         let is_word = |text: &str| {
@@ -808,4 +832,30 @@ fn scan_or_describe(image: &str) -> String {
 
 fn existing_tag(nearest: Option<&str>) -> String {
     nearest.map_or_else(|| EXACT_TAG.to_owned(), |tag| format!("use an existing tag, such as {tag}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_code_decides_by_survives_a_saved_report() {
+        let build = |because| Cause::BuildNotKnown { because: Box::new(because) };
+        let sources = || Cause::BuiltFromSources { path: "pytorch/vision".to_owned() };
+        for (cause, several, from_sources) in [
+            (Cause::SeveralBuilds, true, false),
+            (build(Cause::SeveralBuilds), true, false),
+            (sources(), false, true),
+            (build(sources()), false, true),
+            (Cause::SeveralLockedBuilds, false, false),
+            (build(Cause::NoIndex), false, false),
+            (Cause::VersionNotKnown { name: "torch".to_owned(), because: Box::new(sources()) }, false, false),
+        ] {
+            let saved = Cause::from(CauseText::from(cause.clone()));
+            assert_eq!((saved.reason(), saved.remedy()), (cause.reason(), cause.remedy()));
+            for one in [&cause, &saved] {
+                assert_eq!((one.is_several_builds(), one.is_built_from_sources()), (several, from_sources), "{one}");
+            }
+        }
+    }
 }

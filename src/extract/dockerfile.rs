@@ -8,7 +8,7 @@ use crate::dockerfile::{
 };
 use crate::extract::active_python::ProgramStart;
 use crate::extract::command_effects::UnknownAdditions;
-use crate::extract::run_commands::StageState as Done;
+use crate::extract::run_commands::StageState;
 use crate::extract::stage_copies::StageEvaluator;
 use crate::extract::stage_files::{StageFileTree, StageLookups};
 use crate::extract::start_commands::{EntrypointAndCmd, StartInstruction};
@@ -53,7 +53,7 @@ pub fn observe_dockerfile(
         shelf,
         seen: Observations::new(InspectionDepth::Text),
         notes: Vec::new(),
-        state: Done::default(),
+        state: StageState::default(),
         looks: StageLookups::default(),
     };
     let mut stages = StageEvaluator::new(dockerfile, options);
@@ -104,7 +104,7 @@ pub(super) struct TargetReader<'a> {
     pub(super) seen: Observations,
     notes: Vec<String>,
     /// What the commands of the current stage leave for later ones.
-    pub(super) state: Done,
+    pub(super) state: StageState,
     /// What was looked for in other stages.
     looks: StageLookups,
 }

@@ -13,7 +13,7 @@ use crate::extract::copied_toolkit::CopiedCuda;
 use crate::extract::dockerfile::TargetReader;
 use crate::extract::mounts::bind_mounts;
 use crate::extract::package_locations::PackageLocation;
-use crate::extract::run_commands::StageState as Done;
+use crate::extract::run_commands::StageState;
 use crate::extract::stage_files::{absolute_path, copied_path, strip_folder};
 use crate::extract::{
     compiled_programs, copied_toolkit, driver_files, framework_archives, linked_programs, loader_files,
@@ -379,7 +379,12 @@ impl<'a> StageEvaluator<'a> {
 }
 
 /// Records unread requirement lists of another stage whose packages may lie in what is copied.
-fn copy_unread_lists(reader: &mut TargetReader<'_>, unread: &[(u32, FactId)], done: &Done, copy: &CopyInstruction) {
+fn copy_unread_lists(
+    reader: &mut TargetReader<'_>,
+    unread: &[(u32, FactId)],
+    done: &StageState,
+    copy: &CopyInstruction,
+) {
     let along = |fact: FactId| {
         let places = done.locations.package_locations(fact);
         known_sources(copy).any(|source| package_locations::is_package_copied(source, PackageManager::Pip, "", places))
@@ -405,7 +410,7 @@ struct StageContents {
     loose: Vec<UnpackagedFiles>,
     /// Why it is unknown what its commands install.
     unread: Vec<(u32, FactId)>,
-    state: Done,
+    state: StageState,
 }
 
 /// Records the CUDA runtime that a COPY adds to an image without one.
@@ -434,7 +439,7 @@ fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: Strin
 }
 
 /// Copies the records of wheels, downloaded files and written files from another stage.
-fn copy_files(reader: &mut TargetReader<'_>, other: &Done, copy: &CopyInstruction) {
+fn copy_files(reader: &mut TargetReader<'_>, other: &StageState, copy: &CopyInstruction) {
     let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
     let to = absolute_path(&copy.folder, destination.unwrap_or("/"));
     for source in known_sources(copy) {

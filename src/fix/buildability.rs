@@ -1,7 +1,6 @@
 //! Whether an image with changed packages still builds, as far as its files and the tables show: hashes, version
 //! limits, and the builds in each index.
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
 use crate::edit::SourceEdit;
 use crate::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
@@ -299,7 +298,7 @@ fn offers_build(offered: &IndexSelection, build: &str) -> bool {
     match offered {
         IndexSelection::Only(tag) => tag == build,
         IndexSelection::Beside(tags) => tags.iter().any(|tag| tag == build),
-        IndexSelection::Unknown(Cause::BuildNotKnown { because }) => matches!(**because, Cause::SeveralBuilds),
-        IndexSelection::Unknown(_) | IndexSelection::Default => false,
+        IndexSelection::Unknown(cause) => cause.is_several_builds(),
+        IndexSelection::Default => false,
     }
 }

@@ -166,14 +166,7 @@ fn torch_stays_when_named(
 
 /// Whether a command builds the package from its sources, for the torch that is installed.
 fn is_built_from_sources(offered: &IndexSelection) -> bool {
-    match offered {
-        IndexSelection::Unknown(Cause::BuildNotKnown { because }) => {
-            matches!(**because, Cause::BuiltFromSources { .. } | Cause::ArchiveNotKnown { .. })
-        }
-        IndexSelection::Unknown(_) | IndexSelection::Default | IndexSelection::Only(_) | IndexSelection::Beside(_) => {
-            false
-        }
-    }
+    matches!(offered, IndexSelection::Unknown(cause) if cause.is_built_from_sources())
 }
 
 /// Explains why it is unknown whether an installer that prefers the installed torch keeps it.
