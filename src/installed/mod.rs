@@ -30,8 +30,8 @@ pub use record_location::{PackageDirectory, RecordLocation, is_cache_or_build_pa
 
 /// The largest number of packages in one database; a full desktop has about five thousand.
 const MAX_PACKAGES: usize = 10_000;
-/// The largest total length of the names and versions in one database, a hundred bytes for each package.
-const MAX_PACKAGE_TEXT: usize = 1 << 20;
+/// The largest total length in bytes of the names and versions in one database, fifty bytes for each package.
+const MAX_PACKAGE_TEXT: usize = 512 << 10;
 /// The largest length of names, versions and other values.
 const MAX_VALUE_LENGTH: usize = 512;
 
