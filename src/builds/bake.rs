@@ -8,8 +8,7 @@ use hcl::eval::Context;
 use hcl::expr::{ObjectKey, TemplateExpr};
 use hcl::{Expression, Identifier, Structure, Value};
 
-use crate::builds::bake_expression::{evaluate_expression, evaluation_context, value_text};
-use crate::builds::bake_functions::BakeFunctions;
+use crate::builds::bake_expression::{BakeFunctions, evaluate_expression, evaluation_context, value_text};
 use crate::builds::{BuildsError, DockerfileSource, ImageBuild, MAX_BUILDS, check_file_limits};
 
 /// Maximum number of targets in the resolution of `inherits`.

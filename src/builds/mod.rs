@@ -2,12 +2,9 @@
 
 mod bake;
 mod bake_expression;
-mod bake_functions;
-mod bake_stdlib;
 mod compose;
 mod compose_services;
 mod evaluation_notes;
-mod gpu_request;
 mod interpolation;
 
 use std::collections::BTreeMap;

@@ -14,8 +14,7 @@ use crate::extract::DockerfileBuild;
 use crate::judge::saved::SavedSubject;
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::oci::{Platform, Puller};
-use crate::report::model::InputError;
-use crate::report::observed::OnPlatform;
+use crate::report::model::{InputError, OnPlatform};
 
 /// Fails unless `--built` specifies one image for each Dockerfile.
 pub(crate) fn check_image_count(images: &[String], inputs: &CommandInputs) -> Result<(), CommandError> {

@@ -13,8 +13,8 @@ use crate::cli::pull::BaseImageRequests;
 use crate::cli::referencing_dockerfiles::has_list_name;
 use crate::cli::settings::{LoadedSettings, RunSettings};
 use crate::cli::{
-    CommandError, base_images, built_images, fix, fleet_file, judging, pull, registry_access, report_output, scan,
-    services_without_gpu, settings, streams, workloads,
+    CommandError, base_images, built_images, fix, fleet_file, judging, pull, registry_access, scan,
+    services_without_gpu, settings, streams,
 };
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, SubjectContent};
@@ -37,7 +37,7 @@ struct CheckInputs {
 
 /// Runs `imagelint check`.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
-    report_output::check_report_files(&options.judging)?;
+    judging::check_report_files(&options.judging)?;
     if options.fixing.has_unused_unsafe_fixes() {
         writeln!(streams::stderr(), "warning: --unsafe-fixes has no effect without --fix or --diff")?;
     }
@@ -162,7 +162,7 @@ fn read_check_inputs(options: &CheckArgs, knowledge: Knowledge) -> Result<CheckI
     let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
     told.extend(loaded.ignored_key_notes());
     for subject in &mut inputs.subjects {
-        workloads::note_missing_pool(subject, &fleet, knowledge);
+        scan::note_missing_pool(subject, &fleet, knowledge);
     }
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built_images::replace_with_built_images(&mut inputs, options, &platforms, puller);

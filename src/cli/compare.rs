@@ -11,7 +11,7 @@ use crate::cli::args::{BuildArgs, CompareArgs, DifferenceFormat, DockerfileArgs,
 use crate::cli::comparison_side::{ComparisonSide, SideOptions};
 use crate::cli::exit::{Exit, ExitTally};
 use crate::cli::git::{GitRepository, GitRevision};
-use crate::cli::report_output::use_color;
+use crate::cli::judging::use_color;
 use crate::cli::side_configuration::SideConfiguration;
 use crate::cli::{CommandError, fleet_file, parallel, scan, streams};
 use crate::compare::model::{ComparedImage, ComparedOlderDriver, Comparison};

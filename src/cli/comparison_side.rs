@@ -9,7 +9,7 @@ use crate::cli::judging::{Judge, JudgingRun};
 use crate::cli::pull::BaseImageRequests;
 use crate::cli::registry_access::RegistryHosts;
 use crate::cli::settings::{LoadedSettings, RunSettings};
-use crate::cli::{CommandError, base_images, describe, parallel, pull, registry_access, scan, settings, workloads};
+use crate::cli::{CommandError, base_images, describe, parallel, pull, registry_access, scan, settings};
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, InferenceCache, ReportDetail};
 use crate::knowledge::Knowledge;
@@ -127,7 +127,7 @@ impl ComparisonSide {
             inputs.make_paths_relative_to(&folder);
         }
         for subject in &mut inputs.subjects {
-            workloads::note_missing_pool(subject, fleet, knowledge);
+            scan::note_missing_pool(subject, fleet, knowledge);
         }
         let CommandInputs { subjects, errors, .. } = inputs;
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{ExplainArgs, OutputFormat};
 use crate::cli::exit::Exit;
-use crate::cli::judging::read_rule_book;
-use crate::cli::report_output::output_width;
+use crate::cli::judging::{output_width, read_rule_book};
 use crate::cli::{CommandError, rule_page_text, rules, streams};
 use crate::knowledge::{ErrorRow, Knowledge, MessageRow, RowInfo};
 use crate::report::escape::escape_one_line;

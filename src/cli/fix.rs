@@ -7,8 +7,7 @@ use std::{fs, io};
 
 use crate::cli::args::CheckArgs;
 use crate::cli::exit::Exit;
-use crate::cli::judging::{Judge, JudgingRun};
-use crate::cli::report_output::output_width;
+use crate::cli::judging::{Judge, JudgingRun, output_width};
 use crate::cli::{CommandError, judging, parallel, streams};
 use crate::fix::AppliedFixes;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail, SubjectContent, judge_on_hosts};

@@ -1,5 +1,6 @@
 //! Layers of images, each read once per run and several in parallel.
 
+use crate::cli::progress::format_size;
 use std::io;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -196,18 +197,6 @@ impl Read for LayerSource {
 /// Returns the layer if its number of files fits into the limit of the image.
 fn reserve_room(seen: Arc<LayerSummary>, room: &ImageMemoryBudget) -> LayerResult {
     if room.try_reserve(&seen) { Ok(seen) } else { Err(UnreadLayer::skipped("the image has too many files")) }
-}
-
-/// Formats a number of bytes with a unit: `3.2 GB`.
-pub(crate) fn format_size(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        0..1_000 => return format!("{bytes} bytes"),
-        1_000..1_000_000 => (1_000, "kB"),
-        1_000_000..1_000_000_000 => (1_000_000, "MB"),
-        _ => (1_000_000_000, "GB"),
-    };
-    let tenths = bytes.saturating_mul(10) / unit;
-    format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

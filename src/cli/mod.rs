@@ -44,7 +44,6 @@ mod recommend;
 mod referencing_dockerfiles;
 mod registry_access;
 mod repeated_arguments;
-mod report_output;
 mod report_target;
 mod rule_page_text;
 mod rules;
@@ -54,10 +53,8 @@ mod schema;
 mod services_without_gpu;
 mod settings;
 mod side_configuration;
-mod streamed_report;
 mod streams;
 mod what_if;
-mod workloads;
 
 use std::io::Write as _;
 use std::path::PathBuf;

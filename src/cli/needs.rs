@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::args::{DockerfileArgs, NeedsArgs, OutputFormat};
 use crate::cli::describe::InputRequest;
 use crate::cli::exit::Exit;
-use crate::cli::report_output::{output_width, use_color};
+use crate::cli::judging::{output_width, use_color};
 use crate::cli::{CommandError, describe, streams};
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;

@@ -9,7 +9,6 @@ use std::{env, io};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::args::ProgressMode;
-use crate::cli::layers::format_size;
 use crate::cli::{parallel, streams};
 use crate::report::escape::{escape_one_line, shorten};
 use crate::report::phrases::pluralize;
@@ -234,6 +233,18 @@ fn create_bars(images: usize) -> ProgressDisplay {
     let length = u64::try_from(images).unwrap_or(u64::MAX);
     let total = all.add(ProgressBar::new(length).with_style(style).with_message("0 bytes read"));
     ProgressDisplay::Bars { all, total }
+}
+
+/// Formats a number of bytes with a unit: `3.2 GB`.
+pub(crate) fn format_size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1_000 => return format!("{bytes} bytes"),
+        1_000..1_000_000 => (1_000, "kB"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB"),
+        _ => (1_000_000_000, "GB"),
+    };
+    let tenths = bytes.saturating_mul(10) / unit;
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, Write as _};
 use crate::cli::args::{RecommendArgs, RecommendFormat};
 use crate::cli::compare::write_json;
 use crate::cli::exit::Exit;
-use crate::cli::report_output::use_color;
+use crate::cli::judging::use_color;
 use crate::cli::settings::LoadedSettings;
 use crate::cli::{CommandError, fleet_file, streams};
 use crate::judge::{AnalysisSettings, ReportDetail};

@@ -1,41 +1,48 @@
 //! `imagelint scan`: judges images from registries, archives and container engines, by their configuration, SBOM or
 //! layers.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::io::Write as _;
 use std::num::NonZero;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use crate::cli::args::{ProgressMode, ScanArgs, ScanDepth};
-use crate::cli::exit::Exit;
+use crate::cli::baseline::BaselineFilter;
+use crate::cli::exit::{Exit, ExitTally};
 use crate::cli::image_names::ImageNames;
-use crate::cli::judging::JudgingRun;
+use crate::cli::judging::{Judge, JudgingRun};
 use crate::cli::layers::{ImageLayers, LayerScanner};
 use crate::cli::progress::ScanProgress;
 use crate::cli::settings::{LoadedSettings, RunSettings};
-use crate::cli::streamed_report::SubjectSource;
-use crate::cli::workloads::RequestedImage;
 use crate::cli::{
-    CommandError, fleet_file, image_names, input_texts, judging, parallel, registry_access, report_output, settings,
-    streamed_report, streams, workloads,
+    CommandError, build_definitions, fleet_file, image_names, input_texts, judging, parallel, registry_access,
+    settings, streams,
 };
-use crate::cluster::Start;
-use crate::extract;
+use crate::cluster::{ContainerCommand, Start, Workload};
 use crate::fact::Observations;
-use crate::fleet::Fleet;
-use crate::judge::{AnalysisSubject, SubjectContent};
+use crate::fleet::{Fleet, Pool};
+use crate::judge::{AnalysisSubject, PoolRestriction, ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
 use crate::oci::{ImageSbom, ImageSource, LayerBlobs, OpenedImages, Platform, PullProblem, PulledImage, Puller};
 use crate::reference::ImageReference;
 use crate::report::escape::escape_one_line;
 use crate::report::kinds::SubjectKind;
-use crate::report::model::{ImageOf, InputError};
-use crate::source::Sources;
+use crate::report::model::{ImageOf, InputError, Location};
+use crate::report::ndjson;
+use crate::report::ndjson::{Line, SubjectCounts};
+use crate::report::phrases::pluralize;
+use crate::rules::RuleBook;
+use crate::source::{SourceText, Sources, Span};
+use crate::{cluster, extract, judge};
 
 /// Default number of images read in parallel; most of the time is spent waiting for a registry.
 const DEFAULT_PARALLEL_IMAGES: usize = 4;
 
 /// Runs `imagelint scan`.
 pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
-    report_output::check_report_files(&options.judging)?;
+    judging::check_report_files(&options.judging)?;
     let mut sources = Sources::default();
     let loaded = LoadedSettings::new(&options.judging.config, None, &mut sources)?;
     let judging = loaded.merge_with_options(&options.judging, &sources)?;
@@ -56,7 +63,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     let mut left = Vec::new();
     asked.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());
     let (mut cluster, unplaced) = match &options.from_kubernetes {
-        Some(path) => workloads::read_workloads(path, options.access.password_stdin)?,
+        Some(path) => read_workloads(path, options.access.password_stdin)?,
         None => Default::default(),
     };
     cluster.retain(|one| refused(&one.name).map(|error| left.push(error)).is_none());
@@ -105,9 +112,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     let (options, sources) = (&judging, &sources);
     let settings = Some(RunSettings { loaded: &loaded, whole: &[] });
     let run = JudgingRun { fleet: &fleet, options, knowledge, sources, settings, command: "scan" };
-    let exit = if report_output::is_ndjson_only(options) {
+    let exit = if judging::is_ndjson_only(options) {
         let each = SubjectSource { items: &list, jobs, look: &look, progress: &progress };
-        streamed_report::judge_and_stream(run, errors, &each)
+        judge_and_stream(run, errors, &each)
     } else {
         let mut subjects = Vec::new();
         for looked in parallel::map(jobs, &list, look).into_iter().flatten() {
@@ -378,4 +385,327 @@ pub(crate) fn image_digests<'a>(all: impl Iterator<Item = &'a PulledImage>) -> V
 pub(crate) fn opened_digest(opened: &OpenedImages) -> Option<String> {
     let image = opened.images.first()?;
     Some(image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()))
+}
+
+/// Items, and the function that reads the subjects of each item.
+pub(crate) struct SubjectSource<'a, T, F> {
+    pub(crate) items: &'a [T],
+    pub(crate) jobs: usize,
+    pub(crate) look: &'a F,
+    pub(crate) progress: &'a ScanProgress,
+}
+
+/// State of a report that is printed line by line.
+#[derive(Default)]
+struct StreamedReport {
+    counts: SubjectCounts,
+    tally: ExitTally,
+    errors: Vec<InputError>,
+    /// Why nobody can be told any more.
+    broken: Option<io::Error>,
+}
+
+impl StreamedReport {
+    /// Prints one line, unless an earlier one could not be printed.
+    fn print_line(&mut self, line: &Line<'_>, progress: &ScanProgress) {
+        if self.broken.is_none() {
+            let told = progress.suspend_bars(|| {
+                let mut out = io::BufWriter::new(streams::stdout());
+                ndjson::write_ndjson_line(line, &mut out).and_then(|()| out.flush())
+            });
+            self.broken = told.err();
+        }
+    }
+
+    /// Prints an error, and stores it for the summary.
+    fn print_error(&mut self, error: InputError, progress: &ScanProgress) {
+        self.print_line(&Line::Error(&error), progress);
+        self.errors.push(error);
+    }
+}
+
+/// Judges each subject and prints a line for it, and a summary line at the end.
+pub(crate) fn judge_and_stream<T, F>(
+    run: JudgingRun<'_>,
+    errors: Vec<InputError>,
+    each: &SubjectSource<'_, T, F>,
+) -> Result<Exit, CommandError>
+where
+    T: Sync,
+    F: Fn(&T) -> Vec<WorkloadResult> + Sync,
+{
+    let own = judging::custom_rule_book(run.options)?;
+    let book = own.as_ref().unwrap_or(RuleBook::built_in());
+    let judge = Judge::new(run, &[], book, ReportDetail::Everything);
+    let sieve = Mutex::new(BaselineFilter::new(run.options, run.sources, book)?);
+    let sieved = || sieve.lock().unwrap_or_else(PoisonError::into_inner);
+    let writes = sieved().writes_baseline();
+    let progress = each.progress;
+    let told = Mutex::new(StreamedReport::default());
+    let lock = || told.lock().unwrap_or_else(PoisonError::into_inner);
+    for error in errors {
+        lock().print_error(error, progress);
+    }
+    parallel::map(each.jobs, each.items, |item| {
+        if lock().broken.is_some() {
+            return;
+        }
+        for looked in (each.look)(item) {
+            match looked {
+                Ok(subject) => {
+                    let judged = sieved().filter_subject(judge.judge(&subject));
+                    let mut told = lock();
+                    told.counts.add_subject(&judged);
+                    told.tally.add(&judged, run.options.fail_on());
+                    if writes {
+                        continue;
+                    }
+                    told.print_line(&Line::Subject(&judged), progress);
+                }
+                Err(error) => lock().print_error(*error, progress),
+            }
+        }
+    });
+    progress.finish();
+    let mut sieve = sieve.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if writes {
+        sieve.write_baseline()?;
+        let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        judging::print_ignored_errors(&told.errors, run.options)?;
+        return Ok(told.tally.exit(&told.errors, run.options.exit.allow_incomplete));
+    }
+    let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for subject in judge.settings_with_unused_suppressions() {
+        told.tally.add(&subject, run.options.fail_on());
+        told.print_line(&Line::Subject(&subject), progress);
+    }
+    let head = judge.report_head(std::mem::take(&mut told.errors));
+    let summary = std::mem::take(&mut told.counts).into_summary(&head);
+    told.print_line(&Line::Summary(summary), progress);
+    if let Some(error) = told.broken {
+        return Err(error.into());
+    }
+    sieve.report_hidden_findings(run.options, &[], book)?;
+    judging::print_ignored_errors(&head.errors, run.options)?;
+    Ok(told.tally.exit(&head.errors, run.options.exit.allow_incomplete))
+}
+
+/// Largest number of pools named in a note.
+const MAX_NAMED_POOLS: usize = 5;
+
+/// An image to scan with the workloads that run it; without workloads if it comes from the command line or a list.
+#[derive(Debug)]
+pub(crate) struct RequestedImage {
+    pub(crate) name: String,
+    /// The location in the list file that names the image.
+    pub(crate) at: Option<Location>,
+    /// The workloads, each with the location in the manifest that names its image.
+    pub(crate) workloads: Vec<(Workload, Option<Location>)>,
+}
+
+/// A subject, or the error why there is none.
+pub(crate) type WorkloadResult = Result<AnalysisSubject, Box<InputError>>;
+
+impl RequestedImage {
+    /// Creates an image to scan that no workload runs.
+    pub(crate) fn without_workloads(name: String, at: Option<Location>) -> Self {
+        Self { name, at, workloads: Vec::new() }
+    }
+
+    /// Returns the input error for an image that cannot be read, with its workloads and its location.
+    pub(crate) fn read_error(&self, message: &str) -> InputError {
+        let location = self.at.clone().or_else(|| self.workloads.first()?.1.clone());
+        let runs = match self.workloads.as_slice() {
+            [] => String::new(),
+            [(one, _)] => format!(" (run by {})", one.name),
+            [(one, _), rest @ ..] => format!(" (run by {} and {} more)", one.name, rest.len()),
+        };
+        InputError { input: self.name.clone(), message: format!("{message}{runs}"), location }
+    }
+
+    /// Returns the platforms to read: those of the fleet and those that workloads request.
+    pub(crate) fn platforms_to_read(&self, of_fleet: &[Platform]) -> Vec<Platform> {
+        let mut all = of_fleet.to_vec();
+        for asked in self.workloads.iter().filter_map(|(workload, _)| requested_platform(workload)) {
+            if !all.iter().any(|known| asked.accepts(known)) {
+                all.push(asked);
+            }
+        }
+        all
+    }
+
+    /// Returns the image as a subject for each workload that runs it.
+    pub(crate) fn subjects(
+        &self,
+        images: &InspectedImages,
+        fleet: &Fleet,
+        knowledge: Knowledge,
+    ) -> Vec<WorkloadResult> {
+        if self.workloads.is_empty() {
+            return vec![Ok(AnalysisSubject { named_at: self.at.clone(), ..images.build_subject(PulledImage::clone) })];
+        }
+        // Workloads that differ in their names, nodes and places see the same.
+        let mut seen: BTreeMap<LaunchOverrides<'_>, AnalysisSubject> = BTreeMap::new();
+        let mut all = Vec::new();
+        for (workload, at) in &self.workloads {
+            let launched = LaunchOverrides::from_workload(workload);
+            let subject =
+                seen.entry(launched).or_insert_with(|| images.build_subject(|image| launched.apply_to_image(image)));
+            all.push(Ok(subject_on_nodes(
+                &AnalysisSubject { named_at: at.clone(), ..subject.clone() },
+                workload,
+                fleet,
+                knowledge,
+            )));
+        }
+        all
+    }
+}
+
+/// Environment variables that select the Python interpreter and its packages.
+const INTERPRETER_VARIABLES: [&str; 2] = ["PATH", "PYTHONPATH"];
+
+/// The settings of a workload that determine which program runs in which environment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct LaunchOverrides<'a> {
+    command: &'a ContainerCommand,
+    variables: [Option<&'a Option<String>>; INTERPRETER_VARIABLES.len()],
+}
+
+impl<'a> LaunchOverrides<'a> {
+    /// Returns the overrides of a workload.
+    fn from_workload(workload: &'a Workload) -> Self {
+        Self { command: &workload.command, variables: INTERPRETER_VARIABLES.map(|name| workload.env.get(name)) }
+    }
+
+    /// Returns the image with command and environment of the workload; without a command if it is unknown.
+    fn apply_to_image(&self, image: &PulledImage) -> PulledImage {
+        let mut image = image.clone();
+        let config = &mut image.config;
+        let words = self.command.resolve(&config.entrypoint, &config.cmd);
+        if words.is_none() {
+            config.env.push((INTERPRETER_VARIABLES[0].to_owned(), String::new()));
+        }
+        (config.entrypoint, config.cmd) = words.unwrap_or_default();
+        if let Some(folder) = &self.command.folder {
+            config.working_dir.clone_from(folder);
+        }
+        for (name, value) in INTERPRETER_VARIABLES.iter().zip(self.variables) {
+            config.env.extend(value.map(|value| ((*name).to_owned(), value.clone().unwrap_or_default())));
+        }
+        image
+    }
+}
+
+/// Reads a file of workloads; returns the images to scan, and the errors of parts that could not be resolved.
+pub(crate) fn read_workloads(
+    path: &Path,
+    password: bool,
+) -> Result<(Vec<RequestedImage>, Vec<InputError>), CommandError> {
+    let text = image_names::read_file_or_stdin(path, password, cluster::MAX_FILE_BYTES as u64)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let found = cluster::read_workloads(&text, &build_definitions::read_env_file(folder), &|path| {
+        build_definitions::read_referenced_file(folder, path)
+    })
+    .map_err(|error| CommandError::Said(format!("error: cannot read {}: {error}", path.display())))?;
+    let text = SourceText::new(path.display().to_string(), text);
+    let mut images: BTreeMap<String, Vec<(Workload, Option<Location>)>> = BTreeMap::new();
+    for workload in found.list {
+        let written = workload.written.as_ref().unwrap_or(&workload.image);
+        let at = workload
+            .image_span
+            .0
+            .and_then(|(start, end)| image_names::name_location(&text, written, Span::new(start, end)));
+        images.entry(workload.image.clone()).or_default().push((workload, at));
+    }
+    if found.ended > 0 {
+        let ended = pluralize(found.ended, "pod");
+        let _ = writeln!(streams::stderr(), "note: {} contains {ended} that ended, which are skipped", path.display());
+    }
+    if images.is_empty() && found.notes.is_empty() {
+        let without = match found.without_gpu {
+            0 => "it contains no container".to_owned(),
+            number => format!("it contains {} without GPUs", pluralize(number, "container")),
+        };
+        let _ = writeln!(streams::stderr(), "note: no container of {} requests a GPU: {without}", path.display());
+    }
+    let error = |message| InputError { input: path.display().to_string(), message, location: None };
+    let errors = found.notes.into_iter().map(error).collect();
+    let asked = |(name, workloads)| RequestedImage { name, at: None, workloads };
+    Ok((images.into_iter().map(asked).collect(), errors))
+}
+
+/// Returns the platform that a workload requests.
+fn requested_platform(workload: &Workload) -> Option<Platform> {
+    workload.platform.as_ref()?.parse().ok()
+}
+
+/// Returns a subject as a workload runs it: its nodes, platform, environment and command.
+fn subject_on_nodes(
+    subject: &AnalysisSubject,
+    workload: &Workload,
+    fleet: &Fleet,
+    knowledge: Knowledge,
+) -> AnalysisSubject {
+    let name = format!("{} ({})", subject.name, workload.name);
+    let mut placed =
+        AnalysisSubject { name, only: Some(PoolRestriction::Nodes(workload.nodes.clone())), ..subject.clone() };
+    if let Some(written) = workload.written.as_ref().filter(|_| workload.is_from_status) {
+        placed.notes.push(format!("{written} runs as {}, according to the status of the pod", workload.image));
+    }
+    placed.start = workload.start;
+    placed.notes.extend(ignored_launch_note(fleet, workload.start));
+    note_missing_pool(&mut placed, fleet, knowledge);
+    if let (Some(asked), SubjectContent::ByPlatform(list)) = (requested_platform(workload), &mut placed.content) {
+        let is_it = |own: &str| own.parse().is_ok_and(|own| asked.accepts(&own));
+        if list.iter().any(|(own, _)| is_it(own)) {
+            list.retain(|(own, _)| is_it(own));
+            placed.images.retain(|image| is_it(&image.platform));
+        } else {
+            placed.notes.push(format!("the file requests the image for {asked}, which does not exist"));
+        }
+    }
+    if let SubjectContent::ByPlatform(list) = &mut placed.content {
+        for (_, seen) in list {
+            extract::set_start_variables(seen, &workload.env, workload.env_from);
+            if !workload.command.is_image_default() {
+                extract::mark_entrypoint_overridden(seen);
+            }
+        }
+    }
+    placed
+}
+
+/// Returns a note on pools whose `launch` is ignored because the workload requests GPUs in another manner.
+fn ignored_launch_note(fleet: &Fleet, start: Start) -> Option<String> {
+    let launch = |pool: &Pool| pool.launch.as_ref().map(|launch| launch.value);
+    let other = |pool: &&Pool| {
+        launch(pool).is_some_and(|own| pool.for_start(start).as_ref().and_then(launch).is_some_and(|told| told != own))
+    };
+    let names: Vec<&str> =
+        fleet.pools.iter().filter(other).map(|pool| pool.name.value.as_str()).take(MAX_NAMED_POOLS).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the file requests GPUs through {}: `launch` of {} is ignored",
+            start.setting_description(),
+            names.join(", ")
+        )
+    })
+}
+
+/// The note of a subject whose required nodes no pool has.
+const NO_POOL_NOTE: &str = "not checked: no pool of the fleet has the nodes that it requires";
+
+/// Whether no pool has the nodes that a subject requires.
+pub(crate) fn has_no_matching_pool(subject: &AnalysisSubject, fleet: &Fleet, knowledge: Knowledge) -> bool {
+    matches!(subject.only, Some(PoolRestriction::Nodes(_)))
+        && !fleet.pools.iter().any(|pool| judge::matches_restriction(subject, pool, fleet, knowledge))
+}
+
+/// Adds a note if no pool has the nodes that a subject requires; a note from a saved report is removed first.
+pub(crate) fn note_missing_pool(subject: &mut AnalysisSubject, fleet: &Fleet, knowledge: Knowledge) {
+    subject.notes.retain(|note| note != NO_POOL_NOTE);
+    if has_no_matching_pool(subject, fleet, knowledge) {
+        subject.notes.insert(0, NO_POOL_NOTE.to_owned());
+    }
 }

@@ -9,7 +9,7 @@ use crate::cli::args::{DifferenceFormat, DockerfileArgs, FailOn, WhatIfArgs};
 use crate::cli::compare::write_json;
 use crate::cli::comparison_side::{ComparisonSide, PoolSelection, SideOptions};
 use crate::cli::exit::Exit;
-use crate::cli::report_output::use_color;
+use crate::cli::judging::use_color;
 use crate::cli::settings::LoadedSettings;
 use crate::cli::{CommandError, fleet_file, parallel, scan, streams};
 use crate::compare::model::VerdictChange;

@@ -145,7 +145,7 @@ pub fn new_findings(before: Option<&Subject>, after: &Subject) -> Vec<Finding> {
         _ => 0,
     };
     let of_verdict = |finding: &Finding| {
-        finding.severity == FindingSeverity::Error || crate::report::unknown_verdicts::is_about_unknown_verdict(finding)
+        finding.severity == FindingSeverity::Error || crate::report::finding_groups::is_about_unknown_verdict(finding)
     };
     let fresh = |finding: &Finding, pool: &String| {
         let (was, is) = (class(before, pool), class(after, pool));

@@ -9,7 +9,7 @@ use crate::dockerfile::evaluated_target::MOST_INSTRUCTIONS;
 use crate::dockerfile::{
     BaseEnvAssumption, BaseImageEnv, BaseKind, CopyInstruction, Dockerfile, EnvAssignment, EvaluateError,
     EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText, Instruction, InstructionKind, MappedText,
-    PlatformSpecifier, RunForm, RunInstruction, VariableScope, base_variables,
+    PlatformSpecifier, RunForm, RunInstruction, VariableScope, evaluated_target,
 };
 use crate::reference::ImageReference;
 use crate::source::Span;
@@ -54,10 +54,10 @@ impl Dockerfile {
             scope: Arc::new(VariableScope {
                 base_env: (open && !known.is_some_and(|known| known.whole)).then_some(options.base_env),
                 env: known.map_or_else(
-                    || base_variables::known_base_variables(&base.kind, options.knowledge),
+                    || evaluated_target::known_base_variables(&base.kind, options.knowledge),
                     |known| known.to_scope_variables(),
                 ),
-                of_base: base_variables::base_variable_names(&base.kind, options.knowledge)
+                of_base: evaluated_target::base_variable_names(&base.kind, options.knowledge)
                     .filter(|_| options.base_env == BaseEnvAssumption::Unseen),
                 hidden: Arc::new(global.args.keys().cloned().collect()),
                 ..VariableScope::default()

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::dockerfile::argument_words::quoted_word_ranges;
-use crate::dockerfile::lines::PhysicalLines;
+use crate::dockerfile::ast::PhysicalLines;
 use crate::dockerfile::{DockerfileProblem, Heredoc, InstructionKind, MappedText};
 use crate::source::Span;
 

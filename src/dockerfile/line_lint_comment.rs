@@ -1,7 +1,7 @@
 //! Comments for imagelint in here-documents and in files of the build context; each applies to its own line or to the
 //! next one.
 
-use crate::dockerfile::lint_comment::{LintDirective, parse_directive, parse_mistyped_comment};
+use crate::dockerfile::ast::{LintDirective, parse_directive, parse_mistyped_comment};
 use crate::source::Span;
 
 /// The maximum number of comments for imagelint that are read from one text.

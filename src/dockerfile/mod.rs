@@ -2,7 +2,6 @@
 
 mod argument_words;
 mod ast;
-mod base_variables;
 mod brace_substitution;
 mod evaluate;
 mod evaluated_target;
@@ -14,22 +13,21 @@ mod instruction_check;
 mod json_form;
 mod lazy_dockerfile;
 mod line_lint_comment;
-mod lines;
-mod lint_comment;
 mod mapped_text;
 mod parse;
 mod platform;
 mod shell_pattern;
-mod stages;
 #[cfg(test)]
 mod tests;
-mod variable_scope;
 
 pub use argument_words::{NameValuePair, parse_name_value_pairs, quoted_word_ranges, whitespace_word_ranges};
-pub use ast::{Dockerfile, DockerfileProblem, Heredoc, Instruction, InstructionFlag, InstructionKind, Stage};
+pub use ast::{
+    Dockerfile, DockerfileProblem, Heredoc, Instruction, InstructionFlag, InstructionKind, LintComment, LintDirective,
+    Stage, SuppressedRule,
+};
 pub use evaluated_target::{
     BASE_MARK, BaseEnvAssumption, BaseImageEnv, BaseKind, CopyInstruction, EnvAssignment, EvaluateError,
-    EvaluateOptions, EvaluatedBase, EvaluatedTarget, RunForm, RunInstruction,
+    EvaluateOptions, EvaluatedBase, EvaluatedTarget, RunForm, RunInstruction, VariableScope,
 };
 pub use expand::{Dialect, expand_variables, literal_prefix};
 pub use expanded_text::{ExpandedText, VariableLookup};
@@ -37,8 +35,6 @@ pub use file_type::non_text_reason;
 pub use json_form::parse_json_array;
 pub use lazy_dockerfile::LazyDockerfile;
 pub use line_lint_comment::{LineLintComment, read_line_lint_comments};
-pub use lint_comment::{LintComment, LintDirective, SuppressedRule};
 pub use mapped_text::{MappedText, SourcePiece};
 pub use platform::{PlatformSpecifier, is_canonical_platform};
 pub(crate) use shell_pattern::ShellPattern;
-pub use variable_scope::VariableScope;

@@ -3,14 +3,12 @@
 use std::ops::Range;
 
 use crate::dockerfile::argument_words::whitespace_word_ranges;
+use crate::dockerfile::ast::{LintCommentCollector, PhysicalLines, StageNames};
 use crate::dockerfile::expand::is_template;
 use crate::dockerfile::instruction_check::check_instruction;
 use crate::dockerfile::json_form::parse_json_array;
-use crate::dockerfile::lines::PhysicalLines;
-use crate::dockerfile::lint_comment::LintCommentCollector;
-use crate::dockerfile::stages::StageNames;
 use crate::dockerfile::{
-    Dockerfile, DockerfileProblem, Instruction, InstructionFlag, InstructionKind, MappedText, Stage, heredoc, lines,
+    Dockerfile, DockerfileProblem, Instruction, InstructionFlag, InstructionKind, MappedText, Stage, ast, heredoc,
 };
 use crate::source::Span;
 
@@ -20,10 +18,10 @@ impl Dockerfile {
         let mut problems = Vec::new();
         let mut instructions = Vec::new();
         let mut lines = PhysicalLines::new(text);
-        let escape = lines::read_parser_directives(&mut lines, &mut problems);
+        let escape = ast::read_parser_directives(&mut lines, &mut problems);
         let mut controls = LintCommentCollector::default();
         let mut comments = Vec::new();
-        while let Some(logical) = lines::read_logical_line(&mut lines, escape, &mut comments, &mut problems) {
+        while let Some(logical) = ast::read_logical_line(&mut lines, escape, &mut comments, &mut problems) {
             controls.add_comments(&mut comments, Some(instructions.len()));
             let mut instruction = parse_instruction(&logical.text, escape, true, &mut problems);
             instruction.span.end = logical.end.max(instruction.span.end);

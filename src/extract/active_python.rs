@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cause::Cause;
 use crate::dockerfile::{RunInstruction, VariableLookup};
-use crate::extract::package_moves::option_value;
+use crate::extract::install_locations::option_value;
 use crate::extract::run_commands::CommandReader;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;

@@ -11,13 +11,12 @@ use crate::dockerfile::{
 };
 use crate::extract::copied_toolkit::CopiedCuda;
 use crate::extract::dockerfile::TargetReader;
-use crate::extract::mounts::bind_mounts;
 use crate::extract::package_locations::PackageLocation;
 use crate::extract::run_commands::StageState;
-use crate::extract::stage_files::{absolute_path, copied_path, strip_folder};
+use crate::extract::stage_files::{absolute_path, bind_mounts, copied_path, strip_folder};
 use crate::extract::{
-    compiled_programs, copied_toolkit, driver_files, framework_archives, linked_programs, loader_files,
-    package_locations, unpackaged_files,
+    compiled_programs, copied_toolkit, framework_archives, linked_programs, loader_files, package_locations,
+    unpackaged_files,
 };
 use crate::fact::{
     Evidence, FactId, FactKey, FileKind, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
@@ -80,7 +79,7 @@ impl<'a> StageEvaluator<'a> {
     pub(super) fn read_target(&mut self, reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
         let flattened = evaluated.base.kind == BaseKind::Scratch;
         let brings = |copy: &CopyInstruction| {
-            !driver_files::named_driver_libraries(copy).is_empty() || driver_files::possible_libcuda(copy).is_some()
+            !loader_files::named_driver_libraries(copy).is_empty() || loader_files::possible_libcuda(copy).is_some()
         };
         let knowledge = self.options.knowledge;
         let concerns = |copy: &CopyInstruction| {
@@ -209,13 +208,13 @@ impl<'a> StageEvaluator<'a> {
         let here = Origin::File { source: reader.source, span: copy.span };
         let bottom = self.source_image(copy);
         let package = bottom.and_then(|(image, span)| {
-            Some((driver_files::copied_compat_package(copy, &image, self.options.knowledge)?, span))
+            Some((loader_files::copied_compat_package(copy, &image, self.options.knowledge)?, span))
         });
         let Some((package, span)) = package else {
-            for path in driver_files::named_driver_libraries(copy) {
+            for path in loader_files::named_driver_libraries(copy) {
                 loader_files::record_file(&mut reader.seen, path, FileKind::Present, here.clone());
             }
-            if let Some(path) = driver_files::possible_libcuda(copy) {
+            if let Some(path) = loader_files::possible_libcuda(copy) {
                 let because = Cause::DriverFileNotNamed { path: path.clone() };
                 loader_files::record_possible_driver_library(&mut reader.seen, path, because, here);
             }

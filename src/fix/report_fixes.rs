@@ -10,9 +10,9 @@ use crate::fix::search_resources::SearchResources;
 use crate::fix::trial::subject_with_file_cache;
 use crate::fix::{ChangeKind, FixSearchResult, ProposedChange, TestedFix, ThreadBudget};
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
+use crate::report::finding_groups::is_about_unknown_verdict;
 use crate::report::kinds::{FindingSeverity, FixSafety};
 use crate::report::model;
-use crate::report::unknown_verdicts::is_about_unknown_verdict;
 use crate::source::Sources;
 
 /// The largest number of fixes for one finding.

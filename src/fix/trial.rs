@@ -24,7 +24,7 @@ use crate::minimum_driver::SubjectImages;
 use crate::replay::ImprovementGoals;
 use crate::report::kinds::{StartRoute, SubjectKind, VerdictKind};
 use crate::report::model;
-use crate::report::observed::OnPlatform;
+use crate::report::model::OnPlatform;
 use crate::source::{SourceText, Span};
 use crate::{fleet, judge};
 

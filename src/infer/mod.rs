@@ -17,7 +17,6 @@ mod driver_libraries;
 mod environment;
 mod external_libraries;
 mod firmware;
-mod forward_compatibility;
 mod gpu_hints;
 mod libraries;
 mod library_dependencies;
@@ -54,11 +53,11 @@ use crate::fact::{
     InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
     ValueState,
 };
-pub(crate) use crate::infer::base::tag_version;
-pub(crate) use crate::infer::compiled_for_torch::is_compiled_for_torch;
-pub(crate) use crate::infer::environment::STARTUP_VARIABLES;
-pub(crate) use crate::infer::python_version::{newest_base_python, python_of_package};
-pub(crate) use crate::infer::single_build_framework::variant_cuda;
+pub(crate) use base::tag_version;
+pub(crate) use compiled_for_torch::is_compiled_for_torch;
+pub(crate) use environment::STARTUP_VARIABLES;
+pub(crate) use python_version::{newest_base_python, python_of_package};
+pub(crate) use single_build_framework::variant_cuda;
 
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::system_paths::ImageFileTree;
@@ -144,7 +143,7 @@ fn infer_build_facts(
     let env = environment::infer_environment(&mut facts, seen, &build);
     let tree = ImageFileTree::new(seen);
     let base_cuda = base::infer_base_cuda(&mut facts, &build, &env, seen, knowledge);
-    let compat = forward_compatibility::infer_compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
+    let compat = driver_libraries::infer_compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
     let driver_libraries =
         driver_libraries::infer_driver_libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
     let library_directory = system_paths::infer_library_directory(&mut facts, seen, &build, arch, knowledge);

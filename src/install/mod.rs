@@ -33,7 +33,6 @@ mod system_package_name;
 mod system_packages;
 mod torch_arch_list;
 mod torch_extension;
-mod uv_config;
 mod uv_lock;
 mod version_range;
 

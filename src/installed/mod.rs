@@ -9,7 +9,6 @@
 //! Paths are those of an archive: with or without `/` or `./` before them, and `/` between their parts.
 
 mod build_metadata;
-mod data_extensions;
 mod file_kind;
 mod package_names;
 mod python;
@@ -22,8 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::installed::data_extensions::may_be_loadable;
-use crate::installed::file_kind::{InstalledFileKind, classify_file, relative_path};
+use crate::installed::file_kind::{InstalledFileKind, classify_file, may_be_loadable, relative_path};
 
 pub use package_names::{gpu_backend_of_conda_build, package_from_path};
 pub use record_location::{PackageDirectory, RecordLocation, is_cache_or_build_path, locate_record};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fleet::{Fleet, GpuSpec, Pool, PoolField, mig_division_text};
+use crate::inventory::fleet_file::{assign_pools, is_same_gpu, matches_driver};
 use crate::inventory::pool_drafts::draft_pools;
-use crate::inventory::pool_matching::{assign_pools, is_same_gpu, matches_driver};
 use crate::inventory::{Inventory, InventoryMachine, MachineGpu};
 use crate::knowledge::Knowledge;
 

@@ -6,13 +6,10 @@ mod drift;
 mod fleet_file;
 mod gpu_targets;
 mod kubernetes;
-mod node_labels;
 mod partitioning;
 mod pool_drafts;
-mod pool_matching;
 mod pool_suitability;
 mod selector;
-mod similarity;
 mod smi_list;
 mod smi_xml;
 
@@ -25,10 +22,9 @@ use crate::fleet::Launch;
 use crate::knowledge::Knowledge;
 
 pub use self::drift::{Drift, fleet_drift};
-pub use self::fleet_file::fleet_file_toml;
+pub use self::fleet_file::{fleet_file_toml, matching_pools, pool_as_observed};
 pub use self::partitioning::GpuPartitioning;
 pub use self::pool_drafts::{PoolDraft, draft_pools};
-pub use self::pool_matching::{matching_pools, pool_as_observed};
 pub use self::pool_suitability::can_schedule_on_pool;
 pub use self::selector::{NodeLabels, NodeSelectorTerm, affinity_yaml, node_selector_terms};
 

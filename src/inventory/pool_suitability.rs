@@ -7,7 +7,7 @@ use crate::cluster;
 use crate::cluster::{LabelCondition, LabelState, NodeRequirement, NodeRequirements};
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::fleet::{DriverSpec, Fleet, GpuSpec, Pool};
-use crate::inventory::pool_matching::matches_driver;
+use crate::inventory::fleet_file::matches_driver;
 use crate::knowledge::{GpuNameMatch, Knowledge};
 
 /// Labels whose value names the GPU.

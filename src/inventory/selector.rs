@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::cluster::{LabelCondition, NodeRequirement};
-use crate::inventory::node_labels::IDENTIFYING_LABELS;
+use crate::inventory::kubernetes::IDENTIFYING_LABELS;
 
 /// The labels of a node.
 pub type NodeLabels = BTreeMap<String, String>;

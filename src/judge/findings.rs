@@ -14,8 +14,7 @@ use crate::outcome::FailureCause;
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
 use crate::replay::{Basis, HostResult, ReplayFailure, StartupResult, StartupVerdict, deciding_facts, failure_cause};
 use crate::report::kinds::LocationKind;
-use crate::report::model::{Finding, Location};
-use crate::report::observed::OnPlatform;
+use crate::report::model::{Finding, Location, OnPlatform};
 use crate::rules::{PageKind, RulePage, Severity, Truth};
 
 /// A pool with its verdicts.

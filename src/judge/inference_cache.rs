@@ -11,7 +11,7 @@ use crate::infer::infer_image_facts;
 use crate::judge::platform_observations::{DockerfileSummary, observe_platform};
 use crate::judge::{AnalysisSettings, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::report::observed::OnPlatform;
+use crate::report::model::OnPlatform;
 
 /// What was observed and inferred of a subject on one platform.
 #[derive(Debug)]

@@ -8,8 +8,6 @@ mod hosts;
 mod inference_cache;
 mod labels;
 mod location;
-mod missing_information;
-mod open_verdict;
 mod open_verdict_findings;
 mod other_processor;
 mod platform_observations;
@@ -40,7 +38,6 @@ pub use crate::judge::hosts::FleetHosts;
 use crate::judge::hosts::{PoolHosts, PoolJudgement};
 pub use crate::judge::inference_cache::InferenceCache;
 use crate::judge::location::LocationBuilder;
-pub(crate) use crate::judge::other_processor::is_for_nvidia_gpus;
 use crate::judge::platform_observations::{DockerfileSummary, describe_observations};
 pub use crate::judge::platform_observations::{describe_subject, observations_for_platform, platform_note};
 use crate::judge::replay_history::ReplayHistory;
@@ -52,10 +49,11 @@ use crate::knowledge::Knowledge;
 use crate::replay::ImprovementGoals;
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
-use crate::report::observed::{Observed, OnPlatform};
+use crate::report::model::{Observed, OnPlatform};
 use crate::rules::{Persona, RuleBook};
 use crate::settings::InputSettings;
 use crate::source::{SourceId, Sources};
+pub(crate) use other_processor::is_for_nvidia_gpus;
 
 /// The content of a subject.
 #[derive(Clone, Debug)]

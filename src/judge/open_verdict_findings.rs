@@ -6,10 +6,9 @@ use crate::fleet::{Pool, PoolField};
 use crate::judge::findings::{JudgedPool, basis_locations, pool_list_text, push_unique_location};
 use crate::judge::labels::{labelled_origins, pool_field_label};
 use crate::judge::location::LocationBuilder;
-use crate::judge::missing_information::missing_for_verdict;
-use crate::judge::open_verdict::{OpenVerdict, UnknownReason};
 use crate::judge::scope::NoticeScope;
 use crate::judge::suppression::SuppressionState;
+use crate::judge::verdict::{OpenVerdict, UnknownReason, missing_for_verdict};
 use crate::judge::{AnalysisSettings, rule_settings};
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
 use crate::replay::{

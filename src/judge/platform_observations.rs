@@ -8,7 +8,7 @@ use crate::describe::{ImageDescription, Spanned};
 use crate::extract;
 use crate::fact::Observations;
 use crate::judge::{AnalysisSubject, SubjectContent};
-use crate::report::observed::OnPlatform;
+use crate::report::model::OnPlatform;
 
 /// What was read from a Dockerfile in addition to its facts.
 #[derive(Clone, Debug, Default)]

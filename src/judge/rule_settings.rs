@@ -8,7 +8,7 @@ use crate::judge::location::LocationBuilder;
 use crate::judge::scope::NoticeScope;
 use crate::report::kinds::{LocationKind, SubjectKind};
 use crate::report::model;
-use crate::report::observed::Observed;
+use crate::report::model::Observed;
 use crate::rules::{Notice, RulePage, Severity};
 use crate::settings::{IgnoreEntry, RuleSeverity, SettingLocation, SeverityLevel};
 

@@ -10,7 +10,7 @@ use crate::judge::{AnalysisSubject, PoolRestriction, SubjectContent};
 use crate::report::facts_digest::FactsDigest;
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
-use crate::report::observed::{Observed, OnPlatform, Text};
+use crate::report::model::{Observed, OnPlatform, Text};
 use crate::report::saved_report::SavedReportSubject;
 use crate::source::{SourceId, SourceText, Sources, Span};
 

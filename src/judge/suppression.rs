@@ -13,8 +13,7 @@ use crate::judge::{AnalysisSettings, AnalysisSubject, PoolRestriction, SubjectCo
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest_word;
 use crate::report::kinds::{FindingSeverity, LocationKind};
-use crate::report::model::{Finding, Location};
-use crate::report::observed::OnPlatform;
+use crate::report::model::{Finding, Location, OnPlatform};
 use crate::rules::{Notice, PageKind, Persona, RuleBook};
 use crate::source::{SourceId, Span};
 

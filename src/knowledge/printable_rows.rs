@@ -3,9 +3,9 @@
 use jiff::civil::Date;
 
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
+use crate::knowledge::lookup::Tables;
 use crate::knowledge::rows;
 use crate::knowledge::rows::{BrandRow, ByArch, CompatSelection, GpuClass, How, RowInfo, ToolkitChange};
-use crate::knowledge::set::Tables;
 
 /// The value of a field, for output.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Paths in a layer archive: the path of an entry in the image, and the names of whiteouts.
 
-use crate::layer::layer_summary::SkipReason;
-use crate::layer::limits::MAX_PATH_LENGTH;
+use crate::layer::layer_summary::{MAX_PATH_LENGTH, SkipReason};
 
 /// The prefix of the name of a whiteout.
 const WHITEOUT_PREFIX: &str = ".wh.";

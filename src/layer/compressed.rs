@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use crate::layer::digest::StreamDigest;
 use crate::layer::error::LayerError;
-use crate::layer::limits::COMPRESSED_BUFFER_SIZE;
+use crate::layer::layer_summary::COMPRESSED_BUFFER_SIZE;
 
 /// The bytes that a layer digest covers: compressed as in a manifest, or uncompressed as a diff ID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use zstd::stream::read::Decoder;
 
 use crate::layer::compressed::CompressedReader;
 use crate::layer::error::LayerError;
-use crate::layer::limits::{COMPRESSED_BUFFER_SIZE, LayerLimits};
+use crate::layer::layer_summary::{COMPRESSED_BUFFER_SIZE, LayerLimits};
 
 /// The number of first bytes from which the format is detected; a zstd frame header has at most 18.
 const SNIFFED_BYTES: usize = 18;

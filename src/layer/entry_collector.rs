@@ -10,8 +10,9 @@ use crate::cuda::{resolve_links, split_path};
 use crate::installed::{FileReadMode, file_read_mode};
 use crate::layer::archive_path::{hash_path, parent_directories};
 use crate::layer::file_content::kind_without_content;
-use crate::layer::layer_summary::{EntryKind, EntrySummary, LayerSummary, SkipLog, SkipReason};
-use crate::layer::limits::{LayerLimits, MAX_PATH_STEPS, SMALL_LAYER_MEMORY};
+use crate::layer::layer_summary::{
+    EntryKind, EntrySummary, LayerLimits, LayerSummary, MAX_PATH_STEPS, SMALL_LAYER_MEMORY, SkipLog, SkipReason,
+};
 use crate::layer::memory_budget::lock_large_layer;
 
 /// The file at a path of the archive, as far as the summary records it.

@@ -1,16 +1,14 @@
 //! Reads what is needed from the content of one file in a layer.
 
+use crate::layer::sparse::ELF_MAGIC;
 use std::io::Read;
 
 use crate::elf::ElfReader;
 use crate::installed::{FileReadMode, read_evidence};
-use crate::layer::layer_summary::{EntryKind, SkipReason};
-use crate::layer::limits::LayerLimits;
+use crate::layer::layer_summary::{EntryKind, LayerLimits, SkipReason};
 use crate::layer::sparse::{SparseElfReader, SparseMapSource};
 use crate::layer::tar_stream::{TarStream, WalkAbort};
 
-/// The first bytes of an ELF file.
-pub(super) const ELF_MAGIC: &[u8] = b"\x7fELF";
 /// Extensions of object files and archives, which no program loads under any name.
 const UNLOADABLE_EXTENSIONS: [&str; 5] = [".a", ".debug", ".ko", ".lo", ".o"];
 

@@ -16,7 +16,6 @@ mod entry_collector;
 mod error;
 mod file_content;
 mod layer_summary;
-mod limits;
 mod memory_budget;
 mod merged_layers;
 mod pax;
@@ -28,8 +27,7 @@ mod walk;
 
 pub use compressed::{LayerDescriptor, LayerDigestKind, LayerReadProgress};
 pub use error::LayerError;
-pub use layer_summary::{EntryKind, EntrySummary, LayerSummary, SkipReason, SkippedEntries};
-pub use limits::LayerLimits;
+pub use layer_summary::{EntryKind, EntrySummary, LayerLimits, LayerSummary, SkipReason, SkippedEntries};
 pub use memory_budget::ImageMemoryBudget;
 pub use merged_layers::{ImageEntry, MergedLayers};
 pub use walk::read_layer;

@@ -1,6 +1,6 @@
 //! Parses the records of a PAX extension header from a stream; records that are not needed are skipped.
 
-use crate::layer::limits::MAX_EXTENSION_LENGTH;
+use crate::layer::layer_summary::MAX_EXTENSION_LENGTH;
 
 /// The longest key of a record; runtimes accept no extension header of more than a megabyte.
 const MAX_KEY_LENGTH: usize = MAX_EXTENSION_LENGTH;

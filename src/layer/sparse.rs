@@ -187,7 +187,7 @@ impl<'a> SparseElfReader<'a> {
 
     /// Passes bytes of the file to the ELF reader.
     fn feed_reader(&mut self, bytes: &[u8]) {
-        let room = crate::layer::file_content::ELF_MAGIC.len().saturating_sub(self.first.len());
+        let room = ELF_MAGIC.len().saturating_sub(self.first.len());
         self.first.extend(bytes.iter().take(room));
         self.at = self.at.saturating_add(bytes.len() as u64);
         self.reader.feed(bytes);
@@ -199,13 +199,16 @@ impl<'a> SparseElfReader<'a> {
         if self.lost || !whole {
             return Err(());
         }
-        if self.first != crate::layer::file_content::ELF_MAGIC {
+        if self.first != ELF_MAGIC {
             return Ok(None);
         }
         self.fill_hole(self.map.size);
         Ok(Some(self.reader.finish()))
     }
 }
+
+/// The first bytes of an ELF file.
+pub(super) const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 #[cfg(test)]
 mod tests {

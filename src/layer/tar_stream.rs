@@ -7,7 +7,7 @@ use crate::layer::compressed::{CompressedReader, LayerDescriptor, LayerDigestKin
 use crate::layer::decoder::LayerDecoder;
 use crate::layer::digest::StreamDigest;
 use crate::layer::error::LayerError;
-use crate::layer::limits::{DECOMPRESSED_BUFFER_SIZE, LayerLimits};
+use crate::layer::layer_summary::{DECOMPRESSED_BUFFER_SIZE, LayerLimits};
 
 /// The size of a block of a tar archive.
 pub(super) const BLOCK_SIZE: usize = 512;

@@ -8,8 +8,10 @@ use crate::layer::archive_path::ArchivePath;
 use crate::layer::compressed::{LayerDescriptor, LayerReadProgress};
 use crate::layer::entry_collector::{CollectedEntry, EntryCollector};
 use crate::layer::error::LayerError;
-use crate::layer::layer_summary::{EntryKind, EntrySummary, LayerSummary, SkipReason};
-use crate::layer::limits::{LayerLimits, MAX_EXTENSION_LENGTH, MAX_HOLE_BYTES, SMALL_LAYER_MEMORY};
+use crate::layer::layer_summary::{
+    EntryKind, EntrySummary, LayerLimits, LayerSummary, MAX_EXTENSION_LENGTH, MAX_HOLE_BYTES, SMALL_LAYER_MEMORY,
+    SkipReason,
+};
 use crate::layer::pax::{ExtendedName, PaxRecords};
 use crate::layer::sparse::{SparseMap, SparseMapSource};
 use crate::layer::tar_header::{TarEntryType, TarHeader};
@@ -220,7 +222,7 @@ impl LayerWalk<'_> {
     /// Returns the entry of a symbolic link.
     fn symbolic_link(&mut self, path: &str, target: &ExtendedName) -> CollectedEntry {
         match target {
-            ExtendedName::Name(target) if target.len() <= crate::layer::limits::MAX_PATH_LENGTH => {
+            ExtendedName::Name(target) if target.len() <= crate::layer::layer_summary::MAX_PATH_LENGTH => {
                 recorded_entry(EntryKind::Link(String::from_utf8_lossy(target).into_owned()))
             }
             _ => {

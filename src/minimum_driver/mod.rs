@@ -13,7 +13,6 @@
 
 mod driver_search;
 mod image_equivalence;
-mod release_groups;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -4,8 +4,7 @@ use super::*;
 use crate::describe::ImageDescription;
 use crate::fleet::GpuNameLookup;
 use crate::infer::infer_image_facts;
-use crate::minimum_driver::driver_search::MAX_REPLAYS;
-use crate::minimum_driver::release_groups::ReleaseGroups;
+use crate::minimum_driver::driver_search::{MAX_REPLAYS, ReleaseGroups};
 use crate::source::{SourceText, Sources};
 use crate::{extract, fleet};
 

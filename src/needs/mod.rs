@@ -5,11 +5,9 @@
 
 pub mod detected_facts;
 mod equivalent_gpus;
-mod generation_lines;
 mod launch_setup;
 pub mod model;
 pub mod print;
-mod summary;
 mod survey;
 
 pub use self::survey::survey_builds;

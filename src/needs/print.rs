@@ -1,17 +1,19 @@
 //! Prints the needs: one line per GPU generation, or everything with facts and sources.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::knowledge::Knowledge;
-use crate::needs::generation_lines;
+use crate::cuda::{ComputeCapability, DriverVersion};
+use crate::knowledge::{GpuClass, GpuRow, Knowledge};
 use crate::needs::launch_setup::NO_CONTAINER;
 use crate::needs::model::{
     BlockingOutcome, BlockingStep, ComponentNeeds, DriverRange, GpuGroupNeeds, ImageNeeds, LaunchNeeds, NeedsEvidence,
     OlderToolkit, SupportedDrivers,
 };
+use crate::needs::survey::{gpu_class_name, is_other_platform};
 use crate::report::escape::{escape_one_line, shorten};
 use crate::report::kinds::StartRoute;
-use crate::report::phrases::{component_label, fact_label};
+use crate::report::phrases::{component_label, fact_label, join_first};
 use crate::report::terminal_colors::{Tone, paint};
 use crate::report::wrap::{display_width, wrap};
 
@@ -93,7 +95,7 @@ fn write_component(
     writeln!(out, "\n  {}: {text}", paint(&name, Tone::Strong, shown.color))?;
     if !shown.why {
         writeln!(out)?;
-        return generation_lines::write_generation_lines(component, shown, knowledge, out);
+        return write_generation_lines(component, shown, knowledge, out);
     }
     for group in component.groups.iter().filter(|group| shown.all_gpus || group.driver_in_support) {
         write_group(group, shown, out)?;
@@ -256,4 +258,235 @@ fn write_older_toolkits(
         |older: &OlderToolkit| group.ways.iter().find(|way| way.title == older.title).map_or(older.title, launch_name);
     let named: Vec<String> = olders.iter().map(|older| format!("{} ({})", versions(older), launch(older))).collect();
     write_line(out, 6, &format!("with container toolkit {}: {}", named.join(", "), supported_drivers_text(span)), width)
+}
+
+/// Maximum number of GPUs of other platforms that are named.
+const MAX_OTHER_GPUS: usize = 3;
+/// Maximum number of GPU classes that are named.
+const MAX_CLASSES: usize = 2;
+/// Name of the class of data-center GPUs.
+const DATA_CENTER: &str = gpu_class_name(GpuClass::DataCenter);
+/// Maximum width of the column of GPU generations.
+const MAX_LABEL_WIDTH: usize = 30;
+
+/// The result of one launch method: the drivers on which it starts, or why it fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LaunchSummary {
+    launch: &'static str,
+    text: String,
+    /// Why the image starts on no driver.
+    fails: Option<String>,
+}
+
+/// GPUs of one architecture with the same results.
+#[derive(Debug)]
+struct GenerationLine {
+    architecture: &'static str,
+    capabilities: BTreeSet<ComputeCapability>,
+    classes: BTreeSet<&'static str>,
+    /// Whether the image has no code for these GPUs.
+    no_code: bool,
+    cells: Vec<LaunchSummary>,
+}
+
+/// Writes the lines, and the failures that all of them share.
+pub(super) fn write_generation_lines(
+    component: &ComponentNeeds,
+    shown: NeedsPrintOptions,
+    knowledge: Knowledge,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let groups = component.groups.iter().filter(|group| shown.all_gpus || group.driver_in_support);
+    let (others, own): (Vec<&GpuGroupNeeds>, Vec<&GpuGroupNeeds>) = groups.partition(|group| is_other_platform(group));
+    let mut lines: Vec<GenerationLine> = Vec::new();
+    for group in own {
+        let cells = launch_summaries(group);
+        for gpu in group.gpus.iter().filter_map(|name| knowledge.gpu(name)) {
+            add_gpu(&mut lines, gpu, group, &cells);
+        }
+    }
+    lines.sort_by(|one, other| one.capabilities.first().cmp(&other.capabilities.first()));
+    let fails = take_common_failures(&mut lines);
+    // Generations of which the drivers differ by launch method are one entry if they have the same drivers.
+    let mut entries: Vec<(Vec<&str>, Option<String>, Vec<String>)> = Vec::new();
+    for line in &lines {
+        let (mark, texts) = (distinguishing_label(line, &lines), line_texts(line));
+        let alike =
+            |one: &&mut (Vec<&str>, Option<String>, Vec<String>)| texts.len() > 1 && one.1 == mark && one.2 == texts;
+        match entries.iter_mut().find(alike) {
+            Some((names, ..)) => names.push(line.architecture),
+            None => entries.push((vec![line.architecture], mark, texts)),
+        }
+    }
+    let label = |names: &[&str], mark: &Option<String>| {
+        let mark = mark.as_ref().map_or_else(String::new, |mark| format!(" ({mark})"));
+        format!("{}{mark}", names.join(", "))
+    };
+    let plain = entries.iter().filter(|(.., texts)| texts.len() == 1);
+    let column =
+        plain.map(|(names, mark, _)| display_width(&label(names, mark))).max().unwrap_or_default().min(MAX_LABEL_WIDTH);
+    for (names, mark, texts) in &entries {
+        let label = label(names, mark);
+        if let ([text], true) = (texts.as_slice(), display_width(&label) <= column) {
+            let hang = column + 6;
+            writeln!(out, "    {label:<column$}  {}", wrap(&escape_one_line(text), hang, hang + 2, shown.width))?;
+            continue;
+        }
+        writeln!(out, "    {}", wrap(&label, 4, 6, shown.width))?;
+        for text in texts {
+            writeln!(out, "      {}", wrap(&escape_one_line(text), 6, 8, shown.width))?;
+        }
+    }
+    for (launch, why) in fails {
+        let text = format!("launch {launch}: fails on every driver: {}", escape_one_line(&why));
+        writeln!(out, "    {}", wrap(&text, 4, 6, shown.width))?;
+    }
+    let mut why: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for group in others {
+        let message = group.ways.iter().find_map(|way| way.because.as_ref()).map_or("", |because| &because.message);
+        why.entry(message).or_default().extend(group.gpus.iter().map(|gpu| (*gpu).to_owned()));
+    }
+    for (message, gpus) in why {
+        let text = format!("not on {}: {}", join_first(&gpus, MAX_OTHER_GPUS, ", "), escape_one_line(message));
+        writeln!(out, "    {}", wrap(&text, 4, 6, shown.width))?;
+    }
+    Ok(())
+}
+
+/// Adds a GPU to the line of its architecture with the same results, or to a new line.
+fn add_gpu(lines: &mut Vec<GenerationLine>, gpu: &GpuRow, group: &GpuGroupNeeds, cells: &[LaunchSummary]) {
+    let no_code = group.code == "none";
+    let alike = |line: &&mut GenerationLine| {
+        line.architecture == gpu.architecture && line.no_code == no_code && (no_code || line.cells == cells)
+    };
+    match lines.iter_mut().find(alike) {
+        Some(line) => {
+            line.capabilities.insert(gpu.capability);
+            line.classes.insert(gpu_class_name(gpu.class));
+        }
+        None => lines.push(GenerationLine {
+            architecture: gpu.architecture,
+            capabilities: BTreeSet::from([gpu.capability]),
+            classes: BTreeSet::from([gpu_class_name(gpu.class)]),
+            no_code,
+            cells: cells.to_vec(),
+        }),
+    }
+}
+
+/// Returns the results of all container launch methods.
+fn launch_summaries(group: &GpuGroupNeeds) -> Vec<LaunchSummary> {
+    let of = |way: &LaunchNeeds| {
+        let starts = way.span.smallest_driver.is_some() || !way.span.also.is_empty();
+        let unknown = !way.span.undetermined.is_empty();
+        let because = way.because.as_ref();
+        let fails = because.filter(|_| !starts && !unknown).map(|because| because.message.clone());
+        let text = match because {
+            _ if starts => driver_text(&way.span),
+            // The message of an unknown outcome begins with the word.
+            Some(because) if unknown && because.message.starts_with("unknown") => because.message.clone(),
+            Some(because) if unknown => format!("unknown: {}", because.message),
+            None if unknown => "unknown".to_owned(),
+            Some(BlockingStep { outcome: BlockingOutcome::Fails(outcome), .. }) => {
+                format!("fails: {}", outcome.rule_name())
+            }
+            Some(_) | None => "fails".to_owned(),
+        };
+        LaunchSummary { launch: launch_name(way), text, fails }
+    };
+    group.ways.iter().filter(|way| way.title != NO_CONTAINER).map(of).collect()
+}
+
+/// Formats the supported drivers: `driver 525.60.13 or newer; also some drivers of 450, 470`.
+fn driver_text(span: &SupportedDrivers) -> String {
+    let mut parts = Vec::new();
+    match (&span.smallest_driver, &span.up_to) {
+        (Some(from), Some(to)) => parts.push(format!("driver {from} to {to}")),
+        (Some(from), None) => parts.push(format!("driver {from} or newer")),
+        (None, _) => {}
+    }
+    let branch = |text: &str| text.parse::<DriverVersion>().ok().map(DriverVersion::branch);
+    let mut also: Vec<String> = Vec::new();
+    for range in &span.also {
+        let text = match (branch(&range.from), branch(&range.to)) {
+            (Some(from), Some(to)) if from == to => from.to_string(),
+            _ => driver_range_text(range),
+        };
+        if !also.contains(&text) {
+            also.push(text);
+        }
+    }
+    if !also.is_empty() {
+        let lead = if parts.is_empty() { "some drivers of" } else { "also some drivers of" };
+        parts.push(format!("{lead} {}", also.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// Removes launch methods that fail everywhere for one reason from the lines, and returns them.
+fn take_common_failures(lines: &mut [GenerationLine]) -> Vec<(&'static str, String)> {
+    let with_code = |lines: &[GenerationLine]| lines.iter().filter(|line| !line.no_code).count();
+    let launches: BTreeSet<&'static str> =
+        lines.iter().filter(|line| !line.no_code).flat_map(|line| &line.cells).map(|cell| cell.launch).collect();
+    let mut found = Vec::new();
+    for launch in launches {
+        let cells = lines.iter().filter(|line| !line.no_code).flat_map(|line| &line.cells);
+        let own: Vec<&LaunchSummary> = cells.filter(|cell| cell.launch == launch).collect();
+        let whys: BTreeSet<&String> = own.iter().filter_map(|cell| cell.fails.as_ref()).collect();
+        let all = own.len() == with_code(lines) && own.iter().all(|cell| cell.fails.is_some());
+        // A line keeps what is left of it.
+        let left = lines.iter().all(|line| line.no_code || line.cells.iter().any(|cell| cell.launch != launch));
+        if let (true, true, [why]) = (all, left, whys.into_iter().cloned().collect::<Vec<_>>().as_slice()) {
+            found.push((launch, why.clone()));
+        }
+    }
+    for line in lines.iter_mut().filter(|line| !line.no_code) {
+        let left: Vec<LaunchSummary> =
+            line.cells.iter().filter(|cell| found.iter().all(|(launch, _)| *launch != cell.launch)).cloned().collect();
+        if !left.is_empty() {
+            line.cells = left;
+        }
+    }
+    found
+}
+
+/// Returns what distinguishes a line from others of the same architecture: `10.3` of Blackwell.
+fn distinguishing_label(line: &GenerationLine, lines: &[GenerationLine]) -> Option<String> {
+    let others: Vec<&GenerationLine> =
+        lines.iter().filter(|other| other.architecture == line.architecture && !std::ptr::eq(*other, line)).collect();
+    if others.is_empty() {
+        return None;
+    }
+    let capabilities = || line.capabilities.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let classes = || match line.classes.iter().copied().collect::<Vec<_>>() {
+        few if few.len() <= MAX_CLASSES => few.join(", "),
+        _ if !line.classes.contains(DATA_CENTER) => format!("not {DATA_CENTER}"),
+        many => many.join(", "),
+    };
+    let mark = if others.iter().all(|other| other.capabilities.is_disjoint(&line.capabilities)) {
+        capabilities()
+    } else if others.iter().all(|other| other.classes.is_disjoint(&line.classes)) {
+        classes()
+    } else {
+        format!("{}; {}", capabilities(), classes())
+    };
+    Some(mark)
+}
+
+/// Returns the texts of a line, grouped by launch methods with the same result.
+fn line_texts(line: &GenerationLine) -> Vec<String> {
+    if line.no_code {
+        return vec!["fails: no native code or PTX".to_owned()];
+    }
+    let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
+    for cell in &line.cells {
+        match alike.iter_mut().find(|(text, _)| *text == cell.text) {
+            Some((_, launches)) => launches.push(cell.launch),
+            None => alike.push((&cell.text, vec![cell.launch])),
+        }
+    }
+    if let [(text, _)] = alike.as_slice() {
+        return vec![(*text).to_owned()];
+    }
+    alike.into_iter().map(|(text, launches)| format!("{}: {text}", launches.join(", "))).collect()
 }

@@ -1,12 +1,12 @@
 //! Base images for chosen releases, each with a tag from the knowledge tables.
 
 use crate::cuda::CudaVersion;
-use crate::knowledge::{CudaImageRow, FrameworkImageRow, ImagePythonRow, Knowledge, NgcReleaseRow, compare_natural};
+use crate::knowledge::{
+    CudaImageRow, FrameworkImageRow, ImagePythonRow, Knowledge, NgcReleaseRow, OsRow, compare_natural,
+};
 use crate::nearest::nearest_word;
-use crate::recommend::candidate::python_install_commands;
-use crate::recommend::python;
-use crate::recommend::release::{CandidateRelease, LibraryKnowledge, tag_size_rank};
-use crate::recommend::release_cache::ReleaseCache;
+use crate::recommend::release;
+use crate::recommend::release::{CandidateRelease, LibraryKnowledge, ReleaseCache, tag_size_rank};
 use crate::reference::ImageReference;
 
 /// The oldest Python version that can install uv.
@@ -211,12 +211,12 @@ impl BaseSelector<'_> {
 
     /// Whether a Python version was requested, if any was, and has wheels of all releases.
     fn supports_python(self, choices: &[&CandidateRelease], python: &str) -> bool {
-        self.python.is_none_or(|wished| wished == python) && python::has_all_wheels(choices, python, self.known)
+        self.python.is_none_or(|wished| wished == python) && release::has_all_wheels(choices, python, self.known)
     }
 
     /// Whether a Python version of some image supports all releases.
     pub(super) fn has_common_python(self, choices: &[&CandidateRelease]) -> bool {
-        python::image_pythons(self.knowledge).any(|own| python::supports_all_releases(choices, own, self.known))
+        release::image_pythons(self.knowledge).any(|own| release::supports_all_releases(choices, own, self.known))
     }
 
     /// Returns language images, and operating systems if they were requested.
@@ -228,7 +228,7 @@ impl BaseSelector<'_> {
             .partition(|row| row.version == row.python);
         let mut found = Vec::new();
         let of_language = language.iter().filter(|row| self.wanted.allows_repository(row.name));
-        if let Some(python) = python::middle_version(of_language.clone().map(|row| row.python).collect())
+        if let Some(python) = release::middle_version(of_language.clone().map(|row| row.python).collect())
             && let Some(row) = of_language.clone().find(|row| row.python == python)
         {
             let (reference, kind) = (format!("{}:{}-slim", row.name, row.version), BaseImageKind::Language);
@@ -384,7 +384,7 @@ impl BaseSelector<'_> {
     fn python_from_uv(self, choices: &[&CandidateRelease]) -> Option<&'static str> {
         let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.wanted, BaseConstraint::Any))?;
         let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
-        python::has_all_wheels(choices, known, self.known).then_some(known)
+        release::has_all_wheels(choices, known, self.known).then_some(known)
     }
 
     /// Returns the requested image, unless its Python is known to lack a wheel.
@@ -465,6 +465,29 @@ fn newest_cuda_release(major: u32, knowledge: Knowledge) -> (u32, u32) {
 fn system_python(os: &str, knowledge: Knowledge) -> Option<&'static str> {
     let mut rows = knowledge.image_pythons().iter();
     rows.find(|row| os.strip_prefix(row.name).is_some_and(|rest| rest == row.version)).map(|row| row.python)
+}
+
+/// Returns the commands that install Python on the system of a base image; those of Debian if the system is unknown.
+pub(super) fn python_install_commands(reference: &str, knowledge: Knowledge) -> &'static [&'static str] {
+    let words = |lean: &str| reference.rsplit([':', '/', '-']).any(|word| word == lean);
+    match operating_system(reference, knowledge) {
+        Some(row) if !row.debian && row.lean.is_some_and(words) => row.lean_python,
+        Some(row) if !row.debian => row.python,
+        Some(_) | None => DEBIAN_PYTHON_COMMANDS,
+    }
+}
+
+/// Commands that install Python on Debian and its derivatives.
+pub(super) const DEBIAN_PYTHON_COMMANDS: &[&str] = &[
+    "apt-get update",
+    "apt-get install -y --no-install-recommends python3 python3-venv",
+    "rm -rf /var/lib/apt/lists/*",
+];
+
+/// Returns the operating system of a base image, by its name.
+pub(super) fn operating_system(reference: &str, knowledge: Knowledge) -> Option<&'static OsRow> {
+    let reference = ImageReference::parse(reference).ok()?;
+    knowledge.operating_system(&reference.familiar_name(), reference.tag().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A candidate combination: releases on a base image, as the head of a Dockerfile.
 
+use crate::recommend::base_image::python_install_commands;
 use std::fmt::Write as _;
 
-use crate::knowledge::{Knowledge, OsRow};
+use crate::knowledge::Knowledge;
 use crate::recommend::base_image::BaseCandidate;
 use crate::recommend::release::CandidateRelease;
-use crate::reference::ImageReference;
 use crate::replay::GKE_DRIVER_DIRECTORY;
 
 /// Virtual environment for Python packages if the system Python accepts none.
@@ -18,13 +18,6 @@ const UV_PYTHON_DIRECTORY: &str = "/opt/python";
 
 /// Separator between two commands of one instruction.
 const COMMAND_SEPARATOR: &str = " \\\n && ";
-
-/// Commands that install Python on Debian and its derivatives.
-const DEBIAN_PYTHON_COMMANDS: &[&str] = &[
-    "apt-get update",
-    "apt-get install -y --no-install-recommends python3 python3-venv",
-    "rm -rf /var/lib/apt/lists/*",
-];
 
 /// Environment variables that a Dockerfile sets for GPU access in addition to its base image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,22 +100,6 @@ impl CandidateImage<'_> {
         }
         text
     }
-}
-
-/// Returns the commands that install Python on the system of a base image; those of Debian if the system is unknown.
-pub(super) fn python_install_commands(reference: &str, knowledge: Knowledge) -> &'static [&'static str] {
-    let words = |lean: &str| reference.rsplit([':', '/', '-']).any(|word| word == lean);
-    match operating_system(reference, knowledge) {
-        Some(row) if !row.debian && row.lean.is_some_and(words) => row.lean_python,
-        Some(row) if !row.debian => row.python,
-        Some(_) | None => DEBIAN_PYTHON_COMMANDS,
-    }
-}
-
-/// Returns the operating system of a base image, by its name.
-pub(super) fn operating_system(reference: &str, knowledge: Knowledge) -> Option<&'static OsRow> {
-    let reference = ImageReference::parse(reference).ok()?;
-    knowledge.operating_system(&reference.familiar_name(), reference.tag().unwrap_or_default())
 }
 
 /// Quotes a specifier for a shell if it has brackets, which are patterns.

@@ -25,13 +25,10 @@
 mod base_image;
 mod candidate;
 pub mod model;
-mod nvidia_dependencies;
 mod print;
-mod python;
 mod rank;
 mod recommendation;
 mod release;
-mod release_cache;
 mod request;
 mod split;
 mod trial;
@@ -48,8 +45,7 @@ use crate::recommend::base_image::{BaseCandidate, BaseConstraint, BaseImageKind,
 use crate::recommend::candidate::{CandidateImage, GpuEnvironment};
 use crate::recommend::model::Recommendation;
 use crate::recommend::rank::TestedCandidate;
-use crate::recommend::release::{CandidateRelease, LibraryKnowledge};
-use crate::recommend::release_cache::ReleaseCache;
+use crate::recommend::release::{CandidateRelease, LibraryKnowledge, ReleaseCache};
 use crate::recommend::request::PackageRequest;
 use crate::recommend::trial::{CandidateResult, CandidateTester, TestPools};
 use crate::report::kinds::VerdictKind;

@@ -15,7 +15,7 @@ use crate::recommend::rank::TestedCandidate;
 use crate::recommend::release::{CandidateRelease, compare_versions};
 use crate::recommend::request::PackageRequest;
 use crate::recommend::trial::{CandidateResult, TestPools};
-use crate::recommend::{nvidia_dependencies, python, rank, split};
+use crate::recommend::{rank, release, split};
 use crate::report::json::SCHEMA_VERSION;
 
 /// Builds the recommendation from tested combinations, which are sorted except by driver.
@@ -275,9 +275,7 @@ pub(super) fn no_candidates_message(
             all.iter().enumerate().flat_map(|(at, one)| all.iter().skip(at + 1).map(move |other| (one, other)));
         let of = |one: &[CandidateRelease], other: &[CandidateRelease]| {
             one.iter().all(|one| {
-                other
-                    .iter()
-                    .all(|other| nvidia_dependencies::have_conflicting_nvidia_wheels(one, other, ground.knowledge))
+                other.iter().all(|other| release::have_conflicting_nvidia_wheels(one, other, ground.knowledge))
             })
         };
         let name = |choices: &[CandidateRelease]| choices.first().map(|choice| choice.name.clone()).unwrap_or_default();
@@ -304,8 +302,8 @@ pub(super) fn no_candidates_message(
         let mut pythons: Vec<&str> = others().filter_map(|base| base.python).collect();
         let any = BaseConstraint::Any;
         let (archs, knowledge) = (ground.archs, ground.knowledge);
-        let wheels = python::image_pythons(knowledge)
-            .filter(|own| sets.iter().any(|set| python::supports_all_releases(set, own, ground.known)));
+        let wheels = release::image_pythons(knowledge)
+            .filter(|own| sets.iter().any(|set| release::supports_all_releases(set, own, ground.known)));
         if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
             return format!(
                 "the compatibility database of {date} has {wishes} for {} only in images, and their Python versions are \
@@ -313,7 +311,7 @@ pub(super) fn no_candidates_message(
                 archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ")
             );
         }
-        if sets.iter().any(|set| python::supports_all_releases(set, python, ground.known)) {
+        if sets.iter().any(|set| release::supports_all_releases(set, python, ground.known)) {
             let base = asked.base.unwrap_or("a base");
             pythons.sort_by(|one, other| compare_versions(one, other));
             pythons.dedup();

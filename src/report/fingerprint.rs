@@ -192,8 +192,7 @@ mod tests {
     use super::*;
     use crate::fact::InspectionDepth;
     use crate::report::kinds::FindingSeverity;
-    use crate::report::model::{Inspected, Region};
-    use crate::report::observed::Observed;
+    use crate::report::model::{Inspected, Observed, Region};
 
     fn subject() -> Subject {
         Subject {

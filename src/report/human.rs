@@ -13,13 +13,14 @@ use miette::{
 use crate::report::diagnostic_renderer::DiagnosticRenderer;
 use crate::report::documentation_urls::rule_page_url;
 use crate::report::escape::escape_one_line;
-use crate::report::finding_groups::{FindingGroup, group_findings};
+use crate::report::finding_groups::{
+    FindingGroup, group_findings, group_unknown_verdicts, is_about_unknown_verdict, lock_hint,
+};
 use crate::report::kinds::{FindingSeverity, LocationKind, SubjectKind};
 use crate::report::model::{Finding, InputError, Location, Region, Report, Subject};
 use crate::report::phrases::{join_first, location_label, subject_title};
 use crate::report::snippet::cut_snippet;
 use crate::report::summary::{write_summary, write_verdicts};
-use crate::report::unknown_verdicts::{group_unknown_verdicts, is_about_unknown_verdict, lock_hint};
 use crate::report::wrap::wrap;
 
 /// Options of the terminal report.

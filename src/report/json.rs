@@ -10,8 +10,7 @@ use thiserror::Error;
 
 use crate::report::escape::is_unsafe_char;
 use crate::report::json_formatter::ReportFormatter;
-use crate::report::model::{Report, Subject};
-use crate::report::observed::Text;
+use crate::report::model::{Report, Subject, Text};
 
 /// The only schema version that this program supports.
 pub const SCHEMA_VERSION: u32 = 1;

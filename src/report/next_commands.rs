@@ -3,12 +3,11 @@
 use std::io;
 
 use crate::report::escape::escape_one_line;
-use crate::report::finding_groups::relevant_fixes;
+use crate::report::finding_groups::{is_about_unknown_verdict, relevant_fixes};
 use crate::report::human::HumanOptions;
 use crate::report::kinds::{FindingSeverity, FixSafety};
 use crate::report::model::{Report, Subject};
 use crate::report::phrases::pluralize;
-use crate::report::unknown_verdicts::is_about_unknown_verdict;
 use crate::report::verdict_table::image_verdict;
 use crate::report::wrap::{display_width, wrap};
 

@@ -1,7 +1,6 @@
 //! A report with paths relative to the root of the repository, whatever the working directory is.
 
-use crate::report::model::{Finding, InputError, Location, Report, Subject};
-use crate::report::observed::Observed;
+use crate::report::model::{Finding, InputError, Location, Observed, Report, Subject};
 
 /// Returns the report with paths from the repository root, without facts, descriptions and texts.
 #[must_use]

@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 use std::io;
 
 use crate::report::escape::escape_one_line;
-use crate::report::finding_groups::group_findings;
+use crate::report::finding_groups::{group_findings, group_unknown_verdicts};
 use crate::report::kinds::{FindingSeverity, SubjectKind, VerdictKind};
 use crate::report::model::{Report, Subject};
 use crate::report::phrases::{join_with_and, pluralize};
-use crate::report::unknown_verdicts::group_unknown_verdicts;
 use crate::report::verdict_table::image_verdict;
 
 /// Maximum number of pools that the line names.

@@ -14,8 +14,7 @@ use crate::parallel;
 use crate::report::facts_digest::FactsDigest;
 use crate::report::json::{ReportReadError, SCHEMA_VERSION};
 use crate::report::kinds::SubjectKind;
-use crate::report::model::{ImageOf, InputError};
-use crate::report::observed::{Observed, Text};
+use crate::report::model::{ImageOf, InputError, Observed, Text};
 use crate::report::report_filter::ReportFilter;
 
 /// Size in bytes of the buffer through which the JSON parser reads.

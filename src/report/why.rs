@@ -5,14 +5,15 @@ use std::io;
 
 use crate::report::checked_files::unread_suffix;
 use crate::report::escape::{escape_one_line, shorten};
-use crate::report::kinds::{FactState, StepStatus};
-use crate::report::model::{Fact, Fleet, Location, Pool, Report, Step, Subject, Verdict};
+use crate::report::kinds::{FactState, StartRoute, StepStatus, VerdictKind};
+use crate::report::model::{Fact, Fleet, Location, Pool, Report, Scenario, Step, Subject, Verdict};
 use crate::report::phrases::{
-    NO_FLEET, component_label, location_label, subject_title, verdict_kind_label, verdict_phrase,
+    NO_FLEET, component_label, fact_label, join_first, location_label, pluralize, reason_text, subject_title,
+    verdict_kind_label, verdict_label, verdict_phrase, verdict_symbol,
 };
 use crate::report::scenario_groups::{common_properties, group_scenarios};
 use crate::report::terminal_colors::{Tone, paint, verdict_kind_tone};
-use crate::report::why_brief::{fact_text, write_brief};
+use crate::report::wrap::{display_width, wrap};
 
 /// Value of `--why` that prints every step of every verdict.
 pub const FULL: &str = "full";
@@ -276,4 +277,372 @@ pub(super) fn pool_field_with_origin(id: &str, pool: &Pool, fleet: &Fleet) -> St
         None if pool.fields.is_empty() => format!("{}  {}", escape_one_line(id), from(None)),
         None => format!("{}: not declared  {}", escape_one_line(id), from(None)),
     }
+}
+
+/// Maximum number of groups of hosts shown for a verdict.
+const MAX_HOSTS: usize = 2;
+/// Maximum number of facts shown for a step.
+const MAX_FACTS: usize = 4;
+/// Maximum number of missing values shown for a verdict.
+const MAX_MISSING: usize = 2;
+/// Maximum length of a value, in characters.
+const MAX_BRIEF_VALUE_LENGTH: usize = 60;
+/// Number of lines of a screen.
+const SCREEN_LINES: usize = 45;
+/// Maximum number of images named in one entry.
+const MAX_IMAGES: usize = 3;
+/// Maximum number of pools named in one entry.
+const MAX_POOLS: usize = 14;
+/// Maximum number of different texts shown for one entry.
+const MAX_TEXTS: usize = 4;
+
+/// The deciding step of one verdict, in words.
+struct VerdictReason<'r> {
+    /// The image.
+    image: usize,
+    pool: &'r str,
+    fate: VerdictKind,
+    /// `✗ fails`, then why.
+    head: (String, String),
+    /// The names of the deciding steps: with the head, what makes an entry.
+    steps: Vec<&'r str>,
+    /// The texts of the steps, one for each kind of host.
+    texts: Vec<String>,
+    /// What they depend on.
+    facts: Vec<String>,
+    /// What would be needed to know more.
+    tail: Vec<String>,
+}
+
+/// Verdicts with the same deciding step.
+struct VerdictReasonGroup<'r> {
+    rank: usize,
+    reasons: Vec<VerdictReason<'r>>,
+}
+
+/// Writes the deciding steps of all verdicts, or of those on one pool.
+pub(super) fn write_brief(
+    report: &Report,
+    options: &WhyOptions<'_>,
+    source: &dyn Fn(&str) -> Option<String>,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut entries: Vec<VerdictReasonGroup<'_>> = Vec::new();
+    let mut judged: Vec<usize> = Vec::new();
+    for (image, subject) in report.subjects.iter().enumerate() {
+        for verdict in &subject.verdicts {
+            let wanted = options.pool.is_none_or(|pool| pool == verdict.pool);
+            if !subject.gpu_content || verdict.component.is_some() || !wanted {
+                continue;
+            }
+            if judged.last() != Some(&image) {
+                judged.push(image);
+            }
+            let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
+            let chain = VerdictContext { report, subject, pool, color: options.color };
+            let reason = verdict_reason(&chain, image, verdict, source);
+            let alike = |entry: &&mut VerdictReasonGroup<'_>| {
+                entry.reasons.first().is_some_and(|one| (&one.head, &one.steps) == (&reason.head, &reason.steps))
+            };
+            match entries.iter_mut().find(alike) {
+                Some(entry) => entry.reasons.push(reason),
+                None => entries.push(VerdictReasonGroup { rank: verdict_rank(reason.fate), reasons: vec![reason] }),
+            }
+        }
+    }
+    if entries.is_empty() {
+        return Ok(());
+    }
+    entries.sort_by_key(|entry| entry.rank);
+    let names: Vec<String> = report.subjects.iter().map(subject_title).collect();
+    let one = if let [image] = judged.as_slice() { names.get(*image) } else { None };
+    if let Some(name) = one {
+        writeln!(out, "{}\n", paint(name, Tone::Strong, options.color))?;
+    }
+    let printer = ReasonPrinter { names: &names, several: one.is_none(), options };
+    let mut blocks: Vec<(usize, usize, String)> = Vec::new();
+    for entry in &entries {
+        let mut block = Vec::new();
+        printer.write_group(entry, &mut block)?;
+        blocks.push((entry.rank, entry.reasons.len(), String::from_utf8_lossy(&block).into_owned()));
+    }
+    let lines = |blocks: &[(usize, usize, String)]| blocks.iter().map(|one| one.2.lines().count()).sum::<usize>();
+    let mut left_out = 0;
+    if options.pool.is_none() && lines(&blocks) > SCREEN_LINES {
+        let failing = blocks.iter().any(|(rank, ..)| *rank < starts_rank());
+        if failing {
+            left_out = blocks.iter().filter(|(rank, ..)| *rank == starts_rank()).map(|one| one.1).sum();
+            blocks.retain(|(rank, ..)| *rank < starts_rank());
+        }
+        let mut most = blocks.len();
+        while most > 1 && lines(blocks.get(..most).unwrap_or_default()) > SCREEN_LINES {
+            most -= 1;
+        }
+        left_out += blocks.drain(most..).map(|one| one.1).sum::<usize>();
+    }
+    for (_, _, text) in &blocks {
+        write!(out, "{text}")?;
+    }
+    if report.fleet.built_in {
+        writeln!(out, "{}", wrap(NO_FLEET, 0, 2, options.width))?;
+    }
+    match left_out {
+        0 => writeln!(out, "Every step: --why={FULL}"),
+        more => {
+            let what = if blocks.iter().any(|(rank, ..)| *rank < starts_rank()) { "Failures first; " } else { "" };
+            let line = format!(
+                "{what}{} not shown. One pool: --why POOL. Every step: --why={FULL}",
+                pluralize(more, "verdict")
+            );
+            writeln!(out, "{}", wrap(&line, 0, 2, options.width))
+        }
+    }
+}
+
+/// Returns the position of a verdict in the output: failures first, starts last.
+fn verdict_rank(fate: VerdictKind) -> usize {
+    match fate {
+        VerdictKind::Fails => 0,
+        VerdictKind::Depends => 1,
+        VerdictKind::Undetermined => 2,
+        VerdictKind::Starts | VerdictKind::NotApplicable => starts_rank(),
+    }
+}
+
+/// Returns the position of verdicts that need no attention.
+const fn starts_rank() -> usize {
+    3
+}
+
+/// Returns the deciding steps of a verdict, with the facts behind them.
+fn verdict_reason<'r>(
+    chain: &VerdictContext<'r>,
+    image: usize,
+    verdict: &'r Verdict,
+    source: &dyn Fn(&str) -> Option<String>,
+) -> VerdictReason<'r> {
+    let told = format!("{} {}", verdict_symbol(verdict, false), escape_one_line(verdict_label(verdict)));
+    let of_verdict = |scenario: &Scenario| scenario.fate == verdict.fate;
+    let mut hosts = group_scenarios(&verdict.scenarios);
+    if hosts.iter().any(|group| of_verdict(group.first)) {
+        hosts.retain(|group| of_verdict(group.first));
+    }
+    // Hosts with the same deciding step are one.
+    let mut seen: Vec<&str> = Vec::new();
+    hosts.retain(|group| {
+        let text = deciding_step(group.first, verdict).map_or("", |step| step.text.as_str());
+        let new = !seen.contains(&text);
+        if new {
+            seen.push(text);
+        }
+        new
+    });
+    let several = hosts.len() > 1;
+    let (mut steps, mut texts, mut facts) = (Vec::new(), Vec::new(), Vec::<String>::new());
+    for group in hosts.iter().take(MAX_HOSTS) {
+        let Some(step) = deciding_step(group.first, verdict) else { continue };
+        let host = group.hosts.first().filter(|_| several);
+        let host =
+            host.map_or_else(String::new, |host| format!("with {host}, {}; ", verdict_kind_label(group.first.fate)));
+        steps.push(step.step.as_str());
+        texts.push(format!("{host}{}: {}", escape_one_line(&step.step), escape_one_line(&step.text)));
+        for line in step.facts.iter().filter_map(|id| fact_text(chain, id, source)).take(MAX_FACTS) {
+            if !facts.contains(&line) {
+                facts.push(line);
+            }
+        }
+    }
+    if texts.is_empty() && !verdict.message.is_empty() {
+        texts.push(escape_one_line(&verdict.message).into_owned());
+    }
+    let mut gaps: Vec<&str> = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect();
+    gaps.dedup();
+    let gaps = gaps.into_iter().take(MAX_MISSING).map(|gap| format!("to know: {}", escape_one_line(gap)));
+    let unseen = verdict.not_seen.iter().map(|unseen| format!("not inspected: {}", escape_one_line(unseen)));
+    VerdictReason {
+        image,
+        pool: &verdict.pool,
+        fate: verdict.fate,
+        head: (told, reason_text(verdict)),
+        steps,
+        texts,
+        facts,
+        tail: gaps.chain(unseen).collect(),
+    }
+}
+
+/// Prints groups of verdicts.
+struct ReasonPrinter<'p> {
+    /// The names of all images.
+    names: &'p [String],
+    /// Whether there are several.
+    several: bool,
+    options: &'p WhyOptions<'p>,
+}
+
+impl ReasonPrinter<'_> {
+    /// Writes a group of verdicts.
+    fn write_group(&self, entry: &VerdictReasonGroup<'_>, out: &mut impl io::Write) -> io::Result<()> {
+        let Some(first) = entry.reasons.first() else { return Ok(()) };
+        let width = self.options.width;
+        let (told, reason) = &first.head;
+        let gap = if reason.is_empty() { "" } else { ": " };
+        let told = paint(told, verdict_kind_tone(first.fate), self.options.color);
+        let places = self.images_and_pools(&entry.reasons);
+        for (number, place) in places.iter().take(MAX_IMAGES).enumerate() {
+            let last = number + 1 == places.len().min(MAX_IMAGES);
+            let more = if places.len() > MAX_IMAGES && last {
+                format!(" and {} more", places.len() - MAX_IMAGES)
+            } else {
+                String::new()
+            };
+            let place = wrap(&escape_one_line(&format!("{place}{more}")), 2, 4, width.saturating_sub(VERDICT_MARGIN));
+            if last {
+                let line = place.lines().last().unwrap_or_default();
+                let fits = display_width(line) + display_width(&first.head.0) + display_width(reason) + VERDICT_MARGIN
+                    <= width;
+                let between = if fits { " " } else { "\n    " };
+                writeln!(out, "  {place}:{between}{told}{gap}{reason}")?;
+            } else {
+                writeln!(out, "  {place},")?;
+            }
+        }
+        // What starts needs no more than an example.
+        let most = if entry.rank == starts_rank() { 1 } else { MAX_TEXTS };
+        let mut shown: Vec<(&[String], Vec<&VerdictReason<'_>>)> = Vec::new();
+        for reason in &entry.reasons {
+            match shown.iter_mut().find(|(texts, _)| *texts == reason.texts.as_slice()) {
+                Some((_, own)) => own.push(reason),
+                None => shown.push((&reason.texts, vec![reason])),
+            }
+        }
+        for (texts, reasons) in shown.iter().take(most) {
+            let of = if shown.len() > 1 { self.text_prefix(reasons, shown.len() > most) } else { String::new() };
+            for text in *texts {
+                writeln!(out, "    {}", wrap(&format!("{of}{text}"), 4, 6, width))?;
+            }
+        }
+        if shown.len() > most && most > 1 {
+            let line = format!("{} more: --why POOL", shown.len() - most);
+            writeln!(out, "    {}", wrap(&line, 4, 6, width))?;
+        }
+        for line in &first.facts {
+            let line = wrap(line, 6, 8, width);
+            for line in line.lines() {
+                let start = line.len() - line.trim_start().len();
+                let (gap, text) = line.split_at(start);
+                let gap = if gap.is_empty() { "      " } else { gap };
+                writeln!(out, "{gap}{}", paint(text, Tone::Faint, self.options.color))?;
+            }
+        }
+        let mut tail: Vec<&String> = Vec::new();
+        for line in entry.reasons.iter().flat_map(|reason| &reason.tail) {
+            if !tail.contains(&line) && tail.len() < MAX_TEXTS {
+                tail.push(line);
+            }
+        }
+        for line in tail {
+            writeln!(out, "    {}", wrap(line, 4, 6, width))?;
+        }
+        writeln!(out)
+    }
+
+    /// Returns `on t4, l4`, or with several images `a, b on t4`; images with the same pools share an item.
+    fn images_and_pools(&self, reasons: &[VerdictReason<'_>]) -> Vec<String> {
+        let mut images: Vec<(usize, Vec<&str>)> = Vec::new();
+        for reason in reasons {
+            match images.iter_mut().find(|(image, _)| *image == reason.image) {
+                Some((_, pools)) => pools.push(reason.pool),
+                None => images.push((reason.image, vec![reason.pool])),
+            }
+        }
+        let mut places: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+        for (image, pools) in images {
+            let name = self.names.get(image).cloned().unwrap_or_default();
+            match places.iter_mut().find(|(known, _)| *known == pools) {
+                Some((_, names)) => names.push(name),
+                None => places.push((pools, vec![name])),
+            }
+        }
+        let text = |(pools, names): (Vec<&str>, Vec<String>)| {
+            let pools: Vec<String> = pools.into_iter().map(str::to_owned).collect();
+            let names = if self.several { format!("{} ", join_first(&names, MAX_IMAGES, ", ")) } else { String::new() };
+            format!("{names}on {}", join_first(&pools, MAX_POOLS, ", "))
+        };
+        places.into_iter().map(text).collect()
+    }
+
+    /// Returns the image and the pools of some verdicts of a group, to be printed before their text.
+    fn text_prefix(&self, reasons: &[&VerdictReason<'_>], is_example: bool) -> String {
+        let Some(first) = reasons.first() else { return String::new() };
+        let mut pools: Vec<String> = Vec::new();
+        for reason in reasons.iter().filter(|reason| reason.image == first.image) {
+            pools.push(escape_one_line(reason.pool).into_owned());
+        }
+        let image = self.names.get(first.image).filter(|_| self.several);
+        let image = image.map_or_else(String::new, |name| format!("{name} on "));
+        if is_example {
+            format!("{image}{}, for example: ", escape_one_line(first.pool))
+        } else {
+            format!("{image}{}: ", join_first(&pools, MAX_IMAGES, ", "))
+        }
+    }
+}
+
+/// Columns that are kept free after the images and pools.
+const VERDICT_MARGIN: usize = 6;
+
+/// Returns the step that decided: the one that stops, else the first that is unknown, else the one that uses the
+/// route.
+fn deciding_step<'a>(scenario: &'a Scenario, verdict: &Verdict) -> Option<&'a Step> {
+    let with = |result: StepStatus| scenario.steps.iter().find(|step| step.result == result);
+    let named = |name: &str| scenario.steps.iter().find(|step| step.step == name && step.result == StepStatus::Passes);
+    let of_route = || match verdict.route {
+        Some(StartRoute::ForwardCompat) => named("user-mode-driver").or_else(|| named("loader")),
+        Some(StartRoute::MinorVersion) => named("runtime"),
+        _ => named("code").or_else(|| named("runtime")),
+    };
+    let last = || scenario.steps.iter().rev().find(|step| step.result == StepStatus::Passes);
+    with(StepStatus::Stops)
+        .or_else(|| with(StepStatus::Unknown).filter(|_| scenario.fate != VerdictKind::Starts))
+        .or_else(of_route)
+        .or_else(last)
+}
+
+/// Returns a fact behind a step in words, with its origin or source; `None` for an undeclared pool field.
+pub(super) fn fact_text(
+    chain: &VerdictContext<'_>,
+    id: &str,
+    source: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
+    if let Some(found) = chain.subject.facts.iter().find(|fact| fact.id == id) {
+        let value = match (&found.value, found.state) {
+            (Some(serde_json::Value::String(text)), FactState::Known) => escape_one_line(text).into_owned(),
+            (Some(serde_json::Value::Array(list)), FactState::Known) => {
+                let words: Vec<&str> = list.iter().filter_map(serde_json::Value::as_str).collect();
+                escape_one_line(&words.join(", ")).into_owned()
+            }
+            (_, FactState::Absent) if found.key.starts_with("env.") => "not set".to_owned(),
+            (_, FactState::Absent) => "none".to_owned(),
+            _ => "unknown".to_owned(),
+        };
+        // The name of the library is no part of its version.
+        let value = if found.key == "image.compat" { value.replace("libcuda.so.", "") } else { value };
+        let origin = found.origins.first().map(|origin| format!(" ({})", location_label(origin))).unwrap_or_default();
+        let entry = found.derived_from.iter().find(|id| id.contains('/'));
+        let entry =
+            entry.and_then(|id| Some(format!("; source: {}", escape_one_line(&source(id)?)))).unwrap_or_default();
+        let (name, value) = (fact_label(&found.key), shorten(&value, MAX_BRIEF_VALUE_LENGTH));
+        return Some(format!("{}: {value}{origin}{entry}", escape_one_line(&name)));
+    }
+    if id.starts_with("pool.") {
+        let field = chain.pool?.fields.iter().find(|field| field.key == id)?;
+        let at = field.location.as_ref().map(|location| format!(" ({})", location_label(location))).unwrap_or_default();
+        return Some(format!(
+            "{}: {}{at}",
+            escape_one_line(&fact_label(id)),
+            shorten(&escape_one_line(&field.value), MAX_BRIEF_VALUE_LENGTH)
+        ));
+    }
+    id.contains('/').then(|| Some(format!("source: {}", escape_one_line(&source(id)?)))).flatten()
 }

@@ -1,5 +1,6 @@
 //! The examples of a rule page: inputs with the findings that are expected for them.
 
+use crate::rules::page_header::is_rule_name;
 use std::fmt;
 use std::str::FromStr;
 
@@ -161,11 +162,4 @@ fn read_expectations(text: &str) -> Result<Vec<Expectation>, Fault> {
         }
     }
     Ok(found)
-}
-
-/// Whether a text has the form of a rule name: lower-case words joined by hyphens.
-pub(super) fn is_rule_name(text: &str) -> bool {
-    let word =
-        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    text.len() <= 64 && text.split('-').all(word)
 }

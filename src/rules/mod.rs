@@ -2,8 +2,6 @@
 
 mod builtin;
 mod condition;
-mod condition_checker;
-mod condition_evaluator;
 mod condition_lexer;
 mod condition_parser;
 #[cfg(test)]
@@ -18,13 +16,11 @@ mod page_error;
 mod page_header;
 #[cfg(test)]
 mod page_tests;
-mod partial_match;
 mod pattern;
 mod rule_book;
 mod template;
 mod value;
 mod vocabulary;
-mod vocabulary_entries;
 
 pub use self::condition::{FactTypeMismatch, RuleCondition};
 pub use self::docs::{rule_table, vocabulary_tables, web_book};

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::outcome::FailureCause;
-use crate::rules::example::{Example, Level, is_rule_name, read_examples};
+use crate::rules::example::{Example, Level, read_examples};
 use crate::rules::markdown::{MarkdownBlock, split_blocks};
 use crate::rules::page_error::{Fault, RulePageError, did_you_mean};
-use crate::rules::page_header::{FixKind, PageKind, Persona, Severity, Status, parse_header};
+use crate::rules::page_header::{FixKind, PageKind, Persona, Severity, Status, is_rule_name, parse_header};
 use crate::rules::pattern::PatternCompilation;
 use crate::rules::template::MessageTemplate;
 use crate::rules::vocabulary::Vocabulary;

@@ -9,7 +9,6 @@ use toml::Spanned;
 
 use crate::outcome::{FailureCause, Outcome};
 use crate::rules::condition::RuleCondition;
-use crate::rules::example::is_rule_name;
 use crate::rules::page_error::{Fault, did_you_mean};
 use crate::rules::pattern::PatternCompilation;
 use crate::rules::template::MessageTemplate;
@@ -326,4 +325,11 @@ fn toml_fault(text: &str, error: &toml::de::Error) -> Fault {
     let help =
         error.message().starts_with("unknown field").then(|| did_you_mean(word, HEADER_KEYS.iter().copied())).flatten();
     Fault::new(span, error.message().lines().next().unwrap_or("no TOML")).with_help(help)
+}
+
+/// Whether a text has the form of a rule name: lower-case words joined by hyphens.
+pub(super) fn is_rule_name(text: &str) -> bool {
+    let word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    text.len() <= 64 && text.split('-').all(word)
 }

@@ -4,7 +4,6 @@
 
 mod input_settings;
 mod pattern;
-mod read_tables;
 mod reader;
 mod tables;
 mod unknown_names;

@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::architecture::scan;
-use crate::architecture::scan::Kind;
-use crate::architecture::scan::pattern;
+use crate::architecture::scan::{Kind, pattern};
 
 /// A way to decide by prose, a line that does it, and a line that is similar and does not.
 const WAYS: &[(&str, &str, &str, &str)] = &[

@@ -4,7 +4,7 @@ use imagelint::examples::{ExpectedVerdict, check_page, judge_example};
 use imagelint::judge::ReportDetail;
 use imagelint::knowledge::Knowledge;
 use imagelint::report::model;
-use imagelint::report::observed::Observed;
+use imagelint::report::model::Observed;
 use imagelint::rules::RuleBook;
 
 #[test]

@@ -12,7 +12,7 @@ use crate::cli::judging::{Judge, JudgingRun};
 use crate::cli::lsp::LspOptions;
 use crate::cli::referencing_dockerfiles::ReferencingDockerfile;
 use crate::cli::settings::{LoadedSettings, RunSettings};
-use crate::cli::{CommandError, base_images, fleet_file, judging, referencing_dockerfiles, settings, workloads};
+use crate::cli::{CommandError, base_images, fleet_file, judging, referencing_dockerfiles, scan, settings};
 use crate::fleet::{Fleet, FleetErrors};
 use crate::judge::{ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
@@ -195,7 +195,7 @@ impl DocumentContext<'_> {
         {
             inputs.make_paths_relative_to(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
         }
-        inputs.subjects.retain(|subject| !workloads::has_no_matching_pool(subject, &fleet, self.knowledge));
+        inputs.subjects.retain(|subject| !scan::has_no_matching_pool(subject, &fleet, self.knowledge));
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
         let run = JudgingRun {
             fleet: &fleet,

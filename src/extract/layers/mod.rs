@@ -8,7 +8,6 @@ mod cache_links;
 mod cuda_runtime;
 mod entrypoint_python;
 mod file_owner;
-mod files;
 mod gpu_code;
 mod interpreter;
 mod packages;

@@ -14,7 +14,7 @@ pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledg
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
     use crate::knowledge::rows;\n\
-    use crate::knowledge::set::Tables;\n";
+    use crate::knowledge::lookup::Tables;\n";
 
 /// One file of `rules/knowledge/`: default provenance, and the rows.
 #[derive(Deserialize)]
