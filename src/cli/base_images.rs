@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::build_definitions::path_in_repository;
-use crate::cli::input_texts::{MAX_TEXT_BYTES, read_text};
-use crate::cli::inputs::{CommandInputs, InputOptions};
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
 use crate::cli::pull::BaseImageRequests;
+use crate::cli::text_file::{MAX_TEXT_BYTES, path_in_repository, read_text};
 use crate::cli::{fleet_file, pull, settings};
 use crate::describe::ImageDescription;
 use crate::extract::{KnownBase, KnownBases};

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::cli::args::JudgingArgs;
-use crate::cli::input_texts::read_text;
-use crate::cli::{CommandError, streams};
+use crate::cli::error::CommandError;
+use crate::cli::streams;
+use crate::cli::text_file::read_text;
 use crate::report::baseline::{Baseline, Entry};
 use crate::report::fingerprint::{Fingerprint, FingerprintGenerator};
 use crate::report::model::{Finding, Subject};

@@ -1,17 +1,17 @@
 //! `--bake` and `--compose`: each build of a bake or compose file as a subject.
 
+use crate::cli::text_file::path_in_repository;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::builds;
 use crate::builds::{BuildsError, DockerfileSource, ImageBuild as Described};
-use crate::cli::build_dependencies::{ReferencedBuild, cycle_error, dependency_cycle, replace_build_contexts};
-use crate::cli::input_texts::{MAX_TEXT_BYTES, read_command_line_file, read_text};
-use crate::cli::inputs::{CommandInputs, InputOptions};
+use crate::cli::build_dependencies::{cycle_error, dependency_cycle, replace_build_contexts};
+use crate::cli::command_inputs::{CommandInputs, InputOptions, ReferencedBuild};
 use crate::cli::services_without_gpu;
+use crate::cli::text_file::{MAX_TEXT_BYTES, read_command_line_file, read_text};
 use crate::dockerfile::{EvaluateOptions, LazyDockerfile};
 use crate::judge::PoolRestriction;
-use crate::nearest::unreadable_path_message;
 use crate::report::kinds::LocationKind;
 use crate::report::model::{InputError, Location, Region};
 use crate::source::{SourceId, SourceText, Sources, Span};
@@ -244,23 +244,6 @@ fn read_dockerfile(
     let source = sources.add(text);
     read.insert(path, (source, dockerfile.clone()));
     Ok((shown, source, dockerfile))
-}
-
-/// Returns the real path, relative to the current directory; an error if it is outside the repository of `folder`, or
-/// outside `folder` without one.
-pub(super) fn path_in_repository(path: &Path, folder: &Path) -> Result<PathBuf, String> {
-    let found = path.canonicalize().map_err(|error| {
-        format!("cannot read {}: {}", path.display(), unreadable_path_message(path, &error, "a file"))
-    })?;
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let folder = folder.canonicalize().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
-    let root = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&folder);
-    if !found.starts_with(root) {
-        return Err(format!("{} is outside the repository and is not read", path.display()));
-    }
-    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
-    let seen = here.and_then(|here| found.strip_prefix(here).map(Path::to_path_buf).ok());
-    Ok(seen.unwrap_or(found))
 }
 
 /// Returns the text of a file that a compose file references by its path from `folder`.

@@ -1,36 +1,23 @@
 //! Builds on the results of other builds: `target:` contexts of bake files and `service:` contexts of compose files.
 
+use crate::cli::command_inputs::{BuildDependencies, ReferencedBuild};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::builds::ImageBuild as Described;
+use crate::cli::command_inputs::CommandInputs;
 use crate::cli::context_files::{DOCKERFILE_SOURCE, gather_context_files};
-use crate::cli::inputs::CommandInputs;
-use crate::dockerfile::{EvaluateOptions, LazyDockerfile};
+use crate::dockerfile::EvaluateOptions;
 use crate::extract;
 use crate::extract::{KnownBase, KnownBases};
 use crate::reference::{BUILD_TARGET_REGISTRY, ImageReference};
 use crate::report::kinds::LocationKind;
 use crate::report::model::{InputError, Location, Region};
-use crate::source::{SourceId, SourceText, Sources, Span};
+use crate::source::{SourceText, Sources, Span};
 
 /// The platforms for which a build is evaluated when another build depends on it.
 const DEPENDENCY_PLATFORMS: [&str; 2] = ["linux/amd64", "linux/arm64"];
-
-/// The images that a build depends on, each with the index of the build that produces it.
-pub(super) type BuildDependencies = Vec<(ImageReference, usize)>;
-
-/// A build that other builds may depend on.
-#[derive(Clone, Debug)]
-pub(super) struct ReferencedBuild {
-    pub(super) path: String,
-    pub(super) source: SourceId,
-    pub(super) dockerfile: LazyDockerfile,
-    pub(super) options: EvaluateOptions,
-    pub(super) context: PathBuf,
-    pub(super) on: BuildDependencies,
-}
 
 /// Replaces contexts that name other builds by image references; `first` is the index of the first build in `all`.
 pub(super) fn replace_build_contexts(

@@ -3,16 +3,16 @@
 use std::io::Write as _;
 
 use crate::cli::args::CheckArgs;
-use crate::cli::inputs::CommandInputs;
+use crate::cli::command_inputs::CommandInputs;
+use crate::cli::error::CommandError;
 use crate::cli::layers::LayerScanner;
 use crate::cli::progress::ScanProgress;
 use crate::cli::scan::ImageReader;
-use crate::cli::{CommandError, image_names, parallel, scan, streams};
+use crate::cli::{image_names, parallel, scan, streams};
 use crate::dockerfile::Dockerfile;
 use crate::extract;
 use crate::extract::DockerfileBuild;
-use crate::judge::saved::SavedSubject;
-use crate::judge::{AnalysisSubject, SubjectContent};
+use crate::judge::{AnalysisSubject, SavedSubject, SubjectContent};
 use crate::oci::{Platform, Puller};
 use crate::report::model::{InputError, OnPlatform};
 

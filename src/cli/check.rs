@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::cli::args::{CheckArgs, JudgingArgs};
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::input_texts::{MAX_TEXT_BYTES, read_text};
-use crate::cli::inputs::{CommandInputs, InputOptions};
 use crate::cli::judging::JudgingRun;
 use crate::cli::pull::BaseImageRequests;
 use crate::cli::referencing_dockerfiles::has_list_name;
 use crate::cli::settings::{LoadedSettings, RunSettings};
+use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
 use crate::cli::{
-    CommandError, base_images, built_images, fix, fleet_file, judging, pull, registry_access, scan,
-    services_without_gpu, settings, streams,
+    base_images, built_images, fix, fleet_file, judging, pull, registry_access, scan, services_without_gpu, settings,
+    streams,
 };
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, SubjectContent};

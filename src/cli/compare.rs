@@ -9,11 +9,12 @@ use serde::Serialize;
 
 use crate::cli::args::{BuildArgs, CompareArgs, DifferenceFormat, DockerfileArgs, FailOn, JudgingArgs};
 use crate::cli::comparison_side::{ComparisonSide, SideOptions};
+use crate::cli::error::CommandError;
 use crate::cli::exit::{Exit, ExitTally};
 use crate::cli::git::{GitRepository, GitRevision};
 use crate::cli::judging::use_color;
 use crate::cli::side_configuration::SideConfiguration;
-use crate::cli::{CommandError, fleet_file, parallel, scan, streams};
+use crate::cli::{fleet_file, parallel, scan, streams};
 use crate::compare::model::{ComparedImage, ComparedOlderDriver, Comparison};
 use crate::compare::{NamedSubject, SmallestDriverByPool, SmallestPoolDriver, SubjectPair};
 use crate::fleet::Fleet;

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::cli::args::{BuildArgs, BuildTargetArgs, JudgingArgs, RegistryArgs};
-use crate::cli::inputs::{CommandInputs, InputOptions};
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
+use crate::cli::error::CommandError;
 use crate::cli::judging::{Judge, JudgingRun};
 use crate::cli::pull::BaseImageRequests;
 use crate::cli::registry_access::RegistryHosts;
 use crate::cli::settings::{LoadedSettings, RunSettings};
-use crate::cli::{CommandError, base_images, describe, parallel, pull, registry_access, scan, settings};
+use crate::cli::{base_images, describe, parallel, pull, registry_access, scan, settings};
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, InferenceCache, ReportDetail};
 use crate::knowledge::Knowledge;

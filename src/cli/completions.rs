@@ -5,8 +5,9 @@ use std::io::Write as _;
 use clap::CommandFactory as _;
 
 use crate::cli::args::{Args, CompletionsArgs};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, streams};
+use crate::cli::streams;
 
 /// Runs `imagelint completions`.
 pub(crate) fn run(options: &CompletionsArgs) -> Result<Exit, CommandError> {

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use crate::cli::args::{BuildArgs, BuildTargetArgs, DescribeArgs, DockerfileArgs, RegistryArgs, SettingsArgs};
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::inputs::{CommandInputs, InputOptions};
 use crate::cli::pull::BaseImageRequests;
 use crate::cli::registry_access::RegistryHosts;
 use crate::cli::settings::LoadedSettings;
-use crate::cli::{CommandError, base_images, pull, registry_access, scan, streams};
+use crate::cli::{base_images, pull, registry_access, scan, streams};
 use crate::infer::infer_image_facts;
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;

@@ -8,9 +8,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli::args::{ExplainArgs, OutputFormat};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::{output_width, read_rule_book};
-use crate::cli::{CommandError, rule_page_text, rules, streams};
+use crate::cli::{rule_page_text, rules, streams};
 use crate::knowledge::{ErrorRow, Knowledge, MessageRow, RowInfo};
 use crate::report::escape::escape_one_line;
 use crate::report::phrases::pluralize;

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::cli::referencing_dockerfiles::ReferencingDockerfile;
 use crate::settings::PathPattern;
 
 /// An input discovered at a path.
@@ -113,6 +112,28 @@ pub(super) fn is_dockerfile_name(name: &str) -> bool {
 /// Whether a file name is that of an image description.
 pub(super) fn is_description_name(name: &str) -> bool {
     name.ends_with(".image.toml")
+}
+
+/// A Dockerfile that reads requirements files or scripts among the inputs.
+#[derive(Clone, Debug)]
+pub(super) struct ReferencingDockerfile {
+    /// The path of the Dockerfile.
+    pub(super) path: PathBuf,
+    /// The build context in which it reads the files, if that is not its folder.
+    pub(super) context: Option<PathBuf>,
+    /// The input files that it is checked in place of, as written on the command line.
+    pub(super) stands_for: Vec<String>,
+}
+
+impl ReferencingDockerfile {
+    /// Returns the notes in the report: which input file the Dockerfile is checked in place of.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        let context = self.context.as_ref().map_or_else(String::new, |context| {
+            let shown = if context.as_os_str().is_empty() { Path::new(".") } else { context };
+            format!(" in the build context {}", shown.display())
+        });
+        self.stands_for.iter().map(move |file| format!("checked in place of {file}, which it reads{context}"))
+    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use crate::cli::args::CheckArgs;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::{Judge, JudgingRun, output_width};
-use crate::cli::{CommandError, judging, parallel, streams};
+use crate::cli::{judging, parallel, streams};
 use crate::fix::AppliedFixes;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail, SubjectContent, judge_on_hosts};
 use crate::report::escape::escape_one_line;

@@ -6,10 +6,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::args::{DockerfileArgs, FleetAffinityArgs};
+use crate::cli::command_inputs::CommandInputs;
 use crate::cli::describe::InputRequest;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::inputs::CommandInputs;
-use crate::cli::{CommandError, describe, fleet_file, fleet_import, scan, streams};
+use crate::cli::{describe, fleet_file, fleet_import, scan, streams};
 use crate::fleet::{Fleet, Launch, Pool, PoolField};
 use crate::inventory::{MachineConfig, NodeLabels};
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};

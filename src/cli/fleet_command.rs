@@ -1,8 +1,9 @@
 //! `imagelint fleet`: dispatches to its subcommands.
 
 use crate::cli::args::{FleetAction, FleetArgs};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, fleet_affinity, fleet_import, fleet_init, fleet_show, what_if};
+use crate::cli::{fleet_affinity, fleet_import, fleet_init, fleet_show, what_if};
 use crate::knowledge::Knowledge;
 
 /// Runs `imagelint fleet`.

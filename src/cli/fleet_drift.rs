@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::cli::args::OutputFormat;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, fleet_import, streams};
+use crate::cli::{fleet_import, streams};
 use crate::fleet::Fleet;
 use crate::inventory;
 use crate::inventory::{Drift, Inventory};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::JudgingArgs;
-use crate::cli::input_texts::{MAX_TEXT_BYTES, read_command_line_file};
-use crate::cli::{CommandError, path_from_environment, render_diagnostic};
+use crate::cli::error::{CommandError, path_from_environment, render_diagnostic};
+use crate::cli::text_file::{MAX_TEXT_BYTES, read_command_line_file};
 use crate::fleet;
 use crate::fleet::{Fleet, FleetErrors, GpuNameLookup};
 use crate::judge::{AnalysisSubject, SubjectContent};

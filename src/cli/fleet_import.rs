@@ -5,8 +5,9 @@ use std::num::NonZero;
 use std::path::Path;
 
 use crate::cli::args::FleetImportArgs;
+use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, fleet_file, image_names, render_diagnostic, streams};
+use crate::cli::{fleet_file, image_names, streams};
 use crate::inventory;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use crate::cli::args::FleetInitArgs;
+use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, fleet_file, render_diagnostic, streams};
+use crate::cli::{fleet_file, streams};
 use crate::inventory;
 use crate::inventory::InventoryError;
 use crate::knowledge::Knowledge;

@@ -6,8 +6,9 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 
 use crate::cli::args::{FleetCheckArgs, FleetFileArgs, FleetShowArgs, OutputFormat};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, fleet_drift, fleet_file, streams};
+use crate::cli::{fleet_drift, fleet_file, streams};
 use crate::fleet::{DerivedPool, Fleet, derive_pool};
 use crate::knowledge::Knowledge;
 use crate::source::Sources;

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, io};
 
-use crate::cli::input_texts::MAX_TEXT_BYTES;
+use crate::cli::text_file::MAX_TEXT_BYTES;
 
 /// Maximum number of files that are extracted from one revision.
 const MAX_FILES: usize = 50_000;

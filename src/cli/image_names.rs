@@ -8,8 +8,8 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::cli::CommandError;
 use crate::cli::args::ScanArgs;
+use crate::cli::error::CommandError;
 use crate::nearest::unreadable_path_message;
 use crate::oci::{ImageSource, Puller};
 use crate::report::kinds::LocationKind;

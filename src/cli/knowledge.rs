@@ -8,9 +8,10 @@ use std::{fs, io};
 use serde_json::{Map, Value, json};
 
 use crate::cli::args::{KnowledgeArgs, OutputFormat};
+use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
-use crate::cli::input_texts::read_text;
-use crate::cli::{CommandError, render_diagnostic, streams};
+use crate::cli::streams;
+use crate::cli::text_file::read_text;
 use crate::knowledge::{FieldValue, Knowledge, KnowledgeAnswer, QUERY_SUBJECTS, ShownRow, row_heading};
 use crate::nearest::{nearest_word, unreadable_path_message};
 use crate::overlay;

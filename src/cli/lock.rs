@@ -7,14 +7,13 @@ use std::sync::Mutex;
 
 use crate::cli::args::{BuildTargetArgs, LockArgs};
 use crate::cli::base_images::LockFileError;
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
+use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
-use crate::cli::input_texts::{MAX_TEXT_BYTES, read_text};
-use crate::cli::inputs::{CommandInputs, InputOptions};
 use crate::cli::registry_access::RegistryHosts;
 use crate::cli::settings::LoadedSettings;
-use crate::cli::{
-    CommandError, base_images, fleet_file, parallel, pull, registry_access, render_diagnostic, settings, streams,
-};
+use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
+use crate::cli::{base_images, fleet_file, parallel, pull, registry_access, settings, streams};
 use crate::knowledge::Knowledge;
 use crate::lock;
 use crate::lock::{BaseImageLock, LockedBaseImage};

@@ -8,8 +8,9 @@ use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
 use crate::cli::args::{Args, ManArgs};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, streams};
+use crate::cli::streams;
 use crate::report::escape::escape_one_line;
 
 /// The section on exit codes at the end of each manual page.

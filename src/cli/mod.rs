@@ -1,5 +1,6 @@
 //! The command line: flags, input files, registry access, report output and exit code.
 
+use crate::cli::error::{CommandError, path_from_environment};
 mod args;
 mod base_images;
 mod baseline;
@@ -9,11 +10,13 @@ mod build_dependencies;
 mod built_images;
 mod cache;
 mod check;
+mod command_inputs;
 mod compare;
 mod comparison_side;
 mod completions;
 mod context_files;
 mod describe;
+mod error;
 mod exit;
 mod explain;
 mod file_search;
@@ -54,12 +57,11 @@ mod services_without_gpu;
 mod settings;
 mod side_configuration;
 mod streams;
+mod text_file;
 mod what_if;
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{env, io};
 
 use crate::cli::args::{Args, CliCommand};
 use crate::cli::exit::Exit;
@@ -103,35 +105,4 @@ pub fn run() -> ExitCode {
             Exit::Broken.into()
         }
     }
-}
-
-/// Returns the path in an environment variable; an empty variable counts as unset.
-pub(crate) fn path_from_environment(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// Reason why a command ends before its report.
-#[derive(Debug)]
-pub(crate) enum CommandError {
-    /// The pipe that reads the output was closed.
-    Pipe,
-    /// An error message for standard error.
-    Said(String),
-}
-
-impl From<io::Error> for CommandError {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::Pipe } else { Self::Said(format!("error: {error}")) }
-    }
-}
-
-/// Renders a diagnostic in a user's file for the terminal.
-pub(crate) fn render_diagnostic(diagnostic: &dyn miette::Diagnostic) -> String {
-    let theme = miette::GraphicalTheme::unicode_nocolor();
-    let mut text = String::new();
-    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);
-    if handler.render_report(&mut text, diagnostic).is_err() {
-        text = diagnostic.to_string();
-    }
-    text
 }

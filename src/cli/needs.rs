@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use crate::cli::args::{DockerfileArgs, NeedsArgs, OutputFormat};
 use crate::cli::describe::InputRequest;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::{output_width, use_color};
-use crate::cli::{CommandError, describe, streams};
+use crate::cli::{describe, streams};
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
 use crate::needs::model::ImageNeeds;

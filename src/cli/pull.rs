@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use crate::cli::inputs::{CommandInputs, InputOptions};
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
 use crate::cli::{parallel, scan, settings, streams};
 use crate::extract;
 use crate::extract::{KnownBase, KnownBases};

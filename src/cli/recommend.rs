@@ -5,10 +5,11 @@ use std::io::{IsTerminal as _, Write as _};
 
 use crate::cli::args::{RecommendArgs, RecommendFormat};
 use crate::cli::compare::write_json;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::use_color;
 use crate::cli::settings::LoadedSettings;
-use crate::cli::{CommandError, fleet_file, streams};
+use crate::cli::{fleet_file, streams};
 use crate::judge::{AnalysisSettings, ReportDetail};
 use crate::knowledge::Knowledge;
 use crate::recommend;

@@ -1,14 +1,15 @@
 //! Requirements files and scripts among the inputs: the Dockerfiles that read them are checked in their place.
 
+use crate::cli::file_search::ReferencingDockerfile;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use crate::cli::command_inputs::InputOptions;
 use crate::cli::context_files::{DOCKERFILE_SOURCE, gather_context_files};
 use crate::cli::file_search::{DiscoveredInput, find_inputs, is_description_name, is_dockerfile_name};
-use crate::cli::input_texts::{MAX_TEXT_BYTES, read_text};
-use crate::cli::inputs::InputOptions;
 use crate::cli::parallel;
+use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
 use crate::context::{ContextFileError, ContextFiles};
 use crate::dockerfile::{Dockerfile, EvaluateOptions};
 use crate::extract::KnownBases;
@@ -16,28 +17,6 @@ use crate::source::Sources;
 
 /// Largest number of Dockerfiles searched in one repository.
 const MAX_SEARCHED_DOCKERFILES: usize = 4096;
-
-/// A Dockerfile that reads requirements files or scripts among the inputs.
-#[derive(Clone, Debug)]
-pub(super) struct ReferencingDockerfile {
-    /// The path of the Dockerfile.
-    pub(super) path: PathBuf,
-    /// The build context in which it reads the files, if that is not its folder.
-    pub(super) context: Option<PathBuf>,
-    /// The input files that it is checked in place of, as written on the command line.
-    pub(super) stands_for: Vec<String>,
-}
-
-impl ReferencingDockerfile {
-    /// Returns the notes in the report: which input file the Dockerfile is checked in place of.
-    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
-        let context = self.context.as_ref().map_or_else(String::new, |context| {
-            let shown = if context.as_os_str().is_empty() { Path::new(".") } else { context };
-            format!(" in the build context {}", shown.display())
-        });
-        self.stands_for.iter().map(move |file| format!("checked in place of {file}, which it reads{context}"))
-    }
-}
 
 /// Replaces requirements files and scripts by the Dockerfiles that read them; also returns the files that no
 /// Dockerfile reads.

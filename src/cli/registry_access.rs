@@ -8,7 +8,8 @@ use std::{env, fs, io};
 
 use crate::cli::args::RegistryArgs;
 use crate::cli::cache::DigestCache;
-use crate::cli::{CommandError, interrupt};
+use crate::cli::error::CommandError;
+use crate::cli::interrupt;
 use crate::nearest::unreadable_path_message;
 use crate::oci::{
     CertificateFile, ImageSource, ManifestCache, PullEnvironment, PullOptions, Puller, RegistryAccess, RegistryLogin,

@@ -5,8 +5,9 @@ use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
 
+use crate::cli::error::CommandError;
+use crate::cli::streams;
 use crate::cli::streams::PipeTolerantStream;
-use crate::cli::{CommandError, streams};
 
 /// Destination of one report.
 pub(crate) enum ReportTarget {

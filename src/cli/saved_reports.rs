@@ -4,7 +4,7 @@ use std::io::{BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::{fs, io};
 
-use crate::cli::inputs::CommandInputs;
+use crate::cli::command_inputs::CommandInputs;
 use crate::cli::streams;
 use crate::judge::saved;
 use crate::nearest::unreadable_path_message;

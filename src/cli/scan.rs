@@ -1,6 +1,7 @@
 //! `imagelint scan`: judges images from registries, archives and container engines, by their configuration, SBOM or
 //! layers.
 
+use crate::cli::text_file::not_an_image_error;
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
@@ -10,16 +11,14 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::cli::args::{ProgressMode, ScanArgs, ScanDepth};
 use crate::cli::baseline::BaselineFilter;
+use crate::cli::error::CommandError;
 use crate::cli::exit::{Exit, ExitTally};
 use crate::cli::image_names::ImageNames;
 use crate::cli::judging::{Judge, JudgingRun};
 use crate::cli::layers::{ImageLayers, LayerScanner};
 use crate::cli::progress::ScanProgress;
 use crate::cli::settings::{LoadedSettings, RunSettings};
-use crate::cli::{
-    CommandError, build_definitions, fleet_file, image_names, input_texts, judging, parallel, registry_access,
-    settings, streams,
-};
+use crate::cli::{build_definitions, fleet_file, image_names, judging, parallel, registry_access, settings, streams};
 use crate::cluster::{ContainerCommand, Start, Workload};
 use crate::fact::Observations;
 use crate::fleet::{Fleet, Pool};
@@ -56,7 +55,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     retain_pools_with_platforms(&mut fleet, &options.platforms, knowledge)?;
     let platforms = fleet_platforms(&fleet, knowledge);
     let refused = |name: &String| untrusted_registry_error(&loaded, name, &sources);
-    if let Some(error) = options.images.iter().find_map(|name| input_texts::not_an_image_error(name)) {
+    if let Some(error) = options.images.iter().find_map(|name| not_an_image_error(name)) {
         return Err(CommandError::Said(format!("error: {error}")));
     }
     let (mut asked, places) = image_names::requested_names(options)?;

@@ -3,8 +3,9 @@
 use std::io::Write as _;
 
 use crate::cli::args::{SchemaArgs, SchemaFormat};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, streams};
+use crate::cli::streams;
 use crate::report::schema;
 
 /// Runs `imagelint schema`.

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::cli::inputs::CommandInputs;
+use crate::cli::command_inputs::CommandInputs;
 use crate::fact::ValueState;
 use crate::fleet::{Fleet, Launch};
 use crate::infer::infer_image_facts;

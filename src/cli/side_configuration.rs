@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::cli::args::JudgingArgs;
+use crate::cli::error::CommandError;
+use crate::cli::fleet_file;
 use crate::cli::git::{GitRepository, GitRevision, RevisionSnapshot};
 use crate::cli::settings::LoadedSettings;
-use crate::cli::{CommandError, fleet_file};
 use crate::fleet::Fleet;
 use crate::knowledge::Knowledge;
 use crate::settings::{MAX_EXTENDED_FILES, SETTINGS_FILES};

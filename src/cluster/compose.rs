@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::builds::{
     FileOpener, ResolvedService, parse_environment_file, resolve_services, scalar_text, substitute_variables,
 };
-use crate::cluster::{GpuProvider, NodeRequirements, Start, Workload, Workloads, container_command, items_at, text_at};
+use crate::cluster::json::{items_at, text_at};
+use crate::cluster::{GpuProvider, NodeRequirements, Start, Workload, Workloads, container_command};
 
 /// The name of NVIDIA's device driver and container runtime in Compose files.
 const NVIDIA: &str = "nvidia";

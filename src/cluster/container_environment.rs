@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::cluster::{container_command, items_at, text_at};
+use crate::cluster::container_command;
+use crate::cluster::json::{items_at, text_at};
 
 /// The config maps of a file, by namespace and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

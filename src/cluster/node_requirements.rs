@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cluster::{items_at, text_at, value_at};
+use crate::cluster::json::{items_at, text_at, value_at};
 
 /// Prefix of the resource names of MIG slices, before the profile.
 pub const MIG_RESOURCE_PREFIX: &str = "nvidia.com/mig-";

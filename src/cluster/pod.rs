@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::cluster::json::{items_at, text_at, value_at};
 use crate::cluster::{
-    GpuProvider, Start, Workload, Workloads, container_command, container_environment, items_at, node_requirements,
-    text_at, value_at,
+    GpuProvider, Start, Workload, Workloads, container_command, container_environment, node_requirements,
 };
 
 /// Prefix of the resources of NVIDIA's device plugins: whole GPUs, shared ones and MIG slices.

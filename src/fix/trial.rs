@@ -15,10 +15,9 @@ use crate::fix::write::EditVariant;
 use crate::fix::{PoolChange, ProposedChange, other_stages, write};
 use crate::fleet::{Declared, DriverSpec, Pool};
 use crate::infer::infer_image_facts;
-use crate::judge::saved::SavedSubject;
 use crate::judge::{
     AnalysisSettings, AnalysisSubject, CachedTargetObservations, FleetHosts, InferenceCache, PoolRestriction,
-    ReportDetail, SubjectContent,
+    ReportDetail, SavedSubject, SubjectContent,
 };
 use crate::minimum_driver::SubjectImages;
 use crate::replay::ImprovementGoals;

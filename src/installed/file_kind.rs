@@ -1,6 +1,5 @@
 //! Classifies a file by its path. This is called for every entry of every layer and allocates nothing.
 
-use crate::installed::FileReadMode;
 use crate::knowledge::{BuildFileRow, Knowledge};
 
 /// The kinds of files that describe installed software.
@@ -371,6 +370,22 @@ const DATA_EXTENSIONS: &[&str] = &[
 pub(super) fn may_be_loadable(path: &str) -> bool {
     let ending = file_extension(split_directory(path).1);
     DATA_EXTENSIONS.binary_search(&ending).is_err() && !path.starts_with("usr/lib/debug/")
+}
+
+/// How much of a regular file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileReadMode {
+    /// Nothing.
+    Nothing,
+    /// Only its existence.
+    Presence,
+    /// Its first bytes, for [`read_evidence`].
+    Text {
+        /// So many of them.
+        cap: u32,
+    },
+    /// Its structure, if it is an ELF file.
+    Elf,
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::installed::file_kind::{InstalledFileKind, classify_file, may_be_loadable, relative_path};
+pub use file_kind::FileReadMode;
 
 pub use package_names::{gpu_backend_of_conda_build, package_from_path};
 pub use record_location::{PackageDirectory, RecordLocation, is_cache_or_build_path, locate_record};
@@ -32,22 +33,6 @@ const MAX_PACKAGES: usize = 10_000;
 const MAX_PACKAGE_TEXT: usize = 512 << 10;
 /// The largest length of names, versions and other values.
 const MAX_VALUE_LENGTH: usize = 512;
-
-/// How much of a regular file is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileReadMode {
-    /// Nothing.
-    Nothing,
-    /// Only its existence.
-    Presence,
-    /// Its first bytes, for [`read_evidence`].
-    Text {
-        /// So many of them.
-        cap: u32,
-    },
-    /// Its structure, if it is an ELF file.
-    Elf,
-}
 
 /// The package manager whose database contains a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,8 +1,9 @@
 //! Findings: start-up failures from the replay, and practice rules whose conditions hold.
 
 use crate::fact::{Confidence, ImageFacts};
-use crate::fleet::{Pool, PoolField};
-use crate::judge::labels::{fact_label, labelled_origins, pool_entry_label, pool_field_label};
+use crate::fleet::PoolField;
+use crate::judge::judged_pool::{JudgedPool, basis_locations, pool_list_text, push_unique_location};
+use crate::judge::labels::fact_label;
 use crate::judge::location::LocationBuilder;
 use crate::judge::scope::{PoolSummary, RuleScope};
 use crate::judge::suppression::SuppressionState;
@@ -12,16 +13,10 @@ use crate::judge::{AnalysisSettings, PlatformBuild, open_verdict_findings, rule_
 use crate::knowledge::{How, RowInfo};
 use crate::outcome::FailureCause;
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
-use crate::replay::{Basis, HostResult, ReplayFailure, StartupResult, StartupVerdict, deciding_facts, failure_cause};
+use crate::replay::{Basis, HostResult, ReplayFailure, StartupResult, deciding_facts, failure_cause};
 use crate::report::kinds::LocationKind;
 use crate::report::model::{Finding, Location, OnPlatform};
 use crate::rules::{PageKind, RulePage, Severity, Truth};
-
-/// A pool with its verdicts.
-pub(super) struct JudgedPool<'a> {
-    pub(super) pool: &'a Pool,
-    pub(super) verdicts: Vec<StartupVerdict<'a>>,
-}
 
 /// The builds of a subject, and the observations of each platform.
 #[derive(Clone, Copy)]
@@ -243,18 +238,6 @@ impl<'a> FailureGroup<'a> {
     }
 }
 
-/// Maximum number of pools that a help text names.
-const MAX_NAMED_POOLS: usize = 3;
-
-/// Returns pools by name: `pool t4`, `pools a and b`, `5 pools`.
-pub(super) fn pool_list_text(names: &[String]) -> String {
-    match names {
-        [one] => format!("pool {one}"),
-        [others @ .., last] if names.len() <= MAX_NAMED_POOLS => format!("pools {} and {last}", others.join(", ")),
-        _ => format!("these {} pools", names.len()),
-    }
-}
-
 /// Returns the locations in the image, without those in the fleet file.
 fn image_locations(locations: &[Location]) -> impl Iterator<Item = &Location> {
     locations.iter().filter(|location| location.kind != LocationKind::Fleet)
@@ -298,49 +281,6 @@ pub(super) fn pool_severity(page: &RulePage, pool: Option<&str>, settings: Analy
     // Nobody has said that these pools exist.
     let cap = if settings.fleet.built_in { Severity::Warning } else { Severity::Error };
     rule_settings::configured_severity(page, pool, settings).min(cap)
-}
-
-/// Returns the labelled locations of the deciding facts, then those of the pool fields.
-pub(super) fn basis_locations(
-    image: &ImageFacts,
-    basis: &[Basis],
-    pool: &Pool,
-    places: LocationBuilder<'_>,
-) -> Vec<Location> {
-    let mut found: Vec<Location> = Vec::new();
-    for one in basis {
-        match one {
-            Basis::Image(id) => {
-                for (origin, label) in labelled_origins(image, *id) {
-                    push_unique_location(&mut found, places.origin(&origin, label));
-                }
-            }
-            Basis::Pool(field) if pool.field_span(*field).is_some() => {
-                found.extend(places.pool(pool, Some(*field), pool_field_label(pool, *field)));
-            }
-            Basis::Entry(entry) => {
-                if let Some((name, value)) = entry.declaration_in(pool) {
-                    found.extend(places.pool_span(value.span, pool_entry_label(pool, name, &value.value)));
-                }
-            }
-            Basis::Pool(_) | Basis::Row(_) => {}
-        }
-    }
-    places.insert_image_line(&mut found, image);
-    if !found.iter().any(|location| location.kind == LocationKind::Fleet) {
-        found.extend(places.pool(pool, None, format!("pool {}", pool.name.value)));
-    }
-    found
-}
-
-/// Adds a location unless it is there already.
-pub(super) fn push_unique_location(found: &mut Vec<Location>, location: Location) {
-    if !found
-        .iter()
-        .any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region)
-    {
-        found.push(location);
-    }
 }
 
 /// Returns the findings of a practice rule: one for the image, or one for each pool if it is about pools.

@@ -3,7 +3,7 @@
 use crate::cause::Explanation;
 use crate::fact::{FactId, FactKey, ImageFacts, PrintedValue, ValueState};
 use crate::fleet::{Pool, PoolField};
-use crate::judge::findings::{JudgedPool, basis_locations, pool_list_text, push_unique_location};
+use crate::judge::judged_pool::{JudgedPool, basis_locations, pool_list_text, push_unique_location};
 use crate::judge::labels::{labelled_origins, pool_field_label};
 use crate::judge::location::LocationBuilder;
 use crate::judge::scope::NoticeScope;

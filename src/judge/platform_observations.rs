@@ -1,5 +1,6 @@
 //! Observations of a subject, platform by platform.
 
+use crate::judge::subject::{find_platform, is_same_platform};
 use std::borrow::Cow;
 
 use jiff::civil::Date;
@@ -127,19 +128,6 @@ pub fn platform_note(content: &SubjectContent, asked: &str) -> Option<String> {
     } else {
         Some(format!("{asked} is not available, only {of}; {own} is used"))
     }
-}
-
-/// Whether two names denote the same platform, with or without a variant.
-fn is_same_platform(own: &str, asked: &str) -> bool {
-    let near =
-        |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    near(own, asked) || near(asked, own)
-}
-
-/// Returns the entry for a platform, else for the same one with another variant, else the first.
-pub(super) fn find_platform<'a, T>(list: &'a [T], platform: &str, name: impl Fn(&T) -> &str) -> Option<&'a T> {
-    let near = |one: &&T| is_same_platform(name(one), platform);
-    list.iter().find(|one| name(one) == platform).or_else(|| list.iter().find(near)).or(list.first())
 }
 
 #[cfg(test)]

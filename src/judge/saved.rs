@@ -1,11 +1,11 @@
 //! Subjects of a saved report: its observations are judged again.
 
+use crate::judge::subject::SavedSubject;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
 use crate::dockerfile::Dockerfile;
-use crate::judge::platform_observations::find_platform;
 use crate::judge::{AnalysisSubject, PoolRestriction, SubjectContent};
 use crate::report::facts_digest::FactsDigest;
 use crate::report::kinds::SubjectKind;
@@ -13,22 +13,6 @@ use crate::report::model;
 use crate::report::model::{Observed, OnPlatform, Text};
 use crate::report::saved_report::SavedReportSubject;
 use crate::source::{SourceId, SourceText, Sources, Span};
-
-/// The observations of a subject when its report was written.
-#[derive(Clone, Debug)]
-pub struct SavedSubject {
-    /// The Dockerfile, whose control comments apply again.
-    pub dockerfile: Option<(SourceId, Dockerfile)>,
-    /// The observations, platform by platform; empty only for a Dockerfile without stages.
-    pub platforms: Vec<OnPlatform>,
-}
-
-impl SavedSubject {
-    /// Returns the observations for a platform, else the first.
-    pub(crate) fn for_platform(&self, platform: &str) -> Option<&OnPlatform> {
-        find_platform(&self.platforms, platform, |one| one.platform.as_str())
-    }
-}
 
 /// Returns the observations that a report stores of a subject; `looked` are those made for it, `facts` the facts
 /// inferred from them.

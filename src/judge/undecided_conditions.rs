@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cause::Cause;
-use crate::judge::findings::push_unique_location;
+use crate::judge::judged_pool::push_unique_location;
 use crate::judge::labels::fact_label;
 use crate::judge::location::LocationBuilder;
 use crate::judge::scope::{NoticeScope, RuleScope};

@@ -1,5 +1,6 @@
 //! The report for a terminal: the verdicts first, then each fault once, then what is unknown.
 
+use crate::report::human_options::HumanOptions;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -22,26 +23,6 @@ use crate::report::phrases::{join_first, location_label, subject_title};
 use crate::report::snippet::cut_snippet;
 use crate::report::summary::{write_summary, write_verdicts};
 use crate::report::wrap::wrap;
-
-/// Options of the terminal report.
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
-pub struct HumanOptions<'a> {
-    /// With colours.
-    pub color: bool,
-    /// Without characters beyond ASCII.
-    pub ascii: bool,
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Also say what is not worth saying.
-    pub verbose: bool,
-    /// Whether fixes were searched.
-    pub searched: bool,
-    /// The command that is running, `check` or `scan`.
-    pub command: &'static str,
-    /// What selects its input and its fleet, with a space before each word.
-    pub arguments: &'a str,
-}
 
 /// Writes the table of verdicts, each fault, what is unknown, and the result line with suggested commands.
 ///

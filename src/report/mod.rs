@@ -14,6 +14,7 @@ pub mod github;
 pub mod gitlab;
 pub mod html;
 pub mod human;
+pub mod human_options;
 pub mod json;
 mod json_formatter;
 pub mod junit;

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::report::escape::escape_one_line;
 use crate::report::finding_groups::{is_about_unknown_verdict, relevant_fixes};
-use crate::report::human::HumanOptions;
+use crate::report::human_options::HumanOptions;
 use crate::report::kinds::{FindingSeverity, FixSafety};
 use crate::report::model::{Report, Subject};
 use crate::report::phrases::pluralize;

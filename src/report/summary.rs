@@ -7,7 +7,7 @@ use std::io;
 use crate::fact::InspectionDepth;
 use crate::report::checked_files::unread_suffix;
 use crate::report::escape::escape_one_line;
-use crate::report::human::HumanOptions;
+use crate::report::human_options::HumanOptions;
 use crate::report::kinds::{SubjectKind, VerdictKind};
 use crate::report::model::{Report, Subject};
 use crate::report::next_commands::write_next_commands;

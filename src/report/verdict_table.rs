@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use crate::report::escape::escape_one_line;
-use crate::report::human::HumanOptions;
+use crate::report::human_options::HumanOptions;
 use crate::report::kinds::VerdictKind;
 use crate::report::model::{Pool, Report, Subject, Verdict};
 use crate::report::phrases::{

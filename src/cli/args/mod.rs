@@ -30,33 +30,33 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::cli::input_texts::is_image_name;
+use crate::cli::text_file::is_image_name;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest_word;
 
-pub(crate) use crate::cli::args::builds::{BuildArgs, BuildTargetArgs, DockerfileArgs};
-pub(crate) use crate::cli::args::cache::{CacheAction, CacheArgs};
-pub(crate) use crate::cli::args::check::CheckArgs;
-pub(crate) use crate::cli::args::compare::CompareArgs;
-pub(crate) use crate::cli::args::config::{ConfigArgs, SettingsArgs};
-pub(crate) use crate::cli::args::describe::{DescribeArgs, NeedsArgs};
-pub(crate) use crate::cli::args::difference::DifferenceFormat;
-pub(crate) use crate::cli::args::fleet::{
+pub(crate) use builds::{BuildArgs, BuildTargetArgs, DockerfileArgs};
+pub(crate) use cache::{CacheAction, CacheArgs};
+pub(crate) use check::CheckArgs;
+pub(crate) use compare::CompareArgs;
+pub(crate) use config::{ConfigArgs, SettingsArgs};
+pub(crate) use describe::{DescribeArgs, NeedsArgs};
+pub(crate) use difference::DifferenceFormat;
+pub(crate) use fleet::{
     FleetAction, FleetAffinityArgs, FleetArgs, FleetCheckArgs, FleetFileArgs, FleetImportArgs, FleetInitArgs,
     FleetShowArgs,
 };
-pub(crate) use crate::cli::args::formats::{Color, FailOn, OutputFormat, ReportFormat, ReportOutput};
-pub(crate) use crate::cli::args::judging::JudgingArgs;
-pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
-pub(crate) use crate::cli::args::lock::LockArgs;
-pub(crate) use crate::cli::args::lsp::LspArgs;
-pub(crate) use crate::cli::args::recommend::{RecommendArgs, RecommendFormat};
-pub(crate) use crate::cli::args::registry::RegistryArgs;
-pub(crate) use crate::cli::args::rules::{ExplainArgs, RulesAction, RulesArgs};
-pub(crate) use crate::cli::args::scan::{ProgressMode, ScanArgs, ScanDepth};
-pub(crate) use crate::cli::args::schema::{SchemaArgs, SchemaFormat};
-pub(crate) use crate::cli::args::shell_integration::{CompletionsArgs, ManArgs};
-pub(crate) use crate::cli::args::what_if::WhatIfArgs;
+pub(crate) use formats::{Color, FailOn, OutputFormat, ReportFormat, ReportOutput};
+pub(crate) use judging::JudgingArgs;
+pub(crate) use knowledge::KnowledgeArgs;
+pub(crate) use lock::LockArgs;
+pub(crate) use lsp::LspArgs;
+pub(crate) use recommend::{RecommendArgs, RecommendFormat};
+pub(crate) use registry::RegistryArgs;
+pub(crate) use rules::{ExplainArgs, RulesAction, RulesArgs};
+pub(crate) use scan::{ProgressMode, ScanArgs, ScanDepth};
+pub(crate) use schema::{SchemaArgs, SchemaFormat};
+pub(crate) use shell_integration::{CompletionsArgs, ManArgs};
+pub(crate) use what_if::WhatIfArgs;
 
 /// Predict on which node pools a GPU container will not start, and why
 ///

@@ -6,8 +6,9 @@ use crate::cli::args::{CacheAction, CacheArgs};
 use crate::cli::cache::digest_cache::DigestCache;
 use crate::cli::cache::directory::{CacheDirectory, CacheUsage};
 use crate::cli::cache::layer_store::LayerStore;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, streams};
+use crate::cli::streams;
 use crate::report::phrases::pluralize;
 
 /// Runs `imagelint cache`.

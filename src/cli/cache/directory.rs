@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{env, fs, io, path, process};
 
-use crate::cli::path_from_environment;
+use crate::cli::error::path_from_environment;
 
 /// Age at which an incomplete file counts as abandoned.
 const STALE_AGE: Duration = Duration::from_hours(1);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::cli::file_search::{is_description_name, is_dockerfile_name};
+use crate::cli::file_search::{ReferencingDockerfile, is_description_name, is_dockerfile_name};
 use crate::cli::fleet_file;
+use crate::cli::lsp::document_check;
 use crate::cli::lsp::document_check::DocumentContext;
-use crate::cli::lsp::{LspOptions, document_check};
-use crate::cli::referencing_dockerfiles::ReferencingDockerfile;
+use crate::cli::lsp::options::LspOptions;
 use crate::knowledge::Knowledge;
 use crate::lsp;
 use crate::lsp::{AnalysisLevel, DocumentAnalysis, DocumentKind, OpenDocuments, Workspace};

@@ -1,14 +1,16 @@
 //! `imagelint lsp`: runs the language server on standard input and output.
 
+use crate::cli::lsp::options::LspOptions;
 mod disk_workspace;
 mod document_check;
+mod options;
 
 use std::sync::mpsc;
 use std::sync::mpsc::{SyncSender, TryRecvError};
 use std::{io, thread};
 
-use crate::cli::CommandError;
-use crate::cli::args::{BuildArgs, BuildTargetArgs, JudgingArgs, LspArgs};
+use crate::cli::args::LspArgs;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::lsp::disk_workspace::DiskWorkspace;
 use crate::knowledge::Knowledge;
@@ -22,14 +24,6 @@ const MAX_QUEUED_MESSAGES: usize = 4;
 
 /// Stack size of a search thread: room for the parsers of nested texts.
 const SEARCH_STACK_BYTES: usize = 8 << 20;
-
-/// Options of the command line that apply to every document.
-#[derive(Debug)]
-struct LspOptions<'a> {
-    build: BuildArgs,
-    set: &'a BuildTargetArgs,
-    judging: JudgingArgs,
-}
 
 /// An event that the session processes: a message from the editor or the result of a search.
 enum SessionEvent {

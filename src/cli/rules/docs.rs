@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use crate::cli::CommandError;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::rules::{RuleBook, web_book};
 

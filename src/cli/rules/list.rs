@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::cli::CommandError;
 use crate::cli::args::OutputFormat;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::report::escape::escape_one_line;
 use crate::rules::{MessageTemplate, PageKind, RuleBook, RulePage, Status, Vocabulary};

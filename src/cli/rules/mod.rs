@@ -8,14 +8,15 @@ mod test;
 use std::io::Write as _;
 
 use crate::cli::args::{RulesAction, RulesArgs};
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::read_rule_book;
-pub(super) use crate::cli::rules::list::page_json;
-use crate::cli::{CommandError, streams};
+use crate::cli::streams;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest_word;
 use crate::report::escape::escape_one_line;
 use crate::rules::{RuleBook, RulePage};
+pub(super) use list::page_json;
 
 /// Runs `imagelint rules`.
 pub(crate) fn run(options: &RulesArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {

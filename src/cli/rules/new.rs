@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
-use crate::cli::{CommandError, render_diagnostic};
 use crate::examples::page_template;
 use crate::rules::{RuleBook, RulePage, Vocabulary};
 

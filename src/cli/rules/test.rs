@@ -6,11 +6,11 @@ use std::{fs, io};
 
 use serde_json::{Value, json};
 
-use crate::cli::CommandError;
 use crate::cli::args::OutputFormat;
+use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
-use crate::cli::input_texts::read_text;
 use crate::cli::judging::{MAX_PAGE_BYTES, MAX_PAGES, page_errors};
+use crate::cli::text_file::read_text;
 use crate::examples::{ExampleResult, ExpectedVerdict, check_page};
 use crate::knowledge::Knowledge;
 use crate::report::escape::escape_one_line;

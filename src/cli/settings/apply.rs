@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::JudgingArgs;
+use crate::cli::error::{CommandError, path_from_environment, render_diagnostic};
 use crate::cli::settings::load::{SettingsChain, error_at, parse_fail_on};
 use crate::cli::settings::{LoadedSettings, path_in_repository};
-use crate::cli::{CommandError, path_from_environment, render_diagnostic};
 use crate::fleet::Fleet;
 use crate::nearest::unreadable_path_message;
 use crate::rules::{RuleBook, RulePage};

@@ -12,9 +12,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::cli::args::{ConfigArgs, FailOn};
-use crate::cli::build_definitions::path_in_repository as path_in_folder;
-use crate::cli::input_texts::read_text;
-use crate::cli::{CommandError, path_from_environment, render_diagnostic};
+use crate::cli::error::{CommandError, path_from_environment, render_diagnostic};
+use crate::cli::text_file::{path_in_repository as path_in_folder, read_text};
 use crate::nearest::unreadable_path_message;
 use crate::oci::Platform;
 use crate::rules::Persona;

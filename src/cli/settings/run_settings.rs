@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use crate::cli::CommandError;
+use crate::cli::error::CommandError;
 use crate::cli::settings::{LoadedSettings, lock_settings};
 use crate::fleet::Fleet;
 use crate::judge;

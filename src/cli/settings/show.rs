@@ -7,9 +7,10 @@ use std::path::Path;
 use clap::ValueEnum as _;
 
 use crate::cli::args::JudgingArgs;
+use crate::cli::error::{CommandError, path_from_environment};
 use crate::cli::exit::Exit;
 use crate::cli::settings::LoadedSettings;
-use crate::cli::{CommandError, path_from_environment, streams};
+use crate::cli::streams;
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::report::escape::escape_one_line;
 use crate::settings::{InputSettings, SettingLocation, SettingValue, Settings};

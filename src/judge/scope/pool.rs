@@ -3,7 +3,7 @@
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::fact::{FactId, ImageFacts, LibraryDependencies, LibraryProvider, ValueState};
 use crate::fleet::{DriverSpec, Mode, Pool};
-use crate::judge::findings::JudgedPool;
+use crate::judge::judged_pool::JudgedPool;
 use crate::judge::scope::{BlamedLookup, RuleScope, bool_lookup, text_lookup, version_lookup};
 use crate::judge::verdict::{later_failure, no_gpu_reason, verdict_message, verdict_title};
 use crate::knowledge::{BranchRow, Knowledge};

@@ -3,7 +3,8 @@
 use crate::support::sample;
 use std::collections::BTreeMap;
 
-use imagelint::report::human::{HumanOptions, strip_for_human, write_human};
+use imagelint::report::human::{strip_for_human, write_human};
+use imagelint::report::human_options::HumanOptions;
 use imagelint::report::json::{parse_report, write_json};
 use imagelint::report::kinds::{FindingSeverity, StepStatus, VerdictKind};
 use imagelint::report::model::{Finding, Pool, Report, Verdict};
