@@ -2,12 +2,11 @@
 
 use crate::cuda::CudaVersion;
 use crate::fix::fix_context::FixContext;
+use crate::fix::proposed_change::PTX_SUFFIX;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange, base_image_tags};
 use crate::outcome::Outcome;
 use crate::report::kinds::FixSafety;
 
-/// The suffix of a GPU in a list that adds PTX, as torch writes it. Without a GPU it adds PTX for the newest one.
-pub(super) const PTX_SUFFIX: &str = "+PTX";
 /// The largest number of other base images that are considered.
 const MAX_BASES: usize = 4;
 

@@ -4,10 +4,11 @@
 
 use crate::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
 use crate::fix::assumed_base::AssumedBase;
-use crate::fix::fix_context::{TargetPools, platforms_of_pools, whole_subject_verdicts};
+use crate::fix::changed_subject::subject_with_saved_observations;
+use crate::fix::fix_context::{TargetPools, platforms_of_pools};
 use crate::fix::search::search_fixes;
 use crate::fix::search_resources::SearchResources;
-use crate::fix::trial::subject_with_saved_observations;
+use crate::fix::trial_verdict::whole_subject_verdicts;
 use crate::fix::{ChangeKind, TestedFix};
 use crate::fleet::Launch;
 use crate::judge;

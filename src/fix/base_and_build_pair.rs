@@ -1,9 +1,9 @@
 //! Two image changes together: a base image that makes progress, and a framework build that starts on it.
 
 use crate::fix::fix_context::FixContext;
-use crate::fix::search::test_candidate;
-use crate::fix::trial::trial_verdicts;
-use crate::fix::trial_runner::TrialRunner;
+use crate::fix::tested_fix::test_candidate;
+use crate::fix::trial::TrialRunner;
+use crate::fix::trial_verdict::trial_verdicts;
 use crate::fix::{
     ChangeKind, FixCandidate, ProposedChange, TestedFix, TrialVerdict, base_image_tags, compat_library, framework,
 };

@@ -1,10 +1,11 @@
-//! Older base images, and which of them are rejected because of the packages that are installed on them.
+//! Changes to an older base image, and which of them are rejected because of the packages that are installed on it.
 
 use crate::cuda::CudaVersion;
 use crate::fact::{Component, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::ProposedChange;
+use crate::fix::cuda_tag::{CudaTag, cuda_version_from_tag, os_release_number};
 use crate::fix::fix_context::FixContext;
-use crate::fix::{ProposedChange, base_image_tags};
-use crate::infer::{infer_image_facts, variant_cuda};
+use crate::infer::{infer_image_facts, tag_version, variant_cuda};
 use crate::judge;
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
@@ -16,7 +17,7 @@ pub(super) fn is_rejected_downgrade(
     wish: &ProposedChange,
     after: Option<&AnalysisSubject>,
 ) -> bool {
-    if !base_image_tags::is_downgrade(wish) {
+    if !is_downgrade(wish) {
         return false;
     }
     let seen = after.and_then(|subject| judge::observations_for_platform(&subject.content, &case.platform));
@@ -35,7 +36,7 @@ fn has_unpinned_framework(seen: &Observations, knowledge: Knowledge) -> bool {
 /// Whether something is built for a newer CUDA major release than that of the selected base.
 fn has_package_for_newer_cuda(case: &FixContext<'_>, wish: &ProposedChange, seen: &Observations) -> bool {
     let knowledge = case.knowledge();
-    let Some(base) = selected_base_image(wish).and_then(base_image_tags::cuda_version_from_tag) else { return false };
+    let Some(base) = selected_base_image(wish).and_then(cuda_version_from_tag) else { return false };
     let is_newer = |cuda: CudaVersion| cuda.major() > base.major();
     let of_component = |one: &Component| one.cuda.known().copied().is_some_and(is_newer);
     let component =
@@ -68,5 +69,61 @@ fn selected_base_image(wish: &ProposedChange) -> Option<&str> {
         ProposedChange::Base { to, .. } => Some(to),
         ProposedChange::All(list) => list.iter().find_map(selected_base_image),
         _ => None,
+    }
+}
+
+/// Describes the move to a tag with an older CUDA major release or an older operating system; `None` if it is
+/// neither.
+pub(super) fn describe_downgrade(from: &str, to: &str) -> Option<String> {
+    let (own, new) = (CudaTag::parse(from)?, CudaTag::parse(to)?);
+    let cuda = |tag: &CudaTag<'_>| tag_version(tag.version).parse::<CudaVersion>().ok();
+    let (was, is) = (cuda(&own)?, cuda(&new)?);
+    let older_cuda = is.major() < was.major();
+    let older_system = os_release_number(new.os) < os_release_number(own.os);
+    let words = [
+        older_cuda.then(|| format!("from CUDA {} to CUDA {}", was.major(), is.major())),
+        older_system.then(|| format!("from {} to {}", own.os, new.os)),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    (!words.is_empty()).then(|| format!("which goes back {}", words.join(" and ")))
+}
+
+/// Whether a change selects a CUDA image with an older CUDA major release or an older operating system.
+pub(super) fn is_downgrade(wish: &ProposedChange) -> bool {
+    let tag = |image: &'_ str| image.split('@').next().and_then(|image| Some(image.rsplit_once(':')?.1.to_owned()));
+    match wish {
+        ProposedChange::Base { from, to } => {
+            tag(from).zip(tag(to)).is_some_and(|(from, to)| describe_downgrade(&from, &to).is_some())
+        }
+        ProposedChange::All(list) => list.iter().any(is_downgrade),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_downgrade_is_described_with_both_releases() {
+        for (from, to, expected) in [
+            (
+                "12.4.1-runtime-ubuntu22.04",
+                "9.2-runtime-ubuntu16.04",
+                Some("which goes back from CUDA 12 to CUDA 9 and from ubuntu22.04 to ubuntu16.04"),
+            ),
+            (
+                "12.4.1-cudnn-devel-ubuntu22.04",
+                "12.4.0-devel-ubuntu20.04",
+                Some("which goes back from ubuntu22.04 to ubuntu20.04"),
+            ),
+            ("12.4.1-base-ubuntu22.04", "11.8.0-base-ubuntu22.04", Some("which goes back from CUDA 12 to CUDA 11")),
+            ("12.4.1-base-ubuntu22.04", "12.2.2-base-ubuntu22.04", None),
+            ("12.4.1-base-ubuntu22.04", "13.0.1-base-ubuntu24.04", None),
+            ("12.4.1-base-ubi9", "12.4.1-base-ubi9", None),
+            ("latest", "11.8.0-base-ubuntu22.04", None),
+        ] {
+            assert_eq!(describe_downgrade(from, to).as_deref(), expected, "{from} {to}");
+        }
     }
 }

@@ -1,19 +1,19 @@
 //! Sequences of several image changes, each of which gets the start-up past one more failure.
 
 use crate::edit::SourceEdit;
+use crate::fix::changed_subject::{edited_texts, sources_with_texts};
 use crate::fix::fix_context::FixContext;
-use crate::fix::repair::{edited_texts, sources_with_texts};
-use crate::fix::search::{rank_fixes, single_change_fixes, test_candidate};
-use crate::fix::trial::trial_verdicts;
-use crate::fix::trial_runner::TrialRunner;
+use crate::fix::single_changes::single_change_fixes;
+use crate::fix::tested_fix::{rank_fixes, test_candidate};
+use crate::fix::trial::TrialRunner;
+use crate::fix::trial_verdict::{makes_progress, trial_verdicts};
 use crate::fix::versions::FAR_STEP;
 use crate::fix::{
-    ChangeKind, FixCandidate, ProposedChange, TestedFix, TrialVerdict, base_image_tags, compat_library,
-    environment_variables, framework, image_platforms,
+    ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, compat_library, environment_variables,
+    framework, image_platforms,
 };
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
-use crate::report::kinds::VerdictKind;
 
 /// The largest number of changes in a sequence.
 const MAX_CHANGES: usize = 3;
@@ -99,24 +99,6 @@ fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut T
     found
 }
 
-/// Whether some pool fails at a later step than before, and no pool at an earlier one.
-pub(super) fn makes_progress(before: &[TrialVerdict], after: &[TrialVerdict]) -> bool {
-    let wall = |one: &TrialVerdict| one.outcome;
-    let pairs = || {
-        let now = |was: &TrialVerdict| after.iter().find(|one| one.pool == was.pool).cloned();
-        before.iter().filter_map(move |was| Some((was, now(was)?)))
-    };
-    let later = |(was, now): (&TrialVerdict, TrialVerdict)| {
-        wall(was).is_some_and(|was| wall(&now).is_some_and(|now| was < now))
-    };
-    let worse = |(was, now): (&TrialVerdict, TrialVerdict)| match (was.fate, now.fate) {
-        (VerdictKind::Fails, VerdictKind::Fails) => wall(&now) < wall(was),
-        (VerdictKind::Starts, fate) => fate != VerdictKind::Starts,
-        _ => false,
-    };
-    pairs().any(later) && !pairs().any(worse)
-}
-
 /// Extends a first change until the image starts on every pool or nothing more helps; `None` if nothing was added.
 fn extend_sequence(case: &FixContext<'_>, first: FirstChange, trials: &mut TrialRunner<'_>) -> Option<FixCandidate> {
     let FirstChange { mut candidate, mut subject, edits } = first;
@@ -173,42 +155,5 @@ fn changes_same_thing(one: &ProposedChange, other: &ProposedChange) -> bool {
     match (one, other) {
         (ProposedChange::Build { package: one, .. }, ProposedChange::Build { package: other, .. }) => one == other,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pool_result(pool: &str, outcome: Option<&str>) -> TrialVerdict {
-        let fate = if outcome.is_some() { VerdictKind::Fails } else { VerdictKind::Starts };
-        TrialVerdict {
-            pool: pool.to_owned(),
-            fate,
-            outcome: outcome.map(|name| name.parse().expect("an outcome")),
-            lifted: false,
-            compiled: false,
-            minor: false,
-        }
-    }
-
-    #[test]
-    fn only_a_later_failure_is_progress() {
-        let [early, late] = [Some("refused"), Some("no-kernel-image")];
-        for (before, after, further) in [
-            ([early, early], [late, early], true),
-            ([early, None], [late, None], true),
-            ([early, early], [early, early], false),
-            ([late, early], [early, early], false),
-            ([late, early], [early, late], false),
-            ([early, None], [late, early], false),
-            ([None, None], [None, None], false),
-        ] {
-            let list = |ends: [Option<&str>; 2]| {
-                ["a", "b"].iter().zip(ends).map(|(pool, end)| pool_result(pool, end)).collect()
-            };
-            let [was, is]: [Vec<TrialVerdict>; 2] = [list(before), list(after)];
-            assert_eq!(makes_progress(&was, &is), further, "{before:?} {after:?}");
-        }
     }
 }

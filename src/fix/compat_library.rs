@@ -42,13 +42,6 @@ fn compat_package_name(knowledge: Knowledge, cuda: CudaVersion) -> Option<&'stat
     knowledge.cuda_images().iter().filter(of_release).find_map(|row| row.compat_package)
 }
 
-/// Whether a package is a compat package, judged by its name without the release.
-pub(super) fn is_compat_package(knowledge: Knowledge, name: &str) -> bool {
-    let kind = |own: &'static str| own.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
-    let mut kinds = knowledge.cuda_images().iter().filter_map(|row| row.compat_package).map(kind);
-    kinds.any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
-}
-
 /// Returns candidates that remove packages and files which belong to the driver.
 pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
@@ -94,19 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compat_packages_are_those_that_images_install() {
+    fn the_compat_package_is_that_of_the_images_of_the_release() {
         let knowledge = Knowledge::built_in();
-        for (name, expected) in [
-            ("cuda-compat", true),
-            ("cuda-compat-12-4", true),
-            ("cuda-compat-99-0", true),
-            ("cuda-compatible", false),
-            ("cuda-cudart-12-4", false),
-            ("nvidia-cuda-compat-12-4", false),
-            ("", false),
-        ] {
-            assert_eq!(is_compat_package(knowledge, name), expected, "{name}");
-        }
         let of = |cuda: &str| compat_package_name(knowledge, cuda.parse().expect("a version"));
         assert_eq!((of("11.4"), of("9.0")), (Some("cuda-compat-11-4"), None));
     }

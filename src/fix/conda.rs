@@ -2,9 +2,8 @@
 
 use crate::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
-use crate::fix::framework::cuda_version_of_build;
 use crate::fix::proposed_change::{is_conda_package, last_pip_package};
-use crate::fix::versions::distance;
+use crate::fix::versions::{cuda_version_of_build, distance};
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::knowledge::{CondaBuildRow, compare_natural};
 use crate::report::kinds::FixSafety;

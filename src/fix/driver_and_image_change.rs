@@ -1,12 +1,12 @@
 //! A newer driver together with an image change, for a GPU that neither the driver nor the image supports.
 
 use crate::cuda::DriverVersion;
-use crate::fix::change_sequence::makes_progress;
 use crate::fix::fix_context::FixContext;
-use crate::fix::search::{rank_fixes, single_change_fixes};
 use crate::fix::search_resources::SearchResources;
-use crate::fix::trial::trial_verdicts;
-use crate::fix::trial_runner::TrialRunner;
+use crate::fix::single_changes::single_change_fixes;
+use crate::fix::tested_fix::rank_fixes;
+use crate::fix::trial::TrialRunner;
+use crate::fix::trial_verdict::{makes_progress, trial_verdicts};
 use crate::fix::{ChangeKind, PoolChange, ProposedChange, TestedFix, base_and_build_pair, fleet_changes};
 use crate::fleet::{Fleet, Pool};
 use crate::judge;

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::fact::{
-    Component, ComponentRole, FactKey, ImageFacts, Observations, ObservedPackage, PrintedValue, ValueState,
+    Component, ComponentRole, FactId, FactKey, ImageFacts, Observations, ObservedPackage, Origin, PrintedValue,
+    ValueState,
 };
-use crate::fix::trial::subject_with_observations;
+use crate::fix::changed_subject::subject_with_observations;
+use crate::fix::trial_verdict::whole_subject_verdicts;
 use crate::fleet::{Fleet, Pool};
 use crate::infer::{infer_image_facts, newest_base_python, python_of_package};
 use crate::judge;
@@ -16,6 +18,7 @@ use crate::outcome::Outcome;
 use crate::replay::{ImprovementGoal, ImprovementGoals, StartStep};
 use crate::report::kinds::{FactState, StepStatus, VerdictKind};
 use crate::report::model;
+use crate::source::{SourceId, Span};
 
 /// Selects the pools for which fixes are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +322,13 @@ fn required_improvement(aim: TargetPools, was: &StepSeverities) -> ImprovementGo
     }
 }
 
-/// Returns the verdicts on a subject as a whole, without those on single components.
-pub(super) fn whole_subject_verdicts(subject: &model::Subject) -> impl Iterator<Item = &model::Verdict> {
-    subject.verdicts.iter().filter(|one| one.component.is_none())
+/// Returns the sources and spans of a fact in texts, the direct one first.
+pub(super) fn fact_spans(case: &FixContext<'_>, fact: FactId) -> Vec<(SourceId, Span)> {
+    let origins = case.seen.facts.origins(fact).into_iter();
+    origins
+        .filter_map(|origin| match origin {
+            Origin::File { source, span } => Some((source, span)),
+            Origin::Config { .. } | Origin::Layer { .. } | Origin::Option(_) | Origin::Report(_) => None,
+        })
+        .collect()
 }

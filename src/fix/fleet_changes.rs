@@ -2,7 +2,7 @@
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fix::fix_context::{FixContext, TargetPools};
-use crate::fix::trial_runner::TrialRunner;
+use crate::fix::trial::TrialRunner;
 use crate::fix::{ChangeKind, FixCandidate, PoolChange, ProposedChange, TrialVerdict};
 use crate::fleet::{DriverSpec, Mode, Pool};
 use crate::minimum_driver::{releases_for_pool, with_driver};

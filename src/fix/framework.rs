@@ -1,14 +1,13 @@
-//! Other builds of the same framework release, and other framework releases.
+//! Other builds of the same framework release, other framework releases, and the package indexes that serve them.
 
 use std::ops::Range;
 
 use crate::fact::{CodeTargets, FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
-use crate::fix::index_candidates::find_index_candidates;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::{
-    FAR_STEP, are_neighbours, companion_updates, distance, known_releases, nearest_releases, package_without_release,
-    python_condition,
+    FAR_STEP, are_neighbours, companion_updates, cuda_version_of_build, default_build, distance,
+    is_build_selected_by_index, known_releases, nearest_releases, package_without_release, python_condition,
 };
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange, bundled_libraries};
 use crate::install::{public_version, range_contains};
@@ -23,17 +22,19 @@ const MAX_BUILDS_PER_RELEASE: usize = 5;
 const MAX_DISTANT_RELEASES: usize = 100;
 /// The number of builds of each distant release.
 const MAX_BUILDS_PER_DISTANT_RELEASE: usize = 2;
+/// The number of package indexes of other builds that are considered.
+const MAX_INDEXES: usize = 6;
 
 /// The torch of the image, as an install command selects it.
-pub(super) struct InstalledTorch<'a> {
+struct InstalledTorch<'a> {
     /// Its name, of the table.
-    pub(super) name: &'static str,
+    name: &'static str,
     /// Nothing names it where only its code was seen.
-    pub(super) package: Option<&'a ObservedPackage>,
+    package: Option<&'a ObservedPackage>,
     /// As written, without local part; none where nothing pins it.
-    pub(super) pinned: Option<String>,
+    pinned: Option<String>,
     /// Its release, or the one that is nearest to it.
-    pub(super) row: &'static TorchRow,
+    row: &'static TorchRow,
     /// The build that it has.
     has: Option<String>,
     /// The build that the commands say.
@@ -90,7 +91,7 @@ impl<'a> InstalledTorch<'a> {
     }
 
     /// Returns how safe another build of the same release is: packages that are built on it may need the current one.
-    pub(super) fn variant_safety(&self, case: &FixContext<'_>) -> FixSafety {
+    fn variant_safety(&self, case: &FixContext<'_>) -> FixSafety {
         let frameworks = case.knowledge().frameworks();
         let other = |name: &str| name != self.name && frameworks.iter().any(|row| row.component == name);
         let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
@@ -98,7 +99,7 @@ impl<'a> InstalledTorch<'a> {
     }
 
     /// Returns the command that installs torch, if it does not pin the version.
-    pub(super) fn unpinned_command(&self) -> Option<u32> {
+    fn unpinned_command(&self) -> Option<u32> {
         self.package.filter(|_| self.pinned.is_none()).map(|package| package.command)
     }
 
@@ -118,12 +119,6 @@ impl<'a> InstalledTorch<'a> {
                 .concat(),
         })
     }
-}
-
-/// Returns the build of a release that the default index has for the platform.
-pub(super) fn default_build(case: &FixContext<'_>, row: &TorchRow) -> Option<&'static str> {
-    let arch = case.platform.split('/').nth(1)?;
-    row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
 }
 
 /// Returns the row of a torch release; for a pre-release, the row of the release that it led to.
@@ -147,7 +142,7 @@ fn newest_admitted_release(case: &FixContext<'_>, package: &ObservedPackage) -> 
 }
 
 /// Returns the CUDA builds of a release that exist for every architecture, the nearest to a given build first.
-pub(super) fn available_builds(case: &FixContext<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'static str> {
+fn available_builds(case: &FixContext<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'static str> {
     let knowledge = case.knowledge();
     let there = |tag: &&str| {
         tag.starts_with("cu")
@@ -199,11 +194,7 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
 
 /// Returns how safe a build is for wheels built for the replaced CUDA version, such as
 /// `flash-attn==2.7.4+cu12torch2.6`.
-pub(super) fn dependent_wheel_safety(
-    case: &FixContext<'_>,
-    torch: &InstalledTorch<'_>,
-    build: Option<&str>,
-) -> FixSafety {
+fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, build: Option<&str>) -> FixSafety {
     let major = |local: &str| {
         let digits: String = local.strip_prefix("cu")?.chars().take_while(char::is_ascii_digit).collect();
         digits.get(..2).map(str::to_owned)
@@ -221,7 +212,7 @@ pub(super) fn dependent_wheel_safety(
 }
 
 /// Returns a package whose wheel is built for another torch release, such as `flash-attn==2.7.4+cu12torch2.6`.
-pub(super) fn find_wheel_for_other_release<'a>(
+fn find_wheel_for_other_release<'a>(
     case: &'a FixContext<'_>,
     torch: &InstalledTorch<'_>,
     version: &str,
@@ -238,12 +229,6 @@ pub(super) fn find_wheel_for_other_release<'a>(
     pip.filter(|one| one.name != torch.name).find(of_release).map(|one| one.name.as_str())
 }
 
-/// Whether on some platform no version names a build, so that only the index selects it.
-pub(super) fn is_build_selected_by_index(case: &FixContext<'_>, version: &str, tag: &str) -> bool {
-    let mut archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
-    archs.any(|arch| case.knowledge().is_unnamed_torch_build(version, tag, arch))
-}
-
 /// Describes a build and the index that contains it, for a title.
 fn describe_build(case: &FixContext<'_>, name: &str, version: &str, tag: &str) -> String {
     let index = build_index_url(case, name, tag).unwrap_or_else(|| format!("of {tag}"));
@@ -258,14 +243,6 @@ fn describe_build(case: &FixContext<'_>, name: &str, version: &str, tag: &str) -
 fn build_index_url(case: &FixContext<'_>, name: &str, build: &str) -> Option<String> {
     let page = case.knowledge().build_pages().iter().find(|row| row.distribution == name)?;
     Some(page.page.replace("{build}", build))
-}
-
-/// Returns the CUDA version in a build tag, `11.8` of `cu118`.
-pub(super) fn cuda_version_of_build(tag: &str) -> String {
-    let digits = tag.trim_start_matches("cu");
-    digits
-        .split_at_checked(digits.len().saturating_sub(1))
-        .map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
 }
 
 /// A change to another release: whether that is distant, a title, the safety, and the change.
@@ -398,4 +375,59 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
     let mut rows = knowledge.torch_pins_of(distribution);
     rows.any(|row| row.version == version && !row.unasked && row.torch.starts_with("=="))
+}
+
+/// A build from its index: whether the release stays the same, the title, the safety and the change.
+type IndexCandidate = (bool, String, FixSafety, ProposedChange);
+
+/// Returns candidates for other build indexes, newest CUDA first, whose newest release is the same or a neighbour.
+fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> Vec<IndexCandidate> {
+    let Some(package) = torch.package.filter(|_| torch.pinned.is_none()) else { return Vec::new() };
+    let PackageVersion::Open(range) = &package.version else { return Vec::new() };
+    let from = match &package.offered {
+        IndexSelection::Only(tag) => Some(tag.clone()),
+        IndexSelection::Default | IndexSelection::Beside(_) => None,
+        IndexSelection::Unknown(_) => return Vec::new(),
+    };
+    let knowledge = case.knowledge();
+    let Some(page) = knowledge.build_pages().iter().find(|row| row.distribution == torch.name) else {
+        return Vec::new();
+    };
+    let day = case.seen.as_of.or(case.settings.as_of);
+    let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
+    let fits = |row: &&TorchRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let mut rows: Vec<&'static TorchRow> = knowledge.served_torch_releases().filter(out).filter(fits).collect();
+    rows.sort_by(|one, other| compare_natural(other.version, one.version));
+    let mut newest: Vec<(&'static str, &'static TorchRow)> = Vec::new();
+    for row in rows {
+        for tag in available_builds(case, row, None) {
+            if !newest.iter().any(|(own, _)| *own == tag) {
+                newest.push((tag, row));
+            }
+        }
+    }
+    newest.retain(|(tag, row)| from.as_deref() != Some(*tag) && are_neighbours(torch.row.version, row.version));
+    newest.sort_by(|(one, _), (other, _)| compare_natural(other, one));
+    let of_index = |(tag, row): (&'static str, &'static TorchRow)| {
+        // What is asked for beside it has to lie there too.
+        package_without_release(case, row.version, torch.unpinned_command(), Some(tag)).is_none().then_some(())?;
+        let python = python_condition(case, Some(package), torch.row.version, row.version)?;
+        let (name, version, cuda) = (torch.name, row.version, cuda_version_of_build(tag));
+        let same = version == torch.row.version;
+        let newest = if same { "which has the same release," } else { "whose newest release is" };
+        let title = format!("install {name} from the index of {tag}, {newest} {version}, for CUDA {cuda}{python}");
+        let safety = if same { torch.variant_safety(case) } else { FixSafety::Unsafe };
+        let safety = match find_wheel_for_other_release(case, torch, version) {
+            Some(_) => FixSafety::Manual,
+            None => safety.max(dependent_wheel_safety(case, torch, Some(tag))),
+        };
+        let wish = ProposedChange::Index {
+            package: name.to_owned(),
+            from: from.clone(),
+            build: tag.to_owned(),
+            page: page.page.replace("{build}", tag),
+        };
+        Some((same, title, safety, wish))
+    };
+    newest.into_iter().filter_map(of_index).take(MAX_INDEXES).collect()
 }

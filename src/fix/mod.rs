@@ -37,12 +37,13 @@ mod assumptions;
 mod base_and_build_pair;
 mod base_downgrades;
 mod base_image_tags;
-mod build_conflicts;
 mod buildability;
 mod bundled_libraries;
 mod change_sequence;
+mod changed_subject;
 mod compat_library;
 mod conda;
+mod cuda_tag;
 mod driver_and_image_change;
 mod driver_capabilities;
 mod environment_variables;
@@ -51,9 +52,7 @@ mod fleet_changes;
 mod floating_tags;
 mod framework;
 mod image_platforms;
-mod index_candidates;
 mod kind;
-mod library_tags;
 mod newer_release;
 mod other_stages;
 mod package_extras;
@@ -65,32 +64,22 @@ mod report_fixes;
 mod search;
 mod search_resources;
 mod simulated_change;
+mod single_changes;
 mod stale_references;
+mod tested_fix;
 mod thread_budget;
 mod trial;
-mod trial_runner;
+mod trial_verdict;
 mod versions;
 mod write;
+mod written_urls;
 
+pub use self::changed_subject::subject_with_texts;
 pub use self::kind::{ChangeKind, cost_order};
-pub use self::proposed_change::{CompanionUpdate, PoolChange, ProposedChange};
-pub use self::repair::{AppliedFixes, repair_subject, subject_with_texts};
+pub use self::proposed_change::{CompanionUpdate, FixCandidate, PoolChange, ProposedChange};
+pub use self::repair::{AppliedFixes, repair_subject};
 pub use self::report_fixes::{add_fixes, add_fixes_to_errors};
-pub use self::search::{FixSearchResult, TestedFix, TrialVerdict};
+pub use self::search::FixSearchResult;
+pub use self::tested_fix::TestedFix;
 pub use self::thread_budget::ThreadBudget;
-use crate::report::kinds::FixSafety;
-
-/// A proposed change whose effect was not evaluated yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FixCandidate {
-    /// What is changed.
-    pub kind: ChangeKind,
-    /// How far it is from what is there, within its kind.
-    pub step: usize,
-    /// One line.
-    pub title: String,
-    /// What else it may change.
-    pub safety: FixSafety,
-    /// The change.
-    pub wish: ProposedChange,
-}
+pub use self::trial_verdict::TrialVerdict;

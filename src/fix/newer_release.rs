@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::cuda::CudaVersion;
+use crate::fix::cuda_tag::cuda_version_from_tag;
 use crate::fix::fix_context::{FixContext, TargetPools};
-use crate::fix::framework::cuda_version_of_build;
-use crate::fix::search::test_candidate;
 use crate::fix::search_resources::SearchResources;
-use crate::fix::trial_runner::TrialRunner;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, trial_runner};
+use crate::fix::tested_fix::test_candidate;
+use crate::fix::trial::TrialRunner;
+use crate::fix::versions::cuda_version_of_build;
+use crate::fix::{ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, trial};
 use crate::fleet::Pool;
 use crate::judge::{AnalysisSettings, AnalysisSubject};
 use crate::knowledge::compare_natural;
@@ -36,7 +37,7 @@ pub(super) fn find_newer_release(
         return None;
     }
     let case = FixContext::try_new(TargetPools::Failing, subject, judged, settings, means.hosts)?;
-    let mut trials = TrialRunner::new(means, trial_runner::trial_budget(subject, MAX_CANDIDATES));
+    let mut trials = TrialRunner::new(means, trial::trial_budget(subject, MAX_CANDIDATES));
     let all = case.target_pools().count();
     let mut found: Option<TestedFix> = None;
     for candidate in newer_release_candidates(&case).into_iter().take(MAX_CANDIDATES) {
@@ -90,7 +91,7 @@ fn cuda_version_of_release(case: &FixContext<'_>, wish: &ProposedChange) -> Opti
 /// Whether a change replaces an older CUDA base image by one with this CUDA version.
 fn is_newer_base_with_cuda(wish: &ProposedChange, cuda: CudaVersion) -> bool {
     let ProposedChange::Base { from, .. } = wish else { return false };
-    let older = base_image_tags::cuda_version_from_tag(from).is_some_and(|own| own.release() < cuda.release());
+    let older = cuda_version_from_tag(from).is_some_and(|own| own.release() < cuda.release());
     older && base_image_tags::cuda_version_of_new_base(wish).is_some_and(|own| own.release() == cuda.release())
 }
 

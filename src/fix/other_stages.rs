@@ -1,7 +1,7 @@
 //! Effects of an edit on other build stages, which may use the same build argument.
 
 use crate::dockerfile::{BaseKind, Dockerfile, EvaluateOptions};
-use crate::fix::base_image_tags::CudaTag;
+use crate::fix::cuda_tag::CudaTag;
 use crate::fix::fix_context::FixContext;
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::knowledge::Knowledge;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::fix::fix_context::FixContext;
-use crate::fix::trial::trial_verdicts;
+use crate::fix::trial_verdict::trial_verdicts;
 use crate::fix::{ChangeKind, TestedFix};
 use crate::report::kinds::VerdictKind;
 

@@ -2,9 +2,15 @@
 
 use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
 use crate::fact::{IndexSelection, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
+use crate::fix::kind::ChangeKind;
 use crate::fleet::Mode;
 use crate::install::public_version;
+use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
+use crate::report::kinds::FixSafety;
+
+/// The suffix of a GPU in a list that adds PTX, as torch writes it. Without a GPU it adds PTX for the newest one.
+pub(super) const PTX_SUFFIX: &str = "+PTX";
 
 /// A package whose version must change together with that of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,6 +194,21 @@ impl ProposedChange {
     }
 }
 
+/// A proposed change whose effect was not evaluated yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixCandidate {
+    /// What is changed.
+    pub kind: ChangeKind,
+    /// How far it is from what is there, within its kind.
+    pub step: usize,
+    /// One line.
+    pub title: String,
+    /// What else it may change.
+    pub safety: FixSafety,
+    /// The change.
+    pub wish: ProposedChange,
+}
+
 /// Whether a variable has the intended value; a colon-separated list may contain additional or repeated pieces.
 fn matches_value<E>(now: Result<&str, E>, wished: &str) -> bool {
     let list = wished.contains(':');
@@ -214,4 +235,32 @@ fn has_version_and_build(package: &ObservedPackage, version: &str, build: Option
     let PackageVersion::Exact(text) = &package.version else { return false };
     let local = text.split_once('+').map(|(_, local)| local);
     public_version(text) == version && local.or(package.variant.as_deref()) == build
+}
+
+/// Whether a package is a compat package, judged by its name without the release.
+pub(super) fn is_compat_package(knowledge: Knowledge, name: &str) -> bool {
+    let kind = |own: &'static str| own.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+    let mut kinds = knowledge.cuda_images().iter().filter_map(|row| row.compat_package).map(kind);
+    kinds.any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compat_packages_are_recognised_without_their_release() {
+        let knowledge = Knowledge::built_in();
+        for (name, expected) in [
+            ("cuda-compat", true),
+            ("cuda-compat-12-4", true),
+            ("cuda-compat-99-0", true),
+            ("cuda-compatible", false),
+            ("cuda-cudart-12-4", false),
+            ("nvidia-cuda-compat-12-4", false),
+            ("", false),
+        ] {
+            assert_eq!(is_compat_package(knowledge, name), expected, "{name}");
+        }
+    }
 }

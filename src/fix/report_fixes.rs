@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::fix::assumptions::fixes_under_assumptions;
+use crate::fix::changed_subject::subject_with_file_cache;
 use crate::fix::fix_context::TargetPools;
 use crate::fix::newer_release::find_newer_release;
 use crate::fix::search::search_fixes;
 use crate::fix::search_resources::SearchResources;
-use crate::fix::trial::subject_with_file_cache;
 use crate::fix::{ChangeKind, FixSearchResult, ProposedChange, TestedFix, ThreadBudget};
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
 use crate::report::finding_groups::is_about_unknown_verdict;

@@ -1,99 +1,16 @@
 //! The search for fixes: candidates of every kind, the smallest first, each tested on all pools.
 
-use crate::edit::SourceEdit;
 use crate::fix::fix_context::{FixContext, TargetPools};
-use crate::fix::kind::Cost;
 use crate::fix::search_resources::SearchResources;
-use crate::fix::trial_runner::TrialRunner;
-use crate::fix::versions::FAR_STEP;
+use crate::fix::single_changes::single_change_fixes;
+use crate::fix::tested_fix::{TestedFix, rank_fixes, test_until_sufficient};
+use crate::fix::trial::TrialRunner;
 use crate::fix::{
-    ChangeKind, FixCandidate, ProposedChange, arch_lists, base_and_build_pair, base_downgrades, base_image_tags,
-    change_sequence, compat_library, conda, driver_and_image_change, environment_variables, fleet_changes, framework,
-    image_platforms, package_extras, pool_split, renamed_packages, trial, trial_runner,
+    ChangeKind, arch_lists, base_and_build_pair, base_downgrades, change_sequence, driver_and_image_change, framework,
+    pool_split, trial,
 };
 use crate::judge::{AnalysisSettings, AnalysisSubject};
-use crate::outcome::Outcome;
-use crate::report::kinds::{FixSafety, VerdictKind};
 use crate::report::model;
-
-/// The verdict for an image on one node pool, before or with a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrialVerdict {
-    /// Name of the node pool.
-    pub pool: String,
-    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
-    pub fate: VerdictKind,
-    /// How it fails.
-    pub outcome: Option<Outcome>,
-    /// Whether a step that stopped the start before, or may have, passes now, while the rest is undetermined.
-    pub lifted: bool,
-    /// Whether the image starts only with PTX that the driver compiles at start-up.
-    pub compiled: bool,
-    /// Whether the image starts only through CUDA minor version compatibility.
-    pub minor: bool,
-}
-
-/// Note in the title of a fix that relies on CUDA minor version compatibility.
-const MINOR_VERSION_NOTE: &str =
-    "by minor version compatibility: code that requires the newer driver still fails with CUDA error 36";
-
-/// A change that was tested on the pools and helps on at least one of them.
-#[derive(Clone, Debug)]
-pub struct TestedFix {
-    /// `ChangeKind` of the change.
-    pub kind: ChangeKind,
-    /// Distance from the present state, within the kind.
-    pub step: usize,
-    /// One-line title.
-    pub title: String,
-    /// How safe the change is for everything else in the image.
-    pub safety: FixSafety,
-    /// The change.
-    pub wish: ProposedChange,
-    /// The edits to write.
-    pub edits: Vec<SourceEdit>,
-    /// The verdicts with the change, one per pool.
-    pub fates: Vec<TrialVerdict>,
-    /// Pools on which the image starts with the change and failed before.
-    pub cures: Vec<String>,
-    /// Pools on which the image certainly starts with the change and might have failed before.
-    pub settles: Vec<String>,
-    /// Pools on which the failure is gone with the change, but a start is still undetermined.
-    pub lifts: Vec<String>,
-    /// Pools on which the image might have failed before, and less is undetermined with the change.
-    pub narrows: Vec<String>,
-    /// Pools on which the image no longer starts with the change.
-    pub breaks: Vec<String>,
-    /// Whether the image starts on one of the fixed pools only with PTX compiled at start-up.
-    pub compiled: bool,
-    /// The assumption about unread parts of the image under which the change helps.
-    pub supposed: Option<String>,
-    /// The changed subject, where its texts or its observations differ.
-    pub subject: Option<AnalysisSubject>,
-}
-
-impl TestedFix {
-    /// Returns the pools of this aim on which the image starts with the change.
-    pub(super) fn starting_pools(&self, aim: TargetPools) -> &[String] {
-        match aim {
-            TargetPools::Failing => &self.cures,
-            TargetPools::Open => &self.settles,
-        }
-    }
-
-    /// Returns the pools of this aim on which the change helps without a certain start.
-    pub(super) fn improved_pools(&self, aim: TargetPools) -> &[String] {
-        match aim {
-            TargetPools::Failing => &self.lifts,
-            TargetPools::Open => &self.narrows,
-        }
-    }
-
-    /// Returns the number of pools of this aim on which the change helps.
-    pub(super) fn helped_pool_count(&self, aim: TargetPools) -> usize {
-        self.starting_pools(aim).len() + self.improved_pools(aim).len()
-    }
-}
 
 /// The result of a search for fixes.
 #[derive(Clone, Debug, Default)]
@@ -120,8 +37,8 @@ pub(super) fn search_fixes(
     };
     let all = case.target_pools().count();
     let certain = aim == TargetPools::Failing;
-    let most = if certain { trial_runner::MAX_TRIALS } else { trial_runner::MAX_TRIALS_UNDETERMINED };
-    let mut trials = TrialRunner::new(means, trial_runner::trial_budget(subject, most));
+    let most = if certain { trial::MAX_TRIALS } else { trial::MAX_TRIALS_UNDETERMINED };
+    let mut trials = TrialRunner::new(means, trial::trial_budget(subject, most));
     let mut tried = single_change_fixes(kinds, &case, &mut trials);
     let of_image =
         |one: &TestedFix| one.kind.changes_image() && one.breaks.is_empty() && one.helped_pool_count(aim) == all;
@@ -155,8 +72,8 @@ pub(super) fn search_fixes(
 /// Drops fixes that go back to an older CUDA major release or base OS, where other image fixes help the same pools.
 fn drop_backward_fixes(tried: Vec<TestedFix>, aim: TargetPools) -> Vec<TestedFix> {
     let (back, onward): (Vec<bool>, Vec<&TestedFix>) = (
-        tried.iter().map(|one| base_image_tags::is_downgrade(&one.wish)).collect(),
-        tried.iter().filter(|one| one.kind.changes_image() && !base_image_tags::is_downgrade(&one.wish)).collect(),
+        tried.iter().map(|one| base_downgrades::is_downgrade(&one.wish)).collect(),
+        tried.iter().filter(|one| one.kind.changes_image() && !base_downgrades::is_downgrade(&one.wish)).collect(),
     );
     let needless = |one: &TestedFix| {
         let others = || onward.iter().filter(|other| other.breaks.iter().all(|pool| one.breaks.contains(pool)));
@@ -166,182 +83,4 @@ fn drop_backward_fixes(tried: Vec<TestedFix>, aim: TargetPools) -> Vec<TestedFix
     };
     let kept: Vec<bool> = tried.iter().zip(back).map(|(one, back)| !back || !needless(one)).collect();
     tried.into_iter().zip(kept).filter_map(|(one, kept)| kept.then_some(one)).collect()
-}
-
-/// Returns every single change that helps, of each kind until one is sufficient.
-pub(super) fn single_change_fixes(
-    kinds: &[ChangeKind],
-    case: &FixContext<'_>,
-    trials: &mut TrialRunner<'_>,
-) -> Vec<TestedFix> {
-    let mut tried: Vec<TestedFix> = Vec::new();
-    let of_kind = |kind: &ChangeKind, trials: &mut TrialRunner<'_>| {
-        let candidates = candidates_of_kind(*kind, case, trials);
-        test_until_sufficient(&candidates, case, trials)
-    };
-    trials.run_each(kinds, of_kind, |found| {
-        tried.extend(found);
-        true
-    });
-    tried
-}
-
-/// Tests candidates in order until one helps on all pools, and returns those that help.
-fn test_until_sufficient(
-    candidates: &[FixCandidate],
-    case: &FixContext<'_>,
-    trials: &mut TrialRunner<'_>,
-) -> Vec<TestedFix> {
-    let (aim, all) = (case.aim, case.target_pools().count());
-    let mut tried = Vec::new();
-    let one = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| test_candidate(case, candidate.clone(), trials);
-    trials.run_each(candidates, one, |one| {
-        let Some(one) = one else { return true };
-        // What still hangs on a field of the pool may be cured by the next.
-        let hangs = |now: &TrialVerdict| now.fate == VerdictKind::Depends && one.lifts.contains(&now.pool);
-        let enough =
-            one.breaks.is_empty() && one.helped_pool_count(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
-        tried.push(one);
-        !enough
-    });
-    tried
-}
-
-/// Ranks fixes: the best of each kind first, then those that no smaller fix of the kind replaces.
-pub(super) fn rank_fixes(mut tried: Vec<TestedFix>, case: &FixContext<'_>) -> Vec<TestedFix> {
-    let (aim, all) = (case.aim, case.target_pools().count());
-    let cost = |one: &TestedFix| Cost {
-        breaks: !one.breaks.is_empty(),
-        helpless: all - one.helped_pool_count(aim).min(all),
-        compiled: one.compiled,
-        far: one.step >= FAR_STEP,
-        left: all - one.starting_pools(aim).len().min(all),
-        changes: if let ProposedChange::All(list) = &one.wish { list.len() } else { 1 },
-        kind: one.kind,
-        step: one.step,
-    };
-    tried.sort_by_key(cost);
-    let (mut first, mut others): (Vec<TestedFix>, Vec<TestedFix>) = (Vec::new(), Vec::new());
-    for one in tried {
-        // Of a kind, what cures no more and breaks no less than a smaller change is of no use.
-        let of_kind = || first.iter().chain(&others).filter(|other| other.kind == one.kind);
-        let no_better = |other: &TestedFix| {
-            other.safety <= one.safety
-                && other.compiled <= one.compiled
-                && one.starting_pools(aim).iter().all(|pool| other.starting_pools(aim).contains(pool))
-                && one
-                    .improved_pools(aim)
-                    .iter()
-                    .all(|pool| other.starting_pools(aim).contains(pool) || other.improved_pools(aim).contains(pool))
-                && other.breaks.iter().all(|pool| one.breaks.contains(pool))
-        };
-        if of_kind().next().is_none() {
-            first.push(one);
-        } else if !of_kind().any(no_better) {
-            others.push(one);
-        }
-    }
-    first.append(&mut others);
-    first
-}
-
-/// Returns the candidate changes of one kind.
-fn candidates_of_kind(kind: ChangeKind, case: &FixContext<'_>, trials: &mut TrialRunner<'_>) -> Vec<FixCandidate> {
-    match kind {
-        ChangeKind::Environment => environment_variables::environment_candidates(case),
-        ChangeKind::ArchList => arch_lists::arch_list_candidates(case),
-        ChangeKind::DriverLibraries => compat_library::driver_library_candidates(case),
-        ChangeKind::FrameworkVariant => [
-            package_extras::missing_dependency_candidates(case),
-            framework::framework_variant_candidates(case),
-            package_extras::extra_variant_candidates(case),
-            renamed_packages::renamed_variant_candidates(case),
-            conda::conda_variant_candidates(case),
-        ]
-        .concat(),
-        ChangeKind::BaseTag => base_image_tags::base_tag_candidates(case),
-        ChangeKind::Platform => image_platforms::platform_candidates(case),
-        ChangeKind::Driver => fleet_changes::driver_candidates(case, trials),
-        ChangeKind::Compat => compat_library::compat_candidates(case),
-        ChangeKind::FrameworkVersion => framework::framework_version_candidates(case),
-        ChangeKind::BaseImage => base_image_tags::cuda_image_candidates(case),
-        ChangeKind::Toolkit => fleet_changes::toolkit_candidates(case, trials),
-        ChangeKind::RunEnvironment => fleet_changes::run_environment_candidates(case, trials),
-    }
-}
-
-/// Tests a candidate on the pools; `None` where it helps on none of them.
-pub(super) fn test_candidate(
-    case: &FixContext<'_>,
-    candidate: FixCandidate,
-    trials: &mut TrialRunner<'_>,
-) -> Option<TestedFix> {
-    let outcome = trials.test_if_helpful(case, &candidate.wish)?;
-    if base_downgrades::is_rejected_downgrade(case, &candidate.wish, outcome.subject.as_ref()) {
-        return None;
-    }
-    let before = trial::trial_verdicts(case.before);
-    let starts =
-        |list: &[TrialVerdict], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == VerdictKind::Starts);
-    let (mut cures, mut settles, mut lifts, mut narrows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut breaks = Vec::new();
-    for one in &before {
-        let failed = TargetPools::Failing.includes(one.fate);
-        let eased = outcome.fates.iter().any(|now| now.pool == one.pool && now.lifted);
-        let list = match (one.fate == VerdictKind::Starts, starts(&outcome.fates, &one.pool)) {
-            (false, true) if failed => &mut cures,
-            (false, true) => &mut settles,
-            (true, false) => &mut breaks,
-            (false, false) if eased && failed => &mut lifts,
-            (false, false) if eased => &mut narrows,
-            _ => continue,
-        };
-        list.push(one.pool.clone());
-    }
-    let FixCandidate { kind, step, mut title, safety, wish } = candidate;
-    let started = |one: &&TrialVerdict| cures.contains(&one.pool) || settles.contains(&one.pool);
-    let compiled = outcome.fates.iter().filter(started).any(|one| one.compiled);
-    // Of a change that was tried alone before, the title may say it already.
-    let also = |title: &mut String, words: &str| {
-        if !title.contains(words) {
-            title.extend([", ", words]);
-        }
-    };
-    // PTX carries a program to a newer GPU, and not the libraries of CUDA that it calls.
-    let safety = if compiled { safety.max(FixSafety::Unsafe) } else { safety };
-    if compiled {
-        also(&mut title, "with PTX compiled at start-up");
-    }
-    if wish.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
-        also(&mut title, MINOR_VERSION_NOTE);
-    }
-    if let Some(why) = outcome.by_hand {
-        also(&mut title, why);
-    }
-    // What takes its wheels from a mirror may have no way to another index.
-    let safety = if outcome.elsewhere { safety.max(FixSafety::Unsafe) } else { safety };
-    if outcome.elsewhere {
-        also(&mut title, "if the build can reach its index");
-    }
-    // What no file holds, nobody can write.
-    let safety = if outcome.edits.is_empty() { FixSafety::Manual } else { safety };
-    let edits = if safety == FixSafety::Manual { Vec::new() } else { outcome.edits };
-    let tried = TestedFix {
-        kind,
-        step,
-        title,
-        safety,
-        wish,
-        edits,
-        fates: outcome.fates,
-        cures,
-        settles,
-        lifts,
-        narrows,
-        breaks,
-        compiled,
-        supposed: None,
-        subject: outcome.subject,
-    };
-    (tried.helped_pool_count(case.aim) > 0).then_some(tried)
 }

@@ -6,8 +6,7 @@ use crate::fact::{
     PackageManager, PackageVersion, PrintedValue, REMOVED_BY_COMMAND, ValueState,
 };
 use crate::fix::ProposedChange;
-use crate::fix::compat_library::is_compat_package;
-use crate::fix::proposed_change::is_conda_package;
+use crate::fix::proposed_change::{is_compat_package, is_conda_package};
 use crate::install::public_version;
 use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;

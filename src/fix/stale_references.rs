@@ -6,7 +6,7 @@ use crate::dockerfile::{Dockerfile, Stage};
 use crate::edit::SourceEdit;
 use crate::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
-use crate::fix::framework::default_build;
+use crate::fix::versions::default_build;
 use crate::infer::variant_cuda;
 use crate::install::public_version;
 use crate::judge::SubjectContent;

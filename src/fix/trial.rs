@@ -1,31 +1,126 @@
-//! Trials: judges a subject with a change again, on each of its pools.
+//! Trials: judges a subject with a change again, on each of its pools, as often as a budget allows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::dockerfile::LazyDockerfile;
 use crate::edit::SourceEdit;
 use crate::fact::Observations;
 use crate::fix::buildability::{NO_SINGLE_VALUE, find_build_obstacle, is_target_observed};
-use crate::fix::fix_context::{FixContext, TargetPools, whole_subject_verdicts};
-use crate::fix::search::TrialVerdict;
-use crate::fix::search_resources::single_pool_fleet;
+use crate::fix::changed_subject::{subject_with_edits, subject_with_observations, subject_with_saved_observations};
+use crate::fix::fix_context::{FixContext, TargetPools};
+use crate::fix::search_resources::{SearchResources, single_pool_fleet};
 use crate::fix::simulated_change::apply_to_observations;
-use crate::fix::trial_runner::TrialRunner;
+use crate::fix::trial_verdict::{TrialVerdict, trial_verdicts, whole_subject_verdicts};
 use crate::fix::write::EditVariant;
 use crate::fix::{PoolChange, ProposedChange, other_stages, write};
 use crate::fleet::{Declared, DriverSpec, Pool};
 use crate::infer::infer_image_facts;
-use crate::judge::{
-    AnalysisSettings, AnalysisSubject, CachedTargetObservations, FleetHosts, InferenceCache, PoolRestriction,
-    ReportDetail, SavedSubject, SubjectContent,
-};
+use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts, InferenceCache, ReportDetail, SubjectContent};
 use crate::minimum_driver::SubjectImages;
 use crate::replay::ImprovementGoals;
-use crate::report::kinds::{StartRoute, SubjectKind, VerdictKind};
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
-use crate::report::model::OnPlatform;
 use crate::source::{SourceText, Span};
 use crate::{fleet, judge};
+
+/// Maximum number of trials for a subject that fails.
+pub(super) const MAX_TRIALS: usize = 400;
+/// Maximum number of trials for a subject that only may fail.
+pub(super) const MAX_TRIALS_UNDETERMINED: usize = 120;
+
+/// Maximum bytes of files of the build that all trials together read again.
+const MAX_BYTES_READ: usize = 64 << 20;
+/// Minimum number of trials, however large the files of the build are.
+const MIN_TRIALS: usize = 50;
+
+/// Returns the number of trials for a subject, which shrinks with the size of its files.
+pub(super) fn trial_budget(subject: &AnalysisSubject, most: usize) -> usize {
+    let SubjectContent::Dockerfile { files, .. } = &subject.content else { return most };
+    let read: usize =
+        files.requested_files().filter_map(|(_, file)| file.as_ref().ok()).map(|file| file.text.len()).sum();
+    most.min((MAX_BYTES_READ / read.max(1)).max(MIN_TRIALS))
+}
+
+/// Runs trials within a budget.
+pub(super) struct TrialRunner<'a> {
+    pub(super) means: &'a SearchResources<'a>,
+    left: usize,
+    /// For work done in advance: the trials that remain for all of it together.
+    ahead: Option<&'a AtomicUsize>,
+    /// Whether the shared budget was insufficient.
+    short: bool,
+}
+
+impl<'a> TrialRunner<'a> {
+    /// Creates a runner with a budget of trials.
+    pub(super) const fn new(means: &'a SearchResources<'a>, left: usize) -> Self {
+        Self { means, left, ahead: None, short: false }
+    }
+
+    /// Creates a runner with a separate budget.
+    pub(super) const fn with_budget(&self, left: usize) -> Self {
+        Self::new(self.means, left)
+    }
+
+    /// Returns the number of remaining trials.
+    pub(super) const fn remaining(&self) -> usize {
+        self.left
+    }
+
+    /// Takes one trial from the budget, and returns whether there was one.
+    pub(super) fn take_trial(&mut self) -> bool {
+        let one_less = |left: usize| left.checked_sub(1);
+        let next = |ahead: &AtomicUsize| ahead.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok();
+        if self.left == 0 {
+            return false;
+        }
+        if self.ahead.is_some_and(|ahead| !next(ahead)) {
+            (self.short, self.left) = (true, 0);
+            return false;
+        }
+        self.left -= 1;
+        true
+    }
+
+    /// Takes a number of trials from the budget, or all that remain.
+    pub(super) fn spend(&mut self, number: usize) {
+        for _ in 0..number {
+            self.take_trial();
+        }
+    }
+
+    /// Runs work on each item, with results as if in sequence, until `take` returns false.
+    pub(super) fn run_each<T: Sync, R: Send>(
+        &mut self,
+        items: &[T],
+        work: impl Fn(&T, &mut TrialRunner<'_>) -> R + Sync,
+        mut take: impl FnMut(R) -> bool,
+    ) {
+        let means = self.means;
+        let (left, ahead) = (AtomicUsize::new(self.left), AtomicUsize::new(self.left));
+        let alone = |item: &T| {
+            let left = left.load(Ordering::Relaxed);
+            let mut own = TrialRunner { means, left, ahead: Some(&ahead), short: false };
+            let result = work(item, &mut own);
+            (result, (!own.short).then(|| left - own.left))
+        };
+        let mut items_then = items.iter();
+        means.crew.process_in_order(items, alone, |(result, used)| {
+            let item = items_then.next();
+            let result = match (item, used.filter(|used| *used <= self.left)) {
+                (_, Some(used)) => {
+                    self.spend(used);
+                    result
+                }
+                // What comes before it left less.
+                (Some(item), None) => work(item, self),
+                (None, None) => return false,
+            };
+            left.store(self.left, Ordering::Relaxed);
+            take(result)
+        });
+    }
+}
 
 /// How much of the result of a trial is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +191,7 @@ impl TrialRunner<'_> {
         }
         let mut hindered = None;
         for EditVariant { edits, elsewhere } in write::edit_variants(case, wish) {
-            let Some(subject) = write::subject_with_edits(case.subject, case.settings.sources, &edits) else {
+            let Some(subject) = subject_with_edits(case.subject, case.settings.sources, &edits) else {
                 continue;
             };
             // Each text is read once for each platform, and judged as it was seen.
@@ -245,16 +340,6 @@ fn with_default_span<T>(value: T) -> Declared<T> {
     Declared { value, span: Span::default() }
 }
 
-/// Returns the subject with its content replaced by fixed observations.
-pub(super) fn subject_with_observations(
-    subject: &AnalysisSubject,
-    before: &model::Subject,
-    seen: Observations,
-) -> AnalysisSubject {
-    let only = Some(PoolRestriction::Pools(whole_subject_verdicts(before).map(|one| one.pool.clone()).collect()));
-    AnalysisSubject { content: SubjectContent::Fixed(Box::new(seen)), only, ..subject_without_content(subject) }
-}
-
 /// Returns the observations of a subject on one platform.
 fn observations_on_platform<'a>(subject: &'a AnalysisSubject, platform: &str) -> Option<&'a Observations> {
     match &subject.content {
@@ -262,53 +347,6 @@ fn observations_on_platform<'a>(subject: &'a AnalysisSubject, platform: &str) ->
         SubjectContent::Fixed(seen) => Some(seen),
         SubjectContent::Dockerfile { .. } | SubjectContent::ByPlatform(_) => None,
     }
-}
-
-/// Returns the subject as saved observations per platform, each with a change; `None` where it cannot be observed.
-pub(super) fn subject_with_saved_observations(
-    subject: &AnalysisSubject,
-    before: &model::Subject,
-    platforms: &[String],
-    change: impl Fn(Observations) -> Option<Observations>,
-) -> Option<AnalysisSubject> {
-    let on = |platform: &String| {
-        let seen = change(judge::observations_for_platform(&subject.content, platform)?)?;
-        Some(OnPlatform { platform: platform.clone(), stage: None, stages: Vec::new(), notes: Vec::new(), seen })
-    };
-    let platforms = platforms.iter().map(on).collect::<Option<Vec<_>>>()?;
-    let content = SubjectContent::Saved(SavedSubject { dockerfile: None, platforms });
-    let only = Some(PoolRestriction::Pools(whole_subject_verdicts(before).map(|one| one.pool.clone()).collect()));
-    Some(AnalysisSubject { content, only, kind: SubjectKind::Description, ..subject_without_content(subject) })
-}
-
-/// Copies a subject without its content, which is the larger part of it.
-pub(super) fn subject_without_content(subject: &AnalysisSubject) -> AnalysisSubject {
-    AnalysisSubject {
-        name: subject.name.clone(),
-        path: subject.path.clone(),
-        kind: subject.kind,
-        digest: subject.digest.clone(),
-        images: subject.images.clone(),
-        notes: Vec::new(),
-        as_of: subject.as_of,
-        only: subject.only.clone(),
-        start: subject.start,
-        named_at: None,
-        content: SubjectContent::Fixed(Box::default()),
-    }
-}
-
-/// Returns the verdicts of a judged subject, one per pool.
-pub(super) fn trial_verdicts(subject: &model::Subject) -> Vec<TrialVerdict> {
-    let fate = |verdict: &model::Verdict| TrialVerdict {
-        pool: verdict.pool.clone(),
-        fate: verdict.fate,
-        outcome: verdict.outcome,
-        lifted: false,
-        compiled: verdict.route == Some(StartRoute::Jit),
-        minor: verdict.route == Some(StartRoute::MinorVersion),
-    };
-    whole_subject_verdicts(subject).map(fate).collect()
 }
 
 /// Returns the verdicts of a subject judged step by step, marking pools on which the old failure is gone.
@@ -324,26 +362,55 @@ fn trial_verdicts_with_steps(case: &FixContext<'_>, told: &model::Subject) -> Ve
     found
 }
 
-/// Returns a subject whose files are read only once, however many changed texts are tested.
-pub(super) fn subject_with_file_cache(subject: &AnalysisSubject) -> AnalysisSubject {
-    let content = match subject.content.clone() {
-        SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early } => {
-            SubjectContent::Dockerfile { source, dockerfile, options, files: files.with_parse_caches(), bases, early }
-        }
-        content @ (SubjectContent::Fixed(_) | SubjectContent::ByPlatform(_) | SubjectContent::Saved(_)) => content,
-    };
-    AnalysisSubject { content, ..subject_without_content(subject) }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fix::ThreadBudget;
+    use crate::judge::FleetHosts;
 
-/// Returns a subject with another Dockerfile text and other files.
-pub(super) fn subject_with_dockerfile(
-    subject: &AnalysisSubject,
-    dockerfile: LazyDockerfile,
-    files: crate::context::ContextFiles,
-) -> Option<AnalysisSubject> {
-    let SubjectContent::Dockerfile { source, options, bases, .. } = &subject.content else { return None };
-    let (source, options, bases, early) =
-        (*source, options.clone(), Arc::clone(bases), CachedTargetObservations::default());
-    let content = SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early };
-    Some(AnalysisSubject { content, ..subject_without_content(subject) })
+    /// Takes up to a number of trials, and returns how many there were.
+    fn take_trials(number: usize, trials: &mut TrialRunner<'_>) -> usize {
+        (0..number).take_while(|_| trials.take_trial()).count()
+    }
+
+    /// Runs lists of trial counts, and returns the results and the remaining trials.
+    fn run_lists(lists: &[Vec<usize>], threads: usize, left: usize) -> (Vec<Vec<usize>>, usize) {
+        let (hosts, crew) = (FleetHosts::default(), ThreadBudget::new(threads));
+        let means = SearchResources::new(&hosts, &crew);
+        let mut trials = TrialRunner::new(&means, left);
+        let mut all = Vec::new();
+        let of_list = |list: &Vec<usize>, trials: &mut TrialRunner<'_>| {
+            let mut some = Vec::new();
+            trials.run_each(
+                list,
+                |number, trials| take_trials(*number, trials),
+                |number| {
+                    some.push(number);
+                    number != 7
+                },
+            );
+            some
+        };
+        trials.run_each(lists, of_list, |some| {
+            all.push(some);
+            true
+        });
+        (all, trials.remaining())
+    }
+
+    #[test]
+    fn what_is_tried_ahead_takes_from_nobody_before_it() {
+        let lists = [vec![3, 0, 5], vec![], vec![7, 9, 9], vec![2; 30], vec![1], vec![40, 1, 7, 3]];
+        for left in 0..140 {
+            let alone = run_lists(&lists, 1, left);
+            let all: usize = alone.0.iter().flatten().sum();
+            assert_eq!(all + alone.1, left, "every trial is counted once");
+            for threads in [2, 4] {
+                assert_eq!(run_lists(&lists, threads, left), alone, "{left} trials, {threads} threads");
+            }
+        }
+        let enough = run_lists(&lists, 2, 1_000);
+        assert_eq!(enough.0[2], [7], "behind what is enough nothing is made");
+        assert_eq!(enough.1, 1_000 - 8 - 7 - 60 - 1 - 48);
+    }
 }

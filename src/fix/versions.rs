@@ -1,10 +1,10 @@
-//! Package releases: their order and distance, the Pythons with wheels, and matching companion releases.
+//! Package releases and their builds: order and distance, the Pythons with wheels, and matching companion releases.
 
 use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::install::{public_version, range_contains};
-use crate::knowledge::{Knowledge, TorchPinRow, compare_natural};
+use crate::knowledge::{Knowledge, TorchPinRow, TorchRow, compare_natural};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {
@@ -81,7 +81,7 @@ pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'
 
 /// The Python for which a release must have a wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequiredPython<'a> {
+enum RequiredPython<'a> {
     /// This Python.
     Known(&'a str),
     /// This Python, or else the newest older one for which the present release has a wheel.
@@ -249,6 +249,26 @@ fn matching_release(
     };
     let newest = rows.filter(fits).max_by(|one, other| compare_natural(one.version, other.version));
     newest.map_or(MatchingRelease::Unknown, MatchingRelease::Release)
+}
+
+/// Returns the build of a release that the default index has for the platform.
+pub(super) fn default_build(case: &FixContext<'_>, row: &TorchRow) -> Option<&'static str> {
+    let arch = case.platform.split('/').nth(1)?;
+    row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
+}
+
+/// Whether on some platform no version names a build, so that only the index selects it.
+pub(super) fn is_build_selected_by_index(case: &FixContext<'_>, version: &str, tag: &str) -> bool {
+    let mut archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
+    archs.any(|arch| case.knowledge().is_unnamed_torch_build(version, tag, arch))
+}
+
+/// Returns the CUDA version in a build tag, `11.8` of `cu118`.
+pub(super) fn cuda_version_of_build(tag: &str) -> String {
+    let digits = tag.trim_start_matches("cu");
+    digits
+        .split_at_checked(digits.len().saturating_sub(1))
+        .map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::dockerfile::{Instruction, InstructionKind};
 use crate::edit;
 use crate::fix::fix_context::FixContext;
-use crate::fix::write::DockerfileTexts;
+use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::value_edits::{index_url_spans, word_end};
 use crate::install::tag_of_url;
 use crate::source::{SourceId, Span};
@@ -302,7 +302,7 @@ fn build_index_url_spans(text: &str, build: &str) -> Vec<Span> {
 }
 
 /// Whether a URL belongs to an index page that the tables list.
-pub(in crate::fix) fn is_known_index(case: &FixContext<'_>, address: &str) -> bool {
+pub(super) fn is_known_index(case: &FixContext<'_>, address: &str) -> bool {
     let pages = case.knowledge().build_pages().iter();
     pages.filter_map(|row| row.page.split("{build}").next()).any(|page| address.starts_with(page))
 }

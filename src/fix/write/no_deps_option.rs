@@ -1,10 +1,10 @@
 //! Edits that remove the option with which pip installs packages without their dependencies.
 
 use crate::edit::SourceEdit;
-use crate::fix::fix_context::FixContext;
+use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::last_pip_package;
+use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::value_edits::word_removal_span;
-use crate::fix::write::{DockerfileTexts, fact_spans};
 use crate::source::Span;
 
 /// Spellings of the option.

@@ -3,13 +3,13 @@
 use crate::dockerfile::{Instruction, InstructionKind};
 use crate::edit::SourceEdit;
 use crate::fact::ObservedArchList;
-use crate::fix::arch_lists::PTX_SUFFIX;
-use crate::fix::fix_context::FixContext;
+use crate::fix::fix_context::{FixContext, fact_spans};
+use crate::fix::proposed_change::PTX_SUFFIX;
+use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::nvcc_options::{
     GENCODE_OPTION, NvccOption, NvccOptionKind, WordSeparator, options_in_value, parse_option, quote_edit,
     quoted_value_ranges,
 };
-use crate::fix::write::{DockerfileTexts, fact_spans};
 use crate::source::{SourceId, Span};
 
 /// Options with which nvcc emits a cubin for a single architecture.

@@ -3,13 +3,14 @@
 use crate::edit;
 use crate::edit::SourceEdit;
 use crate::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
-use crate::fix::fix_context::FixContext;
-use crate::fix::framework::is_build_selected_by_index;
+use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::last_pip_package;
+use crate::fix::versions::is_build_selected_by_index;
+use crate::fix::write::dockerfile_texts::{DockerfileTexts, EditVariant, combine_variants};
 use crate::fix::write::index_urls::{EXTRA_INDEX_OPTION, RequirementSyntax, instruction_at, requirement_syntax};
 use crate::fix::write::private_index::uses_private_index;
 use crate::fix::write::value_edits::quote_shell_word;
-use crate::fix::write::{DockerfileTexts, EditVariant, fact_spans, index_urls, sole_index};
+use crate::fix::write::{index_urls, sole_index};
 use crate::fix::{CompanionUpdate, ProposedChange, proposed_change};
 use crate::install::public_version;
 use crate::source::{SourceId, Span};
@@ -123,7 +124,7 @@ pub(super) fn conda_edit_variants(
             .into_iter()
             .map(|way| EditVariant::from_edits(way.into_iter().map(edit).collect()))
             .collect();
-        found = super::combine_variants(&found, &ways);
+        found = combine_variants(&found, &ways);
     }
     for way in &mut found {
         way.edits.sort();

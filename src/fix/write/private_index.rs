@@ -2,7 +2,8 @@
 
 use crate::dockerfile::InstructionKind;
 use crate::fix::fix_context::FixContext;
-use crate::fix::write::{DockerfileTexts, index_urls};
+use crate::fix::write::dockerfile_texts::DockerfileTexts;
+use crate::fix::write::index_urls;
 use crate::source::{SourceId, Span};
 
 /// Parts of names of settings that configure a package index, in the spelling of variables.

@@ -3,8 +3,9 @@
 use crate::edit::SourceEdit;
 use crate::fact::{IndexSelection, ObservedPackage};
 use crate::fix::fix_context::FixContext;
+use crate::fix::write::dockerfile_texts::DockerfileTexts;
+use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{NEUTRAL_OPTIONS, RequirementSyntax, instruction_at};
-use crate::fix::write::{DockerfileTexts, index_urls};
 use crate::source::{SourceId, Span};
 
 /// Turns edits that add an extra index into edits that replace the default one; `None` where that could break the

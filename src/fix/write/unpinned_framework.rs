@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use crate::edit::SourceEdit;
 use crate::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::ProposedChange;
-use crate::fix::fix_context::FixContext;
+use crate::fix::fix_context::{FixContext, fact_spans};
+use crate::fix::write::dockerfile_texts::{DockerfileTexts, EditVariant};
+use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{EXTRA_INDEX_OPTION, INDEX_OPTION, RequirementSyntax, requirement_syntax};
 use crate::fix::write::package_build::index_url_edits;
 use crate::fix::write::private_index::uses_private_index;
-use crate::fix::write::{DockerfileTexts, EditVariant, fact_spans, index_urls};
 use crate::source::{SourceId, Span};
 
 /// One command, or its requirements file, that installs unpinned framework packages.

@@ -3,7 +3,7 @@
 use crate::cuda::{CudaVersion, library_path_directories};
 use crate::dockerfile::{Dockerfile, InstructionKind};
 use crate::edit;
-use crate::fix::arch_lists::PTX_SUFFIX;
+use crate::fix::proposed_change::PTX_SUFFIX;
 use crate::source::Span;
 
 /// Quotes a value for ENV where necessary.
@@ -120,7 +120,7 @@ const MAX_VARIABLES: usize = 8;
 const INDEX_OPTIONS: [&str; 5] = ["--index-url", "--extra-index-url", "--find-links", "-i", "-f"];
 
 /// Returns the spans of URLs that follow an index option, outside comments.
-pub(in crate::fix) fn index_url_spans(text: &str) -> Vec<Span> {
+pub(super) fn index_url_spans(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {

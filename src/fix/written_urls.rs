@@ -16,7 +16,7 @@ const MAX_EXPANSIONS: usize = 16;
 const MAX_DEPTH: usize = 4;
 
 /// Whether edits write a URL that is neither in the text nor in the tables.
-pub(in crate::fix) fn writes_unknown_url(case: &FixContext<'_>, edits: &[SourceEdit]) -> bool {
+pub(super) fn writes_unknown_url(case: &FixContext<'_>, edits: &[SourceEdit]) -> bool {
     let SubjectContent::Dockerfile { source, .. } = &case.subject.content else { return false };
     let sources: BTreeSet<SourceId> = edits.iter().map(|edit| edit.source).collect();
     sources.into_iter().any(|id| {
