@@ -5,11 +5,11 @@ use serde::Deserialize;
 use crate::oci::container_engine::EngineImage;
 use crate::oci::content_digest::ContentDigest;
 use crate::oci::image::{ImageConfig, PulledImage};
-use crate::oci::image_files::read_within_limit;
 use crate::oci::manifest_types::{Descriptor, RawConfig, RawContainerConfig, RawHistory, RawRootFs, malformed_json};
 use crate::oci::platform::Platform;
 use crate::oci::pull_error::{PullError, PullProblem};
 use crate::oci::pull_options::PullLimits;
+use crate::oci::regular_file::read_within_limit;
 
 /// An image whose config came from a container engine, without its layers.
 pub(crate) struct EngineInspection {

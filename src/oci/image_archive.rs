@@ -12,10 +12,10 @@ use std::{fs, io};
 use flate2::read::MultiGzDecoder;
 
 use crate::oci::container_engine::EngineImage;
-use crate::oci::image_files::read_within_limit;
 use crate::oci::pull_error::{PullProblem, one_line};
+use crate::oci::regular_file::read_within_limit;
 use crate::oci::tar_index::{SkippableReader, TarMember, skip_by_reading};
-use crate::oci::{image_files, tar_index};
+use crate::oci::{regular_file, tar_index};
 
 /// Maximum size in bytes of a member that is cached while a stream is indexed.
 const MAX_CACHED_MEMBER: u64 = 1 << 20;
@@ -82,7 +82,7 @@ impl ImageArchive {
             origin,
         };
         if let ArchiveOrigin::File(path) = &archive.origin {
-            let (_, mut file) = image_files::open_regular_file(path)?;
+            let (_, mut file) = regular_file::open_regular_file(path)?;
             let mut head = Vec::new();
             file.by_ref().take(4).read_to_end(&mut head).map_err(|error| archive.read_problem(&error))?;
             archive.packing = CompressionFormat::detect(&head);
@@ -102,7 +102,7 @@ impl ImageArchive {
         };
         let members = match &archive.origin {
             ArchiveOrigin::File(path) if archive.is_seekable() => {
-                let (length, file) = image_files::open_regular_file(path)?;
+                let (length, file) = regular_file::open_regular_file(path)?;
                 tar_index::index_tar(&mut SeekableFile { file, at: 0, length }, look)
             }
             _ => tar_index::index_tar(&mut SequentialStream(archive.open_stream()?), look),
@@ -174,7 +174,7 @@ impl ImageArchive {
         if let ArchiveOrigin::File(path) = &self.origin
             && self.is_seekable()
         {
-            let (_, mut file) = image_files::open_regular_file(path)?;
+            let (_, mut file) = regular_file::open_regular_file(path)?;
             file.seek(SeekFrom::Start(at)).map_err(|error| self.read_problem(&error))?;
             return Ok((size, Box::new(file.take(size))));
         }
@@ -200,7 +200,7 @@ impl ImageArchive {
     fn open_stream(&self) -> Result<ByteStream, PullProblem> {
         let file = match &self.origin {
             ArchiveOrigin::Engine(engine) => return engine.open_archive(),
-            ArchiveOrigin::File(path) => BufReader::with_capacity(64 << 10, image_files::open_regular_file(path)?.1),
+            ArchiveOrigin::File(path) => BufReader::with_capacity(64 << 10, regular_file::open_regular_file(path)?.1),
         };
         Ok(match self.packing {
             CompressionFormat::None => Box::new(file),

@@ -8,12 +8,10 @@ use crate::oci::content_digest::{ContentDigest, sha256, verify_digest};
 use crate::oci::image::Layer;
 use crate::oci::image_archive::ImageArchive;
 use crate::oci::image_files::ImageFiles;
-use crate::oci::image_resolution::{ImageStore, RootDocument};
 use crate::oci::image_source::image_number;
-use crate::oci::manifest_types::{Descriptor, Manifest, REF_NAME_ANNOTATION};
+use crate::oci::manifest_types::{Descriptor, Manifest, REF_NAME_ANNOTATION, RootDocument, check_descriptor};
 use crate::oci::pull_error::{PullError, PullProblem};
 use crate::oci::pull_options::{PullLimits, PullOptions};
-use crate::oci::registry_client::check_descriptor;
 
 /// The main manifest of a flat directory, and the suffix of the names of other manifests.
 const FLAT_MANIFEST: &str = "manifest.json";
@@ -42,15 +40,12 @@ impl ImageLayout {
         path: &Path,
         name: Option<&str>,
         options: &PullOptions,
-    ) -> Result<(ImageStore, RootDocument), PullError> {
+    ) -> Result<(Self, RootDocument), PullError> {
         Self::open(ImageFiles::Folder(path.into()), LayoutKind::Blobs, name, options)
     }
 
     /// Opens a flat directory of one image or index.
-    pub(crate) fn open_flat_folder(
-        path: &Path,
-        options: &PullOptions,
-    ) -> Result<(ImageStore, RootDocument), PullError> {
+    pub(crate) fn open_flat_folder(path: &Path, options: &PullOptions) -> Result<(Self, RootDocument), PullError> {
         Self::open(ImageFiles::Folder(path.into()), LayoutKind::Flat, None, options)
     }
 
@@ -59,7 +54,7 @@ impl ImageLayout {
         archive: Arc<ImageArchive>,
         name: Option<&str>,
         options: &PullOptions,
-    ) -> Result<(ImageStore, RootDocument), PullError> {
+    ) -> Result<(Self, RootDocument), PullError> {
         Self::open(ImageFiles::Archive(archive), LayoutKind::Blobs, name, options)
     }
 
@@ -69,7 +64,7 @@ impl ImageLayout {
         shape: LayoutKind,
         name: Option<&str>,
         options: &PullOptions,
-    ) -> Result<(ImageStore, RootDocument), PullError> {
+    ) -> Result<(Self, RootDocument), PullError> {
         let layout = Self { files, shape, name: name.map(Into::into), limits: options.limits.clone() };
         let whole = |bytes: Vec<u8>| RootDocument { digest: sha256(&bytes), bytes };
         let (asked, root) = match shape {
@@ -77,7 +72,7 @@ impl ImageLayout {
             LayoutKind::Flat => (FLAT_MANIFEST, layout.files.read(FLAT_MANIFEST, layout.limits.manifest).map(whole)),
         };
         let root = root.map_err(|problem| layout.pull_error(asked, problem))?;
-        Ok((ImageStore::Layout(layout), root))
+        Ok((layout, root))
     }
 
     /// Returns the layout as a user writes it, such as `oci:DIR:NAME`.

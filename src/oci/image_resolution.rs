@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
+use crate::oci::cached_registry::CachedRegistry;
 use crate::oci::docker_archive::DockerArchive;
 use crate::oci::engine_inspection::EngineInspection;
 use crate::oci::image::{ImageConfig, PulledImage};
 use crate::oci::image_layout::ImageLayout;
 use crate::oci::image_name::full_name;
-use crate::oci::manifest_cache::CachedRegistry;
-use crate::oci::manifest_types::{Descriptor, Manifest};
+use crate::oci::manifest_types::{Descriptor, Manifest, RootDocument};
 use crate::oci::platform::Platform;
 use crate::oci::pull_error::{PullError, PullProblem};
 
@@ -99,12 +99,6 @@ impl ImageStore {
 /// Returns the problem of a store without manifests.
 fn missing_manifest() -> PullProblem {
     PullProblem::Malformed { what: "manifest", cause: "docker save archives have no manifest".into() }
-}
-
-/// The manifest or index that the reference points to.
-pub(crate) struct RootDocument {
-    pub(crate) digest: String,
-    pub(crate) bytes: Vec<u8>,
 }
 
 /// An image of an index, with its platform.

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::oci::container_engine::EngineKind;
-use crate::oci::image_files;
 use crate::oci::pull_error::{PullError, PullProblem, one_line};
+use crate::oci::regular_file;
 use crate::reference::{ImageReference, ReferenceError};
 
 /// Prefixes of other tools' sources, which would be misread as a registry host or an image name.
@@ -213,7 +213,7 @@ fn is_archive_name(text: &str) -> bool {
 fn has_archive_magic(path: &Path) -> bool {
     let mut head = Vec::new();
     let read =
-        image_files::open_regular_file(path).is_ok_and(|(_, file)| file.take(512).read_to_end(&mut head).is_ok());
+        regular_file::open_regular_file(path).is_ok_and(|(_, file)| file.take(512).read_to_end(&mut head).is_ok());
     let tar = head.get(TAR_MAGIC.0..).is_some_and(|rest| rest.starts_with(TAR_MAGIC.1));
     read && (tar || COMPRESSION_MAGICS.iter().any(|magic| head.starts_with(magic)))
 }

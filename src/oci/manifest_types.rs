@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 
+use crate::oci::content_digest::ContentDigest;
 use crate::oci::platform::Platform;
 use crate::oci::pull_error::{PullProblem, one_line};
 
@@ -111,6 +112,18 @@ impl Manifest {
 /// Returns the problem of a document that cannot be parsed.
 pub(crate) fn malformed_json(what: &'static str, error: &serde_json::Error) -> PullProblem {
     PullProblem::Malformed { what, cause: one_line(&error.to_string(), 300) }
+}
+
+/// The manifest or index that the reference points to.
+pub(crate) struct RootDocument {
+    pub(crate) digest: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Returns an error for a descriptor whose size exceeds `cap` or whose digest is not supported.
+pub(crate) fn check_descriptor(descriptor: &Descriptor, cap: u64) -> Result<(), PullProblem> {
+    ContentDigest::parse(&descriptor.digest)?;
+    if descriptor.size > cap { Err(PullProblem::TooLarge { limit: cap }) } else { Ok(()) }
 }
 
 /// An image config as parsed from JSON.

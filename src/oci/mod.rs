@@ -2,9 +2,11 @@
 
 mod auth;
 mod auth_challenge;
+mod cached_registry;
 mod container_engine;
 mod content_digest;
 mod credential_helper;
+mod credential_lookup;
 mod docker_archive;
 mod endpoint;
 mod engine_inspection;
@@ -29,6 +31,7 @@ mod registries_conf;
 mod registry_client;
 mod registry_credentials;
 mod registry_session;
+mod regular_file;
 mod sbom;
 mod tags;
 mod tar_index;

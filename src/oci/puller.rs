@@ -15,6 +15,7 @@ use reqwest::header::CONTENT_RANGE;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
+use crate::oci::cached_registry::CachedRegistry;
 use crate::oci::container_engine::EngineImage;
 use crate::oci::docker_archive::DockerArchive;
 use crate::oci::endpoint::RegistryEndpoint;
@@ -26,7 +27,6 @@ use crate::oci::image_layout::ImageLayout;
 use crate::oci::image_name::full_name;
 use crate::oci::image_resolution::{ImageStore, resolve_images};
 use crate::oci::image_source::{ArchiveFormat, ImageSource};
-use crate::oci::manifest_cache::CachedRegistry;
 use crate::oci::platform::Platform;
 use crate::oci::pull_error::{PullError, PullProblem, one_line};
 use crate::oci::pull_options::{PullLimits, PullOptions};
@@ -124,12 +124,14 @@ impl Puller {
         let (store, images) = match source {
             ImageSource::Registry(reference) => self.open_registry_image(reference, wanted)?,
             ImageSource::Layout { path, name } => {
-                let (store, root) = ImageLayout::open_folder(path, name.as_deref(), &self.options)?;
+                let (layout, root) = ImageLayout::open_folder(path, name.as_deref(), &self.options)?;
+                let store = ImageStore::Layout(layout);
                 let images = poll_to_completion(resolve_images(&store, root, wanted))?;
                 (store, images)
             }
             ImageSource::Flat { path } => {
-                let (store, root) = ImageLayout::open_flat_folder(path, &self.options)?;
+                let (layout, root) = ImageLayout::open_flat_folder(path, &self.options)?;
+                let store = ImageStore::Layout(layout);
                 let images = poll_to_completion(resolve_images(&store, root, wanted))?;
                 (store, images)
             }
@@ -142,7 +144,8 @@ impl Puller {
                 if saved && (*form != ArchiveFormat::Oci || !layout) {
                     self.open_docker_archive(archive, &archive_reference(path, *form), name.as_deref(), wanted)?
                 } else if layout {
-                    let (store, root) = ImageLayout::open_archive(Arc::new(archive), name.as_deref(), &self.options)?;
+                    let (layout, root) = ImageLayout::open_archive(Arc::new(archive), name.as_deref(), &self.options)?;
+                    let store = ImageStore::Layout(layout);
                     let images = poll_to_completion(resolve_images(&store, root, wanted))?;
                     (store, images)
                 } else {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::oci::endpoint::RegistryEndpoint;
-use crate::oci::image_files::read_within_limit;
 use crate::oci::pull_error::{PullProblem, one_line};
 use crate::oci::pull_options::{PullEnvironment, PullOptions};
-use crate::oci::{image_files, image_name};
+use crate::oci::regular_file::read_within_limit;
+use crate::oci::{image_name, regular_file};
 use crate::reference::ImageReference;
 
 /// Maximum size in bytes of a file.
@@ -55,8 +55,11 @@ impl RegistriesConf {
     pub(crate) fn load(environment: &PullEnvironment) -> Result<Self, PullProblem> {
         let mut all = Self::default();
         for path in config_paths(environment) {
-            let bytes =
-                read_within_limit(image_files::open_regular_file(&path)?, MAX_FILE_BYTES, &path.display().to_string())?;
+            let bytes = read_within_limit(
+                regular_file::open_regular_file(&path)?,
+                MAX_FILE_BYTES,
+                &path.display().to_string(),
+            )?;
             let fail = |cause: String| PullProblem::File { path: path.display().to_string(), cause };
             let text = String::from_utf8(bytes).map_err(|_| fail("it is not UTF-8".into()))?;
             let file: RegistriesConfFile =

@@ -12,8 +12,7 @@ use crate::oci::error_body::error_message;
 use crate::oci::http_client::{HttpResponse, OpenedResponse, RetryPolicy};
 use crate::oci::image_name;
 use crate::oci::image_name::full_name;
-use crate::oci::image_resolution::RootDocument;
-use crate::oci::manifest_types::{Descriptor, MANIFEST_TYPES};
+use crate::oci::manifest_types::{Descriptor, MANIFEST_TYPES, RootDocument, check_descriptor};
 use crate::oci::pull_error::{PullError, PullProblem};
 use crate::oci::pull_options::PullLimits;
 use crate::oci::registry_session::RegistrySession;
@@ -197,10 +196,4 @@ fn verified_body(answer: HttpResponse, descriptor: &Descriptor) -> Result<Vec<u8
     let answer = require_success(answer)?;
     verify_digest(&answer.body, &descriptor.digest, Some(descriptor.size))?;
     Ok(answer.body)
-}
-
-/// Returns an error for a descriptor whose size exceeds `cap` or whose digest is not supported.
-pub(crate) fn check_descriptor(descriptor: &Descriptor, cap: u64) -> Result<(), PullProblem> {
-    ContentDigest::parse(&descriptor.digest)?;
-    if descriptor.size > cap { Err(PullProblem::TooLarge { limit: cap }) } else { Ok(()) }
 }

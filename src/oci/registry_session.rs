@@ -12,7 +12,7 @@ use crate::oci::http_client::{HttpClient, HttpRequest, HttpResponse, OpenedRespo
 use crate::oci::pull_error::PullProblem;
 use crate::oci::pull_options::PullOptions;
 use crate::oci::registry_credentials::CredentialLookup;
-use crate::oci::{auth, auth_challenge, registry_credentials};
+use crate::oci::{auth, auth_challenge, credential_lookup};
 
 /// A session with one repository of a registry.
 pub(crate) struct RegistrySession {
@@ -166,7 +166,7 @@ impl RegistrySession {
             return Ok(lookup.clone());
         }
         let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
-        let search = move || registry_credentials::look_up_credentials(&endpoint.host, &endpoint.repository, &options);
+        let search = move || credential_lookup::look_up_credentials(&endpoint.host, &endpoint.repository, &options);
         let found = tokio::task::spawn_blocking(search)
             .await
             .map_err(|error| PullProblem::Challenge { reason: error.to_string() })?;

@@ -1,7 +1,7 @@
 //! Determines which files a command may change; unknown programs may change any file.
 
 use crate::context::path_matches;
-use crate::shell::{Command, Word};
+use crate::shell::command::{Command, Word};
 
 /// Programs that change no file except by redirection, or only system files.
 const READ_ONLY_PROGRAMS: &[&str] = &[

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::dockerfile::MappedText;
-use crate::shell::Word;
+use crate::shell::command::Word;
 
 /// Returns the index of the word with the script of `sh -c SCRIPT`, and the script's byte offset in the word.
 pub(super) fn find_inline_script(words: &[Word]) -> Option<(usize, usize)> {

@@ -1,7 +1,7 @@
 //! Wrapper programs, which run another program that their arguments name: `sudo -u app CMD`, `timeout 1800 CMD`.
 
 use crate::dockerfile::ExpandedText;
-use crate::shell::Word;
+use crate::shell::command::Word;
 
 /// The maximum number of nested wrappers that are followed.
 const MAX_NESTED_WRAPPERS: usize = 8;
@@ -130,8 +130,8 @@ fn program_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether a program is a wrapper program.
-pub(super) fn is_wrapper(program: &str) -> bool {
+/// Whether a program runs another program that its arguments name.
+pub fn is_wrapper_program(program: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| wrapper.name == program)
 }
 

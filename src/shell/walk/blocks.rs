@@ -1,89 +1,22 @@
 //! Compound commands of a script: which of their branches run, and the variables that these set.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::walk::and_or_lists::AndOrList;
 use crate::shell::walk::command_status::{CommandStatus, Tristate};
-use crate::shell::walk::exit_and_return::Reachability;
-use crate::shell::walk::loops::{ConditionLoop, ValueLoop};
-use crate::shell::walk::positional_parameters::PositionalParameters;
 use crate::shell::walk::redirections::Redirections;
-use crate::shell::walk::{MAX_COMMANDS, MAX_VARIABLES, ShellWalker};
-use crate::shell::{Command, StandardInput, Word};
-use crate::source::Span;
+use crate::shell::walk::state::{
+    ConditionLoop, MAX_COMMANDS, MAX_VARIABLES, ShellBlock, ShellBlockKind, ShellWalker, ValueLoop,
+};
 
 /// The keywords behind which a command starts.
 pub(super) const COMMAND_KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
 
-/// The kind of a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ShellBlockKind {
-    /// `if`.
-    If,
-    /// `for`, `while`, `until`.
-    Loop,
-    /// `case`, with its subject if known.
-    Case(Option<String>),
-    /// `{ }`.
-    Braces,
-    /// `( )`.
-    Subshell,
-    /// A nested script, such as that of `sh -c`.
-    Script,
-    /// The body of a called function, or the script of `eval`.
-    Called,
-}
-
-/// An open block: a compound command, nested script or function body.
-pub(super) struct ShellBlock {
-    pub(super) kind: ShellBlockKind,
-    /// Whether the current commands run, as far as this block decides.
-    pub(super) now: Tristate,
-    /// Whether the condition, or a pattern of `case`, is being read.
-    pub(super) asking: bool,
-    /// Whether an earlier arm ran.
-    taken: Tristate,
-    /// The variables at the start of the block.
-    before: BTreeMap<String, ExpandedText>,
-    /// The positional parameters at the start of the block.
-    arguments: PositionalParameters,
-    /// The arrays at the start of the block.
-    arrays: BTreeMap<String, Option<Vec<Word>>>,
-    /// Whether the block is part of a pipeline and so runs in a subshell.
-    part: bool,
-    /// The variables at the end of the arm that certainly runs.
-    after: Option<BTreeMap<String, ExpandedText>>,
-    /// The variables that are set in arms that run or may run.
-    set: Vec<String>,
-    /// The surrounding command list.
-    list: AndOrList,
-    /// The reachability at the start of the block.
-    goes: Reachability,
-    /// The remaining values of a loop over values.
-    pub(super) rounds: Option<ValueLoop>,
-    /// The state of a loop with a condition.
-    pub(super) turns: Option<ConditionLoop>,
-    /// Whether every iteration of the loop is evaluated.
-    pub(super) followed: bool,
-    /// The variable of `while read`, and the input that it reads unless `done` redirects another one.
-    pub(super) reading: Option<(String, StandardInput)>,
-}
-
 impl ShellWalker<'_> {
-    /// Whether the current commands run.
-    pub(super) fn current_execution(&self) -> Tristate {
-        self.branches.iter().fold(self.list.gate.and(self.goes.combined()), |chance, branch| chance.and(branch.now))
-    }
-
-    /// Whether the current commands are the condition of a block.
-    pub(super) fn is_in_condition(&self) -> bool {
-        self.branches.last().is_some_and(|branch| branch.asking)
-    }
-
     /// Assigns a variable and records that the current block sets it.
     pub(super) fn assign_variable(&mut self, name: &str, value: ExpandedText) {
         if let Some(branch) = self.branches.last_mut()
@@ -98,27 +31,6 @@ impl ShellWalker<'_> {
             // What one of so many holds is not kept.
             self.sourced = true;
         }
-    }
-
-    /// Returns the recorded commands; the last one is marked if a limit was reached.
-    pub(super) fn into_commands(mut self) -> Vec<Command> {
-        if self.over || self.out.len() >= MAX_COMMANDS {
-            if self.out.is_empty() {
-                self.over = false;
-                self.branches.clear();
-                let word = Word {
-                    value: ExpandedText::literal(":"),
-                    raw: ":".to_owned(),
-                    span: Span::default(),
-                    output: None,
-                };
-                self.record_command(vec![word], None, Redirections::default());
-            }
-            if let Some(last) = self.out.last_mut() {
-                last.cut = true;
-            }
-        }
-        self.out
     }
 
     /// Assigns an unknown value to a variable.

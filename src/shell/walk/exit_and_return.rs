@@ -1,25 +1,8 @@
 //! Handles `exit` and `return`, which end the current shell or function; with an error status they end the build.
 
-use crate::dockerfile::ExpandedText;
-use crate::shell::walk::ShellWalker;
-use crate::shell::walk::blocks::ShellBlockKind;
+use crate::shell::command::Word;
 use crate::shell::walk::command_status::Tristate;
-use crate::shell::{Word, wrapper};
-
-/// Whether the current commands are reached despite earlier `exit` and `return` commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reachability {
-    /// Whether no `exit` ended the shell.
-    shell: Tristate,
-    /// Whether no `return` ended the function.
-    function: Tristate,
-}
-
-impl Default for Reachability {
-    fn default() -> Self {
-        Self { shell: Tristate::Yes, function: Tristate::Yes }
-    }
-}
+use crate::shell::walk::state::{Reachability, ShellBlockKind, ShellWalker};
 
 impl Reachability {
     /// Returns whether the current command is reached.
@@ -66,14 +49,5 @@ impl ShellWalker<'_> {
         let left = if shell { &mut goes.shell } else { &mut goes.function };
         *left = left.and(chance.not());
         goes
-    }
-
-    /// Strips wrapper programs from a command and applies the variables that they set.
-    pub(super) fn unwrap_command(&mut self, words: Vec<Word>) -> Vec<Word> {
-        let skip = wrapper::wrapped_program_index(&words);
-        let own: Vec<(String, ExpandedText)> =
-            words.iter().take(skip).filter_map(wrapper::parse_variable_assignment).collect();
-        self.variables.extend(own);
-        words.into_iter().skip(skip).collect()
     }
 }

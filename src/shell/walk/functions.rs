@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::nested_scripts::unquote;
-use crate::shell::walk::blocks::ShellBlockKind;
 use crate::shell::walk::command_status::Tristate;
-use crate::shell::walk::positional_parameters::PositionalParameters;
-use crate::shell::walk::{MAX_DEPTH, MAX_VARIABLES, ShellWalker};
-use crate::shell::{StandardInput, Word};
+use crate::shell::walk::state::{
+    FunctionBody, MAX_DEPTH, MAX_VARIABLES, PositionalParameters, ShellBlockKind, ShellWalker,
+};
 use crate::source::Span;
 
 /// The maximum number of function calls that are followed.
@@ -24,15 +24,6 @@ const MAX_BODY_BYTES: usize = 16 * 1024;
 const MAX_ARRAY_ELEMENTS: usize = 1024;
 /// Words that may precede the assignment of an array.
 const DECLARATION_PREFIXES: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
-
-/// The body of a function.
-#[derive(Clone)]
-pub(super) enum FunctionBody {
-    /// In the current text.
-    Here(MappedText),
-    /// In a sourced file; its commands have the span of the call.
-    Elsewhere(Arc<str>),
-}
 
 impl FunctionBody {
     /// Returns the function for the script that sources its file; `None` if the body is too long.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::shell::command::{StandardInput, Word};
+use crate::shell::file_changes::FileChanges;
 use crate::shell::lexer::ShellToken;
-use crate::shell::walk::blocks::{ShellBlock, ShellBlockKind};
 use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::redirections::Redirections;
-use crate::shell::walk::{MAX_DEPTH, ShellWalker};
-use crate::shell::{FileChanges, StandardInput, Word};
+use crate::shell::walk::state::{ConditionLoop, MAX_DEPTH, ShellBlock, ShellBlockKind, ShellWalker, ValueLoop};
 
 /// The maximum number of values of a loop that is followed.
 const MAX_LOOP_VALUES: usize = 512;
@@ -17,31 +17,6 @@ const MAX_LOOP_VALUES: usize = 512;
 const MAX_ITERATIONS: usize = 2_048;
 /// The maximum number of iterations of a loop with a condition.
 const MAX_CONDITION_ITERATIONS: usize = 64;
-
-/// The remaining values of a loop over known values.
-#[derive(Debug, Default)]
-pub(super) struct ValueLoop {
-    name: String,
-    /// The remaining values, the next one last.
-    left: Vec<ExpandedText>,
-    /// The text and the token at which the body starts.
-    body: Option<(usize, usize)>,
-    /// Whether the next iteration runs, if an earlier one may have ended the loop.
-    begin: Option<Tristate>,
-}
-
-/// The state of a loop with a condition.
-#[derive(Debug)]
-pub(super) struct ConditionLoop {
-    /// Whether the loop ends when the condition is true.
-    until: bool,
-    /// The text and the token at which the condition starts.
-    at: Option<(usize, usize)>,
-    /// The number of iterations so far.
-    gone: usize,
-    /// Whether the current iteration certainly runs and another one may follow.
-    going: bool,
-}
 
 impl ConditionLoop {
     /// Returns the state of a loop before its condition.

@@ -4,25 +4,16 @@ use std::sync::Arc;
 
 use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
-use crate::shell::Word;
+use crate::shell::command::Word;
 use crate::shell::nested_scripts::is_shell;
 use crate::shell::walk::command_status::Tristate;
-use crate::shell::walk::{ShellWalker, is_number};
+use crate::shell::walk::state::{PositionalParameters, ShellWalker, is_number};
 use crate::source::Span;
 
 /// The maximum number of parameters that are passed to a script.
 const MAX_SCRIPT_PARAMETERS: usize = 9;
 /// The maximum number of known parameters.
 const MAX_PARAMETERS: usize = 1024;
-
-/// The positional parameters of the current script or function.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct PositionalParameters {
-    /// The known parameters from the first one on; `None` outside of a script or function, or if all are unknown.
-    words: Option<Arc<Vec<Word>>>,
-    /// Whether unknown parameters may follow.
-    open: bool,
-}
 
 impl PositionalParameters {
     /// Returns exactly these parameters.

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dockerfile::{ExpandedText, Heredoc, MappedText};
+use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
-use crate::shell::walk::ShellWalker;
 use crate::shell::walk::functions::map_to_offset;
-use crate::shell::{StandardInput, Word};
+use crate::shell::walk::state::{PipelinePosition, ShellWalker};
 
 /// The maximum number of commands of a pipeline whose data is followed.
 const MAX_PIPELINE_LENGTH: usize = 16;
@@ -21,15 +21,6 @@ pub(super) struct Redirections<'a> {
     pub(super) writes: Vec<Word>,
     pub(super) appends: bool,
     pub(super) input: StandardInput,
-}
-
-/// The position of a command in a pipeline; the commands of a pipeline and background commands run in subshells.
-#[derive(Clone, Copy, Default)]
-pub(super) struct PipelinePosition {
-    /// Whether another command of the pipeline precedes it.
-    pub(super) behind: bool,
-    /// Whether another command of the pipeline, or `&`, follows.
-    pub(super) ahead: bool,
 }
 
 impl PipelinePosition {

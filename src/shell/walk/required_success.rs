@@ -4,17 +4,8 @@ use std::ops::Range;
 
 use crate::dockerfile::MappedText;
 use crate::shell::lexer::ShellToken;
-use crate::shell::walk::ShellWalker;
 use crate::shell::walk::blocks::COMMAND_KEYWORDS;
-
-/// How a script requires the success of the command of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequiredSuccess {
-    /// The script ends with an error if the command fails.
-    Once,
-    /// The command is repeated until it succeeds.
-    Eventually,
-}
+use crate::shell::walk::state::{RequiredSuccess, ShellWalker};
 
 impl ShellWalker<'_> {
     /// Records whether the script requires the success of the current command.

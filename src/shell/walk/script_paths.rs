@@ -2,8 +2,9 @@
 
 use crate::context::normalize_path;
 use crate::dockerfile::{ExpandedText, MappedText};
-use crate::shell::walk::{MAX_DEPTH, MAX_VARIABLES, ShellWalker};
-use crate::shell::{Command, Word, filters};
+use crate::shell::command::{Command, Word};
+use crate::shell::filters;
+use crate::shell::walk::state::{MAX_DEPTH, MAX_VARIABLES, ShellWalker};
 use crate::source::Span;
 
 /// The maximum number of sourced files of a script.
@@ -143,7 +144,7 @@ fn folder_after(folder: &str, commands: &[Command]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::dockerfile::{ExpandedText, MappedText, VariableScope};
-    use crate::shell::ShellFiles;
+    use crate::shell::shell_files::ShellFiles;
     use crate::shell::walk::walk_script;
 
     /// Returns the words of each command of `/opt/s/own.sh`, called by `name` from `folder`.

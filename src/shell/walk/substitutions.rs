@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dockerfile::{Dialect, ExpandedText, MappedText, expand_variables};
+use crate::shell::command::{Command, StandardInput, Word};
+use crate::shell::file_changes::FileChanges;
 use crate::shell::nested_scripts::{split_assignment, substitution_range};
 use crate::shell::walk::redirections::Redirections;
 use crate::shell::walk::script_paths::SCRIPT_FILE_VARIABLE;
-use crate::shell::walk::{MAX_DEPTH, ShellWalker};
-use crate::shell::{Command, FileChanges, StandardInput, Word};
+use crate::shell::walk::state::{MAX_DEPTH, ShellWalker};
 use crate::source::Span;
 
 /// The maximum number of substitutions in a word.

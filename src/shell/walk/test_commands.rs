@@ -2,22 +2,10 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::{BASE_MARK, Dialect, ExpandedText, ShellPattern, VariableLookup, expand_variables};
+use crate::shell::command::{Command, Word};
 use crate::shell::lexer::ShellToken;
-use crate::shell::walk::ShellWalker;
-use crate::shell::walk::blocks::ShellBlockKind;
 use crate::shell::walk::command_status::Tristate;
-use crate::shell::{Command, Word};
-
-/// The state of `[[ … ]]` with `&&` and `||` inside, which the lexer splits into several commands.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DoubleBrackets {
-    /// Whether the brackets are open.
-    pub(super) open: bool,
-    /// Whether they contain or follow something that is not supported.
-    pub(super) broken: bool,
-    /// Whether `||` occurred in them.
-    or: bool,
-}
+use crate::shell::walk::state::{DoubleBrackets, ShellBlockKind, ShellWalker};
 
 impl DoubleBrackets {
     /// Records an operator inside of the brackets.
