@@ -3,14 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cause::Cause;
-use crate::dockerfile::{RunInstruction, VariableLookup};
-use crate::extract::install_locations::option_value;
-use crate::extract::run_commands::CommandReader;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;
 use crate::fact::{FactId, Observations, ObservedPackage, PackageManager, TemplatePart};
 use crate::knowledge::Knowledge;
-use crate::shell::{Command, Word};
 
 /// Shell commands that start no program.
 const SHELL_BUILTINS: &[&str] =
@@ -273,36 +269,4 @@ fn is_python(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     let version = name.strip_prefix("python");
     version.is_some_and(|version| version.bytes().all(|one| one.is_ascii_digit() || one == b'.'))
-}
-
-impl CommandReader<'_> {
-    /// Returns the Python version of the environment that a command installs into, if one was named for it.
-    pub(super) fn environment_python(
-        &self,
-        command: &Command,
-        run: &RunInstruction,
-        lookup: &dyn Fn(&str) -> VariableLookup,
-    ) -> Option<String> {
-        self.state.environments.target_python(command, &self.folder, run.path_head.as_deref(), lookup)
-    }
-
-    /// Returns where a command installs packages, if not where the Python of the image searches.
-    pub(super) fn python_location(
-        &self,
-        command: &Command,
-        run: &RunInstruction,
-        lookup: &dyn Fn(&str) -> VariableLookup,
-    ) -> Option<PythonLocation> {
-        let own = self.state.environments.target_folder(command, &self.folder, run.path_head.as_deref(), lookup);
-        if own.is_some() {
-            return own.map(PythonLocation::Environment);
-        }
-        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        if let Some(target) = option_value(&words, "--target", "-t").filter(|_| words.contains(&"install")) {
-            let target = absolute_path(&self.folder, target);
-            return (!target.contains("-packages")).then_some(PythonLocation::Folder(target));
-        }
-        let of_system = self.state.environments.uses_system_python(command, run.path_head.as_deref(), lookup);
-        (!of_system).then_some(PythonLocation::Unknown)
-    }
 }

@@ -4,18 +4,18 @@ use crate::cause::Cause;
 use crate::context::ContextReader;
 use crate::dockerfile::{
     BaseKind, Dockerfile, EnvAssignment, EvaluateError, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
-    RunInstruction, literal_prefix,
+    literal_prefix,
 };
 use crate::extract::active_python::ProgramStart;
 use crate::extract::command_effects::UnknownAdditions;
-use crate::extract::run_commands::StageState;
+use crate::extract::command_reader::StageState;
 use crate::extract::stage_copies::StageEvaluator;
 use crate::extract::stage_files::{StageFileTree, StageLookups};
 use crate::extract::start_commands::{EntrypointAndCmd, StartInstruction};
+use crate::extract::target_reader::TargetReader;
 use crate::extract::test_stages::{LOADER_PATH, ShippedLoaderPath};
 use crate::extract::{
     active_python, arch_lists, command_effects, env_templates, loader_files, python_search_path, removed_compat,
-    run_commands,
 };
 use crate::fact::{
     Evidence, FactId, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
@@ -95,33 +95,7 @@ fn base_repository(written: &str) -> Option<String> {
     ImageReference::parse(name).ok().map(|image| image.familiar_name())
 }
 
-/// Reads one target of a Dockerfile and collects its observations.
-pub(super) struct TargetReader<'a> {
-    pub(super) source: SourceId,
-    dockerfile: &'a Dockerfile,
-    options: &'a EvaluateOptions,
-    shelf: &'a dyn ContextReader,
-    pub(super) seen: Observations,
-    notes: Vec<String>,
-    /// What the commands of the current stage leave for later ones.
-    pub(super) state: StageState,
-    /// What was looked for in other stages.
-    looks: StageLookups,
-}
-
 impl TargetReader<'_> {
-    /// Returns evidence at these positions of the Dockerfile, without duplicates.
-    fn leaf_evidence(&self, spans: impl IntoIterator<Item = Span>) -> Evidence {
-        let mut origins: Vec<Origin> = Vec::new();
-        for span in spans {
-            let origin = Origin::File { source: self.source, span };
-            if !origins.contains(&origin) {
-                origins.push(origin);
-            }
-        }
-        Evidence::Leaf(origins)
-    }
-
     /// Records the base image, with the COPY that adds its files if the target copies its whole tree.
     fn read_base(&mut self, base: &EvaluatedBase, copy: Option<Span>) {
         let evidence = self.leaf_evidence(std::iter::once(base.span).chain(base.sources.iter().copied()).chain(copy));
@@ -166,20 +140,6 @@ impl TargetReader<'_> {
         let fact =
             self.seen.facts.add(FactKey::Platforms, None, ValueState::Known(PrintedValue::from(&list)), evidence);
         self.seen.platforms = Some((list, fact));
-    }
-
-    /// Notes once that part of a build was not followed, so that packages of the rest are unknown.
-    pub(super) fn note_skipped_part(&mut self, reason: Cause, span: Option<Span>) {
-        self.state.unknown_additions = UnknownAdditions::Files;
-        let cause = Cause::BuildInstallsUnknown { because: Box::new(reason) };
-        let note = cause.reason();
-        if self.notes.contains(&note) {
-            return;
-        }
-        let state = ValueState::Unknown(cause);
-        let evidence = self.leaf_evidence(span);
-        self.seen.facts.add(FactKey::Requirements, Some("other stages"), state, evidence);
-        self.notes.push(note);
     }
 
     /// Notes the final stages of the file that are not checked.
@@ -235,20 +195,6 @@ impl TargetReader<'_> {
                 );
             }
         }
-    }
-
-    /// Reads what some RUN instructions of a target install.
-    pub(super) fn read_runs(&mut self, evaluated: &EvaluatedTarget, runs: &[RunInstruction]) {
-        let inputs = run_commands::RunInputs {
-            dockerfile: self.dockerfile,
-            evaluated,
-            runs,
-            options: self.options,
-            source: self.source,
-            shelf: self.shelf,
-            looks: &self.looks,
-        };
-        run_commands::read_runs(inputs, &mut self.state, &mut self.seen, &mut self.notes);
     }
 
     /// Records the ENTRYPOINT, and the commands that ENTRYPOINT and CMD start.

@@ -1,4 +1,4 @@
-//! Makefiles of the build context: the recipes that a `make` command runs are read like commands of the RUN.
+//! Makefiles of the build context: the recipes that a `make` command runs.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,30 +6,26 @@ use std::sync::Arc;
 
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableLookup};
 use crate::extract::make_conditions::{MakeConditionResult, MakeConditionStack};
-use crate::extract::run_commands::CommandReader;
-use crate::extract::scripts::{MAX_SCRIPT_DEPTH, MAX_SCRIPTS};
-use crate::extract::stage_files::absolute_path;
 use crate::install::OpenedFile;
-use crate::shell;
 use crate::shell::{Command, Word};
 
 /// The default file names of `make`, in its search order.
-const DEFAULT_NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+pub(super) const DEFAULT_NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
 /// The largest number of rules and variables that are read, and of recipe lines that are run, per Makefile.
 const MAX_RULES: usize = 512;
 /// The largest number of files that one Makefile may include.
 const MAX_FILES: usize = 16;
 /// The largest length, in bytes, of a recipe line after variable expansion.
-pub(super) const MAX_LINE_LENGTH: usize = 64 * 1024;
+const MAX_LINE_LENGTH: usize = 64 * 1024;
 
 /// The folder, file, goals and variables of a `make` command line.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct MakeInvocation {
-    folder: String,
-    file: Option<String>,
-    goals: Vec<String>,
+pub(super) struct MakeInvocation {
+    pub(super) folder: String,
+    pub(super) file: Option<String>,
+    pub(super) goals: Vec<String>,
     /// Variables set on the command line; `None` for an unknown value.
-    variables: BTreeMap<String, Option<String>>,
+    pub(super) variables: BTreeMap<String, Option<String>>,
 }
 
 /// A recipe line: the number of its file, its byte range there, and whether a condition may skip it.
@@ -43,7 +39,7 @@ struct MakeRecipeLine {
 
 /// The prerequisites and recipe of a Makefile target.
 #[derive(Debug, Default)]
-pub(super) struct MakeRule {
+struct MakeRule {
     /// The prerequisites of the target.
     pub(super) before: Vec<String>,
     /// The variables that have a target-specific value.
@@ -70,56 +66,25 @@ pub(super) struct Makefile {
     /// Whether an unavailable file may contain the first rule.
     first_open: bool,
     /// The number of texts expanded so far.
-    pub(super) spent: Cell<usize>,
+    spent: Cell<usize>,
 }
 
 /// The inputs of reading a Makefile.
 #[derive(Clone, Copy)]
-struct MakefileContext<'a> {
+pub(super) struct MakefileContext<'a> {
     /// The variables set on the command line.
-    given: &'a BTreeMap<String, Option<String>>,
-    environment: MakeEnvironment<'a>,
+    pub(super) given: &'a BTreeMap<String, Option<String>>,
+    pub(super) environment: MakeEnvironment<'a>,
     /// Opens an included file by its name.
-    named: &'a dyn Fn(&str) -> Option<OpenedFile>,
-}
-
-impl CommandReader<'_> {
-    /// Reads the recipes that a `make` command runs, if the build context contains its Makefile.
-    pub(super) fn read_make_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
-        let Some(asked) = parse_make_command(command) else { return };
-        let folder = absolute_path(&self.folder, &asked.folder);
-        let named: Vec<&str> = asked.file.as_ref().map_or_else(|| DEFAULT_NAMES.to_vec(), |file| vec![file]);
-        let Some(opened) = named.iter().find_map(|name| self.open_image_file(&folder, name, run).ok()) else { return };
-        if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
-            return self.add_note(format!("{} was not read: the scripts are nested too deeply", opened.path));
-        }
-        self.state.scripts += 1;
-        let environment = |name: &str| make_environment_value(name, command, run);
-        let named = |name: &str| self.open_image_file(&folder, name, run).ok();
-        let around = MakefileContext { given: &asked.variables, environment: &environment, named: &named };
-        let file = Makefile::read(opened, around);
-        let (source, before) = (self.source, self.folder.clone());
-        // A recipe has no arguments.
-        let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-        let mut variables = command.variables.to_vec();
-        variables.retain(|(name, _)| !is_number(name));
-        for (text, of, conditional) in file.recipe_lines(asked.goals) {
-            self.source = of.source.unwrap_or(source);
-            // Every line has a shell of its own.
-            self.folder.clone_from(&folder);
-            let commands = self
-                .commands_with_files(run, |files| shell::called_script_commands(&text, &run.scope, &variables, files));
-            for mut inner in commands {
-                inner.conditional |= command.conditional || conditional;
-                self.read_command(&inner, run, depth + 1);
-            }
-        }
-        (self.source, self.folder) = (source, before);
-    }
+    pub(super) named: &'a dyn Fn(&str) -> Option<OpenedFile>,
 }
 
 /// Returns an environment variable of `make`: `None` if it is certainly not set, an error if its value is unknown.
-fn make_environment_value(name: &str, command: &Command, run: &RunInstruction) -> Result<Option<String>, ()> {
+pub(super) fn make_environment_value(
+    name: &str,
+    command: &Command,
+    run: &RunInstruction,
+) -> Result<Option<String>, ()> {
     match command.variable(name).map(ExpandedText::known_text) {
         Some(value) => value.map(|value| Some(value.to_owned())).ok_or(()),
         None if run.scope.is_set_nowhere(name) => Ok(None),
@@ -132,7 +97,7 @@ fn make_environment_value(name: &str, command: &Command, run: &RunInstruction) -
 }
 
 /// Parses a `make` command line; `None` if the command runs no recipe.
-fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
+pub(super) fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
     if !matches!(command.program(), Some("make" | "gmake")) {
         return None;
     }
@@ -186,7 +151,7 @@ fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
 
 impl Makefile {
     /// Reads a Makefile and the files that it includes.
-    fn read(opened: OpenedFile, around: MakefileContext<'_>) -> Self {
+    pub(super) fn read(opened: OpenedFile, around: MakefileContext<'_>) -> Self {
         let mut file = Self { variables: around.given.clone(), ..Self::default() };
         file.files.push(opened);
         file.read_lines(0, around);
@@ -397,7 +362,7 @@ impl Makefile {
     }
 
     /// Returns the recipe lines that are run for some goals, in order, each with whether it may be skipped.
-    fn recipe_lines(&self, goals: Vec<String>) -> Vec<(MappedText, &OpenedFile, bool)> {
+    pub(super) fn recipe_lines(&self, goals: Vec<String>) -> Vec<(MappedText, &OpenedFile, bool)> {
         // Which goal is the first one cannot be told where a file may be in front of it.
         let any = goals.is_empty() && self.first_open;
         let none: Arc<BTreeSet<String>> = Arc::default();
@@ -502,9 +467,9 @@ const UNKNOWN_VALUE: &str = "$(?)";
 
 /// The target and rule of the recipe in which a text is expanded.
 #[derive(Clone, Copy)]
-pub(super) struct MakeRecipeContext<'a> {
-    pub(super) goal: &'a str,
-    pub(super) rule: &'a MakeRule,
+struct MakeRecipeContext<'a> {
+    goal: &'a str,
+    rule: &'a MakeRule,
     /// The variables that have a target-specific value in this recipe.
     pub(super) own: &'a BTreeSet<String>,
 }
@@ -568,7 +533,7 @@ impl Makefile {
     }
 
     /// Returns the value that `:=` assigns: the text expanded at this line, with `$(?)` for each unknown value.
-    pub(super) fn expand_simply(&self, text: &str, environment: MakeEnvironment<'_>, depth: usize) -> String {
+    fn expand_simply(&self, text: &str, environment: MakeEnvironment<'_>, depth: usize) -> String {
         let (mut out, mut rest) = (String::new(), text);
         let spent = self.spent.replace(self.spent.get() + 1) > MAX_EXPANSIONS;
         while let Some((before, after)) = rest.split_once('$') {
@@ -594,12 +559,7 @@ impl Makefile {
     }
 
     /// Returns the shell text for the reference after a `$` in a recipe, and the length of that reference.
-    pub(super) fn expand_recipe_reference(
-        &self,
-        text: &str,
-        at: MakeRecipeContext<'_>,
-        depth: usize,
-    ) -> Option<(String, usize)> {
+    fn expand_recipe_reference(&self, text: &str, at: MakeRecipeContext<'_>, depth: usize) -> Option<(String, usize)> {
         let first = text.chars().next()?;
         let close = match first {
             '$' => return Some(("$".to_owned(), 1)),
@@ -662,6 +622,6 @@ fn closing_bracket(text: &str, close: char) -> Option<usize> {
 }
 
 /// Whether a text is a plain variable name.
-pub(super) fn is_variable_name(name: &str) -> bool {
+fn is_variable_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -6,7 +6,7 @@
 use crate::dockerfile::{
     BaseKind, CopyInstruction, Instruction, InstructionKind, MappedText, RunInstruction, parse_name_value_pairs,
 };
-use crate::extract::run_commands::CommandReader;
+use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::extract::{build_host_queries, command_effects};
 use crate::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};

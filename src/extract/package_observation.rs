@@ -1,8 +1,6 @@
 //! Conversion of the installs and removals of a command to package observations.
 
 use crate::cause::Cause;
-use crate::dockerfile::BaseKind;
-use crate::extract::run_commands::CommandReader;
 use crate::fact::{
     Evidence, FactKey, Facts, IndexSelection, Observations, ObservedPackage, Origin, PackageManager, PackageVersion,
     PrintedValue, RemovedPackage, ValueState,
@@ -94,22 +92,5 @@ fn to_fact_manager(manager: install::PackageInstaller) -> PackageManager {
         install::PackageInstaller::Pip => PackageManager::Pip,
         install::PackageInstaller::Conda => PackageManager::Conda,
         install::PackageInstaller::Apt => PackageManager::Apt,
-    }
-}
-
-impl CommandReader<'_> {
-    /// Returns the version of torch in the image so far, without its local part, if known.
-    pub(super) fn installed_torch_version(&self) -> Option<String> {
-        let knowledge = self.knowledge;
-        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.name));
-        let version = match (own.next(), &self.tree.evaluated.base.kind) {
-            (Some(package), _) => match &package.version {
-                PackageVersion::Exact(version) if package.conditional.is_none() => version,
-                _ => return None,
-            },
-            (None, BaseKind::Image(image)) => knowledge.base_image_torch(&image.familiar_name(), image.tag()?)?,
-            (None, _) => return None,
-        };
-        Some(version.split('+').next().unwrap_or(version).to_owned())
     }
 }

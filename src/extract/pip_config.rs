@@ -1,6 +1,6 @@
 //! Settings of pip that commands write, which apply to all later commands.
 
-use crate::extract::run_commands::CommandReader;
+use crate::extract::command_reader::CommandReader;
 use crate::shell::{Command, Word};
 
 impl CommandReader<'_> {

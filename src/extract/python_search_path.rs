@@ -2,9 +2,9 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::EvaluatedTarget;
-use crate::extract::dockerfile::TargetReader;
 use crate::extract::package_locations::PackageLocation;
 use crate::extract::stage_files::absolute_path;
+use crate::extract::target_reader::TargetReader;
 use crate::fact::{Observations, ObservedPackage, PackageManager, TemplatePart};
 
 /// Variable that lists folders in which Python searches for packages.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::dockerfile::{BaseKind, RunInstruction, VariableLookup};
-use crate::extract::run_commands::CommandReader;
+use crate::extract::command_reader::CommandReader;
+use crate::extract::virtual_environments::parse_python_version;
 use crate::fact::{ObservedPackage, PackageManager};
 use crate::install;
 use crate::knowledge::{How, Knowledge};
@@ -178,35 +179,14 @@ fn python_requested_of_uv(
     if managed || value("UV_MANAGED_PYTHON").is_some() { RequestedPython::Unknown } else { RequestedPython::Nothing }
 }
 
-/// Returns the version in `3.11`, `3.11.7`, `python3.11` and `cpython-3.11.7`.
-pub(super) fn parse_python_version(named: &str) -> Option<String> {
-    let named = named.trim_start_matches('c').trim_start_matches("python").trim_start_matches(['-', '@']);
-    let mut parts = named.split(['.', '-', '+']);
-    let (first, second) = (parts.next()?, parts.next()?);
-    let number = |part: &str| !part.is_empty() && part.bytes().all(|one| one.is_ascii_digit());
-    (number(first) && number(second)).then(|| format!("{first}.{second}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_python_version;
-
-    #[test]
-    fn python_versions_have_several_forms() {
-        for (named, expected) in [
-            ("3.11", Some("3.11")),
-            ("3.11.7", Some("3.11")),
-            ("python3.12", Some("3.12")),
-            ("cpython-3.10.2", Some("3.10")),
-            ("cpython@3.13", Some("3.13")),
-            ("3", None),
-            (">=3.10", None),
-            ("pypy3.10", None),
-            ("python", None),
-            ("/usr/bin/python3", None),
-            ("", None),
-        ] {
-            assert_eq!(parse_python_version(named).as_deref(), expected, "{named}");
-        }
+impl CommandReader<'_> {
+    /// Returns the Python version of the environment that a command installs into, if one was named for it.
+    fn environment_python(
+        &self,
+        command: &Command,
+        run: &RunInstruction,
+        lookup: &dyn Fn(&str) -> VariableLookup,
+    ) -> Option<String> {
+        self.state.environments.target_python(command, &self.folder, run.path_head.as_deref(), lookup)
     }
 }

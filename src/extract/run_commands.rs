@@ -1,28 +1,22 @@
 //! What the RUN commands of the target stage install, with the files and scripts that they read.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::cause::Cause;
 use crate::context::ContextReader;
+use crate::cuda::is_at_or_below;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
-use crate::extract::active_python::{PythonLocation, PythonLocations};
+use crate::extract::active_python::PythonLocation;
 use crate::extract::command_effects::UnknownAdditions;
-use crate::extract::fetched_files::FetchedFiles;
-use crate::extract::git_clones::ClonedRepositories;
+use crate::extract::command_reader::{CommandReader, StageState};
 use crate::extract::gpu_dependencies::find_gpu_dependencies;
-use crate::extract::install_locations::{InstallLocations, LocatedCommand};
-use crate::extract::linked_programs::LinkedProgram;
+use crate::extract::install_locations::{LocatedCommand, SYSTEM_BIN_FOLDERS, option_value};
+use crate::extract::makefile::{Makefile, MakefileContext};
 use crate::extract::package_observation::{observe_package, remove_packages};
 use crate::extract::python_version::RequestedPython;
 use crate::extract::repeated_packages::{MAX_REPEATS, limit_repeats};
-use crate::extract::scripts::is_file_glob;
 use crate::extract::stage_files::{StageFileTree, StageLookups, absolute_path};
-use crate::extract::virtual_environments::VirtualEnvironments;
-use crate::extract::wheel_folders::WheelFolders;
 use crate::extract::written_files::record_written_files;
 use crate::extract::{
-    arch_lists, build_host_queries, command_effects, compiled_programs, linked_programs, loader_files,
+    arch_lists, build_host_queries, command_effects, compiled_programs, linked_programs, loader_files, makefile,
     missing_installer, python_version, referenced_files, unpackaged_files, virtual_environments,
 };
 use crate::fact::{
@@ -30,11 +24,9 @@ use crate::fact::{
     PrintedValue, UnknownCodeKind, ValueState as FactState,
 };
 use crate::install::{
-    CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, OpenedFile, PackageInstall, TargetMachine,
-    VersionSpec,
+    CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, PackageInstall, TargetMachine, VersionSpec,
 };
-use crate::knowledge::Knowledge;
-use crate::shell::{Command, FileChanges, Word};
+use crate::shell::{Command, SCRIPT_FILE_VARIABLE, StandardInput, Word, wrapped_program_index};
 use crate::source::{SourceId, Span};
 use crate::{install, shell};
 
@@ -51,71 +43,18 @@ pub(super) struct RunInputs<'a> {
     pub(super) looks: &'a StageLookups,
 }
 
+/// The largest depth of nested scripts.
+const MAX_SCRIPT_DEPTH: usize = 4;
+/// The largest number of scripts that are read per stage.
+const MAX_SCRIPTS: usize = 64;
+/// Programs that run shell scripts.
+const SHELL_PROGRAMS: &[&str] = &["sh", "bash", "dash", "ash", "zsh"];
 /// Maximum number of commands read per target, including those of scripts and of stages that it copies from.
 const MAX_COMMANDS: u32 = 8_192;
 /// Maximum number of packages and constraints kept per command; the longest lock files have some thousands.
 const MAX_PACKAGES_PER_COMMAND: usize = 8_192;
 /// Maximum number of packages and constraints kept per target.
 const MAX_PACKAGES: usize = 32_768;
-
-/// What the commands of a stage leave for later commands.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StageState {
-    /// What `pip config set` set, by the variable that says the same.
-    pub(super) settings: BTreeMap<String, ExpandedText>,
-    /// Files that a command wrote or changed: their content, or why that is unknown.
-    pub(super) written_files: BTreeMap<String, Result<OpenedFile, Cause>>,
-    /// The number of traces at the time when a file was written.
-    pub(super) traces_at_write: BTreeMap<String, usize>,
-    /// Files and folders that a command removed.
-    pub(super) removed_paths: BTreeSet<String>,
-    /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
-    pub(super) traces: Vec<(usize, String, FileChanges)>,
-    /// How many scripts were gone through.
-    pub(super) scripts: usize,
-    pub(super) environments: VirtualEnvironments,
-    /// Where packages of Python lie, other than where the Python of the image looks.
-    pub(super) homes: PythonLocations,
-    /// Repositories that were set up and whose packages bring something else than their names say.
-    repositories: BTreeSet<&'static str>,
-    /// The Python of the base, once that was asked for.
-    python: OnceCell<Option<&'static str>>,
-    /// Whether a command brought a Python that uv may take in place of the base's.
-    pub(super) other_python: bool,
-    /// Files that commands and ADD fetched.
-    pub(super) fetched: FetchedFiles,
-    /// How many of the COPY and ADD instructions were looked at for those.
-    copies: usize,
-    /// Where packages and programs were installed.
-    pub(super) locations: InstallLocations,
-    /// Wheels that commands put into folders.
-    pub(super) wheels: WheelFolders,
-    /// Repositories that commands cloned.
-    cloned: ClonedRepositories,
-    /// What commands may have added beyond what is known.
-    pub(super) unknown_additions: UnknownAdditions,
-    /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
-    pub(super) on_path: (usize, Vec<String>),
-    /// Programs that commands linked, and those that were copied.
-    pub(super) programs: Vec<LinkedProgram>,
-    /// Whether the installer of a toolkit ran.
-    pub(super) other_toolkit: bool,
-    /// Whether a command may have brought an installer of packages, or one was found to be missing.
-    pub(super) any_installer: bool,
-}
-
-impl StageState {
-    /// Looks up a variable as installers see it: settings written by commands override the environment.
-    fn lookup(&self, run: &RunInstruction, name: &str) -> VariableLookup {
-        match self.settings.get(name) {
-            Some(ExpandedText::Known { value, .. }) => VariableLookup::Known(value.clone(), Vec::new()),
-            Some(ExpandedText::Unresolved { names, reason }) => {
-                VariableLookup::Unknown(names.clone(), (**reason).clone())
-            }
-            None => run.scope.lookup(name),
-        }
-    }
-}
 
 /// What one command installs and compiles, and where.
 struct CommandInstalls {
@@ -169,24 +108,9 @@ pub(super) fn read_runs(
     }
 }
 
-/// Reads the commands of RUN instructions in order.
-pub(super) struct CommandReader<'a> {
-    pub(super) tree: StageFileTree<'a>,
-    pub(super) machine: TargetMachine<'a>,
-    pub(super) seen: &'a mut Observations,
-    pub(super) notes: &'a mut Vec<String>,
-    pub(super) state: &'a mut StageState,
-    /// The text that the commands at hand stand in.
-    pub(super) source: SourceId,
-    /// The text of the Dockerfile.
-    dockerfile: SourceId,
-    pub(super) folder: String,
-    pub(super) knowledge: Knowledge,
-}
-
 impl CommandReader<'_> {
     /// Reads one command; `depth` is its level in scripts that run one another.
-    pub(super) fn read_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
+    fn read_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
         if self.seen.commands > MAX_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MAX_PACKAGES {
             let most = Cause::ManyCommands { commands: MAX_COMMANDS, packages: MAX_PACKAGES };
@@ -456,17 +380,6 @@ impl CommandReader<'_> {
         names.map(|name| format!("{name} is installed in a separate environment and is not checked")).collect()
     }
 
-    /// Opens a file at this point of the build: as written by earlier commands, else from the build context.
-    pub(super) fn open_image_file(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<OpenedFile, Cause> {
-        let folder = if folder.is_empty() { &self.folder } else { folder };
-        let path = absolute_path(folder, path);
-        match self.state.written_files.get(&path) {
-            Some(made) => made.clone(),
-            None if is_file_glob(&path) => self.open_glob_matches(&path, run),
-            None => self.tree.open(run, &path),
-        }
-    }
-
     /// Records the GPU code that a command compiles, replacing earlier code of the same component.
     fn record_compiled_code(&mut self, compiled: CompiledCode) -> FactId {
         let inside = compiled.spans.iter().map(|span| Origin::File { source: self.source, span: *span });
@@ -515,5 +428,289 @@ impl CommandReader<'_> {
             }
         }
         observe_package(&mut self.seen.facts, install, origins, self.seen.commands, self.knowledge)
+    }
+
+    /// Returns where a command installs packages, if not where the Python of the image searches.
+    fn python_location(
+        &self,
+        command: &Command,
+        run: &RunInstruction,
+        lookup: &dyn Fn(&str) -> VariableLookup,
+    ) -> Option<PythonLocation> {
+        let own = self.state.environments.target_folder(command, &self.folder, run.path_head.as_deref(), lookup);
+        if own.is_some() {
+            return own.map(PythonLocation::Environment);
+        }
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        if let Some(target) = option_value(&words, "--target", "-t").filter(|_| words.contains(&"install")) {
+            let target = absolute_path(&self.folder, target);
+            return (!target.contains("-packages")).then_some(PythonLocation::Folder(target));
+        }
+        let of_system = self.state.environments.uses_system_python(command, run.path_head.as_deref(), lookup);
+        (!of_system).then_some(PythonLocation::Unknown)
+    }
+}
+
+impl CommandReader<'_> {
+    /// Reads a script of the build context; returns whether the command runs one.
+    fn read_script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
+        let found = self.script_on_path(command, run);
+        let Some((at, same_shell)) =
+            found.as_ref().map(|(at, _)| (*at, false)).or_else(|| find_script_argument(command))
+        else {
+            return self.read_script_from_input(command, run, depth);
+        };
+        let Some(word) = command.words.get(at) else { return false };
+        let path = match &word.value {
+            ExpandedText::Known { value, .. } if value.contains(['*', '?']) => {
+                self.record_unknown_script(value, &Cause::MatchesUnknown, word.span, run);
+                return false;
+            }
+            ExpandedText::Known { value, .. } => found.as_ref().map_or(value.as_str(), |(_, path)| path.as_str()),
+            ExpandedText::Unresolved { reason, .. } => {
+                self.record_unknown_script(word.raw.trim_matches(['"', '\'']), reason, word.span, run);
+                return false;
+            }
+        };
+        if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
+            self.add_note(format!("{path} was not read: the scripts are nested too deeply"));
+            return true;
+        }
+        let opened = match self.open_image_file("", path, run) {
+            Ok(opened) => opened,
+            Err(why) => {
+                if is_shell_script(path) {
+                    self.seen.of_base.untold.push(self.seen.commands);
+                    self.record_unread_script(path, &why, command.span);
+                    self.add_note(format!("{path} was not read: {why}"));
+                }
+                return false;
+            }
+        };
+        if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "run") {
+            return false;
+        }
+        let first = opened.text.text().lines().next().unwrap_or("");
+        if first.starts_with("#!") && !first.contains("sh") {
+            return false;
+        }
+        self.state.scripts += 1;
+        let mut variables = command.variables.to_vec();
+        if !same_shell || command.words.len() > at + 1 {
+            // Its arguments are its own.
+            variables.retain(|(name, _)| name == "0" || !name.bytes().all(|byte| byte.is_ascii_digit()));
+        }
+        if !same_shell {
+            variables.push(("0".to_owned(), ExpandedText::literal(path)));
+        }
+        variables.push((SCRIPT_FILE_VARIABLE.to_owned(), ExpandedText::literal(path)));
+        for (number, word) in command.words.iter().skip(at + 1).take(9).enumerate() {
+            variables.push(((number + 1).to_string(), word.value.clone()));
+        }
+        let (source, folder) = (self.source, self.folder.clone());
+        self.source = opened.source.unwrap_or(source);
+        let commands = self.commands_with_files(run, |files| {
+            shell::called_script_commands(&opened.text, &run.scope, &variables, files)
+        });
+        for mut inner in commands {
+            inner.conditional |= command.conditional;
+            self.read_command(&inner, run, depth + 1);
+        }
+        self.source = source;
+        if !same_shell {
+            self.folder = folder;
+        }
+        true
+    }
+
+    /// Returns the first script in a directory of PATH with the bare name of a command, and the position of that
+    /// name.
+    fn script_on_path(&mut self, command: &Command, run: &RunInstruction) -> Option<(usize, String)> {
+        let at = wrapped_program_index(&command.words);
+        let name = command.words.get(at)?.known().filter(|name| !name.is_empty() && !name.contains('/'))?;
+        if self.state.on_path.0 != run.instruction + 1 {
+            self.state.on_path = (run.instruction + 1, self.copied_path_directories(command, run));
+        }
+        let copied = self.state.on_path.1.iter().find_map(|folder| {
+            let path = format!("{folder}/{name}");
+            (!self.is_removed(&path) && self.open_image_file("", &path, run).is_ok()).then_some(path)
+        });
+        let of_system = || {
+            SYSTEM_BIN_FOLDERS
+                .iter()
+                .filter(|_| !self.state.written_files.is_empty())
+                .map(|folder| format!("{folder}/{name}"))
+        };
+        let made = || of_system().find(|path| self.state.written_files.contains_key(path));
+        copied.or_else(made).map(|path| (at, path))
+    }
+
+    /// Returns the directories of PATH that a COPY may add programs to.
+    fn copied_path_directories(&self, command: &Command, run: &RunInstruction) -> Vec<String> {
+        let told = match command.variable("PATH") {
+            Some(value) => value.known_text().map(str::to_owned),
+            None => match run.scope.lookup("PATH") {
+                VariableLookup::Known(value, _) => Some(value),
+                VariableLookup::Unset | VariableLookup::NoValue | VariableLookup::Unknown(..) => None,
+            },
+        };
+        let told = told.or_else(|| run.path_head.clone()).unwrap_or_default();
+        let copies = || self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
+        let into = copies().filter_map(|copy| {
+            let (path, _) = copy.destination.as_ref()?;
+            Some(absolute_path(&copy.folder, path.known_text()?))
+        });
+        let into: Vec<String> = into.collect();
+        let reached = |folder: &String| {
+            into.iter().any(|into| is_at_or_below(into, folder) || (into != "/" && is_at_or_below(folder, into)))
+        };
+        let mut found: Vec<String> =
+            told.split(':').chain(SYSTEM_BIN_FOLDERS.iter().copied()).map(str::to_owned).collect();
+        found.retain(|folder| folder.starts_with('/') && reached(folder));
+        found.dedup();
+        found
+    }
+
+    /// Reads the script that a shell receives from a file or pipe; returns whether there is one.
+    fn read_script_from_input(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
+        let at = wrapped_program_index(&command.words);
+        let known = |at: usize| command.words.get(at).and_then(Word::known);
+        let shell =
+            known(at).is_some_and(|program| SHELL_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or(program)));
+        let reads = |word: &str| word.starts_with("--") || !word.contains('n');
+        let plain =
+            (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-') && reads(word)));
+        // A here-document was gone through with the text that it stands in.
+        let given = matches!(command.input, StandardInput::File(_) | StandardInput::Pipe(_));
+        if !shell || !plain || !given || depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
+            return false;
+        }
+        let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
+        let lookup = |name: &str| run.scope.lookup(name);
+        let environment = MarkerEnvironment { machine: self.machine, python: None };
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
+        let Ok(texts) = install::standard_input(command, &around) else { return false };
+        for opened in texts {
+            self.state.scripts += 1;
+            let (source, folder) = (self.source, self.folder.clone());
+            self.source = opened.source.unwrap_or(source);
+            let variables = &command.variables;
+            let commands = self.commands_with_files(run, |files| {
+                shell::called_script_commands(&opened.text, &run.scope, variables, files)
+            });
+            for mut inner in commands {
+                inner.conditional |= command.conditional;
+                self.read_command(&inner, run, depth + 1);
+            }
+            (self.source, self.folder) = (source, folder);
+        }
+        true
+    }
+
+    /// Records a script whose name is unknown and that may be in the build context, as missing evidence.
+    fn record_unknown_script(&mut self, written: &str, reason: &Cause, span: Span, run: &RunInstruction) {
+        let name = written.rsplit('/').next().unwrap_or(written);
+        // A name that is known is one of a file that a COPY brings, or no file of the context.
+        let name = if name.contains(['$', '`', ')', '}']) { "*.sh" } else { name };
+        let front = written.split(['$', '`', '*', '?']).next().unwrap_or_default();
+        let folder = front.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let below = (!front.is_empty()).then(|| absolute_path(&self.folder, folder));
+        if self.tree.may_copy_file(run, below.as_deref(), name) {
+            self.add_note(format!("{written} was not read: {reason}"));
+            self.seen.of_base.untold.push(self.seen.commands);
+            self.record_unread_script(written, reason, span);
+        }
+    }
+
+    /// Reads the recipes that a `make` command runs, if the build context contains its Makefile.
+    fn read_make_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
+        let Some(asked) = makefile::parse_make_command(command) else { return };
+        let folder = absolute_path(&self.folder, &asked.folder);
+        let named: Vec<&str> = asked.file.as_ref().map_or_else(|| makefile::DEFAULT_NAMES.to_vec(), |file| vec![file]);
+        let Some(opened) = named.iter().find_map(|name| self.open_image_file(&folder, name, run).ok()) else { return };
+        if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
+            return self.add_note(format!("{} was not read: the scripts are nested too deeply", opened.path));
+        }
+        self.state.scripts += 1;
+        let environment = |name: &str| makefile::make_environment_value(name, command, run);
+        let named = |name: &str| self.open_image_file(&folder, name, run).ok();
+        let around = MakefileContext { given: &asked.variables, environment: &environment, named: &named };
+        let file = Makefile::read(opened, around);
+        let (source, before) = (self.source, self.folder.clone());
+        // A recipe has no arguments.
+        let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+        let mut variables = command.variables.to_vec();
+        variables.retain(|(name, _)| !is_number(name));
+        for (text, of, conditional) in file.recipe_lines(asked.goals) {
+            self.source = of.source.unwrap_or(source);
+            // Every line has a shell of its own.
+            self.folder.clone_from(&folder);
+            let commands = self
+                .commands_with_files(run, |files| shell::called_script_commands(&text, &run.scope, &variables, files));
+            for mut inner in commands {
+                inner.conditional |= command.conditional || conditional;
+                self.read_command(&inner, run, depth + 1);
+            }
+        }
+        (self.source, self.folder) = (source, before);
+    }
+}
+
+/// Returns the position of the script among the arguments of a command, and whether the current shell runs it.
+fn find_script_argument(command: &Command) -> Option<(usize, bool)> {
+    let known = |at: usize| command.words.get(at).and_then(Word::known);
+    let at = wrapped_program_index(&command.words);
+    let Some(first) = known(at) else {
+        // `"$HERE/torch.sh"`
+        let raw = command.words.get(at)?.raw.trim_matches(['"', '\'']);
+        return (raw.contains('/') && is_shell_script(raw)).then_some((at, false));
+    };
+    match first.rsplit('/').next()? {
+        program if SHELL_PROGRAMS.contains(&program) => {
+            let after =
+                (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
+            // With `-n` the shell reads the script and runs nothing of it.
+            let flags = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('n');
+            let reads = (at + 1..after).any(|at| known(at).is_some_and(flags));
+            (!reads).then_some((after, false))
+        }
+        "." | "source" => Some((at + 1, true)),
+        _ => {
+            (is_shell_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
+                .then_some((at, false))
+        }
+    }
+}
+
+/// Whether a path has the extension of a shell script.
+fn is_shell_script(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "sh" | "bash"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_script_argument;
+    use crate::dockerfile::MappedText;
+    use crate::shell::script_commands;
+
+    #[test]
+    fn a_command_names_the_script_that_it_runs() {
+        for (text, expected) in [
+            ("./install.sh a", Some((0, false))),
+            ("bash -eux /tmp/x.sh", Some((2, false))),
+            ("sudo -E sh x.sh", Some((1, false))),
+            ("timeout 60 bash x.sh", Some((1, false))),
+            (". ./env.sh", Some((1, true))),
+            ("/tmp/install.sh", Some((0, false))),
+            ("python3 x.py", None),
+            ("/usr/bin/pip install x", None),
+            ("bash -n x.sh", None),
+            ("sh -en x.sh", None),
+            ("bash --noprofile x.sh", Some((2, false))),
+            ("echo x.sh", None),
+        ] {
+            let commands = script_commands(&MappedText::contiguous(text, 0));
+            assert_eq!(commands.first().and_then(find_script_argument), expected, "{text}");
+        }
     }
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cause::Cause;
-use crate::cuda::{CudaVersion, TOOLKIT_ROOT};
+use crate::cuda::TOOLKIT_ROOT;
 use crate::dockerfile::{
     BaseKind, CopyInstruction, Dockerfile, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
     RunInstruction,
 };
+use crate::extract::command_reader::StageState;
 use crate::extract::copied_toolkit::CopiedCuda;
-use crate::extract::dockerfile::TargetReader;
 use crate::extract::package_locations::PackageLocation;
-use crate::extract::run_commands::StageState;
-use crate::extract::stage_files::{absolute_path, bind_mounts, copied_path, strip_folder};
+use crate::extract::stage_files::{absolute_path, bind_mounts, copied_path, known_sources, strip_folder};
+use crate::extract::target_reader::{TargetReader, record_cuda_runtime};
 use crate::extract::{
-    compiled_programs, copied_toolkit, framework_archives, linked_programs, loader_files, package_locations,
+    compiled_programs, copied_programs, copied_toolkit, framework_archives, loader_files, package_locations,
     unpackaged_files,
 };
 use crate::fact::{
@@ -93,7 +93,7 @@ impl<'a> StageEvaluator<'a> {
                 stages.record_copied_toolkit(reader, copy);
             }
         });
-        linked_programs::record_program_needs(reader, evaluated, knowledge);
+        copied_programs::record_program_needs(reader, evaluated, knowledge);
         self.record_loose_files(reader, evaluated);
     }
 
@@ -366,14 +366,14 @@ impl<'a> StageEvaluator<'a> {
             reader.state.locations.set_program_paths(fact, places);
             // A program of the image's own has the CUDA of its compiler, whatever it is copied to.
             if let (None, Some((cuda, span))) = (&code.component, compiler)
-                && linked_programs::needs_compiler_cuda(reader, cuda, knowledge)
+                && copied_programs::needs_compiler_cuda(reader, cuda, knowledge)
             {
                 record_cuda_runtime(reader, cuda, [span, copy.span]);
             }
             let isa = code.isa.or(isa.filter(|_| code.component.is_none()));
             reader.seen.code.push(ObservedGpuCode { isa, fact, ..code });
         }
-        linked_programs::copy_programs(reader, done.programs, copy, compiler);
+        copied_programs::copy_programs(reader, done.programs, copy, compiler);
     }
 }
 
@@ -412,14 +412,6 @@ struct StageContents {
     state: StageState,
 }
 
-/// Records the CUDA runtime that a COPY adds to an image without one.
-pub(super) fn record_cuda_runtime(reader: &mut TargetReader<'_>, cuda: CudaVersion, spans: [Span; 2]) {
-    let origins = spans.map(|span| Origin::File { source: reader.source, span });
-    let state = ValueState::Known(PrintedValue::Text(cuda.to_string()));
-    let fact = reader.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(origins.to_vec()));
-    reader.seen.cuda_runtime = Some((cuda, fact));
-}
-
 /// Returns a COPY with the effect that a mount or a command of a RUN has on files of a stage.
 fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: String) -> CopyInstruction {
     let literal = |path: String| (ExpandedText::literal(path), run.span);
@@ -451,11 +443,6 @@ fn copy_files(reader: &mut TargetReader<'_>, other: &StageState, copy: &CopyInst
             }
         }
     }
-}
-
-/// Returns the sources of a COPY that are known.
-pub(super) fn known_sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
-    copy.sources.iter().filter_map(|(path, _)| path.known_text())
 }
 
 /// Adds a fact of another stage again, with the COPY as a further origin.

@@ -355,7 +355,7 @@ const SECRETS_FOLDER: &str = "/run/secrets";
 const HOME_FOLDERS: (&str, &str) = ("/root/", "/home/");
 
 /// Whether a build secret is mounted at a path; one mounted in the home directory of another user counts for root.
-pub(super) fn is_secret_mount(dockerfile: &Dockerfile, run: &RunInstruction, path: &str) -> bool {
+fn is_secret_mount(dockerfile: &Dockerfile, run: &RunInstruction, path: &str) -> bool {
     let Some(instruction) = dockerfile.instructions.get(run.instruction) else { return false };
     let flags = instruction.flags.iter().filter(|flag| flag.name == "mount").filter_map(|flag| flag.value.as_ref());
     let dialect = Dialect::Dockerfile(dockerfile.escape);
@@ -379,7 +379,7 @@ pub(super) fn is_secret_mount(dockerfile: &Dockerfile, run: &RunInstruction, pat
 }
 
 /// Whether a RUN has more than `most` mounts.
-pub(super) fn has_more_mounts_than(dockerfile: &Dockerfile, run: &RunInstruction, most: usize) -> bool {
+fn has_more_mounts_than(dockerfile: &Dockerfile, run: &RunInstruction, most: usize) -> bool {
     let flags = dockerfile.instructions.get(run.instruction).map_or(&[][..], |instruction| &instruction.flags);
     flags.len() > most && flags.iter().filter(|flag| flag.name == "mount").nth(most).is_some()
 }
@@ -406,6 +406,11 @@ pub(super) fn bind_mounts(dockerfile: &Dockerfile, run: &RunInstruction) -> Vec<
         Some(Mount { from, stage, source: value(&["source", "src"]).unwrap_or_default(), target })
     };
     flags.filter_map(|flag| one(flag.value.as_ref().map_or("", MappedText::text))).collect()
+}
+
+/// Returns the sources of a COPY that are known.
+pub(super) fn known_sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
+    copy.sources.iter().filter_map(|(path, _)| path.known_text())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
 use crate::cuda::LIBCUDA_SONAME;
 use crate::extract::command_effects::UnknownAdditions;
-use crate::extract::run_commands::CommandReader;
+use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::fact::{
     Evidence, FactId, FactKey, ObservedBase, ObservedPackage, Origin, PackageManager, PrintedValue, ValueState,

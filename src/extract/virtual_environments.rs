@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dockerfile::VariableLookup;
-use crate::extract::python_version;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::shell::{Command, Word};
@@ -51,10 +50,7 @@ impl VirtualEnvironments {
             return;
         }
         if program == "pyenv" && words.get(1) == Some(&"global") {
-            self.of_pyenv = words
-                .get(2)
-                .and_then(|named| python_version::parse_python_version(named))
-                .filter(|_| !command.conditional);
+            self.of_pyenv = words.get(2).and_then(|named| parse_python_version(named)).filter(|_| !command.conditional);
         }
         let Some(arguments) = creation_arguments(program, &words) else { return };
         let path = environment_folder(arguments).or((program == "uv").then_some(PROJECT_FOLDER));
@@ -210,9 +206,7 @@ impl VirtualEnvironments {
             let chosen = option_value(&words, &["--python", "-p"]);
             if let Some(chosen) = chosen {
                 let path = absolute_path(folder, chosen);
-                return python_version::parse_python_version(chosen)
-                    .or_else(|| made(&path))
-                    .or_else(|| of_program(&path));
+                return parse_python_version(chosen).or_else(|| made(&path)).or_else(|| of_program(&path));
             }
             if words.iter().any(|word| matches!(*word, "--system" | "--target" | "--prefix"))
                 || value("UV_SYSTEM_PYTHON").is_some()
@@ -304,10 +298,9 @@ fn requested_version(program: &str, arguments: &[&str]) -> Option<String> {
     match told {
         Some(told) => {
             let name = told.rsplit('/').next().unwrap_or(told);
-            python_version::parse_python_version(name)
+            parse_python_version(name)
         }
-        None => install::python_version_of_program(program)
-            .and_then(|version| python_version::parse_python_version(&version)),
+        None => install::python_version_of_program(program).and_then(|version| parse_python_version(&version)),
     }
 }
 
@@ -344,6 +337,15 @@ fn environment_folder<'a>(arguments: &[&'a str]) -> Option<&'a str> {
         }
     }
     found
+}
+
+/// Returns the version in `3.11`, `3.11.7`, `python3.11` and `cpython-3.11.7`.
+pub(super) fn parse_python_version(named: &str) -> Option<String> {
+    let named = named.trim_start_matches('c').trim_start_matches("python").trim_start_matches(['-', '@']);
+    let mut parts = named.split(['.', '-', '+']);
+    let (first, second) = (parts.next()?, parts.next()?);
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|one| one.is_ascii_digit());
+    (number(first) && number(second)).then(|| format!("{first}.{second}"))
 }
 
 #[cfg(test)]
@@ -490,6 +492,25 @@ mod tests {
             ("uv pip install x", &[], false),
         ] {
             assert_eq!(installs_last_into(script, variables), expected, "{script} {variables:?}");
+        }
+    }
+
+    #[test]
+    fn python_versions_have_several_forms() {
+        for (named, expected) in [
+            ("3.11", Some("3.11")),
+            ("3.11.7", Some("3.11")),
+            ("python3.12", Some("3.12")),
+            ("cpython-3.10.2", Some("3.10")),
+            ("cpython@3.13", Some("3.13")),
+            ("3", None),
+            (">=3.10", None),
+            ("pypy3.10", None),
+            ("python", None),
+            ("/usr/bin/python3", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_python_version(named).as_deref(), expected, "{named}");
         }
     }
 }

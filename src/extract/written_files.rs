@@ -2,7 +2,7 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction};
-use crate::extract::run_commands::CommandReader;
+use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{CommandContext, MarkerEnvironment, OpenedFile};

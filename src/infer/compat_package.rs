@@ -5,8 +5,8 @@ use crate::cuda::{COMPAT_ROOT, CudaVersion, DriverVersion};
 use crate::fact::{
     CompatDirectory, CompatLibrary, CompatNote, Derivation, Evidence, FactId, FactKey, Facts, TypedFact, ValueState,
 };
-use crate::infer::add_unknown_fact;
 use crate::infer::base::BaseBuild;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, RowInfo};
 
 /// The prefix of the names of compat packages.

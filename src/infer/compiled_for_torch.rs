@@ -9,9 +9,9 @@ use crate::fact::{
     Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, ObservedPackage, PackageManager,
     PackageVersion,
 };
-use crate::infer::add_unknown_fact;
 use crate::infer::single_build_framework::{InferenceContext, variant_cuda};
-use crate::infer::torch::{ImageTorch, TorchInstall};
+use crate::infer::torch_install::{ImageTorch, TorchInstall};
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::install::{compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::Knowledge;

@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use crate::cause::Cause;
 use crate::cuda::{CudaVersion, split_path};
+pub(super) use crate::fact::CUDA_RUNTIME_COMPONENT;
 use crate::fact::{
     CodeTargets, Component, ComponentRole, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
     IndexSelection, InspectionDepth, Observations, ObservedGpuCode, ObservedPackage, PackageManager, PackageVersion,
@@ -15,15 +16,14 @@ use crate::infer::base::BaseBuild;
 use crate::infer::single_build_framework::{
     InferenceContext, code_wording, component_of_package, inherit_cuda, variant_cuda,
 };
-use crate::infer::torch::ImageTorch;
-use crate::infer::torch_build::{component_in_base_image, component_of_torch_install};
+use crate::infer::torch_component::{component_in_base_image, component_of_torch_install};
+use crate::infer::torch_install::ImageTorch;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::{
-    add_unknown_fact, compiled_for_torch, library_per_cuda, mismatched_cuda, overwritten_builds, runtime_packages,
-    torch,
+    compiled_for_torch, library_per_cuda, mismatched_cuda, overwritten_builds, runtime_packages, torch,
 };
 use crate::knowledge::{Knowledge, TargetSetRow};
 
-pub(super) use crate::fact::CUDA_RUNTIME_COMPONENT;
 /// The error codes of the CUDA runtime itself for missing GPU code and unusable PTX.
 pub(super) const CUDA_RUNTIME_WORDING: FrameworkErrorCodes = FrameworkErrorCodes { no_code: 209, bad_ptx: 222 };
 

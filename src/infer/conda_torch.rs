@@ -5,7 +5,7 @@ use crate::cause::Cause;
 use crate::cuda::CudaVersion;
 use crate::fact::{Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::single_build_framework::variant_cuda;
-use crate::infer::torch::{TorchBuilder, TorchInstall};
+use crate::infer::torch_install::{TorchBuilder, TorchInstall};
 use crate::infer::torch_release::{TorchContext, is_build_tag};
 use crate::install::{public_version, range_contains};
 use crate::knowledge::Knowledge;

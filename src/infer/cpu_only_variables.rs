@@ -2,7 +2,7 @@
 //! build.
 
 use crate::fact::{Component, Derivation, EnvFacts, Evidence, FactKey, Facts, Observations, ValueState};
-use crate::infer::add_unknown_fact;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{FrameworkRow, Knowledge};
 
 /// What was searched if a variable selects the CPU.

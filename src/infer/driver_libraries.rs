@@ -16,7 +16,8 @@ use crate::infer::compat_package::{
     removes_compat_library, with_base_compat,
 };
 use crate::infer::system_paths::ImageFileTree;
-use crate::infer::{add_unknown_fact, stubs, system_paths};
+use crate::infer::unknown_fact::add_unknown_fact;
+use crate::infer::{stubs, system_paths};
 use crate::knowledge::{DriverPackageRow, Knowledge};
 
 /// Infers the driver libraries outside the compat directory.
@@ -148,11 +149,7 @@ fn is_driver_library(name: &str) -> bool {
 }
 
 /// Returns why a file with a matching name and path may exist, if nothing certainly creates it.
-pub(super) fn find_possible_file(
-    seen: &Observations,
-    name: fn(&str) -> bool,
-    place: fn(&str) -> bool,
-) -> Option<(Cause, FactId)> {
+fn find_possible_file(seen: &Observations, name: fn(&str) -> bool, place: fn(&str) -> bool) -> Option<(Cause, FactId)> {
     let certain = |path: &str| seen.files.contains_key(path);
     let mut open =
         seen.of_base.perhaps.iter().filter(|(path, _)| !certain(path) && name(split_path(path).1) && place(path));
@@ -506,12 +503,12 @@ fn libraries_through_link(
 }
 
 /// Whether a file is in a compat directory of a toolkit or below it.
-pub(super) fn is_compat_file(path: &str) -> bool {
+fn is_compat_file(path: &str) -> bool {
     is_in_compat_tree(split_path(path).0)
 }
 
 /// Returns the driver version in `libcuda.so.575.57.08`; `None` for the soname link `libcuda.so.1`.
-pub(super) fn libcuda_driver_version(name: &str) -> Option<DriverVersion> {
+fn libcuda_driver_version(name: &str) -> Option<DriverVersion> {
     let version: DriverVersion = name.strip_prefix("libcuda.so.")?.parse().ok()?;
     (version.0.len() > 1).then_some(version)
 }

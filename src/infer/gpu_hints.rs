@@ -3,8 +3,8 @@
 
 use crate::cause::Cause;
 use crate::fact::{Component, Derivation, Evidence, FactId, FactKey, Facts, Observations, ValueState};
-use crate::infer::add_unknown_fact;
 use crate::infer::component::CUDA_RUNTIME_WORDING;
+use crate::infer::unknown_fact::add_unknown_fact;
 
 /// Words in names that refer to a GPU.
 const GPU_TERMS: &[&str] = &["cuda", "gpu", "gpus", "nvidia"];

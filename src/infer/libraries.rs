@@ -11,11 +11,11 @@ use crate::fact::{
 };
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::component::CUDA_RUNTIME_COMPONENT;
-use crate::infer::external_libraries::ExternalLibraries;
+use crate::infer::external_libraries::{ExternalLibraries, LIBRARY_PATH, WheelLibrarySearch, loader_ignores_wheels};
+use crate::infer::library_dependencies::{LibraryPresence, is_library_wheel_replaced};
+use crate::infer::release_version::release_version;
 use crate::infer::removed_base_libraries::{LibraryRemoval, library_removal};
-use crate::infer::replaced_library_wheels::is_library_wheel_replaced;
 use crate::infer::version_resolution::InstallContext;
-use crate::infer::wheel_library_search::{LIBRARY_PATH, WheelLibrarySearch, loader_ignores_wheels};
 use crate::infer::{external_libraries, library_dependencies, unpackaged_libraries};
 use crate::install::range_contains;
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, RowInfo, ToolkitLibraryRow};
@@ -194,20 +194,6 @@ fn order_breadth_first(files: Vec<&ObservedLibraryDependencies>) -> Vec<&Observe
     order
 }
 
-/// Returns the release part of a package's exact version.
-pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> {
-    match &package.version {
-        PackageVersion::Exact(text) => parse_release(text),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
-    }
-}
-
-/// Parses the numbers at the start of a version: 2.15.0 of `2.15.0.post1`, 2.16.0 of `2.16.0rc0`.
-pub(super) fn parse_release(version: &str) -> Option<CudaVersion> {
-    let end = version.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(version.len());
-    version.get(..end)?.trim_end_matches('.').parse().ok()
-}
-
 /// Returns every directory that the dynamic loader searches by itself.
 fn loader_search_directories(env: &EnvFacts, ld_conf: &TypedFact<Vec<LdConf>>) -> Vec<String> {
     let path = env.get(LIBRARY_PATH).known().map(String::as_str).unwrap_or_default();
@@ -221,17 +207,6 @@ struct LibrarySources<'a> {
     build: &'a BaseBuild,
     searched: Vec<String>,
     knowledge: Knowledge,
-}
-
-/// Whether one source of libraries has a soname.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LibraryPresence {
-    /// It does not have it.
-    No,
-    /// It may have it, or has it where the loader may not search.
-    Perhaps,
-    /// It has it.
-    Yes,
 }
 
 impl LibrarySources<'_> {

@@ -99,23 +99,6 @@ fn a_part_comes_with_its_library_but_may_be_missing_as_a_file() {
 }
 
 #[test]
-fn the_release_is_the_numeric_prefix_of_a_version() {
-    for (version, expected) in [
-        ("2.15.0.post1", Some("2.15.0")),
-        ("2.16.0rc0", Some("2.16.0")),
-        ("2.15.1+cu12", Some("2.15.1")),
-        ("8.9.7.29-1+cuda12.2", Some("8.9.7.29")),
-        ("2.15", Some("2.15")),
-        ("nightly", None),
-        ("", None),
-        ("v2.15", None),
-        (".post1", None),
-    ] {
-        assert_eq!(parse_release(version), expected.and_then(|text| text.parse().ok()), "{version}");
-    }
-}
-
-#[test]
 fn a_package_of_unknown_version_requires_nothing() {
     let mut seen = observations_with(&[], &[(PackageManager::Pip, "onnxruntime-gpu", "nightly")]);
     seen.complete.files = true;

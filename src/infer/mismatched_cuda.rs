@@ -6,8 +6,8 @@ use crate::fact::{
     Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
     PackageManager, PackageVersion, ValueState,
 };
-use crate::infer::add_unknown_fact;
 use crate::infer::single_build_framework::variant_cuda;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
 
 /// Makes the CUDA of such packages unknown: with which CUDA they run, if any, is unknown.

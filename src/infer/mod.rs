@@ -18,6 +18,7 @@ mod environment;
 mod external_libraries;
 mod firmware;
 mod gpu_hints;
+mod image_facts;
 mod libraries;
 mod library_dependencies;
 mod library_per_cuda;
@@ -26,233 +27,26 @@ mod nonexistent_cuda;
 mod overwritten_builds;
 mod platform;
 mod python_version;
+mod release_version;
 mod removed_base_libraries;
-mod replaced_library_wheels;
 mod runtime_packages;
 mod single_build_framework;
 mod stubs;
 mod system_paths;
 mod target_processor;
 mod torch;
-mod torch_build;
-mod torch_candidates;
-mod torch_companion;
+mod torch_component;
+mod torch_install;
 mod torch_release;
 mod torch_requirements;
-mod torch_wheel;
+mod unknown_fact;
 mod unpackaged_libraries;
 mod unread_installs;
 mod version_resolution;
-mod wheel_library_search;
 
-use jiff::civil::Date;
-
-use crate::cause::Cause;
-use crate::fact::{
-    BuildMachineQuery, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts, ImageFacts,
-    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
-    ValueState,
-};
+pub use self::image_facts::infer_image_facts;
 pub(crate) use base::tag_version;
 pub(crate) use compiled_for_torch::is_compiled_for_torch;
 pub(crate) use environment::STARTUP_VARIABLES;
 pub(crate) use python_version::{newest_base_python, python_of_package};
 pub(crate) use single_build_framework::variant_cuda;
-
-use crate::infer::base::{BaseBuild, BaseFamily};
-use crate::infer::system_paths::ImageFileTree;
-use crate::knowledge::Knowledge;
-
-/// Infers the facts of every build that matches the observations, for one platform such as `linux/amd64`.
-pub fn infer_image_facts(
-    seen: &Observations,
-    platform: &str,
-    as_of: Option<Date>,
-    knowledge: Knowledge,
-) -> Vec<ImageFacts> {
-    // What is in an image that is of one platform does not hang on the node that it is asked for.
-    let own = match &seen.platforms {
-        Some((list, _)) if list.len() == 1 => list.first().map(String::as_str),
-        _ => None,
-    };
-    let own = own.and_then(|own| own.split('/').nth(1));
-    let arch = own.or_else(|| platform.split('/').nth(1)).unwrap_or(platform);
-    let as_of = seen.as_of.or(as_of);
-    let mut builds = base::possible_base_builds(seen, arch, as_of, knowledge);
-    // The environment of the base was read: the build that has it is the one.
-    if !seen.base_env && seen.complete.env {
-        let best = builds.iter().map(|build| count_matching_variables(build, seen)).max();
-        builds.retain(|build| Some(count_matching_variables(build, seen)) == best);
-        // What is not told apart by the environment may differ in the compat library alone.
-        let require = |build: &BaseBuild| build.variable("NVIDIA_REQUIRE_CUDA").map(str::to_owned);
-        let first = builds.first().and_then(require);
-        builds.retain(|build| require(build) == first);
-        let several = builds.len() > 1;
-        for build in &mut builds {
-            build.label = build.label.take().filter(|_| several);
-            build.read = true;
-        }
-    }
-    builds.into_iter().map(|build| infer_build_facts(seen, build, arch, as_of, knowledge)).collect()
-}
-
-/// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
-fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
-    let fact = build.fact.filter(|_| seen.base_env)?;
-    let there = |name: &str| !seen.gone.iter().any(|gone| gone.name == name);
-    let brought = build.brings.iter().filter(|(name, _)| there(name));
-    let foreign = platform::explain_unknown_platform(build, arch);
-    let brought = brought.map(|(name, version)| {
-        let version = match &foreign {
-            Some(why) => PackageVersion::Unresolved(why.clone()),
-            None => PackageVersion::Exact((*version).to_owned()),
-        };
-        ObservedPackage::new(PackageManager::Pip, (*name).to_owned(), version, fact)
-    });
-    let mut packages: Vec<ObservedPackage> = brought.collect();
-    if packages.is_empty() {
-        return None;
-    }
-    packages.extend(seen.packages.iter().cloned());
-    Some(Observations { packages, ..seen.clone() })
-}
-
-/// Returns how many environment variables of a build have the observed value.
-fn count_matching_variables(build: &BaseBuild, seen: &Observations) -> usize {
-    let read = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
-    build.env.iter().filter(|(name, value, _)| read(name) == Some(value.as_str())).count()
-}
-
-/// Infers all facts of an image on one build of its base image.
-fn infer_build_facts(
-    seen: &Observations,
-    build: BaseBuild,
-    arch: &str,
-    as_of: Option<Date>,
-    knowledge: Knowledge,
-) -> ImageFacts {
-    let with_base = with_base_packages(seen, &build, arch);
-    let seen = with_base.as_ref().unwrap_or(seen);
-    let with_bounds = constraints::apply_constraints(seen, as_of, knowledge);
-    let seen = with_bounds.as_ref().unwrap_or(seen);
-    let place = version_resolution::InstallContext { build: &build, arch, as_of, knowledge };
-    let with_versions = version_resolution::resolve_version_ranges(seen, place);
-    let seen = with_versions.as_ref().unwrap_or(seen);
-    let mut facts = seen.facts.clone();
-    let base = build.fact.or(seen.built_on);
-    let env = environment::infer_environment(&mut facts, seen, &build);
-    let tree = ImageFileTree::new(seen);
-    let base_cuda = base::infer_base_cuda(&mut facts, &build, &env, seen, knowledge);
-    let compat = driver_libraries::infer_compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
-    let driver_libraries =
-        driver_libraries::infer_driver_libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
-    let library_directory = system_paths::infer_library_directory(&mut facts, seen, &build, arch, knowledge);
-    let ld_conf = system_paths::infer_ld_conf(&mut facts, seen, &build, &tree, &library_directory);
-    let ld_cache = system_paths::infer_ld_cache(&mut facts, seen, &build, knowledge);
-    let compat_probe = system_paths::infer_compat_probe(&mut facts, seen, &build, knowledge);
-    let firmware = firmware::infer_firmware_conflicts(&mut facts, seen);
-    let mut components = component::infer_components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
-    cpu_only_variables::apply_cpu_only_variables(&mut facts, &mut components, seen, &env, knowledge);
-    nonexistent_cuda::reject_nonexistent_cuda(&mut facts, &mut components, knowledge);
-    build_choice::demote_explicit_cpu_builds(&facts, &mut components, knowledge);
-    let code_floors = code_floor::infer_code_floors(&mut facts, seen, &build, &components, knowledge);
-    let needs = libraries::infer_needs(&mut facts, seen, place, &components, &env, &ld_conf);
-    let platforms = platform::infer_platforms(&mut facts, seen, &build, arch);
-    let named = seen.depth == InspectionDepth::Text && seen.base_env && build.named;
-    // A Dockerfile says nothing of the programs that would ask it for a GPU.
-    let plain = seen.depth == InspectionDepth::Text && matches!(base_cuda.state, ValueState::Absent { .. });
-    let optional = |name: &str| plain && knowledge.frameworks().iter().any(|row| row.component == name && row.optional);
-    let gpu_content = named
-        || matches!(build.family, BaseFamily::Cuda | BaseFamily::Framework)
-        || components.iter().any(|component| is_gpu_relevant(component, seen, &facts, optional))
-        || env.with_prefix("NVIDIA_").any(|(_, fact)| fact.known().is_some())
-        || driver_libraries.known().is_some()
-        || compat.known().is_some()
-        || seen.build_asks.iter().any(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
-    let callers = cuda_callers::detect_cuda_callers(seen, &components, knowledge);
-    let unread =
-        if gpu_content { None } else { gpu_hints::component_for_unread_lists(&mut facts, seen, CONTAINER_COMPONENT) };
-    let gpu_content = gpu_content || unread.is_some();
-    components.extend(unread);
-    if gpu_content && components.is_empty() {
-        components.push(container_component(&mut facts));
-    }
-    if let Some(claim) = seen.complete_by {
-        facts.support_absences(claim);
-    }
-    let gpu_base = named || base_cuda.known().is_some() || build.family == BaseFamily::Cuda;
-    let made_for = target_processor::infer_target_processor(seen, &facts, &components, gpu_base, knowledge);
-    for component in &mut components {
-        let role = component.role;
-        component.possible_releases.iter_mut().for_each(|one| one.role = role);
-    }
-    ImageFacts {
-        facts,
-        build: build.label,
-        platforms,
-        env,
-        compat,
-        driver_libraries,
-        library_directory,
-        ld_conf,
-        ld_cache,
-        compat_probe,
-        needs,
-        firmware,
-        base,
-        base_cuda,
-        components,
-        cuda_usage: callers,
-        minimum_capabilities: code_floors,
-        gpu_content,
-        target_processor: made_for,
-    }
-}
-
-/// Whether a component is a reason to check GPUs: it has a CUDA build, or a CPU build that nobody selected.
-///
-/// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
-fn is_gpu_relevant(component: &Component, seen: &Observations, facts: &Facts, optional: impl Fn(&str) -> bool) -> bool {
-    match &component.cuda.state {
-        ValueState::Known(_) => true,
-        ValueState::Absent { .. } => build_choice::is_default_variant(facts, component.cuda.id),
-        ValueState::Unknown(_) if optional(&component.name) => false,
-        ValueState::Unknown(_) => {
-            component.name != component::CUDA_RUNTIME_COMPONENT
-                || !component.anonymous
-                || seen.depth != InspectionDepth::Text
-        }
-    }
-}
-
-/// Returns the placeholder component of an image without anything that calls CUDA.
-fn container_component(facts: &mut Facts) -> Component {
-    let why = || Cause::NoCudaProgram;
-    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
-    Component {
-        name: CONTAINER_COMPONENT.to_owned(),
-        role: ComponentRole::Container,
-        cuda: add_unknown_fact(facts, FactKey::ComponentCuda, Some(CONTAINER_COMPONENT), why(), evidence()),
-        code: add_unknown_fact(facts, FactKey::ComponentCode, Some(CONTAINER_COMPONENT), why(), evidence()),
-        error_codes: component::CUDA_RUNTIME_WORDING,
-        anonymous: true,
-        program: false,
-        release: None,
-        possible_releases: Vec::new(),
-        lacks_required_code: false,
-    }
-}
-
-/// Adds a fact whose value is unknown.
-fn add_unknown_fact<T>(
-    facts: &mut Facts,
-    key: FactKey,
-    of: Option<&str>,
-    why: Cause,
-    evidence: Evidence,
-) -> TypedFact<T>
-where
-    for<'a> PrintedValue: From<&'a T>,
-{
-    facts.add_typed(key, of, ValueState::Unknown(why), evidence)
-}

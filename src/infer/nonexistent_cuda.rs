@@ -3,7 +3,7 @@
 use crate::cause::Cause;
 use crate::cuda::CudaVersion;
 use crate::fact::{Component, Derivation, Evidence, FactKey, Facts, TypedFact, ValueState};
-use crate::infer::add_unknown_fact;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
 
 /// Makes the CUDA version of components unknown if no such release exists.
@@ -32,7 +32,7 @@ fn unknown_cuda_fact(
 }
 
 /// Explains that a CUDA version does not exist; `None` if it does, or may be newer than the tables.
-pub(super) fn explain_nonexistent_cuda(cuda: CudaVersion, knowledge: Knowledge) -> Option<Cause> {
+fn explain_nonexistent_cuda(cuda: CudaVersion, knowledge: Knowledge) -> Option<Cause> {
     knowledge.is_nonexistent_cuda(cuda).then(|| Cause::CudaDoesNotExist { cuda: cuda.to_string() })
 }
 

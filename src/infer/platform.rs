@@ -2,8 +2,8 @@
 
 use crate::cause::Cause;
 use crate::fact::{Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, TypedFact, ValueState};
-use crate::infer::add_unknown_fact;
 use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::unknown_fact::add_unknown_fact;
 
 /// The architecture of an image if nothing states another.
 const DEFAULT_ARCHITECTURE: &str = "amd64";

@@ -2,7 +2,7 @@
 
 use crate::cause::Cause;
 use crate::fact::{Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
-use crate::infer::torch::required_distribution;
+use crate::infer::torch_install::required_distribution;
 use crate::knowledge::Knowledge;
 
 /// Returns the Python version of a package's command, as `3.11`.

@@ -6,8 +6,8 @@ use crate::fact::{
     Component, Derivation, Evidence, FactKey, Facts, FrameworkErrorCodes, InspectionDepth, Observations,
     ObservedPackage, PackageManager, PackageVersion, ValueState,
 };
-use crate::infer::add_unknown_fact;
 use crate::infer::single_build_framework::variant_cuda;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, RowInfo};
 
 /// The CUDA runtime of a package, or why it is unknown, with the table row it comes from.

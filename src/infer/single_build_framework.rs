@@ -11,8 +11,8 @@ use crate::fact::{
     InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
     ValueState,
 };
-use crate::infer::add_unknown_fact;
 use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::install::{compare_pep440_versions, range_contains};
 use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, FrameworkRow, HIGHEST_VERSION, Knowledge, RowInfo};

@@ -5,8 +5,8 @@ use crate::cuda::{COMPAT_ROOT, LIB64_DIRECTORY, LdConf, debian_library_directory
 use crate::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, FileKind, Observations, ObservedBase, TypedFact, ValueState,
 };
-use crate::infer::add_unknown_fact;
 use crate::infer::base::BaseBuild;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, OsRow};
 
 /// The file that identifies Debian and its derivatives.

@@ -1,16 +1,17 @@
-//! The torch release and build that a package specifies: the exact version, or the newest acceptable one.
+//! The torch release and build that a package specifies: the exact version, or the newest acceptable one, if its wheel
+//! exists.
 
 use std::cmp::Ordering;
 
 use jiff::civil::Date;
 
 use crate::cause::Cause;
-use crate::fact::{IndexSelection, ObservedPackage, PackageVersion};
+use crate::fact::{IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::single_build_framework::variant_cuda;
-use crate::infer::torch::{TorchBuilder, TorchInstall, required_distribution};
-use crate::infer::torch_candidates::{is_range_covered, split_range_and_build, torch_releases_in_range};
+use crate::infer::system_paths::base_operating_system;
+use crate::infer::torch_install::{TorchBuilder, TorchInstall, required_distribution};
 use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{Knowledge, TorchRow};
+use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchRow};
 
 /// The architecture, date and tables that select a torch release.
 #[derive(Clone, Copy)]
@@ -260,4 +261,150 @@ pub(super) fn is_in_all_ranges(ranges: &[String], version: &str) -> Option<bool>
         all &= range_contains(range, version)?;
     }
     Some(all)
+}
+
+/// Splits a range such as `>=2.9+cu128` into the range and the build.
+fn split_range_and_build(range: &str) -> (String, Option<String>) {
+    let mut tag = None;
+    let plain: Vec<&str> = range
+        .split(',')
+        .map(|clause| {
+            let (version, local) = clause.split_once('+').map_or((clause, None), |(one, local)| (one, Some(local)));
+            tag = tag.take().or_else(|| local.map(|local| local.trim().to_owned()));
+            version
+        })
+        .collect();
+    (plain.join(","), tag)
+}
+
+/// Returns the torch releases in a range that were released by a date.
+fn torch_releases_in_range(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<&'static TorchRow> {
+    let out = |row: &&TorchRow| match (as_of, row.released) {
+        (Some(day), Some(released)) => released <= day,
+        (Some(_), None) => false,
+        (None, _) => true,
+    };
+    knowledge
+        .served_torch_releases()
+        .filter(|row| range_contains(range, row.version) == Some(true))
+        .filter(out)
+        .collect()
+}
+
+/// Whether the tables list every release in a range: no newer release can lie in it.
+fn is_range_covered(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> bool {
+    let rows = knowledge.torch_releases();
+    if as_of.is_some() {
+        return knowledge
+            .served_torch_releases()
+            .all(|row| row.released.is_some() || range_contains(range, row.version) == Some(false));
+    }
+    let newest = rows.iter().map(|row| row.version).reduce(|one, other| select_version(one, other, Ordering::Greater));
+    let of_major =
+        newest.and_then(|version| version.split('.').next()).map(|major| format!("{major}.{HIGHEST_VERSION}"));
+    let beyond = [of_major.unwrap_or_default(), HIGHEST_VERSION.to_owned()];
+    beyond.iter().all(|version| range_contains(range, version) == Some(false))
+}
+
+/// Returns whichever of two versions comes first or last in the wanted order.
+pub(super) fn select_version(one: &'static str, other: &'static str, wanted: Ordering) -> &'static str {
+    if compare_pep440_versions(other, one) == Some(wanted) { other } else { one }
+}
+
+/// Returns a torch whose build exists or may exist; otherwise its build becomes unknown.
+pub(super) fn verify_build<'a>(
+    brought: TorchInstall<'a>,
+    seen: &Observations,
+    day: TorchContext<'_>,
+) -> TorchInstall<'a> {
+    if let Some(why) = explain_musl_base(&brought, seen, day) {
+        return TorchInstall { version: Err(why.clone()), variant: Err(why), candidates: Vec::new(), ..brought };
+    }
+    let depth = seen.depth;
+    let Ok(Some(tag)) = &brought.variant else { return brought };
+    let why =
+        explain_unnamed_build(tag, &brought, depth, day).or_else(|| explain_unknown_build(tag, &brought, depth, day));
+    let Some(why) = why else { return brought };
+    TorchInstall { variant: Err(why), candidates: Vec::new(), ..brought }
+}
+
+/// Explains why no wheel matches the C library of the base image's system.
+fn explain_musl_base(brought: &TorchInstall<'_>, seen: &Observations, day: TorchContext<'_>) -> Option<Cause> {
+    let of_pip = seen.depth == InspectionDepth::Text && brought.maker == TorchBuilder::Wheel;
+    let system = base_operating_system(seen, day.knowledge).filter(|row| of_pip && row.musl)?;
+    let name = required_distribution(brought.package, day.knowledge);
+    Some(Cause::NoMuslWheel { name: name.to_string(), system: system.name.to_string() })
+}
+
+/// Explains why a version with a local build part matches no wheel for the platform.
+fn explain_unnamed_build(
+    tag: &str,
+    brought: &TorchInstall<'_>,
+    depth: InspectionDepth,
+    day: TorchContext<'_>,
+) -> Option<Cause> {
+    let version = brought.version.as_ref().ok()?;
+    let said = matches!(&brought.package.version, PackageVersion::Exact(text) if text.contains('+'));
+    let of_pip = depth == InspectionDepth::Text && brought.maker == TorchBuilder::Wheel && said;
+    let name = required_distribution(brought.package, day.knowledge);
+    (of_pip && day.knowledge.is_unnamed_torch_build(version, tag, day.arch)).then(|| Cause::NoWheelOfBuild {
+        name: name.to_string(),
+        version: version.clone(),
+        arch: day.arch.to_string(),
+        tag: tag.to_string(),
+    })
+}
+
+/// Explains why no wheel of a build is known.
+fn explain_unknown_build(
+    tag: &str,
+    brought: &TorchInstall<'_>,
+    depth: InspectionDepth,
+    day: TorchContext<'_>,
+) -> Option<Cause> {
+    let cuda = variant_cuda(tag)?;
+    let name = required_distribution(brought.package, day.knowledge);
+    let release = brought.version.as_ref().ok().and_then(|version| day.knowledge.torch_release(version));
+    if release.is_some_and(|row| row.variants.contains(&tag)) {
+        return None;
+    }
+    if !day.knowledge.is_plausible_cuda(cuda) {
+        return Some(Cause::BuildImpliesCuda { tag: tag.to_owned(), package: name.to_owned(), cuda });
+    }
+    // Of what lies in an image, or of another platform, the list of the indexes is no measure.
+    let of_list =
+        depth == InspectionDepth::Text && brought.package.manager == PackageManager::Pip && day.arch == "amd64";
+    let row = release.filter(|_| of_list)?;
+    let known = row.variants.join(", ");
+    let (package, version, tag) = (name.to_owned(), row.version.to_owned(), tag.to_owned());
+    Some(Cause::NoWheelOfVersion { package, version, tag, known })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_may_include_a_build() {
+        for (range, plain, tag) in [
+            (">=2.9+cu128", ">=2.9", Some("cu128")),
+            (">=2.9,<3", ">=2.9,<3", None),
+            ("", "", None),
+            ("==2.7.*,>=2.7.0+cpu", "==2.7.*,>=2.7.0", Some("cpu")),
+        ] {
+            assert_eq!(split_range_and_build(range), (plain.to_owned(), tag.map(str::to_owned)), "{range}");
+        }
+    }
+
+    #[test]
+    fn releases_after_the_date_are_no_candidates() {
+        let on = |range: &str, day: Option<Date>| {
+            let rows = torch_releases_in_range(range, day, Knowledge::built_in());
+            rows.iter().map(|row| row.version).collect::<Vec<_>>()
+        };
+        assert_eq!(on(">=2.9,<2.11", Some(jiff::civil::date(2026, 1, 23))), ["2.9.0", "2.9.1", "2.10.0"]);
+        assert_eq!(on(">=2.9,<2.11", Some(jiff::civil::date(2025, 10, 15))), ["2.9.0"]);
+        assert_eq!(on(">=99", None), [""; 0]);
+        assert_eq!(on("nonsense", None), [""; 0]);
+    }
 }

@@ -1,12 +1,21 @@
-//! What packages require of torch, and which of their releases satisfy the requirements of others.
+//! What packages require of torch: as the tables list it, and by the release that an installer takes of a companion.
+//!
+//! The releases of a companion each match one torch release. A companion that is there already stays. What is not, an
+//! installer takes in its newest release, and puts the torch that this one asks for in the place of another.
 
 use std::cmp::Ordering;
 
 use crate::cause::Cause;
-use crate::fact::{Observations, ObservedPackage, PackageVersion};
-use crate::infer::torch_release::is_in_all_ranges;
+use crate::cuda::CudaVersion;
+use crate::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::release_version::{parse_release, release_version};
+use crate::infer::torch_install::ImageTorch;
+use crate::infer::torch_release::{
+    TorchContext, has_torch_wheel_for_python, is_in_all_ranges, is_offered_by_indexes, is_released,
+};
 use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchPinRow};
+use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchPinRow, TorchRow};
 
 /// What a package requires of torch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +31,7 @@ impl TorchRequirement {
     pub(super) const ANY: Self = Self::from_range("");
 
     /// Creates a requirement of exactly a range.
-    pub(super) const fn from_range(range: &'static str) -> Self {
+    const fn from_range(range: &'static str) -> Self {
         Self { range, least: range }
     }
 
@@ -176,4 +185,277 @@ fn requirement_of_range(row: &'static TorchPinRow, range: &str, python: Option<&
     let last = row.older.iter().rposition(|(listed, _)| range_contains(range, listed) == Some(true));
     let behind = last.and_then(|last| row.older.get(last + 1));
     TorchRequirement::at_most(behind.map_or(row.torch, |(_, range)| range))
+}
+
+/// Whether a package requires torch.
+pub(super) fn requires_torch(package: &ObservedPackage, knowledge: Knowledge) -> bool {
+    knowledge.torch_pins_of(&package.name).next().is_some()
+}
+
+/// The state of the image in which a command installs a companion.
+#[derive(Clone, Copy)]
+pub(super) struct CompanionContext<'a> {
+    /// The torch that is installed before the command.
+    pub(super) now: &'a ImageTorch<'a>,
+    /// The build of the base image.
+    pub(super) build: &'a BaseBuild,
+    /// The observations.
+    pub(super) seen: &'a Observations,
+    /// The Python version of the command, if known.
+    pub(super) python: Option<&'a str>,
+    /// The architecture and the date.
+    pub(super) day: TorchContext<'a>,
+}
+
+/// Whether a companion is installed before its command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CompanionPresence {
+    No,
+    Yes,
+    /// Possibly; with a description of what may have installed it.
+    Perhaps(String),
+}
+
+/// What the release that an installer takes requires of torch.
+pub(super) enum CompanionRequirement {
+    /// It does not require torch.
+    Nothing,
+    /// It requires torch, with the range, or why that is unknown.
+    Torch(Result<TorchRequirement, Cause>),
+}
+
+/// Returns what an unpinned companion requires of torch, within the ranges of others; `None` if it is no companion or
+/// its release is unknown.
+pub(super) fn companion_requirement(
+    package: &ObservedPackage,
+    ranges: &[String],
+    place: CompanionContext<'_>,
+) -> Option<CompanionRequirement> {
+    let CompanionContext { now, day, .. } = place;
+    if !day.knowledge.is_built_with_torch(&package.name) {
+        return None;
+    }
+    if let Some(why) = &package.early {
+        return prerelease_may_replace_torch(package, place).then(|| CompanionRequirement::Torch(Err(why.clone())));
+    }
+    let own = match &package.version {
+        PackageVersion::Open(own) => own,
+        // What is built here from its sources is built for the torch that is there.
+        PackageVersion::Unresolved(_) if is_built_from_sources(&package.offered) => {
+            return Some(CompanionRequirement::Torch(Ok(TorchRequirement::ANY)));
+        }
+        // Of early versions the tables know none.
+        PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return None,
+    };
+    let there =
+        if is_forced_upgrade(package, place) { CompanionPresence::No } else { companion_presence(package, own, place) };
+    let nothing_there = matches!(now, ImageTorch::None);
+    let stays = if there == CompanionPresence::Yes {
+        CompanionPresence::Yes
+    } else {
+        torch_stays_when_named(package, ranges, place)
+    };
+    if stays == CompanionPresence::Yes {
+        return Some(CompanionRequirement::Torch(Ok(TorchRequirement::ANY)));
+    }
+    let row = newest_installable_companion(package, own, ranges, place);
+    let will_do = row
+        .is_some_and(|row| installed_torch_version(now).is_some_and(|it| range_contains(row.torch, it) == Some(true)));
+    if let (CompanionPresence::Perhaps(who), false) = (stays, will_do) {
+        return Some(CompanionRequirement::Torch(Err(explain_possible_replacement(&who))));
+    }
+    if let CompanionPresence::Perhaps(who) = there
+        && !nothing_there
+        && !row.is_some_and(|row| {
+            row.unasked || installed_torch_version(now).is_some_and(|it| range_contains(row.torch, it) == Some(true))
+        })
+    {
+        return Some(CompanionRequirement::Torch(Err(explain_possible_presence(package, &who))));
+    }
+    let row = row?;
+    Some(match (row.unasked, place.python) {
+        (true, _) => CompanionRequirement::Nothing,
+        (false, Some(_)) => CompanionRequirement::Torch(Ok(TorchRequirement::from_range(row.torch))),
+        // A release for an older Python asks for an older torch.
+        (false, None) if nothing_there => CompanionRequirement::Torch(Ok(TorchRequirement::ANY)),
+        (false, None) => CompanionRequirement::Torch(Ok(TorchRequirement { range: row.torch, least: "" })),
+    })
+}
+
+/// Whether the command installs the newest release of a package, whatever is installed.
+fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
+    package.upgrade || place.seen.of_base.renewing.contains(&package.command)
+}
+
+/// Whether a pre-release may be installed that replaces the installed torch.
+fn prerelease_may_replace_torch(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
+    let CompanionContext { now, seen, day, .. } = place;
+    let torch = |one: &ObservedPackage| one.command == package.command && day.knowledge.has_variants(&one.name);
+    let own = match &package.version {
+        PackageVersion::Open(own) => own,
+        PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
+    };
+    let stays =
+        || !is_forced_upgrade(package, place) && companion_presence(package, own, place) == CompanionPresence::Yes;
+    !matches!(now, ImageTorch::None) && !seen.packages.iter().any(torch) && !stays()
+}
+
+/// Returns the version of the installed torch, if known.
+fn installed_torch_version<'t>(now: &'t ImageTorch<'_>) -> Option<&'t str> {
+    match now {
+        ImageTorch::Brought(brought) => brought.version.as_deref().ok(),
+        ImageTorch::None | ImageTorch::Base => None,
+    }
+}
+
+/// Whether the installed torch stays although the command names it too, with an installer that prefers installed
+/// versions.
+///
+/// That one turns to newer releases where too many of a package that it was told do not go with it: it has to have taken
+/// torch first, and be told none of which each release goes with one torch alone.
+fn torch_stays_when_named(
+    package: &ObservedPackage,
+    ranges: &[String],
+    place: CompanionContext<'_>,
+) -> CompanionPresence {
+    let CompanionContext { now, seen, day, .. } = place;
+    let together = || seen.packages.iter().filter(|one| one.command == package.command);
+    let is_torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.name);
+    let fits = installed_torch_version(now).is_some_and(|it| is_in_all_ranges(ranges, it) == Some(true));
+    let stays = |one: &ObservedPackage| !one.upgrade && matches!(one.version, PackageVersion::Open(_));
+    let kept = together().rfind(|one| is_torch(one)).is_some_and(stays);
+    if !fits || !kept || !seen.of_base.keeping.contains(&package.command) {
+        return CompanionPresence::No;
+    }
+    let exact = |one: &ObservedPackage| day.knowledge.torch_pins_of(&one.name).any(|row| row.torch.starts_with("=="));
+    // What another one brings along stands in front of that one, and is written where that is.
+    let place = |one: &ObservedPackage| seen.facts.origins(one.fact);
+    let brought =
+        |one: &ObservedPackage| together().any(|other| other.fact.0 > one.fact.0 && place(other) == place(one));
+    let named = || together().filter(|one| !brought(one));
+    let told = |one: &ObservedPackage| is_torch(one) || !day.knowledge.is_library_free(&one.name, |_| true);
+    let first = named().find(|one| told(one)).is_some_and(is_torch);
+    if first && !named().any(exact) { CompanionPresence::Yes } else { CompanionPresence::Perhaps(package.name.clone()) }
+}
+
+/// Whether a command builds the package from its sources, for the torch that is installed.
+fn is_built_from_sources(offered: &IndexSelection) -> bool {
+    matches!(offered, IndexSelection::Unknown(cause) if cause.is_built_from_sources())
+}
+
+/// Explains why it is unknown whether an installer that prefers the installed torch keeps it.
+fn explain_possible_replacement(name: &str) -> Cause {
+    Cause::InstallerMayReplaceTorch { name: name.to_string() }
+}
+
+/// Returns whether an earlier command or the base image installs the package in an acceptable version.
+fn companion_presence(package: &ObservedPackage, own: &str, place: CompanionContext<'_>) -> CompanionPresence {
+    let CompanionContext { build, seen, .. } = place;
+    let taken = seen.gone.iter().filter(|gone| gone.name == package.name && gone.command <= package.command);
+    let taken = taken.map(|gone| gone.command).max();
+    let stays = |command: u32| taken.is_none_or(|taken| taken < command);
+    let will_do = |version: &PackageVersion| match version {
+        PackageVersion::Exact(version) => own.is_empty() || range_contains(own, public_version(version)) != Some(false),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => true,
+    };
+    let here = |one: &&ObservedPackage| one.name == package.name && one.command < package.command;
+    let fits = |one: &&ObservedPackage| one.apart == package.apart && stays(one.command) && will_do(&one.version);
+    let earlier = || seen.packages.iter().filter(here).filter(fits);
+    if earlier().any(|one| one.conditional.is_none()) {
+        return CompanionPresence::Yes;
+    }
+    let before = || seen.packages.iter().filter(|one| one.command < package.command && one.apart == package.apart);
+    let after = |one: &&ObservedPackage| one.manager == PackageManager::Pip && !one.alone && stays(one.command);
+    let brings: Vec<(&ObservedPackage, CompanionDependency)> =
+        before().filter(after).map(|one| (one, companion_dependency(one, &package.name, place))).collect();
+    if brings.iter().any(|(one, brings)| *brings == CompanionDependency::Yes && one.conditional.is_none()) {
+        return CompanionPresence::Yes;
+    }
+    let perhaps =
+        earlier().chain(brings.iter().filter(|(_, brings)| *brings == CompanionDependency::Yes).map(|(one, _)| *one));
+    let perhaps = perhaps.map(|one| one.name.clone()).next();
+    // An environment of its own does not see what the base has.
+    if !package.apart && taken.is_none() {
+        let of_base = |(name, version): &(&str, &str)| {
+            let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
+            let brought = place.day.knowledge.companion_packages_of(name, reaches);
+            *name == package.name || brought.is_some_and(|brought| brought.contains(&package.name.as_str()))
+        };
+        let told = build.torch.is_some() || !build.torch_about.is_empty() || build.of_others.is_some();
+        if told || build.brings.iter().any(of_base) {
+            return CompanionPresence::Yes;
+        }
+        if !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) {
+            return CompanionPresence::Perhaps("the base image".to_owned());
+        }
+    }
+    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings != CompanionDependency::No) {
+        return CompanionPresence::Perhaps(one.name.clone());
+    }
+    if let Some(name) = perhaps {
+        return CompanionPresence::Perhaps(format!("the command that installs {name} in only some branches"));
+    }
+    if seen.of_base.untold.iter().any(|command| *command < package.command && stays(*command)) {
+        return CompanionPresence::Perhaps("an earlier command".to_owned());
+    }
+    CompanionPresence::No
+}
+
+/// Whether a package has a companion as a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CompanionDependency {
+    No,
+    Yes,
+    Perhaps,
+}
+
+/// Returns whether installing a package also installs a companion.
+fn companion_dependency(one: &ObservedPackage, companion: &str, place: CompanionContext<'_>) -> CompanionDependency {
+    let knowledge = place.day.knowledge;
+    let reaches = |from: CudaVersion| match &one.version {
+        PackageVersion::Exact(_) => release_version(one).is_some_and(|version| from <= version),
+        // An installer takes the newest that it may.
+        PackageVersion::Open(range) => range.is_empty() || range_contains(range, HIGHEST_VERSION) == Some(true),
+        PackageVersion::Unresolved(_) => false,
+    };
+    if let Some(all) = knowledge.companion_packages_of(&one.name, reaches) {
+        return if all.contains(&companion) { CompanionDependency::Yes } else { CompanionDependency::No };
+    }
+    let known = knowledge.has_variants(&one.name)
+        || knowledge.is_built_with_torch(&one.name)
+        || knowledge.is_library_free(&one.name, reaches)
+        || knowledge.library_packages().iter().any(|row| row.name == one.name);
+    if known { CompanionDependency::No } else { CompanionDependency::Perhaps }
+}
+
+/// Returns the newest allowed release whose torch the indexes of the command offer, on the date and for the Python
+/// version.
+fn newest_installable_companion(
+    package: &ObservedPackage,
+    own: &str,
+    ranges: &[String],
+    place: CompanionContext<'_>,
+) -> Option<&'static TorchPinRow> {
+    let CompanionContext { day, python, .. } = place;
+    let served = |row: &&TorchPinRow| {
+        let goes = |torch: &TorchRow| {
+            range_contains(row.torch, torch.version) == Some(true)
+                && (row.unasked || is_in_all_ranges(ranges, torch.version) == Some(true))
+        };
+        let there = |torch: &TorchRow| is_released(torch, day) && is_offered_by_indexes(torch, package, day);
+        let of_python =
+            |torch: &TorchRow| python.is_none_or(|python| has_torch_wheel_for_python(torch, python, day.knowledge));
+        day.knowledge.served_torch_releases().any(|torch| goes(torch) && there(torch) && of_python(torch))
+    };
+    let listed = day.knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*" && !row.torch.is_empty());
+    let admitted = listed.filter(|row| own.is_empty() || range_contains(own, row.version) == Some(true));
+    admitted
+        .filter(served)
+        .max_by(|one, other| compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal))
+}
+
+/// Explains why it is unknown whether a companion is already installed.
+fn explain_possible_presence(package: &ObservedPackage, who: &str) -> Cause {
+    let name = &package.name;
+    Cause::MayAlreadyInclude { source: who.to_string(), name: name.clone() }
 }

@@ -13,9 +13,9 @@ use crate::fact::{
     PackageManager, PackageVersion, PrintedValue, ValueState,
 };
 use crate::infer::base::{BaseBuild, BaseFamily};
-use crate::infer::libraries::parse_release;
 use crate::infer::python_version::python_of_package;
-use crate::infer::torch_requirements::{satisfies_torch_constraints, torch_constraints};
+use crate::infer::release_version::parse_release;
+use crate::infer::torch_requirements::{requires_torch, satisfies_torch_constraints, torch_constraints};
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::install::{compare_pep440_versions, range_contains};
 use crate::knowledge::{FrameworkBuildRow, HIGHEST_VERSION, Knowledge, WheelPythonRow};
@@ -205,11 +205,6 @@ fn has_competing_requirement(package: &ObservedPackage, seen: &Observations, kno
             && (knowledge.has_variants(&other.name) || requires_torch(other, knowledge));
         component(&other.name) == own || asks && beside
     })
-}
-
-/// Whether a package requires torch.
-pub(super) fn requires_torch(package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    knowledge.torch_pins_of(&package.name).next().is_some()
 }
 
 /// Whether a release has a wheel for a Python version.

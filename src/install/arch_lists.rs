@@ -2,9 +2,10 @@
 
 use crate::cuda::{CodeTarget, TOOLKIT_ROOT, is_at_or_below};
 use crate::dockerfile::{ExpandedText, VariableLookup};
-use crate::install::compile_targets::{compiled_extension_row, variable_with_origins};
-use crate::install::nvcc;
-use crate::install::nvcc::NvccArgument;
+use crate::install::compile_targets::{
+    NvccArgument, OFF_VALUES, cmake_definitions, compiled_extension_row, generates_only_ptx, make_nvcc_arguments,
+    nvcc_arguments, variable_with_origins,
+};
 use crate::knowledge::CudaExtensionRow;
 use crate::shell::{Command, Word};
 use crate::source::Span;
@@ -16,8 +17,6 @@ const CMAKE_LISTS: &[(&str, Option<bool>)] =
     &[("CMAKE_CUDA_ARCHITECTURES", Some(true)), (TORCH_LIST, Some(false)), ("CUDA_ARCH_BIN", None)];
 /// Variables that replace the compiler of the toolkit by another one.
 const COMPILER_VARIABLES: &[&str] = &["CUDACXX", "CUDA_HOME", "CUDA_PATH", "NVCC"];
-/// Values of a cmake definition that switch it off.
-pub(super) const OFF_VALUES: &[&str] = &["OFF", "FALSE", "NO", "N", "0"];
 
 /// A list of GPU architectures that a command compiles for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,10 +89,10 @@ pub fn read_arch_lists(
 ) -> Vec<ArchList> {
     let Some(program) = command.program() else { return Vec::new() };
     let found = match program {
-        "nvcc" => nvcc::nvcc_arguments(command, lookup).and_then(|parts| nvcc_list(&parts)).into_iter().collect(),
+        "nvcc" => nvcc_arguments(command, lookup).and_then(|parts| nvcc_list(&parts)).into_iter().collect(),
         "cmake" => cmake_lists(command, lookup),
         "make" | "ninja" => {
-            let given = nvcc_list(&nvcc::make_nvcc_arguments(command));
+            let given = nvcc_list(&make_nvcc_arguments(command));
             variable_list(command, lookup, TORCH_LIST).into_iter().chain(given).collect()
         }
         _ if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
@@ -124,7 +123,7 @@ fn may_use_other_compiler(command: &Command, lookup: &dyn Fn(&str) -> VariableLo
 
 /// Returns the list in the options of nvcc.
 fn nvcc_list(parts: &[NvccArgument]) -> Option<ArchList> {
-    let asked = nvcc::generates_only_ptx(parts);
+    let asked = generates_only_ptx(parts);
     let mut parts = parts.iter();
     let mut found = ArchList::new("-gencode");
     let mut linked = false;
@@ -192,20 +191,6 @@ fn cmake_lists(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Ve
     {
         "CUDAARCHS".clone_into(&mut list.name);
         found.push(list);
-    }
-    found
-}
-
-/// Returns the definitions on a cmake command line: `-DX=1`, `-D X=1`, `-DX:STRING=1`.
-pub(super) fn cmake_definitions<'a>(words: &[(&'a str, Span)]) -> Vec<(&'a str, &'a str, Span)> {
-    let mut found = Vec::new();
-    let mut before = "";
-    for (word, span) in words {
-        let text = if before == "-D" { Some(*word) } else { word.strip_prefix("-D") };
-        if let Some((name, value)) = text.and_then(|text| text.split_once('=')) {
-            found.push((name.split(':').next().unwrap_or(name), value, *span));
-        }
-        before = word;
     }
     found
 }

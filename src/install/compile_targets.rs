@@ -1,12 +1,13 @@
-//! GPU targets of compile commands: architecture lists, each tied to the command that reads it.
+//! GPU code that commands compile with nvcc, make, cmake or the build tools of torch, and its targets.
+
+use std::cmp::Reverse;
 
 use crate::cause::Cause;
 use crate::cuda::CodeTarget;
 use crate::dockerfile::{ExpandedText, VariableLookup};
-use crate::install::arch_lists::{OFF_VALUES, cmake_definitions};
+use crate::install::context::CommandContext;
 use crate::install::requirement::normalise_name;
-use crate::install::{CommandContext, nvcc, torch_arch_list};
-use crate::knowledge::CudaExtensionRow;
+use crate::knowledge::{CudaExtensionRow, Knowledge, TorchArchNameRow};
 use crate::shell::{Command, Word};
 use crate::source::Span;
 
@@ -39,7 +40,7 @@ impl CompiledCode {
     }
 
     /// Parses and adds a machine code target; `None` if it is invalid.
-    pub(super) fn add_cubin(&mut self, text: &str) -> Option<()> {
+    fn add_cubin(&mut self, text: &str) -> Option<()> {
         let target = text.parse().ok()?;
         if !self.sass.contains(&target) {
             self.sass.push(target);
@@ -60,7 +61,7 @@ impl CompiledCode {
     }
 
     /// Parses and adds a PTX target; `None` if it is invalid.
-    pub(super) fn add_ptx(&mut self, text: &str) -> Option<()> {
+    fn add_ptx(&mut self, text: &str) -> Option<()> {
         let target = text.parse().ok()?;
         if !self.ptx.contains(&target) {
             self.ptx.push(target);
@@ -81,8 +82,8 @@ pub fn compiled_code(
     torch: TorchReleaseLookup<'_>,
 ) -> Option<CompiledCode> {
     match command.program()? {
-        "nvcc" => nvcc::nvcc_code(command, around.lookup),
-        "make" => nvcc::make_code(command, folder, around),
+        "nvcc" => nvcc_code(command, around.lookup),
+        "make" => make_code(command, folder, around),
         "cmake" => cmake_code(command, around.lookup),
         program if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
             extension_code(command, folder, around, torch)
@@ -301,7 +302,7 @@ fn extension_code(
         add_plain_list(&list, &mut found)?;
         found.ptx = if row.also == Some("ptx") { found.sass.clone() } else { Vec::new() };
     } else {
-        torch_arch_list::read_torch_arch_list(&list, torch().as_deref(), knowledge, &mut found)?;
+        read_torch_arch_list(&list, torch().as_deref(), knowledge, &mut found)?;
     }
     found.set_origins(origins, inside, command);
     Some(found)
@@ -315,11 +316,243 @@ fn add_plain_list(list: &str, found: &mut CompiledCode) -> Option<()> {
         .try_for_each(|part| found.add_cubin(part))
 }
 
+/// Environment variable with options that precede those of the command line.
+const PREPEND_FLAGS_VARIABLE: &str = "NVCC_PREPEND_FLAGS";
+/// Environment variable with options that follow those of the command line.
+const APPEND_FLAGS_VARIABLE: &str = "NVCC_APPEND_FLAGS";
+/// Variables in which makefiles commonly expect options of nvcc.
+const MAKEFILE_FLAG_VARIABLES: &[&str] = &["CUDA_NVCC_FLAGS", "NVCCFLAGS", "NVCC_FLAGS", "NVCC_GENCODE"];
+/// Default names of makefiles.
+const MAKEFILE_NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+/// Options with which no GPU code is generated.
+const NO_CODE_OPTIONS: &[&str] = &["-E", "-M", "-MM"];
+/// Options with which only PTX is generated.
+const PTX_ONLY_OPTIONS: &[&str] = &["-ptx", "--ptx"];
+/// Options with which `-arch` generates no PTX: cubin output, and link-time optimisation.
+const NO_PTX_OPTIONS: &[&str] = &["-cubin", "--cubin", "-dlto", "--dlink-time-opt"];
+/// Prefix of targets that become machine code only when they are linked.
+const LTO_PREFIX: &str = "lto_";
+
+/// An argument as written, where it is written, and whether that is in the text of the command.
+pub(super) type NvccArgument = (String, Span, bool);
+
+/// Returns the code that an nvcc command line generates.
+fn nvcc_code(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Option<CompiledCode> {
+    if !names_cuda_source(command) || known_words(command).any(|word| NO_CODE_OPTIONS.contains(&word)) {
+        return None;
+    }
+    requested_code(&nvcc_arguments(command, lookup)?, "nvcc")
+}
+
+/// Returns the known words of a command.
+fn known_words(command: &Command) -> impl Iterator<Item = &str> {
+    command.words.iter().filter_map(Word::known)
+}
+
+/// Whether an nvcc command line names a CUDA source file.
+fn names_cuda_source(command: &Command) -> bool {
+    known_words(command).any(|word| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "cu"))
+}
+
+/// Returns the arguments of an nvcc command line and of its environment variables; `None` if one is unknown.
+pub(super) fn nvcc_arguments(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Option<Vec<NvccArgument>> {
+    let of_variable = |name: &str| -> Vec<NvccArgument> {
+        let Some((value, origins, inside)) =
+            variable_with_origins(command, lookup, name).filter(|_| names_cuda_source(command))
+        else {
+            return Vec::new();
+        };
+        let span = origins.first().copied().unwrap_or(command.span);
+        value.split_whitespace().map(|word| (word.to_owned(), span, inside || origins.is_empty())).collect()
+    };
+    let own: Option<Vec<NvccArgument>> =
+        command.words.iter().skip(1).map(|word| Some((word.known()?.to_owned(), word.span, true))).collect();
+    Some(
+        of_variable(PREPEND_FLAGS_VARIABLE).into_iter().chain(own?).chain(of_variable(APPEND_FLAGS_VARIABLE)).collect(),
+    )
+}
+
+/// Returns the nvcc arguments in the usual variables on the command line of `make`.
+pub(super) fn make_nvcc_arguments(command: &Command) -> Vec<NvccArgument> {
+    let of_name = |text: &'_ str| {
+        let (name, value) = text.split_once('=')?;
+        MAKEFILE_FLAG_VARIABLES.contains(&name).then(|| value.to_owned())
+    };
+    let given = command.words.iter().skip(1).filter_map(|word| Some((of_name(word.known()?)?, word.span)));
+    given.flat_map(|(value, span)| split_arguments(&value, span, true)).collect()
+}
+
+/// Splits the value of a variable into arguments.
+fn split_arguments(value: &str, span: Span, inside: bool) -> Vec<NvccArgument> {
+    let bare = |word: &str| word.trim_matches(['"', '\'']).to_owned();
+    value.split_whitespace().map(|word| (bare(word), span, inside)).collect()
+}
+
+/// Whether the arguments request only PTX.
+pub(super) fn generates_only_ptx(parts: &[NvccArgument]) -> bool {
+    parts.iter().any(|(word, ..)| PTX_ONLY_OPTIONS.contains(&word.as_str()))
+}
+
+/// Returns the code that arguments request; `None` if there is none or it is unknown.
+fn requested_code(parts: &[NvccArgument], by: &str) -> Option<CompiledCode> {
+    let mut found = CompiledCode { by: by.to_owned(), ..CompiledCode::default() };
+    let mut arch: Option<String> = None;
+    let mut codes: Vec<String> = Vec::new();
+    let mut from: Vec<String> = Vec::new();
+    let mut rest = parts.iter();
+    while let Some((text, span, inside)) = rest.next() {
+        let (name, inline) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
+        let mut value = || inline.map(str::to_owned).or_else(|| rest.next().map(|(text, ..)| text.clone()));
+        match name {
+            "-gencode" | "--generate-code" => add_gencode(&value()?, &mut found, &mut from)?,
+            "-arch" | "--gpu-architecture" => arch = Some(value()?),
+            "-code" | "--gpu-code" => codes.push(value()?),
+            _ => continue,
+        }
+        let written = if *inside { &mut found.spans } else { &mut found.outside };
+        written.push(*span);
+    }
+    if generates_only_ptx(parts) {
+        // It is that of what code would be made from.
+        (found.sass, found.ptx) = (Vec::new(), Vec::new());
+        from.extend(arch);
+        from.iter().try_for_each(|from| found.add_ptx(from))?;
+        return (!found.ptx.is_empty()).then_some(found);
+    }
+    if let Some(arch) = arch.filter(|_| codes.is_empty()) {
+        found.add_cubin(&arch.replace("compute_", "sm_"))?;
+        if !parts.iter().any(|(word, ..)| NO_PTX_OPTIONS.contains(&word.as_str())) {
+            found.add_ptx(&arch)?;
+        }
+    }
+    for code in codes {
+        code.trim_matches(['[', ']']).split(',').try_for_each(|code| add_code(code, &mut found))?;
+    }
+    (!found.spans.is_empty() || !found.outside.is_empty()).then_some(found)
+}
+
+/// Adds the code of a value such as `arch=compute_80,code=[sm_80,compute_80]`, and records its virtual architecture.
+fn add_gencode(text: &str, found: &mut CompiledCode, from: &mut Vec<String>) -> Option<()> {
+    let (arch, codes) = text.trim_matches(['"', '\'']).split_once("code=")?;
+    from.extend(arch.strip_prefix("arch=").map(|arch| arch.trim_end_matches(',').to_owned()));
+    codes.trim_matches(['[', ']', '"', '\'']).split(',').try_for_each(|code| add_code(code, found))
+}
+
+/// Adds one target of a `code=` list.
+fn add_code(code: &str, found: &mut CompiledCode) -> Option<()> {
+    let code = code.trim();
+    if code.starts_with("compute_") {
+        return found.add_ptx(code);
+    }
+    // What is left to the linker becomes machine code there, and nothing that a driver compiles.
+    let linked = code.strip_prefix(LTO_PREFIX).map(|number| format!("sm_{number}"));
+    found.add_cubin(linked.as_deref().unwrap_or(code))
+}
+
+/// Returns the code that `make` compiles with options for nvcc: `make
+/// NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90"`. An unread makefile may ignore environment variables.
+fn make_code(command: &Command, folder: &str, around: &CommandContext<'_>) -> Option<CompiledCode> {
+    let given = command.words.iter().skip(1).filter_map(|word| Some((word.known()?.split_once('=')?, word.span)));
+    let given: Vec<((&str, &str), Span)> = given.filter(|((name, _), _)| !name.starts_with('-')).collect();
+    for ((name, value), span) in &given {
+        let Some(found) = requested_code(&split_arguments(value, *span, true), name) else { continue };
+        if MAKEFILE_FLAG_VARIABLES.contains(name) {
+            return Some(found);
+        }
+        let reason = Cause::MakefileIgnores { name: (*name).to_owned() };
+        return Some(CompiledCode { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
+    }
+    let of_environment = |name: &&&str| given.iter().all(|((own, _), _)| *own != **name);
+    for name in MAKEFILE_FLAG_VARIABLES.iter().filter(of_environment) {
+        let Some((value, origins, inside)) = variable_with_origins(command, around.lookup, name) else { continue };
+        let span = origins.first().copied().unwrap_or(command.span);
+        let Some(found) = requested_code(&split_arguments(&value, span, inside || origins.is_empty()), name) else {
+            continue;
+        };
+        if MAKEFILE_NAMES.iter().any(|file| (around.open)(folder, file).is_ok()) {
+            return None;
+        }
+        let reason = Cause::MakefileIgnoresEnv { name: (*name).to_owned() };
+        return Some(CompiledCode { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
+    }
+    None
+}
+
+/// Parses a list such as `7.0 8.0;9.0+PTX` or `Ampere;Hopper` as a release of torch does; `None` for an empty list.
+///
+/// The build tools refuse a list with an entry that they do not know: then, and where a name stands for other GPUs from
+/// release to release, `found` gets the reason and no code. Nothing is told of an empty list, which is none.
+pub(super) fn read_torch_arch_list(
+    list: &str,
+    torch: Option<&str>,
+    knowledge: Knowledge,
+    found: &mut CompiledCode,
+) -> Option<()> {
+    if list.is_empty() {
+        return None;
+    }
+    let whole =
+        expand_names(list, torch, knowledge).and_then(|list| list.split(';').try_for_each(|one| add_entry(one, found)));
+    if let Err(why) = whole {
+        (found.sass, found.ptx, found.untold) = (Vec::new(), Vec::new(), Some(why));
+    }
+    Some(())
+}
+
+/// Replaces architecture names in a list by their targets, the longest names first.
+fn expand_names(list: &str, torch: Option<&str>, knowledge: Knowledge) -> Result<String, Cause> {
+    let mut list = list.replace(' ', ";");
+    let mut names: Vec<&str> = knowledge.torch_arch_names().iter().map(|row| row.name).collect();
+    names.sort_by_key(|name| (Reverse(name.len()), *name));
+    names.dedup();
+    for name in names {
+        if !list.contains(name) {
+            continue;
+        }
+        let mut rows = knowledge.torch_arch_name_rows(name, torch);
+        // A release that does not know the name leaves it as it is.
+        let Some(row) = rows.next() else { continue };
+        if rows.any(|other: &TorchArchNameRow| other.targets != row.targets) {
+            return Err(Cause::ArchNameByRelease { name: name.to_owned() });
+        }
+        list = list.replace(name, &row.targets.join(";"));
+    }
+    Ok(list)
+}
+
+/// Adds the target of one entry; an error if torch rejects it.
+fn add_entry(entry: &str, found: &mut CompiledCode) -> Result<(), Cause> {
+    let number = entry.strip_suffix("+PTX").unwrap_or(entry);
+    let target = Some(number).filter(|number| number.contains('.')).and_then(|number| number.parse().ok());
+    let Some(target) = target else {
+        return Err(Cause::ArchRejected { entry: entry.to_owned() });
+    };
+    found.add_target(target, number != entry);
+    Ok(())
+}
+
+/// Values of a cmake definition that switch it off.
+pub(super) const OFF_VALUES: &[&str] = &["OFF", "FALSE", "NO", "N", "0"];
+
+/// Returns the definitions on a cmake command line: `-DX=1`, `-D X=1`, `-DX:STRING=1`.
+pub(super) fn cmake_definitions<'a>(words: &[(&'a str, Span)]) -> Vec<(&'a str, &'a str, Span)> {
+    let mut found = Vec::new();
+    let mut before = "";
+    for (word, span) in words {
+        let text = if before == "-D" { Some(*word) } else { word.strip_prefix("-D") };
+        if let Some((name, value)) = text.and_then(|text| text.split_once('=')) {
+            found.push((name.split(':').next().unwrap_or(name), value, *span));
+        }
+        before = word;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
-    use crate::install::{MarkerEnvironment, TargetMachine};
+    use crate::install::marker::{MarkerEnvironment, TargetMachine};
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
@@ -456,6 +689,166 @@ mod tests {
             ("TORCH_CUDA_ARCH_LIST= pip install torch-scatter", "/", vec![]),
         ] {
             assert_eq!(compiled_targets(text, folder), expected, "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod nvcc_tests {
+    use super::*;
+    use crate::cuda::CodeTarget;
+    use crate::dockerfile::MappedText;
+    use crate::install::compiled_code;
+    use crate::install::marker::{MarkerEnvironment, TargetMachine};
+    use crate::knowledge::Knowledge;
+    use crate::shell::script_commands;
+
+    /// Machine code and PTX of the last command, or why they cannot be told.
+    fn last_command_code(text: &str) -> String {
+        let lookup = |_: &str| VariableLookup::Unset;
+        let open = |folder: &str, path: &str| match (folder, path) {
+            ("", "Makefile") if text.contains("known") => {
+                Ok(crate::install::OpenedFile::new(None, path, MappedText::default()))
+            }
+            _ => Err(Cause::NotCopied),
+        };
+        let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        let commands = script_commands(&MappedText::contiguous(text, 0));
+        let found = commands.last().and_then(|one| compiled_code(one, "", &around, &|| None));
+        let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
+        found.map_or_else(
+            || "-".to_owned(),
+            |one| {
+                one.untold
+                    .as_ref()
+                    .map_or_else(|| format!("{} | {}", list(&one.sass), list(&one.ptx)), ToString::to_string)
+            },
+        )
+    }
+
+    #[test]
+    fn machine_code_alone_has_no_ptx() {
+        for (text, expected) in [
+            ("nvcc -arch=sm_70 -cubin -o /k.cubin a.cu", "70 | "),
+            ("nvcc --cubin -arch compute_70 a.cu", "70 | "),
+            ("nvcc -arch=sm_80 -dlto -o a a.cu", "80 | "),
+            ("nvcc -gencode arch=compute_80,code=lto_80 -gencode arch=compute_80,code=sm_80 -dlto a.cu", "80 | "),
+            ("nvcc -gencode arch=compute_80,code=[lto_80,compute_80] a.cu", "80 | 80"),
+            ("nvcc -arch=sm_70 -fatbin a.cu", "70 | 70"),
+            ("nvcc -arch=sm_70 a.cu", "70 | 70"),
+            ("nvcc -arch=native -cubin a.cu", "-"),
+            ("nvcc -arch=sm_70 -ptx a.cu", " | 70"),
+            ("nvcc --ptx -gencode arch=compute_70,code=sm_75 a.cu", " | 70"),
+            ("nvcc -arch compute_90 -code=sm_90 -ptx a.cu", " | 90"),
+            ("nvcc -ptx a.cu", "-"),
+            ("nvcc -arch=native -ptx a.cu", "-"),
+            ("nvcc -gencode code=sm_70 -ptx a.cu", "-"),
+            ("nvcc -arch=sm_70 -E a.cu", "-"),
+        ] {
+            assert_eq!(last_command_code(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn options_in_variables_reach_the_compiler() {
+        let unknown = |name: &str| format!("the makefile may ignore {name} of the environment");
+        for (text, expected) in [
+            ("NVCC_APPEND_FLAGS='-gencode arch=compute_70,code=sm_70' nvcc a.cu", "70 | "),
+            ("export NVCC_PREPEND_FLAGS=-arch=sm_75; nvcc -o a a.cu", "75 | 75"),
+            ("NVCC_APPEND_FLAGS=-O3 nvcc -arch=sm_80 a.cu", "80 | 80"),
+            ("make NVCC_GENCODE='-gencode=arch=compute_90,code=sm_90'", "90 | "),
+            (
+                "make -j8 src.build NVCC_GENCODE=\"-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=sm_90\"",
+                "80 90 | ",
+            ),
+            ("make NVCCFLAGS='-O3 -arch=sm_60' all", "60 | 60"),
+            ("make FOO='-gencode arch=compute_70,code=sm_70' test", "the makefile may ignore FOO"),
+            ("make CUDA_ARCH=-arch=sm_70", "the makefile may ignore CUDA_ARCH"),
+        ] {
+            assert_eq!(last_command_code(text), expected, "{text}");
+        }
+        let gencode = "'-gencode=arch=compute_90,code=sm_90'";
+        assert_eq!(last_command_code(&format!("export NVCC_GENCODE={gencode}; make")), unknown("NVCC_GENCODE"));
+        assert_eq!(last_command_code(&format!("NVCCFLAGS={gencode} make -j8")), unknown("NVCCFLAGS"));
+        for text in [
+            "make",
+            "make CFLAGS=-march=native",
+            "make NVCCFLAGS=-O3",
+            "make ARCH=sm_80",
+            "NVCC_APPEND_FLAGS=-arch=native nvcc a.cu",
+            "NVCC_APPEND_FLAGS=-arch=sm_80 nvcc --version",
+            "NVCC_APPEND_FLAGS=-arch=sm_80 gcc a.c",
+            "NVCC_GENCODE=-O3 make",
+            "OTHER=-arch=sm_80 make",
+            "NVCC_GENCODE=-arch=sm_80 make known",
+            "make NVCC_GENCODE=$(x)",
+            "echo make NVCC_GENCODE=-arch=sm_80",
+        ] {
+            assert_eq!(last_command_code(text), "-", "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod torch_arch_list_tests {
+    use super::*;
+
+    /// `cubins | PTX`, or why nothing is told.
+    fn format_targets(list: &str, torch: Option<&str>) -> String {
+        let mut found = CompiledCode::default();
+        if read_torch_arch_list(list, torch, Knowledge::built_in(), &mut found).is_none() {
+            return "nothing".to_owned();
+        }
+        let text = |list: &[CodeTarget]| list.iter().map(|one| one.number()).collect::<Vec<_>>().join(" ");
+        found
+            .untold
+            .as_ref()
+            .map_or_else(|| format!("{} | {}", text(&found.sass), text(&found.ptx)), ToString::to_string)
+    }
+
+    #[test]
+    fn a_list_is_read_as_torch_reads_it() {
+        for (list, torch, expected) in [
+            ("8.0;9.0+PTX", None, "80 90 | 90"),
+            ("7.0 9.0a", None, "70 90a | "),
+            ("Hopper", None, "90 | 90"),
+            ("Maxwell;7.0", None, "50 52 70 | 52"),
+            ("Kepler+Tesla", None, "37 | "),
+            ("Ampere", Some("2.4.0"), "80 86 | 86"),
+            ("Ampere", Some("1.6.0"), "80 | 80"),
+            ("Ampere+Tegra", Some("2.4.0"), "87 | "),
+            ("Blackwell", Some("2.6.0"), "100 | 100"),
+            ("Blackwell", Some("2.7.1"), "100 120 | 120"),
+            ("Hopper Blackwell", Some("2.8.0"), "90 100 103 120 121 | 90 121"),
+            ("Blackwell+Tegra", Some("2.8.0"), "101 | "),
+            ("Blackwell+Tegra", Some("2.9.0"), "110 | "),
+            ("", Some("2.8.0"), "nothing"),
+        ] {
+            assert_eq!(format_targets(list, torch), expected, "{list} {torch:?}");
+        }
+    }
+
+    #[test]
+    fn a_rejected_list_has_no_code() {
+        for (list, torch, entry) in [
+            ("nonsense", None, "nonsense"),
+            ("hopper", None, "hopper"),
+            ("HOPPER", None, "HOPPER"),
+            ("9.0;hopper", None, "hopper"),
+            ("7.0,8.0", None, "7.0,8.0"),
+            ("80", None, "80"),
+            ("8.0;", None, ""),
+            ("Hopper+PTX", None, "9.0+PTX+PTX"),
+            ("Hopper", Some("1.13.1"), "Hopper"),
+            ("Blackwell", Some("2.5.1"), "Blackwell"),
+            ("Volta+Tegra", Some("1.13.1"), "7.0+PTX+Tegra"),
+        ] {
+            let why = format!("the build tools of torch do not know the architecture `{entry}` and reject the list");
+            assert_eq!(format_targets(list, torch), why, "{list} {torch:?}");
+        }
+        for name in ["Ampere", "Blackwell", "Blackwell+Tegra"] {
+            assert!(format_targets(name, None).starts_with(&format!("the meaning of `{name}` differs")), "{name}");
         }
     }
 }

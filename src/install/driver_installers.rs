@@ -1,7 +1,7 @@
 //! Installers of drivers and CUDA toolkits that are not packages: scripts by their URL, and NVIDIA's runfiles.
 
+use crate::install::effects::{InstallEffects, VersionSpec};
 use crate::install::system_packages::add_system_package;
-use crate::install::{InstallEffects, VersionSpec};
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 

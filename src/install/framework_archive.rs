@@ -4,8 +4,10 @@
 use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
 use crate::install::build_variant::{is_build_tag, tag_of_version};
+use crate::install::effects::{
+    BuildCandidates, BuildVariant, InstallEffects, PackageInstall, VariantSource, VersionSpec,
+};
 use crate::install::requirement::pip_package;
-use crate::install::{BuildCandidates, BuildVariant, InstallEffects, PackageInstall, VariantSource, VersionSpec};
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 use crate::source::Span;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::install::{OpenedFile, PackageInstall};
+use crate::install::context::OpenedFile;
+use crate::install::effects::PackageInstall;
 use crate::source::Span;
 
 /// A TOML value with its byte range.

@@ -2,11 +2,11 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
-use crate::install::lock_file::DependencySelection;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::dependency_selection::DependencySelection;
+use crate::install::effects::{InstallEffects, PackageInstall, VersionSpec};
 use crate::install::package_index::IndexOptions;
-use crate::install::{
-    CommandContext, InstallEffects, OpenedFile, PackageInstall, VersionSpec, project_tools, pyproject,
-};
+use crate::install::{project_tools, pyproject};
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 

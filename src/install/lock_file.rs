@@ -1,146 +1,15 @@
-//! Lock files of poetry and pdm, and the selection of the parts of a project that a command installs.
+//! Lock files of poetry and pdm: the packages of the selected groups and extras.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
-use crate::install::build_variant::tag_of_url;
-use crate::install::lenient_toml::{TomlTable, list_at, tables_at, text_at, value_at, value_span};
-use crate::install::lock_groups::ExtraPackages;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::dependency_selection::DependencySelection;
+use crate::install::effects::{PackageInstall, VersionSpec};
+use crate::install::lenient_toml;
+use crate::install::lenient_toml::{TomlTable, list_at, table_at, tables_at, text_at, value_at};
 use crate::install::lock_markers::evaluate_lock_marker;
-use crate::install::pyproject::parse_poetry_range;
-use crate::install::requirement::{normalise_name, package_with_version};
-use crate::install::requirement_files::set_source;
-use crate::install::{
-    BuildCandidates, BuildVariant, CommandContext, OpenedFile, PackageInstall, VariantSource, VersionSpec,
-    lenient_toml, lock_groups,
-};
-
-/// The members of a workspace that a command installs.
-#[derive(Clone, Debug, Default)]
-pub(super) enum WorkspaceMembers {
-    /// The member at the root; all members if there is none.
-    #[default]
-    Root,
-    /// The member with this name.
-    One(String),
-    /// All members.
-    All,
-}
-
-/// The extras, groups and workspace members that a command installs.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DependencySelection {
-    /// Names of the selected extras.
-    pub(super) extras: Vec<String>,
-    /// Whether all extras are selected.
-    pub(super) all_extras: bool,
-    /// Names of the selected groups.
-    pub(super) groups: Vec<String>,
-    /// Whether all groups are selected.
-    pub(super) all_groups: bool,
-    /// The only groups that are installed; empty if nothing is restricted.
-    pub(super) only: Vec<String>,
-    /// Names of the excluded groups.
-    pub(super) without: Vec<String>,
-    /// Names of the extras that are excluded from all.
-    pub(super) without_extras: Vec<String>,
-    /// Which members of a workspace are installed.
-    pub(super) members: WorkspaceMembers,
-    /// Whether development dependencies are excluded.
-    pub(super) no_dev: bool,
-    /// The groups that are installed by default; `None` if the project does not specify them.
-    pub(super) unasked: Option<Vec<String>>,
-    /// Packages that are not installed (`--no-install-package`).
-    pub(super) passed_over: Vec<String>,
-}
-
-impl DependencySelection {
-    /// Applies an option that selects parts; returns whether it is one.
-    pub(super) fn apply_option(&mut self, tool: &str, name: &str, value: &mut dyn FnMut() -> Option<String>) -> bool {
-        let into = match name {
-            "--all-extras"
-            | "--all-groups"
-            | "--no-dev"
-            | "--prod"
-            | "--production"
-            | "--only-dev"
-            | "--all-packages"
-            | "--no-default-groups" => {
-                self.apply_switch(name);
-                return true;
-            }
-            "--package" if tool == "uv" => {
-                self.members = value().map_or(WorkspaceMembers::Root, WorkspaceMembers::One);
-                return true;
-            }
-            "--no-extra" => &mut self.without_extras,
-            "--no-install-package" => &mut self.passed_over,
-            "--only-group" | "--only" => &mut self.only,
-            "--no-group" | "--without" => &mut self.without,
-            "--group" | "--with" if tool != "pdm" => &mut self.groups,
-            // Of pdm, extras are groups too.
-            "--extra" | "-E" | "--extras" | "-G" | "--group" | "--with" => &mut self.extras,
-            _ => return false,
-        };
-        let given = value().unwrap_or_default();
-        into.extend(given.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned));
-        if self.extras.iter().any(|one| one == ":all") {
-            (self.all_extras, self.all_groups) = (true, true);
-        }
-        true
-    }
-
-    /// Applies a selecting option without a value.
-    fn apply_switch(&mut self, name: &str) {
-        match name {
-            "--all-extras" => self.all_extras = true,
-            "--all-groups" => self.all_groups = true,
-            "--all-packages" => self.members = WorkspaceMembers::All,
-            "--only-dev" => self.only.push("dev".to_owned()),
-            "--no-default-groups" => self.unasked = Some(Vec::new()),
-            _ => self.no_dev = true,
-        }
-    }
-
-    /// Whether the command itself includes or excludes a group; `None` if the project decides.
-    pub(super) fn group_selection(&self, name: &str) -> Option<bool> {
-        let named = |list: &[String]| list.iter().any(|own| normalise_name(own) == normalise_name(name));
-        if named(&self.without) {
-            Some(false)
-        } else if !self.only.is_empty() {
-            Some(named(&self.only))
-        } else if named(&self.extras) || named(&self.groups) || self.all_groups {
-            Some(true)
-        } else {
-            None
-        }
-    }
-
-    /// Whether uv installs a group: by default the groups that the project names, or `dev`.
-    pub(super) fn includes_uv_group(&self, name: &str) -> bool {
-        let unasked = || match &self.unasked {
-            Some(list) => list.iter().any(|own| own == name),
-            None => name == "dev",
-        };
-        self.group_selection(name).unwrap_or_else(|| unasked() && !(self.no_dev && name == "dev"))
-    }
-
-    /// Whether an extra is selected.
-    pub(super) fn includes_extra(&self, name: &str) -> bool {
-        let asked = self.extras.iter().any(|own| normalise_name(own) == normalise_name(name));
-        asked || (self.all_extras && !self.excludes_extra(name))
-    }
-
-    /// Whether an extra is excluded if all are selected.
-    pub(super) fn excludes_extra(&self, extra: &str) -> bool {
-        self.without_extras.iter().any(|own| normalise_name(own) == normalise_name(extra))
-    }
-
-    /// Whether the main dependencies of the project are installed.
-    pub(super) fn includes_main(&self) -> bool {
-        self.only.is_empty() || self.only.iter().any(|own| matches!(own.as_str(), "main" | "default"))
-    }
-}
+use crate::install::locked_package::{locked_package, merge_duplicates};
+use crate::install::requirement::{normalise_name, parse_poetry_range};
 
 /// Returns the packages of a `poetry.lock` or `pdm.lock` that a command installs; `project` names the default groups.
 pub(super) fn read_lock_file(
@@ -153,7 +22,7 @@ pub(super) fn read_lock_file(
     let root = lenient_toml::parse_toml(opened);
     let root = (*root).as_ref()?;
     let reach = ExtraPackages::from_lock_file(root, parts);
-    let unasked = project.map(|project| lock_groups::default_groups(project, tool)).unwrap_or_default();
+    let unasked = project.map(|project| default_groups(project, tool)).unwrap_or_default();
     let requires = required_python(root);
     let main = |group: &str| matches!(group, "main" | "default");
     let group = |group: &str| {
@@ -177,14 +46,14 @@ pub(super) fn read_lock_file(
         };
         let holds = |marker: Option<String>| match marker {
             Some(marker) => evaluate_lock_marker(
-                &lock_groups::resolve_extras_in_marker(&marker, parts),
+                &resolve_extras_in_marker(&marker, parts),
                 around.environment,
                 requires.as_deref(),
                 around.knowledge,
             ),
             None => Some(true),
         };
-        let markers = lock_groups::package_markers(package, &|name| group(name) != Some(false));
+        let markers = package_markers(package, &|name| group(name) != Some(false));
         let all = [asked, extra, any_holds(markers.into_iter().map(holds))];
         if all.contains(&Some(false)) {
             continue;
@@ -220,55 +89,153 @@ fn required_python(root: &TomlTable) -> Option<String> {
     }
 }
 
-/// Returns the package in an entry of a lock file.
-pub(super) fn locked_package(package: &TomlTable, opened: &OpenedFile) -> Option<PackageInstall> {
-    let name = text_at(package, &["name"])?;
-    let version = value_at(package, &["version"])?;
-    let mut install = package_with_version(
-        name,
-        VersionSpec::Exact(version.get_ref().as_str()?.to_owned()),
-        value_span(version, opened),
-    );
-    let url =
-        [&["source", "registry"][..], &["source", "url"], &["url"]].iter().find_map(|path| value_at(package, path));
-    if install.variant.is_none()
-        && let Some(url) = url
-        && let Some(tag) = url.get_ref().as_str().and_then(tag_of_url)
-    {
-        let (span, source) = (value_span(url, opened), opened.source);
-        install.builds = BuildCandidates::Only(tag.clone());
-        install.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
+/// Returns whether each dependency group of a project is installed by default.
+fn default_groups(project: &OpenedFile, tool: &str) -> BTreeMap<String, bool> {
+    let mut groups = BTreeMap::new();
+    let root = lenient_toml::parse_toml(project);
+    let Some(root) = &**root else { return groups };
+    let names = |path: &[&str]| -> Vec<String> {
+        table_at(root, path)
+            .into_iter()
+            .flat_map(TomlTable::iter)
+            .map(|(name, _)| normalise_name(name.get_ref()))
+            .collect()
+    };
+    groups.extend(names(&["dependency-groups"]).into_iter().map(|name| (name, true)));
+    if tool == "pdm" {
+        groups.extend(names(&["tool", "pdm", "dev-dependencies"]).into_iter().map(|name| (name, true)));
+        groups.extend(names(&["project", "optional-dependencies"]).into_iter().map(|name| (name, false)));
+        return groups;
     }
-    install.upgrade = true;
-    set_source(&mut install, opened);
-    Some(install)
+    if table_at(root, &["tool", "poetry", "dev-dependencies"]).is_some() {
+        groups.insert("dev".to_owned(), true);
+    }
+    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(TomlTable::iter) {
+        let optional = group.get_ref().as_table().and_then(|group| value_at(group, &["optional"]));
+        let optional = optional.and_then(|optional| optional.get_ref().as_bool()) == Some(true);
+        groups.insert(normalise_name(name.get_ref()), !optional);
+    }
+    groups
 }
 
-/// Merges entries of the same package; several versions make its version unknown.
-pub(super) fn merge_duplicates(mut found: Vec<PackageInstall>) -> Vec<PackageInstall> {
-    let mut seen: Vec<PackageInstall> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for install in found.drain(..) {
-        let name = normalise_name(&install.name);
-        match places.get(&name).and_then(|at| seen.get_mut(*at)) {
-            Some(own) if own.version != install.version || own.variant != install.variant => {
-                own.version = VersionSpec::Unresolved;
-                own.untold = Some(Cause::SeveralLocked { name: name.clone() });
-                let tag = |one: &PackageInstall| one.variant.as_ref().map(|variant| variant.tag.clone());
-                if own.variant.is_none() || tag(own) != tag(&install) {
-                    own.variant = None;
-                    own.builds = BuildCandidates::Unknown(Cause::SeveralLockedBuilds);
-                }
-            }
-            Some(_) => {}
-            None => {
-                // A name that is not as it is compared is none that another has.
-                if install.name == name {
-                    places.insert(name, seen.len());
-                }
-                seen.push(install);
+/// Packages that the selected extras of a lock file require.
+#[derive(Clone, Debug, Default)]
+struct ExtraPackages {
+    /// Packages that are certainly required.
+    sure: BTreeSet<String>,
+    /// Packages that may be required, counting optional dependencies.
+    maybe: BTreeSet<String>,
+}
+
+impl ExtraPackages {
+    /// Resolves the selected extras to all packages that they depend on; `None` if the file lists no extras.
+    fn from_lock_file(root: &TomlTable, parts: &DependencySelection) -> Option<Self> {
+        let extras = table_at(root, &["extras"])?;
+        let asked = extras.iter().filter(|(name, _)| parts.includes_extra(name.get_ref()));
+        let listed = asked.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter());
+        let named = |text: &str| normalise_name(text.split([' ', '[', '(']).next().unwrap_or(text));
+        let first: Vec<String> = listed.filter_map(|one| one.get_ref().as_str()).map(named).collect();
+        let packages = tables_at(root, &["package"]);
+        Some(Self {
+            sure: transitive_dependencies(&packages, &first, false),
+            maybe: transitive_dependencies(&packages, &first, true),
+        })
+    }
+
+    /// Whether an optional package is installed; `None` if only an extra of another package may require it.
+    pub(super) fn contains(&self, name: &str) -> Option<bool> {
+        let name = normalise_name(name);
+        if self.sure.contains(&name) {
+            return Some(true);
+        }
+        if self.maybe.contains(&name) { None } else { Some(false) }
+    }
+}
+
+/// Returns some packages and all that they depend on, with or without optional dependencies.
+fn transitive_dependencies(packages: &[&TomlTable], first: &[String], optional: bool) -> BTreeSet<String> {
+    let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for package in packages {
+        let Some(name) = text_at(package, &["name"]) else { continue };
+        let own = needs.entry(normalise_name(name)).or_default();
+        for (name, value) in table_at(package, &["dependencies"]).into_iter().flat_map(TomlTable::iter) {
+            let may = value.get_ref().as_table().and_then(|table| value_at(table, &["optional"]));
+            let may = may.and_then(|may| may.get_ref().as_bool()) == Some(true);
+            if optional || !may {
+                own.push(normalise_name(name.get_ref()));
             }
         }
     }
-    seen
+    let mut open = first.to_vec();
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if found.insert(name.clone()) {
+            open.extend(needs.get(&name).into_iter().flatten().cloned());
+        }
+    }
+    found
+}
+
+/// Returns the markers of a package, one for each installed group with its own marker.
+fn package_markers(package: &TomlTable, installed: &dyn Fn(&str) -> bool) -> Vec<Option<String>> {
+    let Some(table) = table_at(package, &["markers"]) else {
+        let one = text_at(package, &["markers"]).or_else(|| text_at(package, &["marker"]));
+        return vec![one.map(str::to_owned)];
+    };
+    let groups = list_at(package, &["groups"]).into_iter().filter_map(|group| group.get_ref().as_str());
+    let groups = groups.filter(|group| installed(group));
+    groups.map(|group| text_at(table, &[group]).map(str::to_owned)).collect()
+}
+
+/// Replaces comparisons of `extra` in a marker by constant ones, according to the selected extras.
+fn resolve_extras_in_marker(marker: &str, parts: &DependencySelection) -> String {
+    ['"', '\''].into_iter().fold(marker.to_owned(), |marker, quote| resolve_quoted_extras(&marker, quote, parts))
+}
+
+/// Replaces comparisons of `extra` with values in one kind of quotes.
+fn resolve_quoted_extras(marker: &str, quote: char, parts: &DependencySelection) -> String {
+    let mut out = String::with_capacity(marker.len());
+    for (number, piece) in marker.split(quote).enumerate() {
+        let sign = ["extra == ", "extra != "].into_iter().find(|end| number % 2 == 1 && out.ends_with(*end));
+        if let Some(sign) = sign {
+            out.truncate(out.len() - sign.len());
+            out.push_str("os_name");
+            out.push_str(sign.trim_start_matches("extra"));
+            out.push(quote);
+            out.push_str(if parts.includes_extra(piece) { "posix" } else { "none" });
+        } else {
+            out.extend((number > 0).then_some(quote));
+            out.push_str(piece);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extras_in_markers_are_resolved_by_the_selection() {
+        let parts = DependencySelection { extras: vec!["gpu".to_owned()], ..DependencySelection::default() };
+        for (marker, expected) in [
+            ("extra == \"gpu\"", "os_name == \"posix\""),
+            ("extra == \"cpu\"", "os_name == \"none\""),
+            ("extra != 'gpu' and sys_platform == 'linux'", "os_name != 'posix' and sys_platform == 'linux'"),
+            ("(extra == \"a\" or extra == \"gpu\")", "(os_name == \"none\" or os_name == \"posix\")"),
+            ("sys_platform == \"gpu\"", "sys_platform == \"gpu\""),
+            ("python_version < '3.9'", "python_version < '3.9'"),
+            ("\"", "\""),
+            ("", ""),
+        ] {
+            assert_eq!(resolve_extras_in_marker(marker, &parts), expected, "{marker}");
+        }
+        assert_eq!(
+            resolve_extras_in_marker(
+                "extra == 'x'",
+                &DependencySelection { all_extras: true, ..DependencySelection::default() }
+            ),
+            "os_name == 'posix'"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Evaluates the markers of lock files for every possible Python version.
 
 use crate::install::marker::{MarkerEnvironment, evaluate_marker};
-use crate::install::range_contains;
+use crate::install::version_range::range_contains;
 use crate::knowledge::Knowledge;
 
 /// Whether a requirement of a lock file is installed, with the known Python or with every Python that the file

@@ -8,15 +8,16 @@ use crate::install::build_variant::{
     PrereleaseKind, is_build_tag, is_default_index, prerelease_kind_of_url, serves_every_build, tag_below_folder,
     tag_of_url,
 };
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::effects::{
+    BuildCandidates, BuildVariant, FindLinksFolders, PackageInstall, VariantSource, VersionSpec,
+};
+use crate::install::lenient_toml;
 use crate::install::lenient_toml::{
     SpannedTomlValue, TomlFile, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
 };
 use crate::install::partial_url::resolve_address;
 use crate::install::version_range::{is_prerelease, names_prerelease, public_version};
-use crate::install::{
-    BuildCandidates, BuildVariant, CommandContext, FindLinksFolders, OpenedFile, PackageInstall, VariantSource,
-    VersionSpec, lenient_toml,
-};
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 use crate::source::{SourceId, Span};
@@ -186,7 +187,7 @@ impl IndexOptions {
     }
 
     /// Adds an extra index that is not named by the command, unless it is present already.
-    pub(super) fn add_extra_index(&mut self, place: IndexAddress) {
+    fn add_extra_index(&mut self, place: IndexAddress) {
         if !self.extra.iter().any(|own| (own.span, own.source) == (place.span, place.source)) {
             self.extra.push(place);
         }
@@ -538,7 +539,7 @@ impl UvConfigFile {
 }
 
 /// Adds the index settings of uv's configuration files after those of a command and its environment.
-pub(super) fn read_uv_config(command: &Command, around: &CommandContext<'_>, indexes: &mut IndexOptions) {
+fn read_uv_config(command: &Command, around: &CommandContext<'_>, indexes: &mut IndexOptions) {
     let words = || command.words.iter().filter_map(Word::known);
     let switched_off =
         command_variable("UV_NO_CONFIG", command, around).is_some_and(|value| value.known_text() != Some("0"));

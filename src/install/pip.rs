@@ -2,18 +2,19 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::effects::{InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VersionSpec};
 use crate::install::marker::evaluate_marker;
-use crate::install::package_index::{
-    IndexAddress, IndexOptions, OptionValue, PIP_CONFIG_FILES, SearchSources, command_variable, exists_unread,
+use crate::install::package_index::{IndexOptions, PIP_CONFIG_FILES, command_variable, exists_unread};
+use crate::install::pip_options::{
+    apply_index_option, apply_unresolved_option, option_value, split_option, takes_constraint_file,
+    takes_override_file, takes_requirement_file,
 };
-use crate::install::partial_url::resolve_address;
 use crate::install::requirement::{
     is_unknown_source, normalise_name, parse_partial_wheel_url, parse_requirement, pip_package,
 };
-use crate::install::{
-    CommandContext, InstallEffects, OpenedFile, PackageInstall, PackageInstaller, RequirementFile, VersionSpec,
-    pip_options, requirement_files, standard_streams,
-};
+use crate::install::requirement_files::GeneratedRequirements;
+use crate::install::{pip_options, requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 use crate::source::Span;
@@ -238,17 +239,6 @@ struct PipCommand<'a, 'b> {
     around: &'a CommandContext<'b>,
 }
 
-/// Requirement lists that other commands write, and override files.
-#[derive(Default)]
-pub(super) struct GeneratedRequirements {
-    /// The known lists, each with whether it only constrains versions.
-    pub(super) texts: Vec<(OpenedFile, bool)>,
-    /// Override files.
-    pub(super) overrides: Vec<RequirementFile>,
-    /// The unknown lists.
-    pub(super) unread: Vec<RequirementFile>,
-}
-
 /// Records that some words of a command are unknown.
 fn add_unknown_words(reason: Cause, span: Span, found: &mut InstallEffects) {
     found.unresolved.push((ExpandedText::unresolved(Vec::new(), reason), span));
@@ -341,89 +331,6 @@ fn read_words(
     }
     for file in found.files.iter_mut().skip(from) {
         file.extras.extend(extras.iter().cloned());
-    }
-}
-
-/// Returns the value of an option: the rest of its word, or the next word.
-pub(super) fn option_value<'w>(
-    inline: Option<&str>,
-    word: &Word,
-    rest: &mut impl Iterator<Item = &'w Word>,
-) -> Option<OptionValue> {
-    match inline {
-        Some(value) => Some((Ok(value.to_owned()), word.span)),
-        None => rest.next().map(|next| (resolve_address(&next.value, &next.raw), next.span)),
-    }
-}
-
-/// Applies `--option=$VALUE` with an unknown value; returns whether the option is relevant.
-pub(super) fn apply_unresolved_option(
-    word: &Word,
-    uv: bool,
-    indexes: &mut IndexOptions,
-    found: &mut InstallEffects,
-) -> bool {
-    let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
-    let name = if uv { name } else { pip_options::complete_option(name) };
-    let Some(raw) = inline.filter(|_| name.starts_with('-')) else { return false };
-    if takes_requirement_file(name) {
-        let (path, constraint, span) = (word.value.clone(), takes_constraint_file(name), word.span);
-        found.files.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: None });
-        return true;
-    }
-    apply_index_option(name, || Some((resolve_address(&word.value, raw), word.span)), indexes)
-}
-
-/// Whether an option takes a requirement file.
-fn takes_requirement_file(name: &str) -> bool {
-    matches!(name, "-r" | "--requirement" | "--requirements") || takes_constraint_file(name)
-}
-
-/// Whether an option takes a file that only constrains versions.
-fn takes_constraint_file(name: &str) -> bool {
-    matches!(name, "-c" | "--constraint" | "--constraints") || takes_override_file(name)
-}
-
-/// Whether an option takes an override file.
-fn takes_override_file(name: &str) -> bool {
-    matches!(name, "--override" | "--overrides")
-}
-
-/// Applies an option on indexes or resolution; returns whether it is one.
-pub(super) fn apply_index_option(
-    name: &str,
-    value: impl FnOnce() -> Option<OptionValue>,
-    indexes: &mut IndexOptions,
-) -> bool {
-    let place = |given: OptionValue| IndexAddress::from_option(given, None);
-    match name {
-        "--no-index" => indexes.asks = SearchSources::Links,
-        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
-        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
-        "-f" | "--find-links" => indexes.links.extend(value().map(place)),
-        "--torch-backend" => indexes.backend = value(),
-        "--pre" => indexes.early = true,
-        "--no-deps" | "--no-dependencies" => indexes.ways.alone = true,
-        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
-        "--index-strategy" => {
-            indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
-        }
-        "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
-            indexes.ways.upgrade = true;
-        }
-        _ => return false,
-    }
-    true
-}
-
-/// Splits `--name=value`, or a short option with its value in the same word.
-fn split_option(text: &str) -> (&str, Option<&str>) {
-    if text.starts_with("--") {
-        return text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-    }
-    match text.get(..2) {
-        Some(short @ ("-r" | "-c" | "-i" | "-f" | "-e")) if text.len() > 2 => (short, text.get(2..)),
-        _ => (text, None),
     }
 }
 

@@ -1,5 +1,8 @@
-//! Option syntax of pip: combined short options, and abbreviated long options.
+//! Options of pip: combined short and abbreviated long ones, and those that select indexes and requirement files.
 
+use crate::install::effects::{InstallEffects, RequirementFile};
+use crate::install::package_index::{IndexAddress, IndexOptions, OptionValue, SearchSources};
+use crate::install::partial_url::resolve_address;
 use crate::shell::Word;
 
 /// Short options without a value.
@@ -120,6 +123,89 @@ pub(super) fn split_short_options(words: &[Word]) -> Vec<Word> {
         out.push(word.with_text(&text));
     }
     out
+}
+
+/// Returns the value of an option: the rest of its word, or the next word.
+pub(super) fn option_value<'w>(
+    inline: Option<&str>,
+    word: &Word,
+    rest: &mut impl Iterator<Item = &'w Word>,
+) -> Option<OptionValue> {
+    match inline {
+        Some(value) => Some((Ok(value.to_owned()), word.span)),
+        None => rest.next().map(|next| (resolve_address(&next.value, &next.raw), next.span)),
+    }
+}
+
+/// Applies `--option=$VALUE` with an unknown value; returns whether the option is relevant.
+pub(super) fn apply_unresolved_option(
+    word: &Word,
+    uv: bool,
+    indexes: &mut IndexOptions,
+    found: &mut InstallEffects,
+) -> bool {
+    let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
+    let name = if uv { name } else { complete_option(name) };
+    let Some(raw) = inline.filter(|_| name.starts_with('-')) else { return false };
+    if takes_requirement_file(name) {
+        let (path, constraint, span) = (word.value.clone(), takes_constraint_file(name), word.span);
+        found.files.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: None });
+        return true;
+    }
+    apply_index_option(name, || Some((resolve_address(&word.value, raw), word.span)), indexes)
+}
+
+/// Whether an option takes a requirement file.
+pub(super) fn takes_requirement_file(name: &str) -> bool {
+    matches!(name, "-r" | "--requirement" | "--requirements") || takes_constraint_file(name)
+}
+
+/// Whether an option takes a file that only constrains versions.
+pub(super) fn takes_constraint_file(name: &str) -> bool {
+    matches!(name, "-c" | "--constraint" | "--constraints") || takes_override_file(name)
+}
+
+/// Whether an option takes an override file.
+pub(super) fn takes_override_file(name: &str) -> bool {
+    matches!(name, "--override" | "--overrides")
+}
+
+/// Applies an option on indexes or resolution; returns whether it is one.
+pub(super) fn apply_index_option(
+    name: &str,
+    value: impl FnOnce() -> Option<OptionValue>,
+    indexes: &mut IndexOptions,
+) -> bool {
+    let place = |given: OptionValue| IndexAddress::from_option(given, None);
+    match name {
+        "--no-index" => indexes.asks = SearchSources::Links,
+        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
+        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
+        "-f" | "--find-links" => indexes.links.extend(value().map(place)),
+        "--torch-backend" => indexes.backend = value(),
+        "--pre" => indexes.early = true,
+        "--no-deps" | "--no-dependencies" => indexes.ways.alone = true,
+        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
+        "--index-strategy" => {
+            indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
+        }
+        "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
+            indexes.ways.upgrade = true;
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Splits `--name=value`, or a short option with its value in the same word.
+pub(super) fn split_option(text: &str) -> (&str, Option<&str>) {
+    if text.starts_with("--") {
+        return text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    }
+    match text.get(..2) {
+        Some(short @ ("-r" | "-c" | "-i" | "-f" | "-e")) if text.len() > 2 => (short, text.get(2..)),
+        _ => (text, None),
+    }
 }
 
 #[cfg(test)]

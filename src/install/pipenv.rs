@@ -1,17 +1,17 @@
 //! Reads `Pipfile.lock` and `Pipfile`: the packages that pipenv installs, and their indexes.
 
+use serde_json::Value;
+
 use crate::install::build_variant::tag_of_url;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::effects::{BuildCandidates, BuildVariant, PackageInstall, VariantSource, VersionSpec};
+use crate::install::lenient_toml;
 use crate::install::lenient_toml::{TomlTable, table_at, tables_at, text_at, value_at, value_span};
 use crate::install::lock_markers::evaluate_lock_marker;
 use crate::install::marker::evaluate_marker;
-use crate::install::requirement::{package_with_version, parse_requirement, parse_specifier};
-use crate::install::requirement_files::set_source;
-use crate::install::{
-    BuildCandidates, BuildVariant, CommandContext, OpenedFile, PackageInstall, VariantSource, VersionSpec, lenient_toml,
-};
+use crate::install::requirement::{package_with_version, parse_requirement, parse_specifier, set_source};
 use crate::shell::Word;
 use crate::source::Span;
-use serde_json::Value;
 
 /// Returns the sections of a `Pipfile` that a command installs: those that it names, otherwise the main one, and with
 /// `--dev` the development one.

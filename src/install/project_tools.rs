@@ -2,13 +2,13 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
-use crate::install::lock_file::DependencySelection;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::dependency_selection::DependencySelection;
+use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::install::package_index::IndexOptions;
-use crate::install::requirement::{package_with_version, parse_requirement};
-use crate::install::{
-    CommandContext, InstallEffects, OpenedFile, PackageInstall, RequirementFile, conda, conda_environment, lock_file,
-    pip, pipenv, pyproject, uv_lock,
-};
+use crate::install::pip_options::{apply_index_option, apply_unresolved_option, option_value};
+use crate::install::requirement::{package_with_version, parse_poetry_range, parse_requirement};
+use crate::install::{conda, lock_file, pipenv, pyproject, uv_lock};
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 
@@ -64,7 +64,7 @@ fn read_command(
     let mut indexes = IndexOptions { first_index: tool == "uv", ..IndexOptions::default() };
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            if pip::apply_unresolved_option(word, true, &mut indexes, found) {
+            if apply_unresolved_option(word, true, &mut indexes, found) {
                 continue;
             }
             if verb.is_some() {
@@ -95,8 +95,8 @@ fn read_command(
             "--manifest-path" => folder = parent_folder(&value().unwrap_or_default()),
             _ if OPTIONS_WITH_VALUE.contains(&name) => drop(value()),
             _ => {
-                let given = || pip::option_value(inline.as_deref(), word, &mut rest);
-                let _taken: bool = pip::apply_index_option(name, given, &mut indexes);
+                let given = || option_value(inline.as_deref(), word, &mut rest);
+                let _taken: bool = apply_index_option(name, given, &mut indexes);
             }
         }
     }
@@ -142,7 +142,7 @@ fn read_command(
         }
         ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
             Ok(opened) => {
-                conda_environment::read_lock_file(&opened, environment.as_deref().unwrap_or("default"), around, found);
+                conda::read_lock_file(&opened, environment.as_deref().unwrap_or("default"), around, found);
             }
             Err(why) if verb == Some("run") && means_missing(&why) => {}
             Err(why) => add_unread_file(&path("pixi.lock"), why, command, found),
@@ -165,7 +165,7 @@ fn read_command(
 fn added_package(tool: &str, word: &Word, knowledge: Knowledge) -> Option<PackageInstall> {
     let text = word.known().unwrap_or("");
     match text.split_once('@').filter(|_| tool == "poetry" && !text.contains("://")) {
-        Some((name, range)) => Some(package_with_version(name, pyproject::parse_poetry_range(range), word.span)),
+        Some((name, range)) => Some(package_with_version(name, parse_poetry_range(range), word.span)),
         None => parse_requirement(text, word.span, knowledge),
     }
 }

@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 
 use crate::cause::Cause;
 use crate::install::build_variant::tag_of_url;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::dependency_selection::DependencySelection;
+use crate::install::effects::{
+    BuildCandidates, BuildVariant, InstallEffects, PackageInstall, VariantSource, VersionSpec,
+};
+use crate::install::lenient_toml;
 use crate::install::lenient_toml::{
     SpannedTomlValue, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
 };
-use crate::install::lock_file::DependencySelection;
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexAddress, IndexOptions};
-use crate::install::requirement::{normalise_name, package_with_version, parse_requirement, parse_specifier};
-use crate::install::requirement_files::set_source;
-use crate::install::{
-    BuildCandidates, BuildVariant, CommandContext, InstallEffects, OpenedFile, PackageInstall, VariantSource,
-    VersionSpec, lenient_toml,
+use crate::install::requirement::{
+    normalise_name, package_with_version, parse_poetry_range, parse_requirement, set_source,
 };
 use crate::source::Span;
 
@@ -341,60 +343,4 @@ fn parse_poetry_dependency(
     };
     set_source(&mut package, opened);
     Some(package)
-}
-
-/// Converts `^2.1`, `~2.1`, `2.1.0`, `*` or a range of PEP 440 to a version of PEP 440.
-pub(super) fn parse_poetry_range(text: &str) -> VersionSpec {
-    let text = text.trim();
-    if matches!(text, "" | "*" | "latest") {
-        return VersionSpec::None;
-    }
-    if text.contains("||") {
-        return VersionSpec::Unresolved;
-    }
-    let part = |part: &str| {
-        let part = part.trim();
-        let (mark, version) = match part.chars().next() {
-            Some(mark @ ('^' | '~')) if !part.starts_with("~=") => (Some(mark), part[1..].trim()),
-            _ => (None, part),
-        };
-        let numbers: Vec<u64> = version.split('.').map_while(|number| number.parse().ok()).collect();
-        let kept = match mark {
-            Some('^') => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len().saturating_sub(1)),
-            Some(_) => usize::from(numbers.len() > 1),
-            None if part.starts_with(|c: char| c.is_ascii_digit()) => return format!("=={part}"),
-            None => return part.to_owned(),
-        };
-        let mut upper: Vec<u64> = numbers.iter().take(kept + 1).copied().collect();
-        if let Some(last) = upper.last_mut() {
-            *last = last.saturating_add(1);
-        }
-        let upper: Vec<String> = upper.iter().map(ToString::to_string).collect();
-        format!(">={version},<{}", upper.join("."))
-    };
-    parse_specifier(&text.split(',').map(part).collect::<Vec<_>>().join(","))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn poetry_s_ranges_become_those_of_pep_440() {
-        for (text, expected) in [
-            ("^2.1", VersionSpec::Range(">=2.1,<3".to_owned())),
-            ("^0.3.1", VersionSpec::Range(">=0.3.1,<0.4".to_owned())),
-            ("~2.1", VersionSpec::Range(">=2.1,<2.2".to_owned())),
-            ("~2", VersionSpec::Range(">=2,<3".to_owned())),
-            ("2.1.0", VersionSpec::Exact("2.1.0".to_owned())),
-            ("2.1.0+cu121", VersionSpec::Exact("2.1.0+cu121".to_owned())),
-            (">=2.0,<2.5", VersionSpec::Range(">=2.0,<2.5".to_owned())),
-            ("*", VersionSpec::None),
-            ("^1 || ^2", VersionSpec::Unresolved),
-            ("2.*", VersionSpec::Range("==2.*".to_owned())),
-            ("^", VersionSpec::Range(">=,<".to_owned())),
-        ] {
-            assert_eq!(parse_poetry_range(text), expected, "{text}");
-        }
-    }
 }

@@ -6,9 +6,12 @@ use pep440_rs::{Operator, Version, VersionSpecifiers};
 
 use crate::cause::Cause;
 use crate::install::build_variant::{is_build_tag, is_wheel_folder, tag_of_url, tag_of_version};
+use crate::install::context::OpenedFile;
+use crate::install::effects::{
+    BuildCandidates, BuildVariant, PackageInstall, PackageInstaller, VariantSource, VersionSpec,
+};
 use crate::install::partial_url::known_file_path;
 use crate::install::version_range::is_plain_version;
-use crate::install::{BuildCandidates, BuildVariant, PackageInstall, PackageInstaller, VariantSource, VersionSpec};
 use crate::knowledge::Knowledge;
 use crate::source::Span;
 
@@ -151,7 +154,7 @@ pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
 }
 
 /// Returns the build in the local part of an exact version.
-pub(super) fn local_variant(version: &VersionSpec, span: Span) -> Option<BuildVariant> {
+fn local_variant(version: &VersionSpec, span: Span) -> Option<BuildVariant> {
     let VersionSpec::Exact(version) = version else { return None };
     tag_of_version(version).map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None })
 }
@@ -242,4 +245,68 @@ pub(super) fn package_with_version(name: &str, version: VersionSpec, span: Span)
     let mut found = PackageInstall { version, ..pip_package(name, span) };
     found.variant = local_variant(&found.version, span);
     found
+}
+
+/// Records that a package is written in a file.
+pub(super) fn set_source(package: &mut PackageInstall, opened: &OpenedFile) {
+    package.source = opened.source;
+    if let Some(variant) = &mut package.variant {
+        variant.source = opened.source;
+    }
+}
+
+/// Converts `^2.1`, `~2.1`, `2.1.0`, `*` or a range of PEP 440 to a version of PEP 440.
+pub(super) fn parse_poetry_range(text: &str) -> VersionSpec {
+    let text = text.trim();
+    if matches!(text, "" | "*" | "latest") {
+        return VersionSpec::None;
+    }
+    if text.contains("||") {
+        return VersionSpec::Unresolved;
+    }
+    let part = |part: &str| {
+        let part = part.trim();
+        let (mark, version) = match part.chars().next() {
+            Some(mark @ ('^' | '~')) if !part.starts_with("~=") => (Some(mark), part[1..].trim()),
+            _ => (None, part),
+        };
+        let numbers: Vec<u64> = version.split('.').map_while(|number| number.parse().ok()).collect();
+        let kept = match mark {
+            Some('^') => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len().saturating_sub(1)),
+            Some(_) => usize::from(numbers.len() > 1),
+            None if part.starts_with(|c: char| c.is_ascii_digit()) => return format!("=={part}"),
+            None => return part.to_owned(),
+        };
+        let mut upper: Vec<u64> = numbers.iter().take(kept + 1).copied().collect();
+        if let Some(last) = upper.last_mut() {
+            *last = last.saturating_add(1);
+        }
+        let upper: Vec<String> = upper.iter().map(ToString::to_string).collect();
+        format!(">={version},<{}", upper.join("."))
+    };
+    parse_specifier(&text.split(',').map(part).collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn poetry_s_ranges_become_those_of_pep_440() {
+        for (text, expected) in [
+            ("^2.1", VersionSpec::Range(">=2.1,<3".to_owned())),
+            ("^0.3.1", VersionSpec::Range(">=0.3.1,<0.4".to_owned())),
+            ("~2.1", VersionSpec::Range(">=2.1,<2.2".to_owned())),
+            ("~2", VersionSpec::Range(">=2,<3".to_owned())),
+            ("2.1.0", VersionSpec::Exact("2.1.0".to_owned())),
+            ("2.1.0+cu121", VersionSpec::Exact("2.1.0+cu121".to_owned())),
+            (">=2.0,<2.5", VersionSpec::Range(">=2.0,<2.5".to_owned())),
+            ("*", VersionSpec::None),
+            ("^1 || ^2", VersionSpec::Unresolved),
+            ("2.*", VersionSpec::Range("==2.*".to_owned())),
+            ("^", VersionSpec::Range(">=,<".to_owned())),
+        ] {
+            assert_eq!(parse_poetry_range(text), expected, "{text}");
+        }
+    }
 }

@@ -4,17 +4,16 @@ use std::collections::BTreeSet;
 
 use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
-use crate::install::lock_file::DependencySelection;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::dependency_selection::DependencySelection;
+use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile, VersionSpec};
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::partial_url::known_address_end;
-use crate::install::pip::GeneratedRequirements;
-use crate::install::requirement::{is_unknown_source, parse_partial_wheel_url, parse_requirement};
+use crate::install::pip_options::apply_index_option;
+use crate::install::requirement::{is_unknown_source, parse_partial_wheel_url, parse_requirement, set_source};
 use crate::install::requirement_lines::{RequirementLine, parse_requirement_lines};
-use crate::install::{
-    CommandContext, InstallEffects, OpenedFile, PackageInstall, RequirementFile, VersionSpec, pip, pyproject,
-    setuptools,
-};
+use crate::install::{pyproject, setuptools};
 use crate::source::Span;
 
 /// Function that reads the requirements in a file of setuptools.
@@ -212,17 +211,9 @@ impl RequirementFileReader<'_, '_> {
             "--extra-index-url" => self.indexes.extra.extend(given.map(place)),
             "-f" | "--find-links" => self.indexes.links.extend(given.map(place)),
             _ => {
-                let _taken: bool = pip::apply_index_option(name, || given, self.indexes);
+                let _taken: bool = apply_index_option(name, || given, self.indexes);
             }
         }
-    }
-}
-
-/// Records that a package is written in a file.
-pub(super) fn set_source(package: &mut PackageInstall, opened: &OpenedFile) {
-    package.source = opened.source;
-    if let Some(variant) = &mut package.variant {
-        variant.source = opened.source;
     }
 }
 
@@ -238,4 +229,15 @@ fn expand_variables(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Op
     }
     out.push_str(rest);
     Some(out)
+}
+
+/// Requirement lists that other commands write, and override files.
+#[derive(Default)]
+pub(super) struct GeneratedRequirements {
+    /// The known lists, each with whether it only constrains versions.
+    pub(super) texts: Vec<(OpenedFile, bool)>,
+    /// Override files.
+    pub(super) overrides: Vec<RequirementFile>,
+    /// The unknown lists.
+    pub(super) unread: Vec<RequirementFile>,
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::cause::Cause;
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::effects::PackageInstall;
 use crate::install::marker::evaluate_marker;
-use crate::install::requirement::{normalise_name, parse_requirement};
-use crate::install::requirement_files::set_source;
-use crate::install::{CommandContext, OpenedFile, PackageInstall};
+use crate::install::requirement::{normalise_name, parse_requirement, set_source};
 
 /// The name of an extra, and where the strings of its list are written.
 type ExtraRequirements<'t> = (&'t str, Vec<Range<usize>>);

@@ -2,8 +2,9 @@
 
 use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::stream_edit::StreamEdit;
-use crate::install::{CommandContext, OpenedFile, lock_export, stream_edit};
+use crate::install::{lock_export, stream_edit};
 use crate::shell::{Command, StandardInput, Word};
 
 /// Maximum number of files that a package list is made of.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::cause::Cause;
 use crate::dockerfile::MappedText;
-use crate::install::OpenedFile;
+use crate::install::context::OpenedFile;
 use crate::install::simple_regex::{RegexSyntax, SimpleRegex};
 use crate::shell::Word;
 

@@ -1,6 +1,6 @@
 //! Package arguments of system package managers: names with versions, package files, and modules.
 
-use crate::install::VersionSpec;
+use crate::install::effects::VersionSpec;
 
 /// Architectures that a package name may end in, after a dot or a colon.
 const ARCHITECTURES: &[&str] = &["aarch64", "amd64", "arm64", "i386", "i586", "i686", "noarch", "x86_64"];

@@ -1,11 +1,11 @@
 //! Arguments of system package managers: `apt-get install`, `dnf install` and similar commands.
 
 use crate::cause::Cause;
-use crate::install::system_package_name::SystemPackageSpec;
-use crate::install::{
+use crate::install::effects::{
     BuildCandidates, InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VersionSpec,
-    system_package_name,
 };
+use crate::install::system_package_name;
+use crate::install::system_package_name::SystemPackageSpec;
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
 

@@ -1,9 +1,10 @@
 //! GPU code that projects of the build context compile with the build tools of torch.
 
 use crate::cause::Cause;
+use crate::install::compile_targets;
 use crate::install::compile_targets::{CompiledCode, TorchReleaseLookup, variable_with_origins};
+use crate::install::context::CommandContext;
 use crate::install::requirement::normalise_name;
-use crate::install::{CommandContext, torch_arch_list};
 use crate::shell::{Command, Word};
 
 /// Environment variable with the GPU architectures that torch's build tools compile for.
@@ -53,7 +54,7 @@ pub fn compiled_project(
     let (list, origins, inside) = variable_with_origins(command, around.lookup, ARCH_LIST_VARIABLE)?;
     let mut found =
         CompiledCode { component: project_name(&text), by: ARCH_LIST_VARIABLE.to_owned(), ..CompiledCode::default() };
-    torch_arch_list::read_torch_arch_list(&list, torch().as_deref(), around.knowledge, &mut found)?;
+    compile_targets::read_torch_arch_list(&list, torch().as_deref(), around.knowledge, &mut found)?;
     found.set_origins(origins, inside, command);
     Some(found)
 }
@@ -107,7 +108,8 @@ fn project_name(text: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::dockerfile::{MappedText, VariableLookup};
-    use crate::install::{MarkerEnvironment, OpenedFile, TargetMachine};
+    use crate::install::context::OpenedFile;
+    use crate::install::marker::{MarkerEnvironment, TargetMachine};
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 

@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::dependency_selection::{DependencySelection, WorkspaceMembers};
+use crate::install::effects::PackageInstall;
+use crate::install::lenient_toml;
 use crate::install::lenient_toml::{SpannedTomlValue, TomlTable, list_at, tables_at, text_at, value_at};
-use crate::install::lock_file::{DependencySelection, WorkspaceMembers, locked_package, merge_duplicates};
 use crate::install::lock_markers::evaluate_lock_marker;
+use crate::install::locked_package::{locked_package, merge_duplicates};
+use crate::install::marker::MarkerEnvironment;
 use crate::install::requirement::normalise_name;
-use crate::install::{CommandContext, MarkerEnvironment, OpenedFile, PackageInstall, lenient_toml, range_contains};
+use crate::install::version_range::range_contains;
 use crate::knowledge::Knowledge;
 
 /// A dependency on a lock entry; version and index tell several entries of the same name apart.

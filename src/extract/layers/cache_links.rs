@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::extract::layers::LayerScan;
 use crate::extract::layers::file_owner::{FileOwner, owner_of_file};
+use crate::extract::layers::layer_scan::LayerScan;
 use crate::extract::layers::packages::is_gpu_relevant;
 use crate::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
 use crate::installed::is_cache_or_build_path;

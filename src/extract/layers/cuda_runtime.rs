@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::cuda::{CudaVersion, split_path};
-use crate::extract::layers::LayerScan;
 use crate::extract::layers::file_owner::{FileOwner, owner_of_file};
+use crate::extract::layers::layer_scan::LayerScan;
 use crate::fact::{Evidence as Leaf, FactKey, PrintedValue, ValueState};
 use crate::installed::FileEvidence;
 use crate::knowledge::Knowledge;

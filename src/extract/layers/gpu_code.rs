@@ -8,7 +8,7 @@ use crate::cuda::{COMPAT_ROOT, CodeTarget, resolve_links, split_path};
 use crate::elf::{CodeSection, ElfSummary, UninspectedElfPart};
 use crate::extract::layers::entrypoint_python::EntrypointPython;
 use crate::extract::layers::file_owner::{FileOwner, owner_of_file};
-use crate::extract::layers::{LayerScan, incomplete_reason};
+use crate::extract::layers::layer_scan::{LayerScan, incomplete_reason};
 use crate::fact::{
     Evidence, FactKey, FileKind, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, PrintedValue,
     UnknownCodeKind, ValueState,
@@ -25,9 +25,9 @@ const PLATFORM_MACHINES: [(&str, u16); 2] = [("amd64", 62), ("arm64", 183)];
 const MAX_UNREADABLE: usize = 4;
 
 /// Note for a file that is not an ELF file of the platform of the image.
-pub(super) const FOREIGN_PLATFORM: &str = "it is not an ELF file for the platform of the image";
+const FOREIGN_PLATFORM: &str = "it is not an ELF file for the platform of the image";
 /// Note for a file that could not be read as an ELF file.
-pub(super) const NOT_ELF: &str = "it could not be read as an ELF file";
+const NOT_ELF: &str = "it could not be read as an ELF file";
 
 /// Prefix of the soname of the CUDA runtime library, before its version.
 const CUDART_PREFIX: &str = "libcudart.so.";
@@ -125,7 +125,7 @@ impl LayerScan<'_> {
     }
 
     /// Returns the `e_machine` of the programs of the image, if its platform is a supported one.
-    pub(super) fn elf_machine(&self) -> Option<u16> {
+    fn elf_machine(&self) -> Option<u16> {
         let arch = &self.image.config.platform.architecture;
         PLATFORM_MACHINES.iter().find(|(name, _)| name == arch).map(|(_, machine)| *machine)
     }
@@ -476,7 +476,7 @@ impl LayerScan<'_> {
 
     /// Whether a file has the name of a library and no loader accepts it; driver libraries are exempt: the container
     /// toolkit mounts over them.
-    pub(super) fn is_unloadable(&self, placed: ImageEntry<'_>) -> bool {
+    fn is_unloadable(&self, placed: ImageEntry<'_>) -> bool {
         let name = split_path(placed.path).1;
         if file_read_mode(placed.path) != FileReadMode::Elf
             || DRIVER_PREFIXES.iter().any(|driver| name.starts_with(driver))
@@ -558,7 +558,7 @@ fn presence_text(elf: &ElfSummary) -> String {
 }
 
 /// Whether a file name is that of a library in the knowledge tables.
-pub(super) fn is_cuda_library(name: &str) -> bool {
+fn is_cuda_library(name: &str) -> bool {
     let Some((stem, _)) = name.split_once(".so") else { return false };
     let knowledge = Knowledge::built_in();
     let of = |soname: &str| soname.split_once(".so").is_some_and(|(own, _)| own == stem);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cause::Cause;
 use crate::cuda::is_at_or_below;
 use crate::extract::layers::entrypoint_python::EntrypointPython;
-use crate::extract::layers::{LayerScan, is_same_version};
+use crate::extract::layers::layer_scan::{LayerScan, is_same_version};
 use crate::fact::{FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
 use crate::installed;
 use crate::installed::{FileEvidence, GpuBackend, InstalledPackage, PackageDirectory, RecordLocation, locate_record};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use crate::cause::Cause;
-use crate::infer::base::{BaseBuild, BaseFamily, BaseImageQuery};
+use crate::infer::base::build::{BaseBuild, BaseFamily, BaseImageQuery};
 use crate::knowledge::{CudaImageRow, CudaRecipeRow, NoSuchTag, recipes_on_day};
 
 /// Returns the version part of a CUDA base image tag: `11.2.2` for `11.2.2-cudnn8-devel-ubuntu20.04`.

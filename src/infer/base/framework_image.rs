@@ -1,7 +1,8 @@
 //! Framework images: NVIDIA's monthly framework containers, and images that are built on a CUDA base image.
 
 use crate::cause::Cause;
-use crate::infer::base::{BaseBuild, BaseFamily, BaseImageQuery, cuda_image};
+use crate::infer::base::build::{BaseBuild, BaseFamily, BaseImageQuery};
+use crate::infer::base::cuda_image;
 use crate::knowledge::{BaseFamilyRow, FrameworkImageRow};
 
 /// Returns the builds of an image whose repository or tag has a row.

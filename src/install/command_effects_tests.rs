@@ -1,7 +1,8 @@
 //! Tables of commands and what they install.
 
 use crate::dockerfile::{Dockerfile, EvaluateOptions};
-use crate::install::{BuildCandidates, InstallEffects, VersionSpec, read_installs};
+use crate::install::effects::{BuildCandidates, InstallEffects, VersionSpec};
+use crate::install::read_installs;
 use crate::shell::run_commands;
 
 fn command_effects(file: &str) -> Vec<InstallEffects> {

@@ -1,0 +1,209 @@
+//! The state with which the commands of a stage are read, and the files of the image at that point.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cause::Cause;
+use crate::context::path_matches;
+use crate::dockerfile::{BaseKind, ExpandedText, MappedText, RunInstruction, VariableLookup};
+use crate::extract::active_python::PythonLocations;
+use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::fetched_files::FetchedFiles;
+use crate::extract::git_clones::ClonedRepositories;
+use crate::extract::install_locations::InstallLocations;
+use crate::extract::linked_programs::LinkedProgram;
+use crate::extract::stage_files::{StageFileTree, absolute_path};
+use crate::extract::virtual_environments::VirtualEnvironments;
+use crate::extract::wheel_folders::WheelFolders;
+use crate::fact::{Observations, PackageVersion};
+use crate::install::{OpenedFile, TargetMachine};
+use crate::knowledge::Knowledge;
+use crate::shell::{Command, FileChanges, ShellFiles};
+use crate::source::SourceId;
+
+/// The largest number of commands whose file changes are recorded.
+const MAX_TRACES: usize = 4096;
+
+/// What the commands of a stage leave for later commands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StageState {
+    /// What `pip config set` set, by the variable that says the same.
+    pub(super) settings: BTreeMap<String, ExpandedText>,
+    /// Files that a command wrote or changed: their content, or why that is unknown.
+    pub(super) written_files: BTreeMap<String, Result<OpenedFile, Cause>>,
+    /// The number of traces at the time when a file was written.
+    pub(super) traces_at_write: BTreeMap<String, usize>,
+    /// Files and folders that a command removed.
+    pub(super) removed_paths: BTreeSet<String>,
+    /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
+    pub(super) traces: Vec<(usize, String, FileChanges)>,
+    /// How many scripts were gone through.
+    pub(super) scripts: usize,
+    pub(super) environments: VirtualEnvironments,
+    /// Where packages of Python lie, other than where the Python of the image looks.
+    pub(super) homes: PythonLocations,
+    /// Repositories that were set up and whose packages bring something else than their names say.
+    pub(super) repositories: BTreeSet<&'static str>,
+    /// The Python of the base, once that was asked for.
+    pub(super) python: OnceCell<Option<&'static str>>,
+    /// Whether a command brought a Python that uv may take in place of the base's.
+    pub(super) other_python: bool,
+    /// Files that commands and ADD fetched.
+    pub(super) fetched: FetchedFiles,
+    /// How many of the COPY and ADD instructions were looked at for those.
+    pub(super) copies: usize,
+    /// Where packages and programs were installed.
+    pub(super) locations: InstallLocations,
+    /// Wheels that commands put into folders.
+    pub(super) wheels: WheelFolders,
+    /// Repositories that commands cloned.
+    pub(super) cloned: ClonedRepositories,
+    /// What commands may have added beyond what is known.
+    pub(super) unknown_additions: UnknownAdditions,
+    /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
+    pub(super) on_path: (usize, Vec<String>),
+    /// Programs that commands linked, and those that were copied.
+    pub(super) programs: Vec<LinkedProgram>,
+    /// Whether the installer of a toolkit ran.
+    pub(super) other_toolkit: bool,
+    /// Whether a command may have brought an installer of packages, or one was found to be missing.
+    pub(super) any_installer: bool,
+}
+
+impl StageState {
+    /// Looks up a variable as installers see it: settings written by commands override the environment.
+    pub(super) fn lookup(&self, run: &RunInstruction, name: &str) -> VariableLookup {
+        match self.settings.get(name) {
+            Some(ExpandedText::Known { value, .. }) => VariableLookup::Known(value.clone(), Vec::new()),
+            Some(ExpandedText::Unresolved { names, reason }) => {
+                VariableLookup::Unknown(names.clone(), (**reason).clone())
+            }
+            None => run.scope.lookup(name),
+        }
+    }
+}
+
+/// Reads the commands of RUN instructions in order.
+pub(super) struct CommandReader<'a> {
+    pub(super) tree: StageFileTree<'a>,
+    pub(super) machine: TargetMachine<'a>,
+    pub(super) seen: &'a mut Observations,
+    pub(super) notes: &'a mut Vec<String>,
+    pub(super) state: &'a mut StageState,
+    /// The text that the commands at hand stand in.
+    pub(super) source: SourceId,
+    /// The text of the Dockerfile.
+    pub(super) dockerfile: SourceId,
+    pub(super) folder: String,
+    pub(super) knowledge: Knowledge,
+}
+
+impl CommandReader<'_> {
+    /// Opens a file at this point of the build: as written by earlier commands, else from the build context.
+    pub(super) fn open_image_file(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<OpenedFile, Cause> {
+        let folder = if folder.is_empty() { &self.folder } else { folder };
+        let path = absolute_path(folder, path);
+        match self.state.written_files.get(&path) {
+            Some(made) => made.clone(),
+            None if is_file_glob(&path) => self.open_glob_matches(&path, run),
+            None => self.tree.open(run, &path),
+        }
+    }
+
+    /// Parses commands with access to the files that are in the image at this point.
+    pub(super) fn commands_with_files(
+        &self,
+        run: &RunInstruction,
+        read: impl FnOnce(ShellFiles<'_>) -> Vec<Command>,
+    ) -> Vec<Command> {
+        let text = |path: &str| self.file_text(path, run);
+        let listed = |pattern: &str| self.expand_glob(pattern, run);
+        let unchanged = |path: &str| self.is_unchanged(path, run);
+        read(ShellFiles { folder: &self.folder, text: &text, unchanged: &unchanged, listed: &listed })
+    }
+
+    /// Returns the text of a file that is certainly in the image.
+    fn file_text(&self, path: &str, run: &RunInstruction) -> Option<String> {
+        let opened = self.open_image_file("", path, run).ok().filter(|_| !self.is_removed(path))?;
+        Some(opened.text.text().to_owned())
+    }
+
+    /// Records the files that a command may have changed.
+    pub(super) fn record_file_changes(&mut self, command: &Command, run: &RunInstruction) {
+        let Some(trace) = FileChanges::of_command(command) else { return };
+        // Behind more than that nothing is told.
+        if self.state.traces.len() <= MAX_TRACES {
+            self.state.traces.push((run.instruction, self.folder.clone(), trace));
+        }
+    }
+
+    /// Whether no command after the COPY of a file may have changed it.
+    fn is_unchanged(&self, path: &str, run: &RunInstruction) -> bool {
+        let whole = absolute_path(&self.folder, path);
+        let from = self.tree.copy_instruction_of(run, &whole);
+        let may = |(at, folder, trace): &(usize, String, FileChanges)| {
+            *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
+        };
+        // What a command wrote itself is known; what came behind that counts.
+        let since = self.state.traces_at_write.get(&whole).copied().unwrap_or(0);
+        self.state.traces.len() <= MAX_TRACES && !self.state.traces.iter().skip(since).any(may)
+    }
+
+    /// Whether a command removed the file or a parent directory.
+    pub(super) fn is_removed(&self, path: &str) -> bool {
+        let whole = absolute_path(&self.folder, path);
+        self.state.removed_paths.iter().any(|gone| whole.starts_with(gone.as_str()))
+    }
+
+    /// Returns the sorted paths of the files that match a glob pattern; `None` where they are unknown.
+    pub(super) fn expand_glob(&self, pattern: &str, run: &RunInstruction) -> Option<Vec<String>> {
+        let whole = absolute_path(&self.folder, pattern);
+        let mut found = self.tree.expand_glob(run, &whole)?;
+        let made =
+            self.state.written_files.keys().filter(|path| is_in_folder_of(path, &whole) && path_matches(&whole, path));
+        found.extend(made.cloned());
+        found.retain(|path| !self.is_removed(path));
+        found.sort();
+        found.dedup();
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// Returns the paths of the files that match a glob pattern, one per line.
+    fn open_glob_matches(&self, pattern: &str, run: &RunInstruction) -> Result<OpenedFile, Cause> {
+        let found = self.expand_glob(pattern, run).ok_or(Cause::MatchesUnknown)?;
+        Ok(OpenedFile::new(None, pattern, MappedText::contiguous(&found.join("\n"), 0)))
+    }
+
+    /// Returns the wheel names in a folder that COPY instructions list, one per line; otherwise the error `why`.
+    pub(super) fn open_wheel_names(&self, folder: &str, why: Cause, run: &RunInstruction) -> Result<OpenedFile, Cause> {
+        let names = self.tree.wheel_names(run, folder).ok_or(why)?;
+        Ok(OpenedFile::new(None, folder, MappedText::contiguous(&names.join("\n"), 0)))
+    }
+
+    /// Returns the version of torch in the image so far, without its local part, if known.
+    pub(super) fn installed_torch_version(&self) -> Option<String> {
+        let knowledge = self.knowledge;
+        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.name));
+        let version = match (own.next(), &self.tree.evaluated.base.kind) {
+            (Some(package), _) => match &package.version {
+                PackageVersion::Exact(version) if package.conditional.is_none() => version,
+                _ => return None,
+            },
+            (None, BaseKind::Image(image)) => knowledge.base_image_torch(&image.familiar_name(), image.tag()?)?,
+            (None, _) => return None,
+        };
+        Some(version.split('+').next().unwrap_or(version).to_owned())
+    }
+}
+
+/// Whether a path is a glob pattern for files of one folder, other than all files or all wheels.
+fn is_file_glob(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name.contains('*') && !matches!(name, "*" | "*.whl") && !folder.contains('*')
+}
+
+/// Whether a path is in the folder of a pattern.
+fn is_in_folder_of(path: &str, pattern: &str) -> bool {
+    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    folder(path) == folder(pattern)
+}

@@ -1,0 +1,98 @@
+//! Reads the effects of a command on packages, by the installer that it calls.
+
+use crate::cause::Cause;
+use crate::dockerfile::{ExpandedText, RunInstruction, VariableLookup};
+use crate::install::context::{CommandContext, OpenedFile};
+use crate::install::effects::InstallEffects;
+use crate::install::invocation::{InstallerInvocation, installer_invocation, python_version_of_program};
+use crate::install::marker::{MarkerEnvironment, TargetMachine};
+use crate::install::{
+    conda, driver_installers, framework_archive, lock_export, pip, project_tools, standard_streams, system_packages,
+};
+use crate::knowledge::Knowledge;
+use crate::shell::{Command, Word};
+
+/// Returns the effects of a command of a RUN instruction, without reading the files that it names.
+pub fn read_installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> InstallEffects {
+    let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+    let open = |_: &str, _: &str| Err(Cause::NotRead);
+    read_installs_in_context(
+        command,
+        CommandContext { lookup: &|name| run.scope.lookup(name), open: &open, environment, knowledge },
+    )
+}
+
+/// Returns the effects of a command in a context, including those of the files that it names.
+pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -> InstallEffects {
+    let variable = |name: &str| match command.variable(name) {
+        Some(value) => value.known_text().map(str::to_owned),
+        None => match (around.lookup)(name) {
+            VariableLookup::Known(value, _) => Some(value),
+            _ => None,
+        },
+    };
+    let mut found = InstallEffects::default();
+    let mut words = command.words.as_slice();
+    let mut handed: Option<Result<Vec<OpenedFile>, Cause>> = None;
+    for _ in 0..8 {
+        let Some(program) = words.first().and_then(Word::known) else { break };
+        let program = program.rsplit('/').next().unwrap_or(program);
+        let after = |skip: usize| words.get(skip..).unwrap_or(&[]);
+        match installer_invocation(program, words) {
+            Some(InstallerInvocation::Inside(skip)) => {
+                if program == "xargs" {
+                    handed = Some(standard_streams::xargs_arguments(words, command, &around));
+                }
+                if matches!(program, "uv" | "pixi") {
+                    // What a project needs is installed before its program runs.
+                    project_tools::read_arguments(
+                        program,
+                        words.get(1..skip).unwrap_or(&[]),
+                        command,
+                        &around,
+                        &mut found,
+                    );
+                }
+                words = after(skip);
+                continue;
+            }
+            Some(InstallerInvocation::Pip(skip, uv)) => {
+                let handed = handed.take();
+                pip::read_arguments(after(skip), uv, handed, command, &around, &variable, &mut found);
+            }
+            Some(InstallerInvocation::Once(skip)) => {
+                project_tools::read_single_run(after(skip), command, around.knowledge, &mut found);
+            }
+            Some(InstallerInvocation::Synced) => {
+                let words = lock_export::pip_sync_arguments(words);
+                pip::read_arguments(&words, false, None, command, &around, &variable, &mut found);
+            }
+            Some(InstallerInvocation::Tool(skip)) => {
+                project_tools::read_arguments(program, after(skip), command, &around, &mut found);
+            }
+            Some(InstallerInvocation::Conda) => conda::read_arguments(after(1), command, &around, &mut found),
+            Some(InstallerInvocation::CondaLock) => conda::read_conda_lock(after(1), command, &around, &mut found),
+            Some(InstallerInvocation::System) => {
+                system_packages::read_arguments(program, after(1), (command, around.knowledge), &mut found);
+            }
+            None => {
+                driver_installers::read_installer(words, command, around.knowledge, &mut found);
+                framework_archive::read_downloads(words, command, around.knowledge, &mut found);
+            }
+        }
+        if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
+            let value = ExpandedText::unresolved(Vec::new(), Cause::MoreArguments);
+            found.unresolved.push((value, command.span));
+        }
+        let python = python_version_of_program(program);
+        for package in &mut found.packages {
+            package.python.clone_from(&python);
+        }
+        break;
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "command_effects_tests.rs"]
+mod tests;

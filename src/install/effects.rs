@@ -1,0 +1,162 @@
+//! Effects of a command on packages: what it installs, removes, constrains and leaves unread.
+
+use crate::cause::Cause;
+use crate::dockerfile::ExpandedText;
+use crate::source::{SourceId, Span};
+
+/// The program that installs a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PackageInstaller {
+    /// pip, or uv in pip's place.
+    Pip,
+    /// conda, mamba or micromamba.
+    Conda,
+    /// apt, dpkg, dnf, yum, zypper or rpm.
+    Apt,
+}
+
+/// The version of a package that a command requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionSpec {
+    /// One version, including its local part.
+    Exact(String),
+    /// Any version in a range.
+    Range(String),
+    /// Any version.
+    None,
+    /// An unknown version, such as that of an unresolved variable.
+    Unresolved,
+}
+
+/// Where a build variant is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VariantSource {
+    /// `+cu118` in the version.
+    LocalVersion,
+    /// The index that replaces the default one.
+    IndexUrl,
+    /// An extra index, which decides because the version is exact.
+    ExtraIndex,
+    /// The URL of a wheel.
+    WheelUrl,
+    /// A link page (`--find-links`).
+    FindLinks,
+    /// The torch backend of uv.
+    TorchBackend,
+}
+
+/// The build of a distribution: `cu118`, `cpu`, `rocm6.0`, `xpu`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildVariant {
+    /// The build tag.
+    pub tag: String,
+    /// Where the tag is read from.
+    pub from: VariantSource,
+    /// Where the tag is written.
+    pub span: Span,
+    /// The file that contains the tag; `None` for the command itself.
+    pub source: Option<SourceId>,
+}
+
+/// The builds of a distribution that a command can choose from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BuildCandidates {
+    /// The builds of the default index.
+    #[default]
+    Default,
+    /// Only the builds with this tag.
+    Only(String),
+    /// The builds of the default index and those with these tags; the best version wins, a local version above its
+    /// base.
+    Beside(Vec<String>),
+    /// The build at this URL, which is outside any index and was not read.
+    Elsewhere(String),
+    /// Unknown builds, with the reason.
+    Unknown(Cause),
+}
+
+/// A package that a command installs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageInstall {
+    /// The program that installs it.
+    pub manager: PackageInstaller,
+    /// Its name; for pip as normalised by PEP 503.
+    pub name: String,
+    /// The requested extras.
+    pub extras: Vec<String>,
+    /// The requested version.
+    pub version: VersionSpec,
+    /// Why the version is unknown, unless a variable hides it.
+    pub untold: Option<Cause>,
+    /// The build, if the command determines it.
+    pub variant: Option<BuildVariant>,
+    /// The builds to choose from, if the version does not determine the build.
+    pub builds: BuildCandidates,
+    /// Why it may be a pre-release.
+    pub early: Option<Cause>,
+    /// Whether a version that is already installed is replaced.
+    pub upgrade: bool,
+    /// Whether it is installed without its dependencies.
+    pub alone: bool,
+    /// The requested conda build string.
+    pub build: Option<String>,
+    /// The first conda channel that is named.
+    pub channel: Option<String>,
+    /// The Python version in the name of the installing program.
+    pub python: Option<String>,
+    /// Where the package is named.
+    pub span: Span,
+    /// The file that names the package; `None` for the command itself.
+    pub source: Option<SourceId>,
+    /// Whether the package may not be installed, since the command is conditional or a marker is unknown.
+    pub conditional: bool,
+}
+
+/// A requirement, constraint or project file, or an environment file of conda.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequirementFile {
+    /// The path as written in the command.
+    pub path: ExpandedText,
+    /// Whether it only constrains versions.
+    pub constraint: bool,
+    /// The requested extras of a project.
+    pub extras: Vec<String>,
+    /// Where it is written.
+    pub span: Span,
+    /// Why the file was not read; `None` before it is read.
+    pub why: Option<Cause>,
+}
+
+/// Folders that a command searches for wheels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FindLinksFolders {
+    /// The paths as written in the command.
+    pub named: Vec<String>,
+    /// Whether nothing else is searched.
+    pub alone: bool,
+}
+
+/// The effects of one command on packages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InstallEffects {
+    /// The packages that it installs.
+    pub packages: Vec<PackageInstall>,
+    /// The packages that it removes, and where that is written.
+    pub removed: Vec<(PackageInstaller, String, Span)>,
+    /// Constraints on the versions of dependencies.
+    pub constraints: Vec<PackageInstall>,
+    /// The wheels that it saves in a folder without installing them.
+    pub gathered: Option<(ExpandedText, Vec<PackageInstall>)>,
+    /// Glob patterns of wheels that it installs: `/wheels/*.whl`.
+    pub wheels: Vec<(String, Span)>,
+    /// The folders that pip searches for wheels.
+    pub folders: FindLinksFolders,
+    /// Requirement files that were not read.
+    pub files: Vec<RequirementFile>,
+    /// Repositories and archives with unknown requirements: the address, and where it is written.
+    pub sources: Vec<(String, Span, Option<SourceId>)>,
+    /// Whether pip uses only the default index.
+    pub usual: bool,
+    /// Words that may name packages but are unknown, with the reason.
+    pub unresolved: Vec<(ExpandedText, Span)>,
+}
