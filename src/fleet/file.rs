@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use toml::de::DeTable;
 
-use crate::fleet::host::MAX_HOSTS;
 use crate::fleet::pool_values::{compile_image_glob, compile_path_glob, parse_directory, parse_driver};
+use crate::fleet::possible_hardware::MAX_HOSTS;
 use crate::fleet::{Declared, DeviceListStrategy, Fleet, Launch, Mode, Pool, Runtime, toolkit_options};
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest_word;

@@ -1,48 +1,16 @@
-//! Hosts: the possible configurations of a node of a pool, with every open field filled in.
+//! Hosts: the possible configurations of a node of a pool, with the values that are still open as variants.
 
 use std::collections::BTreeMap;
-
-use jiff::civil::Date;
+use std::sync::OnceLock;
 
 use crate::cuda::{
-    ComputeCapability, ContainerToolkitRelease, CudaVersion, DriverCapabilities, DriverVersion, RequirementHost,
+    ComputeCapability, ContainerToolkitRelease, CudaVersion, DriverCapabilities, DriverVersion, HostValue,
+    LIB64_DIRECTORY, RequirementHost, debian_library_directory,
 };
-use crate::fleet::host_equivalence::{EquivalenceNumbering, HostEquivalence};
-use crate::fleet::host_variants::HostVariants;
-use crate::fleet::launch_configurations::{LaunchConfiguration, ToolkitVersions};
-use crate::fleet::possible_drivers::DriverProperties;
-use crate::fleet::possible_gpus::PoolGpu;
-use crate::fleet::requirement_values::{nvml_brand, requirement_host};
-use crate::fleet::toolkit_options::default_capabilities;
-use crate::fleet::{DeviceListStrategy, GpuSpec, Launch, Mode, Pool, PoolField, ToolkitOptions};
+use crate::fleet::{DeviceListStrategy, Launch, Mode, PoolEntry, PoolField, ToolkitOptions};
 use crate::knowledge::{
-    CompatSelection, ContainerToolkitRow, GpuClass, GpuRow, Knowledge, RowInfo, ToolkitChange, ToolkitChanges,
-    WslLibraryRow,
+    CompatSelection, ContainerToolkitRow, GpuClass, Knowledge, RowInfo, ToolkitChanges, WslLibraryRow,
 };
-
-/// The maximum number of hosts of one pool; a fleet with a larger pool is an error.
-pub(super) const MAX_HOSTS: usize = 4096;
-
-/// The launch methods that are checked where a pool declares none: all except `gke` and `native`.
-const DEFAULT_LAUNCHES: &[Launch] = &[
-    Launch::DockerGpus,
-    Launch::Kubernetes,
-    Launch::NvidiaRuntime,
-    Launch::DockerCdi,
-    Launch::PodmanCdi,
-    Launch::Enroot,
-    Launch::Singularity,
-];
-
-/// The fields whose declared values override values derived from other fields.
-const OVERRIDE_FIELDS: &[PoolField] = &[
-    PoolField::Brand,
-    PoolField::ComputeCapability,
-    PoolField::DriverCuda,
-    PoolField::LibnvidiaContainer,
-    PoolField::LibraryDirectory,
-    PoolField::CdiSpecs,
-];
 
 /// What determines the devices of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,21 +69,6 @@ pub struct ToolkitBehaviour {
     pub newer_brands: bool,
     /// Every change that has come.
     pub changes: ToolkitChanges,
-}
-
-impl ToolkitBehaviour {
-    /// Returns the behaviour of toolkit versions; the default where there is no toolkit.
-    fn for_versions(versions: Option<ToolkitVersions>, knowledge: Knowledge) -> Self {
-        let has = |change| versions.is_some_and(|versions| versions.has_change(change, knowledge));
-        let compute = versions.is_none_or(|versions| versions.has_compute_by_default(knowledge));
-        Self {
-            default_capabilities: default_capabilities(compute),
-            swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
-            reading: versions.map(|versions| versions.csv_version_parser(knowledge)).unwrap_or_default(),
-            newer_brands: has(ToolkitChange::BrandNames),
-            changes: ToolkitChanges::matching(has),
-        }
-    }
 }
 
 /// One possible configuration of a node of a pool.
@@ -195,213 +148,189 @@ impl Host {
     }
 }
 
-/// A launch method with its possible configurations, and the behaviour of the toolkit in each.
-type ConfigurationsOfLaunch = (Launch, Vec<(LaunchConfiguration, ToolkitBehaviour)>);
-
-/// The properties that all hosts of a pool with the same GPU and driver have in common.
-struct NodeHardware {
-    gpu: Option<HostGpu>,
-    driver: Option<DriverVersion>,
-    kernel: DriverProperties,
-    driver_cuda: Option<CudaVersion>,
-    platform: String,
-    /// Under a toolkit whose check does not know the newer brands, and under one whose check does.
-    values: [RequirementHost; 2],
+/// Numbers of a host among the hosts of its pool; hosts with the same number behave the same in that part of the
+/// start.
+///
+/// A pool that leaves much open is many hosts: every GPU in every mode of every toolkit. What happens up to the libcuda
+/// that a program gets hangs on little of the GPU, and what happens behind it on nothing but the GPU and the driver, so
+/// that each of these parts is gone through once for all hosts of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostEquivalence {
+    /// Equal for hosts that differ only in the compute capability and the name of the GPU.
+    pub before_libcuda: u32,
+    /// Equal for hosts with the same GPU and the same driver.
+    pub after_libcuda: u32,
 }
 
-impl NodeHardware {
-    /// Determines the common properties for a GPU and a driver of a pool.
-    fn for_pool(
-        pool: &Pool,
-        PoolGpu { spec, row }: PoolGpu<'_>,
-        driver: Option<DriverVersion>,
-        knowledge: Knowledge,
-    ) -> Self {
-        let wsl = pool.wsl.as_ref().is_some_and(|wsl| wsl.value);
-        let kernel = DriverProperties::for_driver(driver, row.map(|row| row.class), wsl, knowledge);
-        let driver_cuda = pool.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
-        let gpu = pool.host_gpu(spec, row, kernel.branch, knowledge);
-        let values = [false, true].map(|newer| requirement_host(gpu.as_ref(), driver, driver_cuda, newer, knowledge));
-        Self { gpu, driver, kernel, driver_cuda, platform: pool.platform_for_gpu(row), values }
+/// The quantity of numbers reserved for one host: its CDI mode, and the values of its open fields.
+const NUMBERS_PER_HOST: u32 = 16;
+
+impl HostEquivalence {
+    /// Returns the numbers of the same host in CDI mode.
+    const fn for_cdi_mode(self) -> Self {
+        Self { before_libcuda: self.before_libcuda + NUMBERS_PER_HOST / 2, ..self }
+    }
+
+    /// Returns the numbers of the same host with the `value`th variant; `None` where none is free.
+    fn for_variant(self, value: usize) -> Option<Self> {
+        let value = u32::try_from(value + 1).ok().filter(|value| *value < NUMBERS_PER_HOST / 2)?;
+        self.before_libcuda
+            .is_multiple_of(NUMBERS_PER_HOST / 2)
+            .then_some(Self { before_libcuda: self.before_libcuda + value, ..self })
     }
 }
 
-impl Pool {
-    /// Returns every possible host of this pool.
-    pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
-        let mut hosts = Vec::new();
-        let mut numbers = EquivalenceNumbering::default();
-        let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
-        let same_ways = (self.toolkit.is_some() || self.libnvidia_container.is_some()) && !wsl;
-        let options = ToolkitOptions::for_pool(self);
-        let mut known: BTreeMap<(bool, Option<DriverVersion>), Vec<ConfigurationsOfLaunch>> = BTreeMap::new();
-        for (at_gpu, gpu) in self.gpus(knowledge).into_iter().enumerate() {
-            let (drivers, driver_open) = self.possible_drivers(gpu, knowledge);
-            for driver in &drivers {
-                let tegra = gpu.is_jetson();
-                // Of a toolkit that is declared they are the same with every driver.
-                let ways = known.entry((tegra, driver.filter(|_| !same_ways))).or_insert_with(|| {
-                    let behaving = |way: LaunchConfiguration| {
-                        let behaviour = ToolkitBehaviour::for_versions(way.versions, knowledge);
-                        (way, behaviour)
-                    };
-                    let of_launch = |launch: &Launch| {
-                        let ways = self.launch_configurations(tegra, *driver, *launch, knowledge, as_of).into_iter();
-                        (*launch, ways.map(behaving).collect())
-                    };
-                    self.candidate_launches().iter().map(of_launch).collect()
-                });
-                let node = NodeHardware::for_pool(self, gpu, *driver, knowledge);
-                let places = ways.iter().enumerate().flat_map(|(at, (launch, ways))| {
-                    ways.iter().enumerate().map(move |(place, way)| ((*driver, at, place), launch, way))
-                });
-                for (from, launch, way) in places {
-                    if hosts.len() == MAX_HOSTS {
-                        return hosts;
-                    }
-                    let mut host = self.build_host(&node, &options, *launch, way);
-                    host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
-                    host.assumed.extend(driver_open.then_some(PoolField::Driver));
-                    host.assumed.extend((self.gpu.len() > 1 || gpu.is_assumed()).then_some(PoolField::Gpu));
-                    numbers.assign(&mut host, at_gpu, from);
-                    hosts.push(host);
-                }
-            }
+/// The origin of a host: its driver, and the indexes of its launch and of its launch configuration.
+type HostOrigin = (Option<DriverVersion>, usize, usize);
+
+/// The properties of a GPU that matter before libcuda is loaded.
+type GpuEquivalenceKey = (Option<GpuClass>, Option<bool>, Option<String>, Option<u32>, bool);
+
+/// Assigns the equivalence numbers to the hosts of one pool.
+#[derive(Debug, Default)]
+pub(super) struct EquivalenceNumbering {
+    before: BTreeMap<(HostOrigin, String, Option<GpuEquivalenceKey>), u32>,
+    behind: BTreeMap<(usize, Option<DriverVersion>), u32>,
+}
+
+impl EquivalenceNumbering {
+    /// Assigns numbers to a host; `gpu` is the index of its GPU in the pool.
+    pub(super) fn assign(&mut self, host: &mut Host, gpu: usize, from: HostOrigin) {
+        let kind = |gpu: &HostGpu| (gpu.class, gpu.forward_compat, gpu.brand.clone(), gpu.count, gpu.named);
+        let key = (from, host.platform.clone(), host.gpu.as_ref().map(kind));
+        let of_one = |all: usize| u32::try_from(all).ok().and_then(|all| all.checked_mul(NUMBERS_PER_HOST));
+        let (Some(next), Ok(last)) = (of_one(self.before.len()), u32::try_from(self.behind.len())) else { return };
+        let before = *self.before.entry(key).or_insert(next);
+        let behind = *self.behind.entry((gpu, from.0)).or_insert(last);
+        let alike = HostEquivalence { before_libcuda: before, after_libcuda: behind };
+        host.alike = Some(alike);
+        if let Some(in_cdi) = &mut host.in_cdi {
+            in_cdi.alike = Some(alike.for_cdi_mode());
         }
-        hosts
     }
+}
 
-    /// Returns the platforms of the possible GPUs' hosts.
-    pub fn platforms(&self, knowledge: Knowledge) -> Vec<String> {
-        self.gpus(knowledge).into_iter().map(|gpu| self.platform_for_gpu(gpu.row)).collect()
+/// The variants of one host, created on first use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostVariants {
+    directory: OnceLock<Vec<Host>>,
+    brand: OnceLock<Vec<Host>>,
+    compat: OnceLock<Vec<Host>>,
+}
+
+impl PoolField {
+    /// Whether the values of this field become variants on demand instead of separate hosts of the pool.
+    pub fn has_variants_on_demand(self) -> bool {
+        matches!(self, Self::LibraryDirectory | Self::Brand)
     }
+}
 
-    /// Returns the declared platform, or the one that follows from the GPU.
-    fn platform_for_gpu(&self, row: Option<&'static GpuRow>) -> String {
-        self.platform.as_ref().map_or_else(
-            || if row.is_some_and(|row| row.arm64_host) { "linux/arm64" } else { "linux/amd64" }.to_owned(),
-            |platform| platform.value.clone(),
-        )
-    }
-
-    /// Returns the number of possible hosts without creating them.
-    pub(super) fn host_count(&self, knowledge: Knowledge) -> usize {
-        self.host_count_for_gpus(&self.gpus(knowledge), knowledge)
-    }
-
-    /// Returns the number of possible hosts with certain GPUs.
-    pub(super) fn host_count_for_gpus(&self, gpus: &[PoolGpu<'_>], knowledge: Knowledge) -> usize {
-        let (mut width, mut known) = (0_usize, BTreeMap::new());
-        for gpu in gpus {
-            let tegra = gpu.is_jetson();
-            let of_launch = |launch: &Launch| self.launch_configurations(tegra, None, *launch, knowledge, None).len();
-            let ways: usize =
-                *known.entry(tegra).or_insert_with(|| self.candidate_launches().iter().map(of_launch).sum());
-            width = width.saturating_add(ways.saturating_mul(self.possible_drivers(*gpu, knowledge).0.len()));
+impl Host {
+    /// Returns the host with each possible value of a field; empty where the field is declared or has no variants.
+    pub fn variants_for_field(&self, field: PoolField, knowledge: Knowledge) -> &[Self] {
+        match field {
+            PoolField::LibraryDirectory => self.variants.directory.get_or_init(|| self.library_directory_variants()),
+            PoolField::Brand => self.variants.brand.get_or_init(|| self.brand_variants(knowledge)),
+            _ => &[],
         }
-        width
     }
 
-    /// Returns the declared launch method, or all default ones.
-    fn candidate_launches(&self) -> &[Launch] {
-        self.launch.as_ref().map_or(DEFAULT_LAUNCHES, |launch| std::slice::from_ref(&launch.value))
-    }
-
-    /// Builds the host for a GPU, a driver, a launch method and its configuration.
-    fn build_host(
-        &self,
-        node: &NodeHardware,
-        options: &ToolkitOptions,
-        launch: Launch,
-        (way, behaviour): &(LaunchConfiguration, ToolkitBehaviour),
-    ) -> Host {
-        let NodeHardware { gpu, driver, kernel, driver_cuda, platform, values } = node;
-        let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
-        let values = if behaviour.newer_brands { &values[1] } else { &values[0] };
-        let mut host = Host {
-            gpu: gpu.clone(),
-            driver: *driver,
-            driver_branch: kernel.branch,
-            driver_cuda: *driver_cuda,
-            // What the pool says itself is no row's word.
-            driver_row: kernel.row.filter(|_| self.driver_cuda.is_none()),
-            platform: platform.clone(),
-            launch,
-            mode: way.mode,
-            devices: way.devices,
-            in_cdi: None,
-            toolkit: way.versions.map(|versions| versions.row),
-            toolkit_version: way.versions.map(|versions| versions.library),
-            toolkit_newer: way.versions.is_some_and(|versions| versions.newer),
-            compat_selection: way.selection,
-            takes_compat: None,
-            strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
-            env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),
-            wsl: self.wsl.as_ref().is_some_and(|wsl| wsl.value),
-            wsl_lacks: way.wsl_lacks,
-            privileged: self.privileged.as_ref().map(|privileged| privileged.value),
-            modeset: self.modeset.as_ref().map(|modeset| modeset.value),
-            library_directory: self.library_directory.as_ref().map(|directory| directory.value.clone()),
-            options: ToolkitOptions { accept_mounts: way.accept_mounts, ..options.clone() },
-            behaviour: *behaviour,
-            values: values.clone(),
-            assumed: way.assumed.clone(),
-            overrides: OVERRIDE_FIELDS.iter().copied().filter(|field| self.field_span(*field).is_some()).collect(),
-            alike: None,
+    /// Returns the host once with and once without the use of the image's compat library, where an unread note
+    /// decides that.
+    pub fn compat_library_variants(&self) -> &[Self] {
+        let with = |(at, taken)| Self {
+            takes_compat: Some(taken),
+            alike: self.alike.and_then(|alike| alike.for_variant(at)),
             variants: HostVariants::default(),
+            ..self.clone()
         };
-        if by_image || way.devices == DeviceSource::LaunchAndEnvironment {
-            host.in_cdi = Some(Box::new(host_in_cdi_mode(host.clone())));
-        }
-        host
+        self.variants.compat.get_or_init(|| [(0, true), (1, false)].map(with).into())
     }
 
-    /// Returns what is known of the GPU; `None` where the pool declares nothing about it.
-    fn host_gpu(
-        &self,
-        gpu: Option<&GpuSpec>,
-        row: Option<&'static GpuRow>,
-        branch: Option<u32>,
-        knowledge: Knowledge,
-    ) -> Option<HostGpu> {
-        let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
-        let of_pool = self.brand.as_ref().map(|brand| brand.value.clone());
-        let brand = gpu.and_then(|gpu| gpu.brand.clone()).or(of_pool);
-        let name = match (gpu, row, &brand) {
-            (Some(gpu), _, _) => gpu.name.clone(),
-            (None, Some(row), _) => row.name.to_owned(),
-            (None, None, Some(brand)) => format!("a {brand} GPU"),
-            (None, None, None) if overridden.is_some() => "a GPU".to_owned(),
-            (None, None, None) => return None,
+    /// Whether another host is this very host, its CDI mode, or a variant of one of them.
+    pub fn is_or_has_variant(&self, other: &Self) -> bool {
+        let of = |own: &Self| {
+            let lists = [&own.variants.directory, &own.variants.brand, &own.variants.compat];
+            let lists = lists.map(|list| list.get().map_or(&[][..], Vec::as_slice));
+            std::ptr::eq(own, other) || lists.iter().any(|list| list.iter().any(|one| std::ptr::eq(one, other)))
         };
-        let capability = gpu.and_then(|gpu| gpu.compute_capability);
-        // Another brand than that of the row is another product of the same chip.
-        let of_row = row.and_then(|row| nvml_brand(row, branch));
-        let another = brand.as_deref().filter(|brand| of_row.as_deref().is_some_and(|own| own != *brand));
-        let by_brand = another.and_then(|brand| knowledge.brand_number(brand));
-        let forward_compat = match by_brand {
-            Some(number) => Some(knowledge.is_compat_brand(number)),
-            None => row.and_then(|row| row.forward_compat),
+        of(self) || self.in_cdi.as_deref().is_some_and(of)
+    }
+
+    /// Whether its GPU has a name but no known brand.
+    pub fn lacks_brand(&self) -> bool {
+        self.gpu.as_ref().is_some_and(|gpu| gpu.named && gpu.brand.is_none())
+    }
+
+    /// Returns the directories where the host may have the driver libraries; CDI mounts them at the same path.
+    pub fn library_directories(&self) -> [&'static str; 2] {
+        [LIB64_DIRECTORY, debian_library_directory(self.platform.split('/').nth(1).unwrap_or_default())]
+    }
+
+    /// Creates the variants for each possible library directory.
+    fn library_directory_variants(&self) -> Vec<Self> {
+        if self.library_directory.is_some() || !matches!(self.mode, Mode::Cdi | Mode::JitCdi) {
+            return Vec::new();
+        }
+        let with = |(at, directory): (usize, &str)| {
+            let field = PoolField::LibraryDirectory;
+            Self {
+                library_directory: Some(directory.to_owned()),
+                assumed: [self.assumed.as_slice(), &[field]].concat(),
+                overrides: [self.overrides.as_slice(), &[field]].concat(),
+                // Those of the compat library come first.
+                alike: self.alike.and_then(|alike| alike.for_variant(2 + at)),
+                variants: HostVariants::default(),
+                ..self.clone()
+            }
         };
-        Some(HostGpu {
-            name,
-            named: gpu.is_some(),
-            count: gpu.and_then(|gpu| gpu.count),
-            capability: capability.or(overridden).or(row.map(|row| row.capability)),
-            class: row.map(|row| row.class),
-            forward_compat,
-            brand: brand.or(of_row),
-            row: row.map(|row| &row.info),
-        })
+        self.library_directories().into_iter().enumerate().map(with).collect()
+    }
+
+    /// Creates the variants for each possible GPU brand.
+    fn brand_variants(&self, knowledge: Knowledge) -> Vec<Self> {
+        let Some(gpu) = self.gpu.as_ref().filter(|_| self.lacks_brand()) else { return Vec::new() };
+        let newer = self.behaviour.newer_brands;
+        let rows = knowledge.brands().iter().filter(|row| newer || !row.later);
+        let with = |brand: &str| {
+            let gpu = Some(HostGpu { brand: Some(brand.to_ascii_lowercase()), ..gpu.clone() });
+            let values = requirement_host(gpu.as_ref(), self.driver, self.driver_cuda, newer, knowledge);
+            let assumed = [self.assumed.as_slice(), &[PoolField::Brand]].concat();
+            let overrides = [self.overrides.as_slice(), &[PoolField::Brand]].concat();
+            Self { gpu, values, assumed, overrides, alike: None, variants: HostVariants::default(), ..self.clone() }
+        };
+        rows.map(|row| with(row.name)).collect()
     }
 }
 
-/// Returns the same host in CDI mode, with the devices that the launch or the image names.
-fn host_in_cdi_mode(host: Host) -> Host {
-    let devices = match host.devices {
-        DeviceSource::LaunchAndEnvironment => DeviceSource::Launch,
-        devices => devices,
+impl PoolEntry {
+    /// Returns the key of the entry in reports.
+    pub fn report_key(self, host: &Host) -> String {
+        let name = match self {
+            Self::Variable(before) => host.env.keys().nth(before).map_or("", String::as_str),
+            Self::Option(name) => name,
+        };
+        format!("{}.{name}", self.table_field().name())
+    }
+}
+
+/// Returns the values that the requirement check compares for a host with one GPU; a MIG device has those of its
+/// parent.
+pub(super) fn requirement_host(
+    gpu: Option<&HostGpu>,
+    driver: Option<DriverVersion>,
+    cuda: Option<CudaVersion>,
+    newer_brands: bool,
+    knowledge: Knowledge,
+) -> RequirementHost {
+    let known = |value: Option<String>| value.map_or(HostValue::Unknown, HostValue::Known);
+    let seen = |brand: &String| {
+        if newer_brands || !knowledge.is_later_brand(brand) { brand.clone() } else { "unknown".to_owned() }
     };
-    let compat_selection = host.toolkit.map_or(CompatSelection::Off, |row| row.cdi);
-    Host { mode: Mode::Cdi, devices, compat_selection, ..host }
+    RequirementHost {
+        cuda: known(cuda.map(|cuda| format!("{}.{}", cuda.major(), cuda.minor()))),
+        driver: known(driver.map(|driver| driver.to_string())),
+        arch: known(gpu.and_then(|gpu| gpu.capability).map(|capability| capability.to_string())),
+        brand: known(gpu.and_then(|gpu| gpu.brand.as_ref()).map(seen)),
+    }
 }

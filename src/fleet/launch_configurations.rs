@@ -4,11 +4,23 @@
 use jiff::civil::Date;
 
 use crate::cuda::{ContainerToolkitRelease, CudaVersion, DriverVersion};
-use crate::fleet::{DeviceListStrategy, DeviceSource, Launch, Mode, Pool, PoolField, Runtime};
-use crate::knowledge::{CompatSelection, ContainerToolkitRow, Knowledge, ToolkitChange, WslLibraryRow};
+use crate::fleet::toolkit_options::default_capabilities;
+use crate::fleet::{DeviceListStrategy, DeviceSource, Launch, Mode, Pool, PoolField, Runtime, ToolkitBehaviour};
+use crate::knowledge::{CompatSelection, ContainerToolkitRow, Knowledge, ToolkitChange, ToolkitChanges, WslLibraryRow};
 
 /// The hook that adds the compat directory to the cache of the loader.
 const COMPAT_HOOK: &str = "enable-cuda-compat";
+
+/// The launch methods that are checked where a pool declares none: all except `gke` and `native`.
+const DEFAULT_LAUNCHES: &[Launch] = &[
+    Launch::DockerGpus,
+    Launch::Kubernetes,
+    Launch::NvidiaRuntime,
+    Launch::DockerCdi,
+    Launch::PodmanCdi,
+    Launch::Enroot,
+    Launch::Singularity,
+];
 
 /// The versions of the container toolkit and of libnvidia-container.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +35,7 @@ pub(super) struct ToolkitVersions {
 
 impl ToolkitVersions {
     /// Whether these versions include a change of the toolkit.
-    pub(super) fn has_change(self, change: ToolkitChange, knowledge: Knowledge) -> bool {
+    fn has_change(self, change: ToolkitChange, knowledge: Knowledge) -> bool {
         knowledge.toolkit_change(change).is_some_and(|row| {
             let version = if row.library { self.library } else { self.toolkit };
             version >= row.from
@@ -32,12 +44,12 @@ impl ToolkitVersions {
 
     /// Whether a container that requests no capability gets compute. Undeclared toolkits are assumed to be recent
     /// enough for it.
-    pub(super) fn has_compute_by_default(self, knowledge: Knowledge) -> bool {
+    fn has_compute_by_default(self, knowledge: Knowledge) -> bool {
         !self.declared || self.has_change(ToolkitChange::ComputeByDefault, knowledge)
     }
 
     /// Returns a library that a Windows driver requires under WSL and this toolkit does not mount.
-    pub(super) fn missing_wsl_library(
+    fn missing_wsl_library(
         self,
         mode: Mode,
         windows: Option<DriverVersion>,
@@ -48,11 +60,26 @@ impl ToolkitVersions {
     }
 
     /// Returns how the requirement check in csv mode parses versions.
-    pub(super) fn csv_version_parser(self, knowledge: Knowledge) -> ContainerToolkitRelease {
+    fn csv_version_parser(self, knowledge: Knowledge) -> ContainerToolkitRelease {
         if self.has_change(ToolkitChange::LenientVersions, knowledge) {
             ContainerToolkitRelease::After1_20_0
         } else {
             ContainerToolkitRelease::UpTo1_20_0
+        }
+    }
+}
+
+impl ToolkitBehaviour {
+    /// Returns the behaviour of toolkit versions; the default where there is no toolkit.
+    pub(super) fn for_versions(versions: Option<ToolkitVersions>, knowledge: Knowledge) -> Self {
+        let has = |change| versions.is_some_and(|versions| versions.has_change(change, knowledge));
+        let compute = versions.is_none_or(|versions| versions.has_compute_by_default(knowledge));
+        Self {
+            default_capabilities: default_capabilities(compute),
+            swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
+            reading: versions.map(|versions| versions.csv_version_parser(knowledge)).unwrap_or_default(),
+            newer_brands: has(ToolkitChange::BrandNames),
+            changes: ToolkitChanges::matching(has),
         }
     }
 }
@@ -87,6 +114,11 @@ impl PossibleMode {
 }
 
 impl Pool {
+    /// Returns the declared launch method, or all default ones.
+    pub(super) fn candidate_launches(&self) -> &[Launch] {
+        self.launch.as_ref().map_or(DEFAULT_LAUNCHES, |launch| std::slice::from_ref(&launch.value))
+    }
+
     /// Returns the possible configurations of a launch method, on Jetson modules or other nodes.
     pub(super) fn launch_configurations(
         &self,

@@ -3,17 +3,14 @@
 mod derived_pool;
 mod file;
 mod host;
-mod host_equivalence;
-mod host_variants;
 mod keywords;
 mod launch_configurations;
 mod launch_override;
 mod pool;
 mod pool_field;
+mod pool_hosts;
 mod pool_values;
-mod possible_drivers;
-mod possible_gpus;
-mod requirement_values;
+mod possible_hardware;
 mod toolkit_options;
 mod version_check;
 
@@ -22,13 +19,12 @@ pub use self::file::{
     FleetErrors, GpuNameLookup, KEYS as POOL_KEYS, built_in_fleet, built_in_fleet_text, check_host_counts,
     check_mig_support, check_toolkit_modes, read_fleet,
 };
-pub use self::host::{DeviceSource, Host, HostGpu, ToolkitBehaviour};
-pub use self::host_equivalence::HostEquivalence;
+pub use self::host::{DeviceSource, Host, HostEquivalence, HostGpu, ToolkitBehaviour};
 pub use self::keywords::UnknownWord;
 pub(crate) use self::pool::mig_division_text;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
 pub use self::pool_field::{PoolEntry, PoolField};
 pub(crate) use self::pool_values::{image_pattern_matches, is_mig_profile};
-pub(crate) use self::possible_gpus::gpu_equivalence_key;
+pub(crate) use self::possible_hardware::gpu_equivalence_key;
 pub use self::toolkit_options::ToolkitOptions;
 pub use self::version_check::check_versions;

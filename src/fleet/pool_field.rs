@@ -1,6 +1,6 @@
 //! The fields of a pool, their names in reports, and their values and positions in the fleet file.
 
-use crate::fleet::{Declared, DriverSpec, Host, Pool, ToolkitOptions};
+use crate::fleet::{Declared, DriverSpec, Pool, ToolkitOptions};
 use crate::source::Span;
 
 macro_rules! fields {
@@ -97,15 +97,6 @@ impl PoolEntry {
             }
         };
         list.get(at?).map(|(name, value)| (name.as_str(), value))
-    }
-
-    /// Returns the key of the entry in reports.
-    pub fn report_key(self, host: &Host) -> String {
-        let name = match self {
-            Self::Variable(before) => host.env.keys().nth(before).map_or("", String::as_str),
-            Self::Option(name) => name,
-        };
-        format!("{}.{name}", self.table_field().name())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The devices and capabilities steps: whether a GPU and the driver's compute libraries are added to the container.
 
-use crate::cuda::{DriverCapabilities, DriverCapabilitySyntax, EnvironmentVariables as _, is_legacy_image};
-use crate::fact::ImageFacts;
+use crate::cuda::{DriverCapabilities, DriverCapabilitySyntax, EnvironmentVariables as _};
 use crate::fleet::{DeviceSource, Host, Mode, PoolEntry, PoolField, ToolkitOptions};
 use crate::knowledge::ToolkitChange;
 use crate::outcome::Outcome;
@@ -10,7 +9,9 @@ use crate::replay::gpu_request::{
     GpuRequest, GpuRequestKind, forbidden_mig_variable, max_gpu_count, reads_value_verbatim, resolve_gpu_request,
     uses_container_toolkit,
 };
-use crate::replay::libraries::includes_libraries;
+use crate::replay::granted_capabilities::{
+    GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, capability_reading, includes_libcuda,
+};
 use crate::replay::loader::ImageLibcuda;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult,
@@ -57,14 +58,12 @@ const UVM: Citation = Citation(
 
 /// Variable by which the CUDA runtime selects the visible GPUs.
 pub(super) const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
-/// Variable that requests driver capabilities.
-pub(super) const NVIDIA_DRIVER_CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
 
 /// Replays the devices step: whether GPUs are added to the container.
 pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
-    let GpuRequest { asked, facts } = container_request(replay);
+    let env = replay.environment();
+    let GpuRequest { asked, facts } = replay.container_request();
     let cite = match asked {
         GpuRequestKind::Forbidden => FORBIDDEN,
         _ if host.devices == DeviceSource::Enroot => ENROOT,
@@ -137,7 +136,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         GpuRequestKind::Nothing => StepResult::NotApplicable,
         // Words that are no capability stop the hook before anybody looks for the device.
         GpuRequestKind::Missing | GpuRequestKind::Mixed
-            if granted_capabilities(replay) == GrantedCapabilities::Refused =>
+            if replay.granted_capabilities() == GrantedCapabilities::Refused =>
         {
             StepResult::Passes(Route::Native)
         }
@@ -243,7 +242,7 @@ const IDENTIFIER_PREFIXES: [&str; 2] = ["GPU-", "MIG-"];
 
 /// Whether a container without devices stops at its capabilities or requirements, or its program in the loader.
 fn is_stopped_later(replay: Replay<'_>) -> bool {
-    let without_libcuda = match granted_capabilities(replay) {
+    let without_libcuda = match replay.granted_capabilities() {
         GrantedCapabilities::Refused => true,
         GrantedCapabilities::Set(set) => !includes_libcuda(set),
         GrantedCapabilities::NotAsked | GrantedCapabilities::Untold(_) => false,
@@ -261,133 +260,16 @@ fn is_refused_later(replay: Replay<'_>) -> bool {
     requirement::refuses_container(replay) || matches!(mount::mount_step(replay).result, StepResult::Stops(_))
 }
 
-/// The driver capabilities that a container gets.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum GrantedCapabilities {
-    /// The variable is not read.
-    NotAsked,
-    /// Unknown, because this fact is missing.
-    Untold(Basis),
-    /// The container is not created.
-    Refused,
-    /// These capabilities.
-    Set(DriverCapabilities),
-}
-
-impl PartialEq for GrantedCapabilities {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::NotAsked, Self::NotAsked) | (Self::Refused, Self::Refused) | (Self::Untold(_), Self::Untold(_)) => {
-                true
-            }
-            (Self::Set(one), Self::Set(other)) => one == other,
-            _ => false,
-        }
-    }
-}
-
 /// Whether the hook refuses the value of `NVIDIA_DRIVER_CAPABILITIES`, whatever else the image sets.
 fn has_refused_capabilities(replay: Replay<'_>) -> bool {
-    let value = ContainerEnv::from_replay(replay).value(NVIDIA_DRIVER_CAPABILITIES);
+    let value = replay.environment().value(NVIDIA_DRIVER_CAPABILITIES);
     let (default, supported) = (replay.host.behaviour.default_capabilities, replay.host.options.supported);
     DriverCapabilities::granted_by_syntax(capability_reading(replay.host), value, false, default, supported).is_none()
 }
 
-/// Returns how the container toolkit of a host reads `NVIDIA_DRIVER_CAPABILITIES`.
-pub(super) fn capability_reading(host: &Host) -> DriverCapabilitySyntax {
-    if host.behaviour.changes.contains(ToolkitChange::CapabilitySet) {
-        DriverCapabilitySyntax::Set
-    } else if host.behaviour.changes.contains(ToolkitChange::CapabilityList) {
-        DriverCapabilitySyntax::Text
-    } else {
-        DriverCapabilitySyntax::Words
-    }
-}
-
-/// The device request and the driver capabilities of a container.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GrantedResources {
-    request: GpuRequest,
-    given: GrantedCapabilities,
-}
-
-impl GrantedResources {
-    /// Evaluates the device request and the driver capabilities of a replay.
-    pub(super) fn from_replay(replay: Replay<'_>) -> Self {
-        Self { request: container_request(replay), given: granted_capabilities(replay) }
-    }
-}
-
-/// Returns the device request of a container.
-pub(super) fn container_request(replay: Replay<'_>) -> GpuRequest {
-    replay
-        .handed
-        .map_or_else(|| resolve_gpu_request(ContainerEnv::from_replay(replay), replay.host), |handed| handed.request)
-}
-
-/// Returns the driver capabilities that a container gets; only legacy mode reads the variable.
-pub(super) fn granted_capabilities(replay: Replay<'_>) -> GrantedCapabilities {
-    replay.handed.map_or_else(|| granted_capabilities_for(replay, "compute"), |handed| handed.given)
-}
-
-/// Returns the driver capabilities that a container gets; unknown only where that affects one capability.
-pub(super) fn granted_capabilities_for(replay: Replay<'_>, capability: &str) -> GrantedCapabilities {
-    let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
-    if host.mode != Mode::Legacy || !uses_container_toolkit(container_request(replay).asked) {
-        return GrantedCapabilities::NotAsked;
-    }
-    if let Some(missing) = env.unknown_variable(NVIDIA_DRIVER_CAPABILITIES) {
-        return GrantedCapabilities::Untold(missing);
-    }
-    let value = env.value(NVIDIA_DRIVER_CAPABILITIES);
-    if host.devices == DeviceSource::Enroot {
-        return enroot_capabilities(value).map_or(GrantedCapabilities::Refused, GrantedCapabilities::Set);
-    }
-    let (default, supported) = (host.behaviour.default_capabilities, host.options.supported);
-    let set =
-        |legacy| DriverCapabilities::granted_by_syntax(capability_reading(host), value, legacy, default, supported);
-    let found = |legacy| set(legacy).map_or(GrantedCapabilities::Refused, GrantedCapabilities::Set);
-    let brought = |legacy| set(legacy).map(|set| includes_libraries(set, capability));
-    match env.missing_legacy_fact() {
-        // A legacy image gets more; often that makes no difference here.
-        Some(missing) if brought(true) != brought(false) => GrantedCapabilities::Untold(missing),
-        Some(_) => found(false),
-        None => found(is_legacy_image(&env)),
-    }
-}
-
-/// Returns the capabilities that enroot grants: only utility by default; it does not support `ngx`.
-fn enroot_capabilities(value: Option<&str>) -> Option<DriverCapabilities> {
-    let value = value.filter(|value| !value.is_empty()).unwrap_or("utility");
-    let mut words = value.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
-    // It reads up to the first `all`.
-    let ends = words.clone().position(|word| word == "all");
-    let known = |word: &str| word != "ngx" && DriverCapabilities::NAMES.contains(&word);
-    let read = words.clone().take(ends.unwrap_or(usize::MAX));
-    if !read.clone().all(known) {
-        return None;
-    }
-    if ends.is_some() {
-        return DriverCapabilities::parse("compat32,compute,display,graphics,utility,video");
-    }
-    words.try_fold(DriverCapabilities::default(), |set, word| Some(set.union(DriverCapabilities::parse(word)?)))
-}
-
-/// Whether the image itself sets driver capabilities, and none of them includes libcuda.
-pub(super) fn requests_no_libcuda(image: &ImageFacts) -> bool {
-    let named = image.env.get(NVIDIA_DRIVER_CAPABILITIES).known().filter(|value| !value.is_empty() && *value != "all");
-    named.and_then(|value| DriverCapabilities::parse(value)).is_some_and(|set| !includes_libcuda(set))
-}
-
-/// Whether a set of capabilities includes libcuda, as compute and video do.
-pub(super) fn includes_libcuda(set: DriverCapabilities) -> bool {
-    includes_libraries(set, "compute")
-}
-
 /// Replays the capabilities step: whether the driver's compute libraries are added to the container.
 pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     let cite = match capability_reading(replay.host) {
         _ if replay.host.devices == DeviceSource::Enroot => ENROOT,
         _ if replay.host.toolkit.is_none() => CAPABILITIES,
@@ -400,7 +282,7 @@ pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
         Basis::Pool(PoolField::Toolkit),
         Basis::Entry(PoolEntry::Option(ToolkitOptions::SUPPORTED_CAPABILITIES)),
     ];
-    let result = match granted_capabilities(replay) {
+    let result = match replay.granted_capabilities() {
         GrantedCapabilities::NotAsked => {
             let facts = [Basis::Pool(PoolField::Mode)];
             return StepRecord::new(StartStep::Capabilities, StepResult::NotApplicable, facts, cite);

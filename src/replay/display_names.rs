@@ -5,6 +5,8 @@ use crate::fact::{FactKey, PrintedValue, ValueState};
 use crate::fleet::{Host, PoolField};
 use crate::replay::{LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, loader};
 
+/// Placeholder for the names of the pools in a help text.
+pub const POOLS_PLACEHOLDER: &str = "{pools}";
 /// How many GPUs or drivers of several pools a message lists.
 const MAX_LISTED_NAMES: usize = 3;
 

@@ -3,7 +3,7 @@
 use crate::cuda::{EnvironmentVariables, entries_with_prefix};
 use crate::fact::EnvFacts;
 use crate::fleet::{Host, PoolEntry};
-use crate::replay::{Basis, Replay};
+use crate::replay::Basis;
 
 /// A borrowed view of the environment variables of a container.
 #[derive(Clone, Copy)]
@@ -16,11 +16,6 @@ impl<'a> ContainerEnv<'a> {
     /// Creates the environment of an image on a host.
     pub(super) fn new(image: &'a EnvFacts, host: &'a Host) -> Self {
         Self { image, host }
-    }
-
-    /// Creates the environment of a replay.
-    pub(super) fn from_replay(replay: Replay<'a>) -> Self {
-        Self::new(&replay.image.env, replay.host)
     }
 
     /// Returns the value of a variable, borrowed from the image or the host.

@@ -1,16 +1,23 @@
 //! Texts for step records: the result of a step, and the messages that a user sees.
 
 use crate::fact::{GpuCode, PrintedValue, ValueState};
-use crate::fleet::Mode;
+use crate::fleet::{DeviceSource, Host, Mode};
+use crate::outcome::{FailureCause, Outcome};
+pub use crate::replay::display_names::POOLS_PLACEHOLDER;
 use crate::replay::display_names::{cpu_only_cause, driver_name, gpu_name, is_driver_assumed_from_cuda};
+use crate::replay::failure_cause::{failure_cause, missing_compute_message, no_gpu_reason, unprivileged_default_note};
 pub use crate::replay::failure_explanation::{
-    FailureExplanation, POOLS_PLACEHOLDER, explain_failure, explain_failures, failure_message, failure_title,
-    general_failure_message,
+    FailureExplanation, explain_failure, explain_failures, failure_message, failure_title, general_failure_message,
 };
+use crate::replay::gpu_request::{
+    GpuRequestKind, VISIBLE_DEVICES_VARIABLE, first_swarm_variable, forbidden_mig_variable, resolve_gpu_request,
+};
+use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, includes_libcuda};
 pub use crate::replay::missing_facts::{MissingFact, missing_facts};
+use crate::replay::requirement::{RequirementCheck, RequirementSkip};
 use crate::replay::{
-    LibcudaSource, LoadedLibcuda, Replay, Route, StartStep, StepRecord, StepResult, container_messages, gpu_code,
-    libraries, loader, minimum_capability, runtime,
+    LibcudaSource, LoadedLibcuda, Replay, Route, StartStep, StepRecord, StepResult, gpu_code, libraries,
+    library_messages, loader, minimum_capability, refusal_messages, requirement, runtime, user_mode,
 };
 
 /// Returns the result of a step in one sentence.
@@ -47,10 +54,10 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
     }
     match record.step {
         StartStep::Platform => describe_platform(replay, record),
-        StartStep::Mode => container_messages::describe_mode(replay.host),
-        StartStep::Devices => container_messages::describe_devices_step(replay, record),
-        StartStep::Capabilities => container_messages::describe_capabilities_step(replay, record),
-        StartStep::Requirement => container_messages::describe_requirements_step(replay, record),
+        StartStep::Mode => describe_mode(replay.host),
+        StartStep::Devices => describe_devices_step(replay, record),
+        StartStep::Capabilities => describe_capabilities_step(replay, record),
+        StartStep::Requirement => describe_requirements_step(replay, record),
         StartStep::Mounts => match record.result {
             StepResult::NotApplicable => "the image blocks no known mount".to_owned(),
             StepResult::Stops(wall) => failure_message(replay, wall),
@@ -59,7 +66,7 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
             }
             _ => "no file of the image blocks a mount".to_owned(),
         },
-        StartStep::Libraries | StartStep::OpenedLater => libraries::describe_library_step(replay, record),
+        StartStep::Libraries | StartStep::OpenedLater => library_messages::describe_library_step(replay, record),
         StartStep::Loader => describe_loader(replay, record),
         StartStep::UserMode => describe_user_mode(replay, record),
         StartStep::GpuKnown => describe_gpu_known(replay, record),
@@ -89,6 +96,82 @@ fn describe_platform(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         (ValueState::Known(_), _) => format!("the image has a manifest for {host}"),
         _ => format!("built for {host}"),
+    }
+}
+
+/// Describes the toolkit mode of a host.
+fn describe_mode(host: &Host) -> String {
+    let toolkit = host.toolkit_version.map_or_else(String::new, |version| format!(" with container toolkit {version}"));
+    format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
+}
+
+/// Describes the result of the devices step.
+fn describe_devices_step(replay: Replay<'_>, record: &StepRecord) -> String {
+    let host = replay.host;
+    let env = replay.environment();
+    let by_image =
+        matches!(host.devices, DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot)
+            || first_swarm_variable(env, host).is_some();
+    let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
+    match record.result {
+        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
+            let why = no_gpu_reason(replay);
+            match failure_cause(replay, wall) {
+                Some(FailureCause::NoneHanded | FailureCause::Hidden) => why,
+                Some(FailureCause::VariableIgnored) => format!("{why}{}", unprivileged_default_note(host)),
+                _ => format!("no GPU in the container: {why}"),
+            }
+        }
+        StepResult::Stops(wall)
+            if forbidden_mig_variable(env, host).is_some()
+                || resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden =>
+        {
+            format!("{}{}", failure_message(replay, wall), unprivileged_default_note(host))
+        }
+        StepResult::Stops(wall) => failure_message(replay, wall),
+        StepResult::NotApplicable if libraries::stops_in_loader(replay) => {
+            "no GPU in the container, and the program ends before it needs one".to_owned()
+        }
+        StepResult::NotApplicable => "no GPU in the container, and the program uses the stub of the image".to_owned(),
+        _ if by_image && resolve_gpu_request(env, host).asked == GpuRequestKind::DriverOnly => {
+            format!("{variable} requests driver files without a GPU")
+        }
+        _ if by_image => "the environment requests GPUs".to_owned(),
+        _ => format!("launch method {} adds the GPUs; the image has no influence", host.launch.as_str()),
+    }
+}
+
+/// Describes the result of the capabilities step.
+fn describe_capabilities_step(replay: Replay<'_>, record: &StepRecord) -> String {
+    match (record.result, replay.granted_capabilities()) {
+        (StepResult::NotApplicable, _) if replay.host.mode == Mode::Legacy => {
+            format!("without devices {NVIDIA_DRIVER_CAPABILITIES} is not read")
+        }
+        (StepResult::NotApplicable, _) => format!("this mode does not read {NVIDIA_DRIVER_CAPABILITIES}"),
+        (_, GrantedCapabilities::Refused) => refusal_messages::capability_message(replay),
+        (_, GrantedCapabilities::Set(set)) if !includes_libcuda(set) => missing_compute_message(replay),
+        (_, GrantedCapabilities::Set(set)) if !set.contains("compute") => {
+            format!("{NVIDIA_DRIVER_CAPABILITIES} includes video, which includes libcuda")
+        }
+        _ => format!("{NVIDIA_DRIVER_CAPABILITIES} includes compute"),
+    }
+}
+
+/// Describes the result of the requirement step.
+fn describe_requirements_step(replay: Replay<'_>, record: &StepRecord) -> String {
+    let mode = replay.host.mode.as_str();
+    match requirement::requirement_skip(replay) {
+        Some(RequirementSkip::Mode) => return format!("mode {mode} does not check NVIDIA_REQUIRE_*"),
+        Some(RequirementSkip::NoDevices) => return "without devices NVIDIA_REQUIRE_* is not checked".to_owned(),
+        Some(RequirementSkip::Option) => return "the option disable-require disables the requirement check".to_owned(),
+        Some(RequirementSkip::Variable) => return "NVIDIA_DISABLE_REQUIRE disables the requirement check".to_owned(),
+        None => {}
+    }
+    match (record.result, requirement::check_requirements(replay)) {
+        (StepResult::Stops(_), RequirementCheck::Refused | RequirementCheck::Malformed) => {
+            requirement::refusal_message(replay)
+        }
+        _ => "the host satisfies every NVIDIA_REQUIRE_* that is set".to_owned(),
     }
 }
 
@@ -154,7 +237,7 @@ fn describe_runtime(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = replay.component.display_name();
     let Some(runtime) = replay.component.cuda.known() else { return format!("{name} has no CUDA runtime") };
     let loaded = loaded_libcuda(replay);
-    let supported = match (loaded.cuda, runtime::surrounding_branches(replay, &loaded)) {
+    let supported = match (loaded.cuda, user_mode::surrounding_branches(replay, &loaded)) {
         (Some(cuda), _) => format!("CUDA {cuda}"),
         (None, Some([below, above])) if below.cuda == above.cuda => format!("CUDA {}", below.cuda),
         (None, Some([below, above])) => format!("CUDA {} to {}", below.cuda, above.cuda),
@@ -227,7 +310,7 @@ fn describe_code(replay: Replay<'_>, record: &StepRecord) -> String {
 
 /// Returns notes that do not change the verdict: libraries without which the program uses no GPU.
 pub fn missing_library_notes(replay: Replay<'_>) -> Vec<String> {
-    libraries::possible_fallback_note(replay).into_iter().collect()
+    library_messages::possible_fallback_note(replay).into_iter().collect()
 }
 
 /// Returns what a program that starts may lack: GPU code in libraries that it selects while it runs and, if it starts
@@ -250,11 +333,11 @@ pub fn runs_without_gpu(replay: Replay<'_>) -> bool {
 
 /// Returns why a program that starts uses no GPU, if known.
 pub fn unused_gpu_reason(replay: Replay<'_>) -> Option<String> {
-    libraries::possible_fallback_note(replay)
+    library_messages::possible_fallback_note(replay)
 }
 
 /// Returns what a program that starts will certainly fail at later, because a library is missing that it opens while
 /// it runs.
 pub fn later_failure(replay: Replay<'_>) -> Option<String> {
-    libraries::later_failure_note(replay)
+    library_messages::later_failure_note(replay)
 }

@@ -2,12 +2,11 @@
 
 use crate::fleet::{DeviceSource, Host, PoolEntry, PoolField, ToolkitOptions};
 use crate::outcome::{FailureCause, Outcome};
-use crate::replay::device::{GrantedCapabilities, granted_capabilities, includes_libcuda};
-use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{
     GpuRequest, GpuRequestKind, VISIBLE_DEVICES_VARIABLE, device_list_text, first_swarm_variable,
     forbidden_mig_variable, resolve_gpu_request, uses_container_toolkit,
 };
+use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, includes_libcuda};
 use crate::replay::loader::ImageLibcuda;
 use crate::replay::mount::blocking_firmware_path;
 use crate::replay::{
@@ -43,12 +42,12 @@ fn stops_without_gpu(step: &StepRecord) -> bool {
 /// Returns the cause of a container without a usable GPU.
 fn no_gpu_cause(replay: Replay<'_>) -> Option<FailureCause> {
     if stops_without_gpu(&device::devices_step(replay))
-        || !uses_container_toolkit(resolve_gpu_request(ContainerEnv::from_replay(replay), replay.host).asked)
+        || !uses_container_toolkit(resolve_gpu_request(replay.environment(), replay.host).asked)
     {
         return no_device_cause(replay);
     }
     let without_libcuda =
-        matches!(granted_capabilities(replay), GrantedCapabilities::Set(set) if !includes_libcuda(set));
+        matches!(replay.granted_capabilities(), GrantedCapabilities::Set(set) if !includes_libcuda(set));
     if stops_without_gpu(&device::capabilities_step(replay)) || without_libcuda {
         return Some(FailureCause::WithoutCompute);
     }
@@ -58,7 +57,7 @@ fn no_gpu_cause(replay: Replay<'_>) -> Option<FailureCause> {
 /// Returns the cause of a container to which no GPU device is added.
 fn no_device_cause(replay: Replay<'_>) -> Option<FailureCause> {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     let GpuRequest { asked, facts } = resolve_gpu_request(env, host);
     match (asked, facts.first().copied().flatten()) {
         (GpuRequestKind::Gpus, _) => Some(FailureCause::Hidden),
@@ -85,9 +84,9 @@ fn refusal_cause(replay: Replay<'_>, reason: RefusalReason) -> Option<FailureCau
         RefusalReason::MalformedRequirement => FailureCause::MalformedRequirement,
         RefusalReason::Capability => FailureCause::Capability,
         RefusalReason::Hook => FailureCause::Hook,
-        RefusalReason::Device => match resolve_gpu_request(ContainerEnv::from_replay(replay), host).asked {
+        RefusalReason::Device => match resolve_gpu_request(replay.environment(), host).asked {
             GpuRequestKind::Forbidden => FailureCause::VariableForbidden,
-            _ if forbidden_mig_variable(ContainerEnv::from_replay(replay), host).is_some() => FailureCause::MigVariable,
+            _ if forbidden_mig_variable(replay.environment(), host).is_some() => FailureCause::MigVariable,
             GpuRequestKind::Mixed => FailureCause::MixedDevices,
             _ if host.devices == DeviceSource::Mounts => FailureCause::MountsRefused,
             _ => FailureCause::MissingDevice,
@@ -104,7 +103,7 @@ fn refusal_cause(replay: Replay<'_>, reason: RefusalReason) -> Option<FailureCau
 /// Describes why a container has no GPU, naming the setting to check.
 pub(super) fn no_gpu_reason(replay: Replay<'_>) -> String {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
     match no_gpu_cause(replay) {
         Some(FailureCause::NoneHanded) => "the launch requests none".to_owned(),
@@ -135,7 +134,7 @@ pub(super) fn no_gpu_reason(replay: Replay<'_>) -> String {
 #[expect(clippy::unnecessary_wraps, reason = "one signature for every cause")]
 pub(super) fn no_gpu_rule(replay: Replay<'_>) -> Option<String> {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
     let launch = host.launch.as_str();
     Some(match no_gpu_cause(replay) {
@@ -165,9 +164,9 @@ pub(super) fn no_gpu_rule(replay: Replay<'_>) -> Option<String> {
 
 /// Describes a capabilities variable that lacks `compute`, so that libcuda is not mounted.
 pub(super) fn missing_compute_message(replay: Replay<'_>) -> String {
-    let unset = ContainerEnv::from_replay(replay).value(device::NVIDIA_DRIVER_CAPABILITIES).is_none_or(str::is_empty);
+    let unset = replay.environment().value(NVIDIA_DRIVER_CAPABILITIES).is_none_or(str::is_empty);
     let lacks = if unset { "is not set, and the default lacks" } else { "lacks" };
-    let own = match (granted_capabilities(replay), loader::image_libcuda(replay)) {
+    let own = match (replay.granted_capabilities(), loader::image_libcuda(replay)) {
         (GrantedCapabilities::Set(set), ImageLibcuda::Driver(..)) if !includes_libcuda(set) => {
             ", and libcuda of the image finds no /dev/nvidia-uvm"
         }
@@ -176,7 +175,7 @@ pub(super) fn missing_compute_message(replay: Replay<'_>) -> String {
         }
         _ => "",
     };
-    format!("{} {lacks} compute, so libcuda is not mounted{own}", device::NVIDIA_DRIVER_CAPABILITIES)
+    format!("{NVIDIA_DRIVER_CAPABILITIES} {lacks} compute, so libcuda is not mounted{own}")
 }
 
 /// Returns a note that containers are unprivileged by default; empty if the pool sets `privileged`.

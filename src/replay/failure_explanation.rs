@@ -3,17 +3,14 @@
 use crate::fact::{CUDA_RUNTIME_COMPONENT, GpuCode, PrintedValue};
 use crate::outcome::Outcome;
 use crate::replay::display_names::{
-    HostNames, combined_host_names, component_name, cpu_only_title, cpu_variable_setting, deciding_component_name,
-    generic_host_names, host_names, libcuda_name, sm_target,
+    HostNames, POOLS_PLACEHOLDER, combined_host_names, component_name, cpu_only_title, cpu_variable_setting,
+    deciding_component_name, generic_host_names, host_names, libcuda_name, sm_target,
 };
 use crate::replay::failure_cause::{no_gpu_reason, no_gpu_rule};
 use crate::replay::{
-    LibcudaSource, LoadedLibcuda, RefusalReason, Replay, ReplayFailure, Route, StepResult, container_messages,
-    failure_cause, gpu_code, libraries, loader, minimum_capability, runtime, user_mode,
+    LibcudaSource, LoadedLibcuda, RefusalReason, Replay, ReplayFailure, Route, StepResult, failure_cause, gpu_code,
+    library_messages, loader, minimum_capability, refusal_messages, runtime, user_mode,
 };
-
-/// Placeholder for the names of the pools in a help text.
-pub const POOLS_PLACEHOLDER: &str = "{pools}";
 
 /// The explanation of a failure, as a finding reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,8 +96,8 @@ fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
         (None, [others @ .., last]) => format!("error {} or {last}", others.join(", ")),
     };
     match wall.outcome() {
-        Outcome::Refused => container_messages::refusal_message(replay, wall.reason()),
-        Outcome::LibraryMissing if wall.codes().certain.is_none() => libraries::missing_library_message(replay),
+        Outcome::Refused => refusal_messages::refusal_message(replay, wall.reason()),
+        Outcome::LibraryMissing if wall.codes().certain.is_none() => library_messages::missing_library_message(replay),
         Outcome::CpuOnly => format!("no error, and no GPU is used: {title}"),
         _ if said.is_empty() => title,
         _ => format!("{said}: {title}"),
@@ -113,7 +110,7 @@ fn title_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) 
     let found = loader::loader_step(replay).0;
     let image_library = || libcuda_name(&found, true);
     match wall.outcome() {
-        Outcome::Refused => container_messages::refusal_title(replay, wall.reason(), driver),
+        Outcome::Refused => refusal_messages::refusal_title(replay, wall.reason(), driver),
         Outcome::WrongPlatform => match replay.image.platforms.known().filter(|list| !list.is_empty()) {
             Some(list) => format!("no image for {}, only for {}", replay.host.platform, list.join(", ")),
             None => format!("no image for {}", replay.host.platform),
@@ -121,7 +118,7 @@ fn title_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) 
         Outcome::NoGpu => format!("no GPU in the container: {}", no_gpu_reason(replay)),
         Outcome::LibraryMissing => match replay.host.wsl_lacks.filter(|_| wall.codes().certain.is_some()) {
             Some(row) => format!("the container toolkit does not mount {} of the Windows driver", row.library),
-            None => libraries::missing_library_title(replay),
+            None => library_messages::missing_library_title(replay),
         },
         Outcome::StubLibrary => "the loader finds the stub of libcuda before the driver".to_owned(),
         Outcome::DriverMismatch => format!("{} does not match {driver}", image_library()),
@@ -173,10 +170,10 @@ fn title_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) 
 fn rule_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> Option<String> {
     let found = loader::loader_step(replay).0;
     Some(match wall.outcome() {
-        Outcome::Refused => return container_messages::refusal_rule(replay, wall.reason(), named.several),
+        Outcome::Refused => return refusal_messages::refusal_rule(replay, wall.reason(), named.several),
         Outcome::WrongPlatform => "a node runs images for its own platform only".to_owned(),
         Outcome::NoGpu => return no_gpu_rule(replay),
-        Outcome::LibraryMissing => return libraries::missing_library_rule(replay),
+        Outcome::LibraryMissing => return library_messages::missing_library_rule(replay),
         Outcome::StubLibrary => "the stub is only for linking without a driver; every CUDA call on it fails".to_owned(),
         Outcome::DriverMismatch => {
             "libcuda must have the version of the kernel-mode driver, or come from cuda-compat for its branch"
@@ -241,12 +238,12 @@ fn failure_symptom(replay: Replay<'_>, wall: ReplayFailure) -> Option<String> {
         {
             None
         }
-        Outcome::Refused => Some(container_messages::refusal_message(replay, wall.reason())),
+        Outcome::Refused => Some(refusal_messages::refusal_message(replay, wall.reason())),
         Outcome::WrongPlatform => {
             let platform = &replay.host.platform;
             Some(format!("no matching manifest for {platform} in the manifest list entries, or: exec format error"))
         }
-        Outcome::LibraryMissing if wall.codes().certain.is_none() => libraries::missing_library_symptom(replay),
+        Outcome::LibraryMissing if wall.codes().certain.is_none() => library_messages::missing_library_symptom(replay),
         Outcome::CpuOnly => {
             let rows =
                 replay.knowledge.frameworks().iter().filter(|row| row.component == deciding_component_name(replay));
@@ -274,7 +271,7 @@ fn help_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -
     match wall.outcome() {
         Outcome::WrongPlatform => Some(format!("build the image for {} as well", replay.host.platform)),
         Outcome::Refused if failure_cause(replay, wall).is_none() => {
-            container_messages::refusal_help(replay, named.several)
+            refusal_messages::refusal_help(replay, named.several)
         }
         Outcome::InsufficientDriver if on_host => {
             let (_, oldest) = runtime::minimum_driver(replay, &found)?;

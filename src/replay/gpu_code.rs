@@ -6,8 +6,8 @@ use crate::fleet::PoolField;
 use crate::knowledge::{FrameworkRow, GpuClass, Knowledge, RowInfo, TorchRow};
 use crate::outcome::Outcome;
 use crate::replay::coverage::{CodeCoverage, CoverageShare, code_coverage, cubin_runs};
-use crate::replay::environment::ContainerEnv;
-use crate::replay::runtime::{is_bare_container, is_beyond_known_branches, surrounding_branches};
+use crate::replay::runtime::{is_bare_container, is_beyond_known_branches};
+use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
     StepResult, libraries, minimum_capability,
@@ -51,7 +51,7 @@ pub(super) fn gpu_code_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepR
     let switches = [DISABLE_PTX_JIT, FORCE_PTX_JIT]
         .into_iter()
         .filter(|name| is_variable_on(replay, name))
-        .map(|name| ContainerEnv::from_replay(replay).basis(name));
+        .map(|name| replay.environment().basis(name));
     let facts = [Basis::Image(fact.id), Basis::Pool(PoolField::Gpu)].into_iter().chain(switches).chain(row);
     let record = |result| StepRecord::new(StartStep::Code, result, facts.clone(), CODE);
     let code = match &fact.state {
@@ -218,7 +218,7 @@ fn stop_with_disabled_code(replay: Replay<'_>) -> StepResult {
 
 /// Whether a CUDA variable is set to 1, the value that its documentation names.
 fn is_variable_on(replay: Replay<'_>, name: &str) -> bool {
-    ContainerEnv::from_replay(replay).value(name) == Some("1")
+    replay.environment().value(name) == Some("1")
 }
 
 /// Returns how much of a library's code the GPU runs with the environment variables of the container.

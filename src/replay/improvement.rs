@@ -310,7 +310,7 @@ fn replay_for_goal<'a>(
         let variants = if releases.is_empty() { results_by_open_value(one, &end, shared) } else { Vec::new() };
         // What it is taken for on hosts of which more is known is not asked here in another order than there.
         if !releases.is_empty() || !variants.is_empty() {
-            let of = releases.iter().map(|(component, end)| (Replay { component, ..one }, end));
+            let of = releases.iter().map(|(component, end)| (one.with_component(component), end));
             let of_hosts = variants.iter().map(|(host, end)| (one.with_host(host), end));
             return of.chain(of_hosts).fold(false, |hopeless, (one, end)| {
                 ends.add_deciding_step(end, sought) || (in_order && ends.add_host(one, end, sought, shared)) || hopeless

@@ -5,6 +5,7 @@ use crate::describe::ImageDescription;
 use crate::fleet::GpuNameLookup;
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
+use crate::replay::library_messages::{describe_library_step, missing_library_message, possible_fallback_note};
 use crate::source::{SourceText, Sources};
 use crate::{extract, fleet};
 

@@ -4,10 +4,12 @@ use crate::cause::Explanation;
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fact::{DriverLibrary, FactId};
 use crate::fleet::PoolField;
+use crate::replay::device::{CUDA_VISIBLE_DEVICES, unknown_visible_device};
 use crate::replay::gpu_code::{PartlyCoveredLibrary, PtxCompiler};
+use crate::replay::gpu_request::{GpuRequestKind, VISIBLE_DEVICES_VARIABLE, first_device_with, resolve_gpu_request};
 use crate::replay::{
-    Basis, LibcudaSource, LoadedLibcuda, Replay, StartStep, StepRecord, StepResult, container_messages, gpu_code,
-    libraries, loader, minimum_capability, runtime, user_mode,
+    Basis, LibcudaSource, LoadedLibcuda, Replay, StartStep, StepRecord, StepResult, gpu_code, library_messages, loader,
+    minimum_capability, runtime, user_mode,
 };
 
 /// Advice for a version that is newer than the tables.
@@ -57,7 +59,7 @@ pub fn missing_facts(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact
         })
         .collect();
     if record.step == StartStep::Devices {
-        found.extend(container_messages::missing_device_fact(replay));
+        found.extend(missing_device_fact(replay));
     }
     found.dedup();
     if found.is_empty() && record.result == StepResult::Unknown {
@@ -90,7 +92,7 @@ fn missing_table_entry(replay: Replay<'_>, step: StartStep) -> Option<MissingFac
             (name(replay.image.driver_libraries.id), reason.to_owned(), "request the capability compute")
         }
         StartStep::Libraries => {
-            let (id, reason) = libraries::unlocated_libraries_reason(replay)?;
+            let (id, reason) = library_messages::unlocated_libraries_reason(replay)?;
             (name(id), reason, "install it, or scan the built image")
         }
         StartStep::Loader if let Some(library) = unversioned_libcuda(replay) => {
@@ -386,6 +388,63 @@ fn missing_pool_field(replay: Replay<'_>, field: PoolField) -> Option<MissingFac
         _ => return None,
     };
     Some(MissingFact { key: field.name().to_owned(), reason: Explanation::plain(reason), supply })
+}
+
+/// Returns what has to be known about a device that the environment requests.
+fn missing_device_fact(replay: Replay<'_>) -> Option<MissingFact> {
+    let env = replay.environment();
+    if let Some(name) = unknown_visible_device(env, replay.host) {
+        return Some(missing_visible_device_fact(name));
+    }
+    if resolve_gpu_request(env, replay.host).asked != GpuRequestKind::UntoldDevice {
+        return None;
+    }
+    let name = first_device_with(env, replay.host, None)?;
+    let by_index = name.rsplit('=').next().is_some_and(is_number);
+    Some(if by_index {
+        MissingFact {
+            key: "pool.gpu".to_owned(),
+            reason: Explanation::plain(format!(
+                "it is unknown whether the node has a GPU `{name}`: the pool does not declare the \
+                number of GPUs"
+            )),
+            supply: "set `count` in the `gpu` of the pool".to_owned(),
+        }
+    } else {
+        MissingFact {
+            key: format!("env.{VISIBLE_DEVICES_VARIABLE}"),
+            reason: Explanation::plain(format!("it is unknown whether the node has the device `{name}`")),
+            supply: "request devices by index, or let the launch method select them".to_owned(),
+        }
+    })
+}
+
+/// Returns what has to be known about a GPU that `CUDA_VISIBLE_DEVICES` lists.
+fn missing_visible_device_fact(name: &str) -> MissingFact {
+    // What is no identifier is read as a number, whatever stands behind it.
+    if name.trim_start_matches('+').starts_with(|sign: char| sign.is_ascii_digit()) {
+        MissingFact {
+            key: "pool.gpu".to_owned(),
+            reason: Explanation::plain(format!(
+                "it is unknown whether the container has a GPU `{name}` for {CUDA_VISIBLE_DEVICES}: the pool does not declare \
+                    the number of GPUs"
+            )),
+            supply: "set `count` in the `gpu` of the pool".to_owned(),
+        }
+    } else {
+        MissingFact {
+            key: format!("env.{CUDA_VISIBLE_DEVICES}"),
+            reason: Explanation::plain(format!(
+                "it is unknown whether the node has `{name}`, which {CUDA_VISIBLE_DEVICES} lists"
+            )),
+            supply: "list GPUs by index, or let the launch method select them".to_owned(),
+        }
+    }
+}
+
+/// Whether a device name consists of decimal digits.
+fn is_number(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

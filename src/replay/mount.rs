@@ -4,9 +4,7 @@ use crate::cuda::DriverCapabilities;
 use crate::fact::{DriverLibrary, ValueState};
 use crate::fleet::{DeviceSource, Mode, PoolField};
 use crate::knowledge::ToolkitChange;
-use crate::replay::device::{GrantedCapabilities, granted_capabilities};
-use crate::replay::environment::ContainerEnv;
-use crate::replay::libraries::includes_libraries;
+use crate::replay::granted_capabilities::{GrantedCapabilities, includes_libraries};
 use crate::replay::{
     Basis, Citation, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult, loader,
 };
@@ -36,7 +34,7 @@ pub(super) fn mount_step(replay: Replay<'_>) -> StepRecord {
         StepRecord::new(StartStep::Mounts, result, facts.into_iter().flatten(), cite)
     };
     let host = replay.host;
-    let GrantedCapabilities::Set(set) = granted_capabilities(replay) else {
+    let GrantedCapabilities::Set(set) = replay.granted_capabilities() else {
         let why = if host.mode == Mode::Legacy { PoolField::Launch } else { PoolField::Mode };
         return record(StepResult::NotApplicable, [Some(Basis::Pool(why)), None], MOUNT_CITATION);
     };
@@ -61,7 +59,7 @@ pub(super) fn mount_step(replay: Replay<'_>) -> StepRecord {
     }
     // Most nodes have the device, also those without a display: only who says that it is missing is believed.
     let needed = set.contains("display") && !host.behaviour.changes.contains(ToolkitChange::ModesetOptional);
-    let wanted = ContainerEnv::from_replay(replay).basis("NVIDIA_DRIVER_CAPABILITIES");
+    let wanted = replay.environment().basis("NVIDIA_DRIVER_CAPABILITIES");
     if needed && host.modeset == Some(false) {
         return record(stops, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET_CITATION);
     }

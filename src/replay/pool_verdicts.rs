@@ -127,7 +127,7 @@ fn component_verdict<'a>(
                 meet(one.with_host(host), end, shared);
             }
             for (component, end) in &releases {
-                meet(Replay { component, ..one }, end, shared);
+                meet(one.with_component(component), end, shared);
             }
         }
     }
@@ -146,7 +146,7 @@ pub(super) fn results_by_release<'a>(
 ) -> Vec<(&'a Component, ReplayEnd)> {
     let mut found: Vec<(&Component, ReplayEnd)> = Vec::new();
     for component in releases {
-        let end = shared.replay_until_decided(Replay { component, ..replay_of });
+        let end = shared.replay_until_decided(replay_of.with_component(component));
         let fails = |fate: StartupResult| matches!(fate, StartupResult::Fails(_));
         let other = found.iter().any(|(_, one)| fails(one.fate) != fails(end.fate));
         if other || end.fate == StartupResult::Undetermined {

@@ -2,7 +2,7 @@
 //!
 //! A start-up has two parts, which meet in the libcuda that a program gets. What happens up to it hangs on how the
 //! container is started, and on little of the GPU; what happens behind it on the GPU, its driver and that libcuda. Each
-//! part is kept for all hosts that it cannot tell apart ([`Alike`](crate::fleet::Alike)), so that a pool of forty GPUs in
+//! part is kept for all hosts that it cannot tell apart ([`HostEquivalence`]), so that a pool of forty GPUs in
 //! thirty ways is not twelve hundred start-ups; and the first for all images that look alike up to there. What comes out
 //! is what [`replay`](crate::replay::replay) says of each host by itself; builds with debug assertions ask it every time.
 
@@ -16,11 +16,11 @@ use crate::fleet::{Host, HostEquivalence, Mode};
 use crate::replay::fast_hash::FastHasher;
 use crate::replay::loader::CachedLibcuda;
 use crate::replay::loader_equivalence::loader_equivalence_key;
+use crate::replay::replay_steps::{replay_after_libcuda, replay_late_library_loads, replay_until_libcuda};
 use crate::replay::startup_result::StartupResultBuilder;
 use crate::replay::step_record::{FirstFailureRecorder, StepRecorder};
 use crate::replay::{
     FullRecorder, LoadedLibcuda, Replay, StartStep, StartupResult, StepRecord, StepResult, libraries, platform,
-    replay_after_libcuda, replay_late_library_loads, replay_until_libcuda,
 };
 
 /// Prefix of the variables that hold requirements.

@@ -9,11 +9,9 @@ use crate::cuda::{
 use crate::fact::{Derivation, Evidence};
 use crate::fleet::{DeviceSource, Mode, PoolEntry, PoolField, ToolkitOptions};
 use crate::knowledge::ToolkitChange;
-use crate::replay::device::container_request;
-use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{GpuRequest, GpuRequestKind};
-use crate::replay::loader::LoadedLibcuda;
-use crate::replay::runtime::surrounding_branches;
+use crate::replay::loaded_libcuda::LoadedLibcuda;
+use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{Basis, Citation, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult};
 
 /// Source for the check in legacy mode.
@@ -70,7 +68,7 @@ pub(super) enum RequirementCheck {
 /// Replays the requirement step: whether the host meets the requirements of the image.
 pub(super) fn requirement_step(replay: Replay<'_>) -> StepRecord {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     let cite = match host.mode {
         Mode::Legacy if host.devices == DeviceSource::Enroot => ENROOT_CITATION,
         Mode::Legacy if requirements_reader(replay) == RequirementsReader::OldHook => OLD_HOOK_CITATION,
@@ -131,7 +129,7 @@ pub(super) fn refuses_container(replay: Replay<'_>) -> bool {
 /// Whether the variable that disables the check may be set: to an unknown value, or by a base image that was not
 /// read. If the variables of an image are listed, one that is not in the list counts as unset.
 pub(super) fn may_disable_requirements(replay: Replay<'_>) -> bool {
-    let untold = ContainerEnv::from_replay(replay).unknown_variable(DISABLE_REQUIRE_VARIABLE);
+    let untold = replay.environment().unknown_variable(DISABLE_REQUIRE_VARIABLE);
     let open = |id| match &replay.image.facts.get(id).evidence {
         Evidence::Leaf(_) => true,
         Evidence::Derived { by, .. } => *by == Derivation::Inheritance,
@@ -142,12 +140,12 @@ pub(super) fn may_disable_requirements(replay: Replay<'_>) -> bool {
 /// Returns why requirements are not checked; `None` if they are.
 pub(super) fn requirement_skip(replay: Replay<'_>) -> Option<RequirementSkip> {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     // The hook alone reads the option, enroot and the csv mode do not.
     let by_hook = host.mode == Mode::Legacy && host.devices != DeviceSource::Enroot;
     if !matches!(host.mode, Mode::Legacy | Mode::Csv) {
         Some(RequirementSkip::Mode)
-    } else if container_request(replay).asked == GpuRequestKind::Nothing {
+    } else if replay.container_request().asked == GpuRequestKind::Nothing {
         Some(RequirementSkip::NoDevices)
     } else if by_hook && host.options.disable_require {
         Some(RequirementSkip::Option)
@@ -160,8 +158,8 @@ pub(super) fn requirement_skip(replay: Replay<'_>) -> Option<RequirementSkip> {
 
 /// Returns the first fact that is missing to know which requirements there are.
 fn missing_requirement_fact(replay: Replay<'_>) -> Option<Basis> {
-    let env = ContainerEnv::from_replay(replay);
-    let GpuRequest { asked, facts } = container_request(replay);
+    let env = replay.environment();
+    let GpuRequest { asked, facts } = replay.container_request();
     let devices = if asked == GpuRequestKind::UntoldVariable { facts.into_iter().flatten().next() } else { None };
     let by_version = || env.missing_legacy_fact().filter(|_| requirements_reader(replay) != RequirementsReader::Enroot);
     devices
@@ -185,7 +183,7 @@ fn requirements_reader(replay: Replay<'_>) -> RequirementsReader {
 
 /// Returns up to three variables that hold requirements, as bases.
 fn requirement_variables(replay: Replay<'_>) -> [Option<Basis>; 3] {
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     let mut found = [None; 3];
     let named = env.with_prefix(REQUIREMENT_PREFIX).map(|(name, _)| name);
     let legacy = is_legacy_image(&env).then_some("CUDA_VERSION");
@@ -238,7 +236,7 @@ fn check_for_possible_cudas(replay: Replay<'_>, host: &RequirementHost) -> Requi
 
 /// Whether the check runs in csv mode, and whether it runs without a device in legacy mode.
 fn check_mode_flags(replay: Replay<'_>) -> (bool, bool) {
-    let asked = container_request(replay).asked;
+    let asked = replay.container_request().asked;
     (replay.host.mode == Mode::Csv, asked == GpuRequestKind::DriverOnly && replay.host.mode == Mode::Legacy)
 }
 
@@ -271,7 +269,7 @@ fn check_for_possible_brands(replay: Replay<'_>, host: &RequirementHost) -> Requ
 
 /// Evaluates the requirements for known properties of the host.
 fn evaluate_requirements(replay: Replay<'_>, host: &RequirementHost) -> RequirementCheck {
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     if replay.host.mode == Mode::Csv {
         return match evaluate_as_csv(replay, host) {
             Ok(verdict) => check_from_outcome(RequirementOutcome::from(&verdict)),
@@ -308,7 +306,7 @@ fn check_from_outcome(outcome: RequirementOutcome) -> RequirementCheck {
 /// Evaluates the requirements as csv mode does.
 fn evaluate_as_csv(replay: Replay<'_>, host: &RequirementHost) -> Result<RequirementVerdict, String> {
     let mut values: Vec<String> = Vec::new();
-    visit_requirements(&ContainerEnv::from_replay(replay), requirements_reader(replay), |_, value| {
+    visit_requirements(&replay.environment(), requirements_reader(replay), |_, value| {
         values.push(value.to_owned());
     })
     .map_err(|error| error.to_string())?;
@@ -342,7 +340,8 @@ pub(super) fn refusal_message(replay: Replay<'_>) -> String {
         host.brand = HostValue::Known("unknown".to_owned());
     }
     let mut first = None;
-    let read = visit_requirements(&ContainerEnv::from_replay(replay), requirements_reader(replay), |_, value| {
+    let env = replay.environment();
+    let read = visit_requirements(&env, requirements_reader(replay), |_, value| {
         match evaluate_cli_requirement(value, &host) {
             RequirementVerdict::Unsatisfied { message, first_term } => {
                 first = first

@@ -3,11 +3,13 @@
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fact::{Component, ComponentRole, CudaUsage, Evidence, GpuCode, PrintedValue, ValueState};
 use crate::fleet::PoolField;
-use crate::knowledge::{BranchRow, Knowledge, LibraryNeedsRow, MinorCompatRow, RowInfo, ToolkitRow};
+use crate::knowledge::{Knowledge, LibraryNeedsRow, MinorCompatRow, RowInfo, ToolkitRow};
 use crate::outcome::Outcome;
+use crate::replay::granted_capabilities::requests_no_libcuda;
+use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
-    StepResult, device, libraries, user_mode,
+    StepResult, libraries, user_mode,
 };
 
 /// Source for whether a build has CUDA.
@@ -123,7 +125,7 @@ pub(super) fn result_without_cuda_caller(replay: Replay<'_>, step: StartStep) ->
 }
 
 /// Whether the component is the CUDA runtime of a base image or a package, and nothing is known to call it.
-pub(super) fn is_uncalled_runtime(replay: Replay<'_>) -> bool {
+fn is_uncalled_runtime(replay: Replay<'_>) -> bool {
     replay.component.anonymous && !replay.component.program && replay.image.cuda_usage != CudaUsage::Seen
 }
 
@@ -133,7 +135,7 @@ pub(super) fn excludes_gpu(replay: Replay<'_>, record: &StepRecord) -> bool {
     let own =
         |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, ValueState::Known(_)));
     (is_bare_container(replay) || is_idle_runtime(replay))
-        && (record.facts.iter().next().is_some_and(own) || device::requests_no_libcuda(replay.image))
+        && (record.facts.iter().next().is_some_and(own) || requests_no_libcuda(replay.image))
 }
 
 /// Whether the component has no name, and nothing is known to call CUDA.
@@ -226,17 +228,6 @@ pub(super) fn runtime_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepRe
     let row = row.or(replay.host.driver_row).map(Basis::Row);
     let around = surrounding_branches(replay, loaded).into_iter().flatten().map(|row| Basis::Row(&row.info));
     StepRecord::new(StartStep::Runtime, result, facts.chain(row).chain(around), MINOR_VERSION_CITATION)
-}
-
-/// Returns the known driver branches below and above the loaded driver's, if its branch is unknown: it supports at
-/// least the CUDA version of the one and at most that of the other.
-pub(super) fn surrounding_branches(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Option<[&'static BranchRow; 2]> {
-    // Modules and Windows have numbers of their own.
-    let other_numbers = loaded.source == Some(LibcudaSource::Host) && (replay.host.wsl || user_mode::is_jetson(replay));
-    if loaded.cuda.is_some() || other_numbers {
-        return None;
-    }
-    replay.knowledge.neighbouring_branches(loaded.version?.branch())
 }
 
 /// Returns the result that holds for both of two possible results.

@@ -3,7 +3,7 @@
 use crate::cuda::{ComputeCapability, DriverVersion};
 use crate::fact::CompatLibrary;
 use crate::fleet::PoolField;
-use crate::knowledge::{GpuClass, Knowledge, RowInfo};
+use crate::knowledge::{BranchRow, GpuClass, Knowledge, RowInfo};
 use crate::outcome::Outcome;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
@@ -281,4 +281,15 @@ fn branch_supports_gpu(
         let row = knowledge.architecture(capability)?;
         (row.last_branch? < branch).then_some((false, &row.info))
     })
+}
+
+/// Returns the known driver branches below and above the loaded driver's, if its branch is unknown: it supports at
+/// least the CUDA version of the one and at most that of the other.
+pub(super) fn surrounding_branches(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Option<[&'static BranchRow; 2]> {
+    // Modules and Windows have numbers of their own.
+    let other_numbers = loaded.source == Some(LibcudaSource::Host) && (replay.host.wsl || is_jetson(replay));
+    if loaded.cuda.is_some() || other_numbers {
+        return None;
+    }
+    replay.knowledge.neighbouring_branches(loaded.version?.branch())
 }

@@ -2,8 +2,7 @@
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fact::ImageFacts;
-use crate::replay::Basis;
-use crate::replay::loader::{LibcudaSource, LoadedLibcuda};
+use crate::replay::{Basis, LibcudaSource, LoadedLibcuda};
 
 /// Where a cached libcuda comes from; a library of the image is identified by its index among the libraries of its
 /// kind.

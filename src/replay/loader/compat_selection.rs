@@ -63,7 +63,7 @@ fn compat_libraries_below<'a>(compat: &'a CompatDirectory, root: &'a str) -> imp
 }
 
 /// Whether the toolkit may read a note that was not inspected, in a compat library that it may use.
-pub(super) fn depends_on_unread_note(replay: Replay<'_>) -> bool {
+pub(in crate::replay) fn depends_on_unread_note(replay: Replay<'_>) -> bool {
     let compat = replay.image.compat.known();
     let unread = || compat.is_some_and(|compat| compat.libraries.iter().any(|library| library.unread));
     replay.host.compat_selection == CompatSelection::HookNote && unread()
@@ -90,7 +90,7 @@ fn libraries_accepted_by_cli<'a>(
 
 /// Whether the compat libraries that come first in the `ldconfig` call lie in several directories: then
 /// libnvidia-container takes none, and the container is not created.
-pub(super) fn has_scattered_compat_libraries(replay: Replay<'_>) -> bool {
+pub(in crate::replay) fn has_scattered_compat_libraries(replay: Replay<'_>) -> bool {
     let asked = replay.host.compat_selection == CompatSelection::Ldconfig;
     let follows = replay.host.toolkit.is_none_or(|row| row.follows_absolute_link);
     let Some(compat) = replay.image.compat.known().filter(|compat| asked && (follows || !compat.absolute_link)) else {

@@ -3,7 +3,8 @@
 use crate::fact::{Evidence, FactId, FactKey, ValueState};
 use crate::fleet::{Mode, PoolField};
 use crate::outcome::Outcome;
-use crate::replay::loader::{LibcudaCandidate, ld_cache};
+use crate::replay::loader::ld_cache;
+use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::{Basis, Citation, Replay, StepResult, user_mode};
 
 /// Source for entrypoints that test the compat library.

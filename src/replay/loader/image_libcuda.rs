@@ -2,11 +2,12 @@
 
 use crate::cuda::DriverVersion;
 use crate::fleet::{DeviceSource, Mode};
-use crate::replay::device::{GrantedCapabilities, container_request, granted_capabilities, includes_libcuda};
 use crate::replay::gpu_request::uses_container_toolkit;
+use crate::replay::granted_capabilities::{GrantedCapabilities, includes_libcuda};
+use crate::replay::loader::ld_cache::{self, image_has_no_libcuda};
+use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::loader::search_path::SearchPath;
-use crate::replay::loader::{LDCONFIG_CITATION, LibcudaCandidate, image_has_no_libcuda, ld_cache, loader_result};
-use crate::replay::{Basis, LoadedLibcuda, Replay, StartStep, StepRecord, StepResult};
+use crate::replay::{Basis, Replay};
 
 /// The libcuda of the image that a program finds where the host adds none.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ pub(super) fn is_without_host_libcuda(replay: Replay<'_>) -> bool {
         return false;
     }
     let libcuda = |given| matches!(given, GrantedCapabilities::Set(set) if !includes_libcuda(set));
-    !uses_container_toolkit(container_request(replay).asked) || libcuda(granted_capabilities(replay))
+    !uses_container_toolkit(replay.container_request().asked) || libcuda(replay.granted_capabilities())
 }
 
 /// Returns the libcuda of the image that a program finds where the host adds none.
@@ -45,17 +46,8 @@ pub(in crate::replay) fn image_libcuda(replay: Replay<'_>) -> ImageLibcuda {
     }
 }
 
-/// Returns the loader step where the host adds no libcuda. An earlier step has reported it if there is none at all.
-pub(super) fn image_libcuda_step(replay: Replay<'_>) -> (LoadedLibcuda<'_>, StepRecord) {
-    if let (Some(found), first) = find_image_libcuda(replay) {
-        return loader_result(replay, found, first, LDCONFIG_CITATION);
-    }
-    let facts = [Basis::Image(replay.image.driver_libraries.id)];
-    (LoadedLibcuda::NOWHERE, StepRecord::new(StartStep::Loader, StepResult::NotApplicable, facts, LDCONFIG_CITATION))
-}
-
 /// Finds the libcuda of the image, with the fact that puts it first in the search order.
-fn find_image_libcuda(replay: Replay<'_>) -> (Option<LibcudaCandidate<'_>>, Option<Basis>) {
+pub(super) fn find_image_libcuda(replay: Replay<'_>) -> (Option<LibcudaCandidate<'_>>, Option<Basis>) {
     let path = SearchPath::new(replay);
     if let Some(found) = path.find_libcuda_in_image(replay) {
         return (Some(found), Some(path.basis));

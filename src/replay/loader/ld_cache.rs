@@ -1,11 +1,12 @@
 //! The loader's cache, as the last `ldconfig` run of the mode writes it.
 
 use crate::cuda::{DriverVersion, LIB64_DIRECTORY, LinkedFile, ldconfig_search_order, select_linked_file};
-use crate::fact::{CompatLibrary, DriverLibrary};
+use crate::fact::{CompatLibrary, DriverLibrary, ValueState};
 use crate::fleet::{Launch, Mode, PoolField};
 use crate::knowledge::CompatSelection;
+use crate::replay::loader::compat_selection;
 use crate::replay::loader::compat_selection::CompatDirectoryUse;
-use crate::replay::loader::{LibcudaCandidate, compat_selection, image_has_no_libcuda};
+use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::{Basis, Replay, user_mode};
 
 /// Directories that `ldconfig` searches by default.
@@ -282,4 +283,10 @@ fn version_for_order(library: &DriverLibrary) -> Option<DriverVersion> {
 /// branches.
 fn is_comparable_version(version: DriverVersion, beside: Option<u32>) -> bool {
     !version.is_branch_only() || Some(version.branch()) != beside
+}
+
+/// Whether the image certainly contains no libcuda at all.
+pub(super) fn image_has_no_libcuda(replay: Replay<'_>) -> bool {
+    matches!(replay.image.compat.state, ValueState::Absent { .. })
+        && matches!(replay.image.driver_libraries.state, ValueState::Absent { .. })
 }

@@ -4,7 +4,8 @@ use crate::cuda::{COMPAT_ROOT, LinkedFile, is_in_compat_tree, library_path_direc
 use crate::fact::{DriverLibrary, ValueState};
 use crate::fleet::Launch;
 use crate::replay::environment::pool_variable;
-use crate::replay::loader::{LibcudaCandidate, ld_cache};
+use crate::replay::loader::ld_cache;
+use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::{Basis, Replay};
 
 /// Name of the variable that lists directories for the dynamic loader.
@@ -138,4 +139,10 @@ fn find_in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option
         LinkedFile::One(found) => Some(found),
         LinkedFile::Undetermined => Some(LibcudaCandidate::Open(Basis::Image(replay.image.driver_libraries.id))),
     }
+}
+
+/// Whether programs search the directory into which GKE mounts the driver; `None` if unknown.
+pub(in crate::replay) fn searches_gke_driver_directory(replay: Replay<'_>) -> Option<bool> {
+    let path = SearchPath::new(replay);
+    (!path.unseen).then(|| path.contains(GKE_DRIVER_DIRECTORY))
 }

@@ -5,6 +5,7 @@ use crate::describe::ImageDescription;
 use crate::fleet::GpuNameLookup;
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
+use crate::replay::LibcudaSource;
 use crate::source::{SourceText, Sources};
 use crate::{extract, fleet};
 

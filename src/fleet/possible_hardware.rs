@@ -1,15 +1,17 @@
-//! The GPUs that a node may have where its pool declares none.
+//! The GPUs and the drivers that the nodes of a pool may have, where their pool leaves them open.
 //!
 //! A node works with its driver, so that it has a GPU which that driver knows. Of GPUs that nothing in the tables tells
 //! apart one stands for all. Servers and desks are thought of: data-centre, workstation and consumer boards; what runs
 //! on a laptop, a mining rig or a part of a board has to be named.
 
-use crate::cuda::DriverVersion;
-use crate::fleet::host::MAX_HOSTS;
-use crate::fleet::possible_drivers::DriverProperties;
-use crate::fleet::{GpuSpec, Launch, Mode, Pool};
-use crate::knowledge::{GpuClass, GpuRow, How, Knowledge};
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cuda::{CudaVersion, DriverVersion};
+use crate::fleet::{DriverSpec, GpuSpec, Launch, Mode, Pool};
+use crate::knowledge::{GpuClass, GpuRow, How, Knowledge, RowInfo};
+
+/// The maximum number of hosts of one pool; a fleet with a larger pool is an error.
+pub(super) const MAX_HOSTS: usize = 4096;
 /// The maximum number of hosts of a pool without a declared GPU; a larger pool gets one unknown GPU.
 const MAX_HOSTS_WITHOUT_GPU: usize = MAX_HOSTS / 2;
 
@@ -29,6 +31,38 @@ impl PoolGpu<'_> {
     /// Whether it is the GPU of a Jetson module.
     pub(super) fn is_jetson(self) -> bool {
         self.row.is_some_and(|row| row.class == GpuClass::Jetson)
+    }
+}
+
+/// The branch and the CUDA version of a driver version.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DriverProperties {
+    pub(super) branch: Option<u32>,
+    pub(super) cuda: Option<CudaVersion>,
+    /// The row that tells the CUDA.
+    pub(super) row: Option<&'static RowInfo>,
+}
+
+impl DriverProperties {
+    /// Returns the properties of a driver version; Jetson Linux and Windows drivers are numbered differently.
+    pub(super) fn for_driver(
+        driver: Option<DriverVersion>,
+        class: Option<GpuClass>,
+        wsl: bool,
+        knowledge: Knowledge,
+    ) -> Self {
+        let Some(driver) = driver else { return Self::default() };
+        let release = knowledge.jetson_release(driver).filter(|_| class == Some(GpuClass::Jetson));
+        if let Some(release) = release {
+            return Self { branch: Some(driver.branch()), cuda: Some(release.cuda), row: Some(&release.info) };
+        }
+        let windows = knowledge.windows_driver(driver).filter(|_| wsl);
+        let branch = windows.map_or(driver.branch(), |row| row.branch);
+        let told = match windows {
+            Some(windows) => knowledge.driver_branch(branch).map(|row| (row.cuda, &windows.info)),
+            None => knowledge.driver_cuda(driver),
+        };
+        Self { branch: Some(branch), cuda: told.map(|(cuda, _)| cuda), row: told.map(|(_, row)| row) }
     }
 }
 
@@ -54,7 +88,7 @@ impl Pool {
 
     /// Returns one possible GPU for each equivalence key.
     fn possible_gpus(&self, knowledge: Knowledge) -> Vec<PoolGpu<'_>> {
-        let mut likenesses = std::collections::BTreeSet::new();
+        let mut likenesses = BTreeSet::new();
         let rows = knowledge.gpus().iter().filter(|row| row.info.how != How::Memory && self.may_have_gpu(row));
         let own = rows.filter(|row| likenesses.insert(gpu_equivalence_key(row)));
         let gpus = own.map(|row| PoolGpu { spec: None, row: Some(row) });
@@ -80,7 +114,7 @@ impl Pool {
     }
 
     /// Whether a node with a driver may have a GPU that its pool does not declare.
-    pub(super) fn may_support_gpu(&self, row: &GpuRow, driver: Option<DriverVersion>, knowledge: Knowledge) -> bool {
+    fn may_support_gpu(&self, row: &GpuRow, driver: Option<DriverVersion>, knowledge: Knowledge) -> bool {
         if row.class == GpuClass::Jetson {
             let release = driver.and_then(|driver| knowledge.jetson_release(driver));
             return release.is_none_or(|release| release.capabilities.contains(&row.capability));
@@ -94,12 +128,109 @@ impl Pool {
         // Of a branch that is newer than the tables it is only known what was dropped before.
         known.unwrap_or_else(|| row.last_branch.is_none_or(|last| branch <= last))
     }
+
+    /// Returns the drivers to check for a GPU, and whether the declaration allows more than one.
+    pub(super) fn possible_drivers(
+        &self,
+        gpu: PoolGpu<'_>,
+        knowledge: Knowledge,
+    ) -> (Vec<Option<DriverVersion>>, bool) {
+        let mut drivers: Vec<Option<DriverVersion>> = Vec::new();
+        let mut open = self.driver.len() > 1;
+        for spec in &self.driver {
+            let tried = match &spec.value {
+                DriverSpec::Exact(version) => vec![*version],
+                DriverSpec::Branch(branch) => boundary_releases(knowledge, |version| version.branch() == *branch)
+                    .or_else(|| branch.to_string().parse().ok().map(|version| vec![version]))
+                    .unwrap_or_default(),
+                DriverSpec::Range { from, before } => {
+                    let inside = |version: DriverVersion| {
+                        from.is_none_or(|from| from <= version) && before.is_none_or(|before| version < before)
+                    };
+                    let mut tried = boundary_releases(knowledge, inside).unwrap_or_default();
+                    tried.extend(from.iter().copied());
+                    tried
+                }
+            };
+            open |= tried.len() > 1;
+            drivers.extend(tried.into_iter().map(Some));
+        }
+        drivers.sort();
+        drivers.dedup();
+        if drivers.is_empty() {
+            drivers = self.drivers_for_gpu(gpu, knowledge);
+            open = true;
+        }
+        if let Some(row) = gpu.row.filter(|_| gpu.is_assumed()) {
+            drivers.retain(|driver| self.may_support_gpu(row, *driver, knowledge));
+        }
+        (drivers, open)
+    }
+
+    /// Returns the drivers to check where none is declared: the newest release of every branch that supports the GPU.
+    /// The oldest release is added where the branch has the minimum driver of a CUDA version, or where `driver_cuda`
+    /// is declared; without a known GPU the driver is unknown.
+    fn drivers_for_gpu(&self, gpu: PoolGpu<'_>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
+        // A module's driver comes with its own release, and has none of these numbers.
+        if gpu.row.is_some_and(|row| row.class == GpuClass::Jetson) {
+            return vec![None];
+        }
+        let declared = self.driver_cuda.as_ref().map(|cuda| cuda.value.release());
+        let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
+        let capability =
+            gpu.spec.and_then(|gpu| gpu.compute_capability).or(overridden).or(gpu.row.map(|row| row.capability));
+        let drives = |branch| capability.and_then(|capability| knowledge.branch_supports(branch, capability));
+        let found: Vec<_> = knowledge
+            .branches()
+            .iter()
+            .filter(|row| drives(row.branch).is_some_and(|(known, _)| known))
+            .filter(|row| declared.is_none_or(|declared| declared == row.cuda.release()))
+            .flat_map(|row| {
+                let floor = knowledge.minor_compats().iter().any(|floor| floor.min_driver.branch() == row.branch);
+                let oldest = row.releases.first().filter(|_| declared.is_some() || floor);
+                [oldest, row.releases.last()]
+            })
+            .flatten()
+            .copied()
+            .map(Some)
+            .collect();
+        if found.is_empty() { vec![None] } else { found }
+    }
+
+    /// Returns the number of possible hosts without creating them.
+    pub(super) fn host_count(&self, knowledge: Knowledge) -> usize {
+        self.host_count_for_gpus(&self.gpus(knowledge), knowledge)
+    }
+
+    /// Returns the number of possible hosts with certain GPUs.
+    fn host_count_for_gpus(&self, gpus: &[PoolGpu<'_>], knowledge: Knowledge) -> usize {
+        let (mut width, mut known) = (0_usize, BTreeMap::new());
+        for gpu in gpus {
+            let tegra = gpu.is_jetson();
+            let of_launch = |launch: &Launch| self.launch_configurations(tegra, None, *launch, knowledge, None).len();
+            let ways: usize =
+                *known.entry(tegra).or_insert_with(|| self.candidate_launches().iter().map(of_launch).sum());
+            width = width.saturating_add(ways.saturating_mul(self.possible_drivers(*gpu, knowledge).0.len()));
+        }
+        width
+    }
+}
+
+/// Returns the first and the last known release of every branch that `inside` accepts; `None` where there is none.
+fn boundary_releases(knowledge: Knowledge, inside: impl Fn(DriverVersion) -> bool) -> Option<Vec<DriverVersion>> {
+    let mut found = Vec::new();
+    for row in knowledge.branches() {
+        for releases in [row.releases, row.other_releases] {
+            let mut known = releases.iter().copied().filter(|version| inside(*version));
+            found.extend(known.next());
+            found.extend(known.next_back());
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::fleet::{GpuNameLookup, PoolField, read_fleet};
     use crate::source::{SourceText, Sources};

@@ -1,103 +1,19 @@
-//! Messages about container creation: mode, devices, capabilities, requirements, and why a container is refused.
+//! Messages about a refused container: its title, the rule behind it, the error that the user sees, and advice.
 
-use crate::cause::Explanation;
 use crate::cuda::{CudaVersion, DriverCapabilities, DriverCapabilitySyntax, driver_capability_names, is_legacy_image};
 use crate::fleet::{DeviceSource, Host, Mode};
 use crate::knowledge::ToolkitChange;
-use crate::outcome::{FailureCause, Outcome};
-use crate::replay::device::{
-    CUDA_VISIBLE_DEVICES, GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, capability_reading, granted_capabilities,
-    includes_libcuda, unknown_visible_device,
-};
-use crate::replay::environment::ContainerEnv;
-use crate::replay::explanations::{MissingFact, POOLS_PLACEHOLDER, failure_message};
-use crate::replay::failure_cause::{failure_cause, missing_compute_message, no_gpu_reason, unprivileged_default_note};
+use crate::replay::display_names::POOLS_PLACEHOLDER;
 use crate::replay::gpu_request::{
-    GpuRequestKind, RUNTIME_CDI_PREFIX, VISIBLE_DEVICES_VARIABLE, first_device_with, first_swarm_variable,
-    forbidden_mig_variable, resolve_gpu_request,
+    GpuRequestKind, RUNTIME_CDI_PREFIX, VISIBLE_DEVICES_VARIABLE, first_device_with, forbidden_mig_variable,
+    resolve_gpu_request,
 };
+use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, capability_reading};
 use crate::replay::mount::{LINK_ARROW, blocking_firmware_path, blocks_wsl_mount};
-use crate::replay::requirement::{RequirementCheck, RequirementSkip};
-use crate::replay::{RefusalReason, Replay, StepRecord, StepResult, libraries, loader, requirement, user_mode};
+use crate::replay::{RefusalReason, Replay, loader, requirement, user_mode};
 
 /// Name of the command-line tool that reports errors in legacy mode.
 const CLI: &str = "nvidia-container-cli";
-
-/// Describes the toolkit mode of a host.
-pub(super) fn describe_mode(host: &Host) -> String {
-    let toolkit = host.toolkit_version.map_or_else(String::new, |version| format!(" with container toolkit {version}"));
-    format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
-}
-
-/// Describes the result of the devices step.
-pub(super) fn describe_devices_step(replay: Replay<'_>, record: &StepRecord) -> String {
-    let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
-    let by_image =
-        matches!(host.devices, DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot)
-            || first_swarm_variable(env, host).is_some();
-    let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
-    match record.result {
-        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
-            let why = no_gpu_reason(replay);
-            match failure_cause(replay, wall) {
-                Some(FailureCause::NoneHanded | FailureCause::Hidden) => why,
-                Some(FailureCause::VariableIgnored) => format!("{why}{}", unprivileged_default_note(host)),
-                _ => format!("no GPU in the container: {why}"),
-            }
-        }
-        StepResult::Stops(wall)
-            if forbidden_mig_variable(env, host).is_some()
-                || resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden =>
-        {
-            format!("{}{}", failure_message(replay, wall), unprivileged_default_note(host))
-        }
-        StepResult::Stops(wall) => failure_message(replay, wall),
-        StepResult::NotApplicable if libraries::stops_in_loader(replay) => {
-            "no GPU in the container, and the program ends before it needs one".to_owned()
-        }
-        StepResult::NotApplicable => "no GPU in the container, and the program uses the stub of the image".to_owned(),
-        _ if by_image && resolve_gpu_request(env, host).asked == GpuRequestKind::DriverOnly => {
-            format!("{variable} requests driver files without a GPU")
-        }
-        _ if by_image => "the environment requests GPUs".to_owned(),
-        _ => format!("launch method {} adds the GPUs; the image has no influence", host.launch.as_str()),
-    }
-}
-
-/// Describes the result of the capabilities step.
-pub(super) fn describe_capabilities_step(replay: Replay<'_>, record: &StepRecord) -> String {
-    match (record.result, granted_capabilities(replay)) {
-        (StepResult::NotApplicable, _) if replay.host.mode == Mode::Legacy => {
-            format!("without devices {NVIDIA_DRIVER_CAPABILITIES} is not read")
-        }
-        (StepResult::NotApplicable, _) => format!("this mode does not read {NVIDIA_DRIVER_CAPABILITIES}"),
-        (_, GrantedCapabilities::Refused) => capability_message(replay),
-        (_, GrantedCapabilities::Set(set)) if !includes_libcuda(set) => missing_compute_message(replay),
-        (_, GrantedCapabilities::Set(set)) if !set.contains("compute") => {
-            format!("{NVIDIA_DRIVER_CAPABILITIES} includes video, which includes libcuda")
-        }
-        _ => format!("{NVIDIA_DRIVER_CAPABILITIES} includes compute"),
-    }
-}
-
-/// Describes the result of the requirement step.
-pub(super) fn describe_requirements_step(replay: Replay<'_>, record: &StepRecord) -> String {
-    let mode = replay.host.mode.as_str();
-    match requirement::requirement_skip(replay) {
-        Some(RequirementSkip::Mode) => return format!("mode {mode} does not check NVIDIA_REQUIRE_*"),
-        Some(RequirementSkip::NoDevices) => return "without devices NVIDIA_REQUIRE_* is not checked".to_owned(),
-        Some(RequirementSkip::Option) => return "the option disable-require disables the requirement check".to_owned(),
-        Some(RequirementSkip::Variable) => return "NVIDIA_DISABLE_REQUIRE disables the requirement check".to_owned(),
-        None => {}
-    }
-    match (record.result, requirement::check_requirements(replay)) {
-        (StepResult::Stops(_), RequirementCheck::Refused | RequirementCheck::Malformed) => {
-            requirement::refusal_message(replay)
-        }
-        _ => "the host satisfies every NVIDIA_REQUIRE_* that is set".to_owned(),
-    }
-}
 
 /// Returns a title for the reason why the container is refused.
 pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<RefusalReason>, driver: &str) -> String {
@@ -108,7 +24,7 @@ pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<RefusalReason>, d
         },
         Some(RefusalReason::MalformedRequirement) => "NVIDIA_REQUIRE_* or CUDA_VERSION is malformed".to_owned(),
         Some(RefusalReason::Capability) => {
-            let value = ContainerEnv::from_replay(replay).value(NVIDIA_DRIVER_CAPABILITIES).unwrap_or_default();
+            let value = replay.environment().value(NVIDIA_DRIVER_CAPABILITIES).unwrap_or_default();
             format!("{NVIDIA_DRIVER_CAPABILITIES}=`{value}` contains an unsupported capability")
         }
         Some(RefusalReason::Device) => device_refusal_title(replay),
@@ -128,7 +44,7 @@ pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<RefusalReason>, d
 /// Returns a title for a container that is refused because of its device request.
 fn device_refusal_title(replay: Replay<'_>) -> String {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     if resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden {
         return format!("{VISIBLE_DEVICES_VARIABLE} is not allowed in an unprivileged container");
     }
@@ -211,8 +127,8 @@ pub(super) fn refusal_message(replay: Replay<'_>, reason: Option<RefusalReason>)
 }
 
 /// Returns the error message for an unsupported driver capability.
-fn capability_message(replay: Replay<'_>) -> String {
-    let env = ContainerEnv::from_replay(replay);
+pub(super) fn capability_message(replay: Replay<'_>) -> String {
+    let env = replay.environment();
     let value = env.value("NVIDIA_DRIVER_CAPABILITIES").unwrap_or_default();
     let host = replay.host;
     if host.devices == DeviceSource::Enroot {
@@ -245,7 +161,7 @@ fn capability_message(replay: Replay<'_>) -> String {
 /// Returns the error message for a device that cannot be added to the container.
 fn device_message(replay: Replay<'_>) -> String {
     let host = replay.host;
-    let env = ContainerEnv::from_replay(replay);
+    let env = replay.environment();
     if resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden {
         return format!("insufficient privileges to read device list from {VISIBLE_DEVICES_VARIABLE} envvar");
     }
@@ -303,7 +219,7 @@ fn mount_message(replay: Replay<'_>) -> String {
     if !replay.host.wsl {
         return format!("{CLI}: mount error: stat failed: /dev/nvidia-modeset: no such file or directory");
     }
-    let GrantedCapabilities::Set(set) = granted_capabilities(replay) else { return format!("{CLI}: mount error") };
+    let GrantedCapabilities::Set(set) = replay.granted_capabilities() else { return format!("{CLI}: mount error") };
     let libraries = replay.image.driver_libraries.known();
     let library = libraries.into_iter().flatten().find(|library| blocks_wsl_mount(library, set));
     let path = match library {
@@ -313,61 +229,4 @@ fn mount_message(replay: Replay<'_>) -> String {
     };
     // The path of the container's files on the host stands before it.
     format!("{CLI}: mount error: file creation failed: ...{path}: file exists")
-}
-
-/// Returns what has to be known about a device that the environment requests.
-pub(super) fn missing_device_fact(replay: Replay<'_>) -> Option<MissingFact> {
-    let env = ContainerEnv::from_replay(replay);
-    if let Some(name) = unknown_visible_device(env, replay.host) {
-        return Some(missing_visible_device_fact(name));
-    }
-    if resolve_gpu_request(env, replay.host).asked != GpuRequestKind::UntoldDevice {
-        return None;
-    }
-    let name = first_device_with(env, replay.host, None)?;
-    let by_index = name.rsplit('=').next().is_some_and(is_number);
-    Some(if by_index {
-        MissingFact {
-            key: "pool.gpu".to_owned(),
-            reason: Explanation::plain(format!(
-                "it is unknown whether the node has a GPU `{name}`: the pool does not declare the \
-                number of GPUs"
-            )),
-            supply: "set `count` in the `gpu` of the pool".to_owned(),
-        }
-    } else {
-        MissingFact {
-            key: format!("env.{VISIBLE_DEVICES_VARIABLE}"),
-            reason: Explanation::plain(format!("it is unknown whether the node has the device `{name}`")),
-            supply: "request devices by index, or let the launch method select them".to_owned(),
-        }
-    })
-}
-
-/// Returns what has to be known about a GPU that `CUDA_VISIBLE_DEVICES` lists.
-fn missing_visible_device_fact(name: &str) -> MissingFact {
-    // What is no identifier is read as a number, whatever stands behind it.
-    if name.trim_start_matches('+').starts_with(|sign: char| sign.is_ascii_digit()) {
-        MissingFact {
-            key: "pool.gpu".to_owned(),
-            reason: Explanation::plain(format!(
-                "it is unknown whether the container has a GPU `{name}` for {CUDA_VISIBLE_DEVICES}: the pool does not declare \
-                    the number of GPUs"
-            )),
-            supply: "set `count` in the `gpu` of the pool".to_owned(),
-        }
-    } else {
-        MissingFact {
-            key: format!("env.{CUDA_VISIBLE_DEVICES}"),
-            reason: Explanation::plain(format!(
-                "it is unknown whether the node has `{name}`, which {CUDA_VISIBLE_DEVICES} lists"
-            )),
-            supply: "list GPUs by index, or let the launch method select them".to_owned(),
-        }
-    }
-}
-
-/// Whether a device name consists of decimal digits.
-fn is_number(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_digit())
 }
