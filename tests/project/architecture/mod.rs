@@ -1,6 +1,7 @@
 //! The floors of the house and its fences: which module may import which, and which files alone may name
 //! a crate, the environment, or the end of a start-up.
 
+mod import_cycles;
 pub(crate) mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
