@@ -178,7 +178,9 @@ fn read_check_inputs(options: &CheckArgs, knowledge: Knowledge) -> Result<CheckI
 /// Prints a message if there is nothing to check.
 fn report_nothing_to_check(options: &CheckArgs, inputs: &CommandInputs) -> Result<(), CommandError> {
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
-        if inputs.unread.is_empty() {
+        if inputs.unread.is_empty() && !inputs.skipped.is_empty() {
+            writeln!(streams::stderr(), "nothing to check: every input is skipped")?;
+        } else if inputs.unread.is_empty() {
             let help =
                 if options.paths.is_empty() { "; run `imagelint check --help` for supported inputs" } else { "" };
             writeln!(streams::stderr(), "nothing to check: found no Dockerfile and no image description{help}")?;

@@ -207,6 +207,13 @@ fn colour_is_by_flag_then_by_the_environment() {
         assert!(!escapes(&[], &[("FORCE_COLOR", value), ("CLICOLOR_FORCE", value)]), "{value}");
     }
     assert!(!escapes(&[], &[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
+    // A command that never prints in color takes the flag as well, before its name and behind it.
+    for arguments in [&["--color", "always", "rules", "list"][..], &["rules", "list", "--color=never"]] {
+        let done = place.run(arguments);
+        assert_eq!(code(&done), 0, "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(out(&done).contains("no-gpu") && !out(&done).contains('\u{1b}'), "{arguments:?}");
+    }
+    assert_eq!(code(&place.run(&["--color", "sometimes", "rules", "list"])), 2);
 }
 
 #[test]

@@ -75,10 +75,17 @@ fn defining_module(
     None
 }
 
-/// The imports inside each top-level module, those of tests included; re-exports are no imports.
+/// The code of a file without its unit tests, which may import from any file.
+fn code_without_tests(text: &str) -> String {
+    let code = scan::only(text, &[Kind::Code]);
+    let tests = scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod \w+ \{");
+    scan::without(&code, &tests)
+}
+
+/// The imports inside each top-level module, without those of unit tests; re-exports are no imports.
 fn imports_of(files: &[(String, String)]) -> Imports {
-    let named: Vec<(String, String)> =
-        files.iter().map(|(path, text)| (module_of(path), scan::only(text, &[Kind::Code]))).collect();
+    let files = files.iter().filter(|(path, _)| !path.ends_with("tests.rs") && !path.contains("tests/"));
+    let named: Vec<(String, String)> = files.map(|(path, text)| (module_of(path), code_without_tests(text))).collect();
     let modules: BTreeSet<&str> = named.iter().map(|(module, _)| module.as_str()).collect();
     let use_statement = pattern(r"(?m)^\s*(pub(?:\([\w: ]+\))?\s+)?use\s+([^;]+);");
     let code_path = pattern(r"\bcrate(?:::\w+)+");
@@ -167,6 +174,11 @@ fn planted_import_cycles_are_found() {
     let three = [("a/b.rs", "use crate::a::c::C;"), ("a/c.rs", "use crate::a::d::D;"), ("a/d.rs", "use super::b::B;")];
     assert_eq!(found(&three), ["a::b -> a::c -> a::d -> a::b"]);
     assert_eq!(found(&[("a/mod.rs", "mod b;\nuse b::B;"), ("a/b.rs", "use crate::a::A;")]), ["a -> a::b -> a"]);
+    // A test that imports from another file is no cycle, and what follows it is read.
+    let tested = "#[cfg(test)]\nmod tests {\n    use super::*;\n    use crate::a::c::C;\n}\n";
+    assert_eq!(found(&[("a/b.rs", tested), ("a/c.rs", "use crate::a::b::B;")]), [""; 0]);
+    let after = format!("{tested}use crate::a::c::C;");
+    assert_eq!(found(&[("a/b.rs", &after), ("a/c.rs", "use crate::a::b::B;")]), both);
     // Comments, strings, other crates and other top-level modules are no cycle.
     let other = [("a/b.rs", "use crate::z::Z;\n// use crate::a::c;"), ("a/c.rs", "use crate::a::b::B;"), ("z.rs", "")];
     assert_eq!(found(&other), [""; 0]);
