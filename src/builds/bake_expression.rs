@@ -1,4 +1,5 @@
-//! Evaluation of expressions in bake files, and the basic built-in functions.
+//! Evaluation of expressions in bake files, with built-in functions (docs.docker.com/build/bake/stdlib) and those that
+//! the file defines.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -13,7 +14,7 @@ use regex::{Captures, Regex, RegexBuilder};
 /// Maximum number of passes to evaluate variables that refer to each other.
 const MAX_VARIABLE_PASSES: usize = 8;
 /// Maximum length of a string value, in bytes.
-pub(super) const MAX_STRING_BYTES: usize = 64 * 1024;
+const MAX_STRING_BYTES: usize = 64 * 1024;
 
 /// Implementation of a built-in function.
 pub(super) type BuiltinFunction = fn(FuncArgs) -> Result<Value, String>;
@@ -79,7 +80,7 @@ const BASIC_FUNCTIONS: &[(&str, Option<usize>, BuiltinFunction)] = &[
 ];
 
 /// Returns an argument as a string.
-pub(super) fn string_argument(args: &FuncArgs, at: usize) -> Result<String, String> {
+fn string_argument(args: &FuncArgs, at: usize) -> Result<String, String> {
     args.get(at)
         .and_then(value_text)
         .filter(|text| text.len() <= MAX_STRING_BYTES)
@@ -321,7 +322,7 @@ const MAX_LIST_LENGTH: usize = 1_000;
 const MAX_LIST_NESTING: usize = 16;
 
 /// Further built-in functions by name, with their number of arguments; `None` accepts any number.
-pub(super) const STDLIB_FUNCTIONS: &[(&str, Option<usize>, BuiltinFunction)] = &[
+const STDLIB_FUNCTIONS: &[(&str, Option<usize>, BuiltinFunction)] = &[
     ("flatten", Some(1), |args| {
         let mut flat = Vec::new();
         flatten_list(list_argument(&args, 0)?, &mut flat, 0);

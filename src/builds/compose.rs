@@ -1,4 +1,4 @@
-//! Compose files: the services that are built.
+//! Compose files: the services that are built, and the GPUs that they request.
 //!
 //! Several files make one definition (docs.docker.com/compose/how-tos/multiple-compose-files/merge).
 
@@ -164,7 +164,7 @@ impl DevicesValue {
 }
 
 /// Returns whether a service of a file in `folder` requests GPUs. Unresolved variables count as a request.
-pub(super) fn service_gpu_request(
+fn service_gpu_request(
     service: &Value,
     folder: &str,
     variables: &BTreeMap<String, String>,

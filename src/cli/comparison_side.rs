@@ -61,7 +61,7 @@ pub(crate) struct ComparisonSide {
 }
 
 /// Whether an input is an image or image folder instead of a text file.
-pub(crate) fn is_image_input(input: &str) -> bool {
+fn is_image_input(input: &str) -> bool {
     let path = Path::new(input);
     if path.exists() { describe::is_image_path(path) } else { describe::is_image_name(input) }
 }

@@ -62,7 +62,7 @@ pub(super) fn check_selected_pools(options: &JudgingArgs, fleet: &Fleet) -> Resu
 }
 
 /// Returns the error message for a fleet file that cannot be read.
-pub(super) fn unreadable_fleet_message(path: &Path, error: &dyn std::fmt::Display) -> String {
+fn unreadable_fleet_message(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!(
         "error: cannot read the fleet file {}: {error}\nhelp: pass an existing file, or generate one: imagelint fleet \
          import --help",

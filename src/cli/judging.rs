@@ -1,4 +1,4 @@
-//! Judging of all subjects of a run, and the rule pages that apply to it.
+//! Judging of all subjects of a run, the rule pages that apply to it, and the output of its report.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -372,7 +372,7 @@ pub(crate) fn is_ndjson_only(options: &JudgingArgs) -> bool {
 }
 
 /// Whether a report is requested in a format whose consumers apply edits automatically.
-pub(crate) fn has_report_with_edits(options: &JudgingArgs) -> bool {
+fn has_report_with_edits(options: &JudgingArgs) -> bool {
     options.formats.iter().any(|one| carries_edits(one.format))
 }
 
@@ -382,7 +382,7 @@ const fn carries_edits(format: ReportFormat) -> bool {
 }
 
 /// Returns how much detail the reports require: verdicts only, or everything for JSON, HTML and `--why`.
-pub(crate) fn required_detail(options: &JudgingArgs) -> ReportDetail {
+fn required_detail(options: &JudgingArgs) -> ReportDetail {
     let deep = |one: &ReportOutput| match one.format {
         ReportFormat::Json | ReportFormat::Ndjson | ReportFormat::Html => true,
         ReportFormat::Human => options.why.is_some(),
@@ -392,7 +392,7 @@ pub(crate) fn required_detail(options: &JudgingArgs) -> ReportDetail {
 }
 
 /// Writes all requested reports, subject by subject where the format allows it.
-pub(crate) fn write_reports(
+fn write_reports(
     run: JudgingRun<'_>,
     book: &RuleBook,
     report: &mut Report,

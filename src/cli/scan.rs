@@ -1,5 +1,5 @@
 //! `imagelint scan`: judges images from registries, archives and container engines, by their configuration, SBOM or
-//! layers.
+//! layers, and the workloads of a cluster. Each subject is printed as soon as it is complete.
 
 use crate::cli::text_file::not_an_image_error;
 use std::collections::BTreeMap;
@@ -424,7 +424,7 @@ impl StreamedReport {
 }
 
 /// Judges each subject and prints a line for it, and a summary line at the end.
-pub(crate) fn judge_and_stream<T, F>(
+fn judge_and_stream<T, F>(
     run: JudgingRun<'_>,
     errors: Vec<InputError>,
     each: &SubjectSource<'_, T, F>,

@@ -42,7 +42,7 @@ pub(super) fn read_limited(from: impl io::Read, limit: u64) -> Result<String, St
 }
 
 /// Largest number of folder entries searched for a Dockerfile.
-pub(super) const MAX_FOLDER_ENTRIES: usize = 4096;
+const MAX_FOLDER_ENTRIES: usize = 4096;
 
 /// Returns the error for a path that does not exist, with a suggestion; `None` if it exists.
 pub(super) fn missing_file_error(path: &Path) -> Option<String> {
@@ -67,7 +67,7 @@ pub(super) fn is_image_name(path: &Path) -> bool {
 }
 
 /// Extensions of text files that no image archive has.
-pub(super) const TEXT_EXTENSIONS: &[&str] = &["toml", "json", "yaml", "yml", "txt", "hcl", "py", "md", "log"];
+const TEXT_EXTENSIONS: &[&str] = &["toml", "json", "yaml", "yml", "txt", "hcl", "py", "md", "log"];
 
 /// Returns the error for a name that is a web address, text file or directory with a Dockerfile instead of an image.
 pub(super) fn not_an_image_error(name: &str) -> Option<String> {
@@ -111,7 +111,7 @@ pub(super) fn not_an_image_error(name: &str) -> Option<String> {
 }
 
 /// Returns the image that a page of Docker Hub shows.
-pub(super) fn docker_hub_image(address: &str) -> Option<String> {
+fn docker_hub_image(address: &str) -> Option<String> {
     let mut parts = address.strip_prefix("hub.docker.com/")?.split('/');
     match (parts.next()?, parts.next()?, parts.next()) {
         ("_", name, _) => Some(name.to_owned()),

@@ -57,7 +57,7 @@ pub fn read_workloads(
 }
 
 /// Parses all JSON or YAML documents of a text.
-pub(super) fn parse_documents(text: &str) -> Result<Vec<Value>, ClusterError> {
+fn parse_documents(text: &str) -> Result<Vec<Value>, ClusterError> {
     let unreadable = |text: String| {
         ClusterError::Unreadable(text.lines().next().unwrap_or("no document").trim_start_matches("error: ").to_owned())
     };
@@ -69,7 +69,7 @@ pub(super) fn parse_documents(text: &str) -> Result<Vec<Value>, ClusterError> {
 }
 
 /// Reads the workloads of an object or of a list of objects; false if it is neither.
-pub(super) fn read_object(
+fn read_object(
     value: &Value,
     variables: &BTreeMap<String, String>,
     open: FileOpener<'_>,

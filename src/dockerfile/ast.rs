@@ -1,4 +1,8 @@
-//! The syntax tree of a Dockerfile.
+//! The syntax tree of a Dockerfile: parser directives, physical and logical lines, stages, and comments for imagelint.
+//!
+//! `# imagelint: ignore[rule] reason` above an instruction or among its lines, `ignore-file[rule] reason`
+//! before the first FROM, `pools=a,b` anywhere. A rule may carry a pool: `ignore[rule@pool]`. Comments among lines
+//! of other texts are those of `line_lint_comment`.
 
 use std::collections::BTreeMap;
 
@@ -286,7 +290,7 @@ pub(super) fn read_parser_directives(lines: &mut PhysicalLines<'_>, problems: &m
 }
 
 /// Whether a lower-case name is that of a parser directive.
-pub(super) fn is_parser_directive(name: &str) -> bool {
+fn is_parser_directive(name: &str) -> bool {
     ["syntax", "escape", "check"].contains(&name)
 }
 

@@ -1,4 +1,4 @@
-//! The result of the evaluation of a build target.
+//! The result of the evaluation of a build target: its steps, and the variables that are visible at each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -311,7 +311,7 @@ pub(super) fn base_variable_names(base: &BaseKind, knowledge: Knowledge) -> Opti
 }
 
 /// Whether a variable is one that the base image, a shell or the builder may set.
-pub(super) fn may_be_set(names: &[&str], variable: &str) -> bool {
+fn may_be_set(names: &[&str], variable: &str) -> bool {
     let first = variable.bytes().next();
     let admits = |own: &&str| {
         // What begins otherwise is another, whatever a star stands for behind it.

@@ -21,7 +21,7 @@ pub(crate) struct HeredocOpening {
 }
 
 /// Returns all here-document openings in a text.
-pub(crate) fn find_heredoc_openings(text: &str, escape: char) -> Vec<HeredocOpening> {
+fn find_heredoc_openings(text: &str, escape: char) -> Vec<HeredocOpening> {
     let mut found = Vec::new();
     if !text.contains("<<") {
         return found;

@@ -1,4 +1,4 @@
-//! Where the commands of a stage install packages and programs, and where they move them.
+//! Where the commands of a stage install packages and programs, and where they copy, move, pack or clone them.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const POETRY_CREATE_SETTING: &str = "virtualenvs.create";
 pub(super) const SYSTEM_BIN_FOLDERS: &[&str] =
     &["/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin"];
 /// Names of conda programs, and of the folders in which they are installed by default.
-pub(super) const CONDA_NAMES: &[&str] = &["conda", "mamba", "miniconda", "miniforge", "micromamba"];
+const CONDA_NAMES: &[&str] = &["conda", "mamba", "miniconda", "miniforge", "micromamba"];
 
 /// Other programs that create, activate or move environments, and those that compile.
 const TRACKED_PROGRAMS: &[&str] = &[
@@ -300,13 +300,13 @@ fn conda_locations(own: Option<PackageLocation>) -> impl Iterator<Item = Package
 }
 
 /// Returns the conda environment that options name; `None` for the base environment.
-pub(super) fn conda_environment_option(words: &[&str]) -> Option<PackageLocation> {
+fn conda_environment_option(words: &[&str]) -> Option<PackageLocation> {
     let root = option_value(words, "--prefix", "-p").map(|root| PackageLocation::Prefix(root.to_owned()));
     root.or_else(|| option_value(words, "--name", "-n").filter(|name| *name != "base").map(conda_environment))
 }
 
 /// Returns a conda environment by its name or path.
-pub(super) fn conda_environment(name: &str) -> PackageLocation {
+fn conda_environment(name: &str) -> PackageLocation {
     if name.contains('/') {
         PackageLocation::Prefix(name.trim_end_matches('/').to_owned())
     } else {
@@ -375,7 +375,7 @@ pub(super) enum MoveSource {
 }
 
 /// Returns the sources that a command copies, packs, unpacks or clones, each with its destination.
-pub(super) fn find_package_moves(
+fn find_package_moves(
     words: &[&str],
     plain: &[&str],
     at: LocatedCommand<'_>,

@@ -1,4 +1,5 @@
-//! Files that commands link, write and remove and by which the dynamic loader finds libcuda.
+//! Files by which the dynamic loader finds libcuda, as commands link, write and remove them, and driver libraries that
+//! COPY and ADD add, by their file names only.
 
 use std::collections::BTreeSet;
 
@@ -187,7 +188,7 @@ fn parse_library_link(command: &Command, folder: &str) -> Option<(String, String
 }
 
 /// Whether a file name is that of a driver library.
-pub(super) fn is_driver_library_name(name: &str) -> bool {
+fn is_driver_library_name(name: &str) -> bool {
     DRIVER_LIBRARY_PREFIXES.iter().any(|library| name.starts_with(library))
 }
 
@@ -271,7 +272,7 @@ fn destination_path(name: &str, into: &str, folder: bool) -> Option<String> {
 }
 
 /// Returns destination and source of the driver libraries that `cp`, `mv` or `install` copies, by their file names.
-pub(super) fn moved_driver_libraries(command: &Command, folder: &str) -> Vec<(String, String)> {
+fn moved_driver_libraries(command: &Command, folder: &str) -> Vec<(String, String)> {
     // A word that is not known would be left out of the list.
     let words: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
     let Some(words) = words else { return Vec::new() };

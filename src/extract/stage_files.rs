@@ -1,4 +1,4 @@
-//! The file of the build context at a path of the image, through COPY, ADD and bind mounts.
+//! The file of the build context at a path of the image, through COPY, ADD and the `--mount` flags of RUN.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Driver libraries that an image should not contain.
+//! Driver libraries in the image: those for forward compatibility, and those that it should not contain.
 
 use crate::cause::Cause;
 use crate::cuda::{

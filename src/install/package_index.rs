@@ -1,4 +1,7 @@
 //! Package indexes, link pages and uv's torch backends, which determine the builds that a command can choose from.
+//!
+//! Settings come from the command, its variables, `uv.toml` of the project, the user and the system, and `[tool.uv]`
+//! of a `pyproject.toml` (docs.astral.sh/uv/concepts/configuration-files).
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Classifies a file by its path. This is called for every entry of every layer and allocates nothing.
+//! Classifies a file by its path and its extension. This is called for every entry of every layer and
+//! allocates nothing.
 
 use crate::knowledge::{BuildFileRow, Knowledge};
 

@@ -1,4 +1,8 @@
-//! Writes pools as a fleet file: known properties as fields, unknown ones as questions in comments.
+//! Writes pools as a fleet file: known properties as fields, unknown ones as questions in comments. Machines are
+//! matched with declared pools by how well they fit, property by property.
+//!
+//! A pool that an import has written of a machine has every point that the machine can give; another pool has as many
+//! only where it declares the same.
 
 use std::fmt::Write as _;
 
@@ -207,7 +211,7 @@ fn write_gpus(text: &mut String, build: &MachineConfig, knowledge: Knowledge) {
 }
 
 /// Whether a fleet file can state which GPU it is.
-pub(super) fn is_expressible(gpu: &MachineGpu, knowledge: Knowledge) -> bool {
+fn is_expressible(gpu: &MachineGpu, knowledge: Knowledge) -> bool {
     gpu_toml(gpu, knowledge).is_some()
 }
 
@@ -244,7 +248,7 @@ pub(super) enum GpuNameAgreement {
 }
 
 /// Compares a declared GPU name with a reported one; `None` if they name different GPUs.
-pub(super) fn match_gpu_name(declared: &str, own: &str, knowledge: Knowledge) -> Option<GpuNameAgreement> {
+fn match_gpu_name(declared: &str, own: &str, knowledge: Knowledge) -> Option<GpuNameAgreement> {
     // Labels have a dash where names have a blank.
     let sign = |sign: u8| if sign == b' ' { b'-' } else { sign.to_ascii_lowercase() };
     if declared.bytes().map(sign).eq(own.bytes().map(sign))
@@ -261,7 +265,7 @@ pub(super) fn is_same_gpu(declared: &str, own: &str, knowledge: Knowledge) -> bo
 }
 
 /// Returns the name of a GPU in the tables, or the reported name if that is less or more specific.
-pub(super) fn gpu_display_name(gpu: &MachineGpu, knowledge: Knowledge) -> &str {
+fn gpu_display_name(gpu: &MachineGpu, knowledge: Knowledge) -> &str {
     let row = knowledge.gpu(&gpu.name);
     row.map(|row| row.name)
         .filter(|name| match_gpu_name(name, &gpu.name, knowledge) == Some(GpuNameAgreement::Same))
@@ -371,7 +375,7 @@ const POOL_LABEL_POINTS: i64 = 1000;
 const GPU_POINTS: i64 = 4;
 
 /// Returns the points of a machine for a pool, more for a better match; `None` if it belongs to another pool.
-pub(super) fn similarity_points(pool: &Pool, machine: &InventoryMachine, knowledge: Knowledge) -> Option<i64> {
+fn similarity_points(pool: &Pool, machine: &InventoryMachine, knowledge: Knowledge) -> Option<i64> {
     let build = &machine.build;
     let declared = |name: &str| pool.labels.iter().find(|(own, _)| own == name).map(|(_, value)| value.value.as_str());
     let labelled = POOL_LABELS.iter().find_map(|name| Some((*name, declared(name)?)));

@@ -1,4 +1,5 @@
-//! Reads the nodes of a Kubernetes cluster.
+//! Reads the nodes of a Kubernetes cluster by their labels: those of GPU Feature Discovery, by their new and old names,
+//! and those of cloud providers.
 
 use std::collections::BTreeMap;
 
@@ -250,7 +251,7 @@ fn capability_from_labels(labels: &LabelMap) -> Option<ComputeCapability> {
 }
 
 /// Adds a node to the machines with GPUs, or to the skipped nodes.
-pub(super) fn add_node(node: &KubernetesNode, found: &mut Inventory) {
+fn add_node(node: &KubernetesNode, found: &mut Inventory) {
     let labels = &node.labels;
     let resources = node.resources.iter().filter(|(name, count)| is_gpu_resource(name) && **count > 0);
     let has_resource = resources.count() > 0;

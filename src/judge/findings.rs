@@ -277,7 +277,7 @@ fn uses_unverified_row(host: &HostResult<'_>) -> bool {
 }
 
 /// Returns the severity of a rule on a pool; at most a warning for the built-in fleet.
-pub(super) fn pool_severity(page: &RulePage, pool: Option<&str>, settings: AnalysisSettings<'_>) -> Severity {
+fn pool_severity(page: &RulePage, pool: Option<&str>, settings: AnalysisSettings<'_>) -> Severity {
     // Nobody has said that these pools exist.
     let cap = if settings.fleet.built_in { Severity::Warning } else { Severity::Error };
     rule_settings::configured_severity(page, pool, settings).min(cap)

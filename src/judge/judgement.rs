@@ -69,7 +69,7 @@ pub fn judge_with_undecided(
 
 /// Judges one subject with cached inference and replay results.
 #[expect(clippy::too_many_lines, reason = "one step after the other")]
-pub(super) fn judge_with_inference(
+fn judge_with_inference(
     subject: &AnalysisSubject,
     settings: AnalysisSettings<'_>,
     hosts: &FleetHosts,
@@ -221,7 +221,7 @@ pub(super) fn selected_pools<'a>(
 }
 
 /// Returns the platform that was judged, if it is one: that of the image, or that of all builds.
-pub(super) fn judged_platform(subject: &AnalysisSubject, builds: &[PlatformBuild]) -> Option<String> {
+fn judged_platform(subject: &AnalysisSubject, builds: &[PlatformBuild]) -> Option<String> {
     match subject.images.as_slice() {
         [image] => Some(image.platform.clone()),
         _ => single_platform(builds),

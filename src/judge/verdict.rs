@@ -1,4 +1,4 @@
-//! Verdicts for the report.
+//! Verdicts for the report: the deciding scenario, what is missing for an open verdict, and how to supply it.
 
 use jiff::civil::Date;
 
@@ -230,7 +230,7 @@ fn distinguishing_field(verdict: &StartupVerdict<'_>, here: impl Fn(&&HostResult
 }
 
 /// Returns the description of a pool field.
-pub(super) fn field_description(field: PoolField) -> &'static str {
+fn field_description(field: PoolField) -> &'static str {
     match field {
         PoolField::Gpu => "the GPU",
         PoolField::Brand => "the brand of the GPU",
@@ -256,7 +256,7 @@ pub(super) fn field_description(field: PoolField) -> &'static str {
 }
 
 /// Returns the name of an outcome: `starts`, `unknown` or the rule of the failure.
-pub(super) fn outcome_name(fate: StartupResult) -> String {
+fn outcome_name(fate: StartupResult) -> String {
     match fate {
         StartupResult::Starts(_) => "starts".to_owned(),
         StartupResult::Fails(wall) => wall.outcome().rule_name().to_owned(),
@@ -511,18 +511,18 @@ fn supply_instruction(field: PoolField) -> &'static str {
 }
 
 /// Returns the unread files that name packages to install, each once.
-pub(super) fn unread_files(builds: &[PlatformBuild]) -> Vec<model::Missing> {
+fn unread_files(builds: &[PlatformBuild]) -> Vec<model::Missing> {
     let missing = |(key, why): (String, &Cause)| model::Missing { key, supply: why.remedy() };
     unread_requirements(builds).into_iter().map(missing).collect()
 }
 
 /// Returns the unread files as notes.
-pub(super) fn unread_notes(builds: &[PlatformBuild]) -> Vec<String> {
+fn unread_notes(builds: &[PlatformBuild]) -> Vec<String> {
     unread_requirements(builds).into_iter().map(|(_, why)| why.reason()).collect()
 }
 
 /// Returns the unread files as entries of the list of uninspected parts.
-pub(super) fn unread_names(builds: &[PlatformBuild]) -> Vec<String> {
+fn unread_names(builds: &[PlatformBuild]) -> Vec<String> {
     let entries = builds.iter().flat_map(|build| build.image.facts.iter()).map(|(_, entry)| entry);
     let unread =
         entries.filter(|entry| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_)));
@@ -571,7 +571,7 @@ fn is_system_variant(build: &str) -> bool {
 }
 
 /// Whether the base image is pinned to a digest.
-pub(super) fn is_base_pinned(verdict: &StartupVerdict<'_>) -> bool {
+fn is_base_pinned(verdict: &StartupVerdict<'_>) -> bool {
     let base = verdict.hosts.first().and_then(|host| host.image.base.map(|id| &host.image.facts.get(id).state));
     matches!(base, Some(ValueState::Known(PrintedValue::Text(name))) if name.contains('@'))
 }

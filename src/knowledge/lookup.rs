@@ -1,4 +1,4 @@
-//! Handle on the compatibility database, and its basic lookups.
+//! Handle on the compatibility database: the set of all tables, and basic lookups.
 
 use std::fmt;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! The summary of one layer, independent of the layers above and below.
+//! The summary of one layer, independent of the layers above and below, and its limits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -204,7 +204,7 @@ pub(super) const SMALL_LAYER_MEMORY: usize = 2 << 20;
 /// The number of zero bytes that are filled into the holes of sparse files in one layer, about half a second of work.
 pub(super) const MAX_HOLE_BYTES: u64 = 1 << 30;
 /// The largest number of paths that are reported for one skip reason.
-pub(super) const MAX_REPORTED_PATHS: usize = 5;
+const MAX_REPORTED_PATHS: usize = 5;
 
 /// Limits on reading one layer.
 ///

@@ -1,4 +1,5 @@
-//! The search for the minimum driver among the releases that the nodes of a pool can have.
+//! The search for the minimum driver among the releases that the nodes of a pool can have. Releases that a start cannot
+//! distinguish share one result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Prints the needs: one line per GPU generation, or everything with facts and sources.
+//! Prints the needs: one line for each component and GPU generation, or everything with facts and sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -139,7 +139,7 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
 }
 
 /// Returns the name of a launch method, as in a fleet file.
-pub(super) fn launch_name(way: &LaunchNeeds) -> &'static str {
+fn launch_name(way: &LaunchNeeds) -> &'static str {
     if way.title == NO_CONTAINER { NO_CONTAINER } else { way.launch }
 }
 
@@ -168,7 +168,7 @@ fn group_equal_launches(ways: &[LaunchNeeds]) -> Vec<Vec<&LaunchNeeds>> {
 }
 
 /// Formats the drivers on which an image starts.
-pub(super) fn supported_drivers_text(span: &SupportedDrivers) -> String {
+fn supported_drivers_text(span: &SupportedDrivers) -> String {
     let mut parts = Vec::new();
     match (&span.smallest_driver, &span.up_to) {
         (Some(from), Some(to)) => parts.push(format!("driver {from} to {to}")),
@@ -187,7 +187,7 @@ pub(super) fn supported_drivers_text(span: &SupportedDrivers) -> String {
 }
 
 /// Formats a range of drivers, with its route.
-pub(super) fn driver_range_text(range: &DriverRange) -> String {
+fn driver_range_text(range: &DriverRange) -> String {
     let drivers = if range.from == range.to { range.from.clone() } else { format!("{} to {}", range.from, range.to) };
     match range.route.and_then(StartRoute::label) {
         Some(route) => format!("{drivers} ({route})"),
@@ -290,7 +290,7 @@ struct GenerationLine {
 }
 
 /// Writes the lines, and the failures that all of them share.
-pub(super) fn write_generation_lines(
+fn write_generation_lines(
     component: &ComponentNeeds,
     shown: NeedsPrintOptions,
     knowledge: Knowledge,

@@ -1,4 +1,5 @@
-//! Replays the start of an image for every kind of GPU, launch method and known driver.
+//! Replays the start of an image for every kind of GPU, launch method and known driver, and summarizes its needs: CUDA
+//! releases, GPU architectures and drivers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -435,7 +436,7 @@ struct CapabilityRow {
 type CapabilityRows = BTreeMap<ComputeCapability, CapabilityRow>;
 
 /// Returns the summary sentence.
-pub(super) fn summary_sentence(components: &[ComponentNeeds], image: &ImageFacts, knowledge: Knowledge) -> String {
+fn summary_sentence(components: &[ComponentNeeds], image: &ImageFacts, knowledge: Knowledge) -> String {
     if components.is_empty() {
         return match &image.env.others.state {
             ValueState::Unknown(why) => {

@@ -1,4 +1,7 @@
 //! The entry point: opens images of a source and their layers, for synchronous callers.
+//!
+//! One request to each endpoint chooses between plain HTTP and HTTPS before any retry. A layer is a blocking reader
+//! that resumes after interruptions and never exceeds the size of the layer.
 
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -478,7 +478,7 @@ pub(super) fn python_install_commands(reference: &str, knowledge: Knowledge) -> 
 }
 
 /// Commands that install Python on Debian and its derivatives.
-pub(super) const DEBIAN_PYTHON_COMMANDS: &[&str] = &[
+const DEBIAN_PYTHON_COMMANDS: &[&str] = &[
     "apt-get update",
     "apt-get install -y --no-install-recommends python3 python3-venv",
     "rm -rf /var/lib/apt/lists/*",

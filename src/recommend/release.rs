@@ -1,4 +1,8 @@
-//! Releases and builds of a distribution that a requirement allows, of those in the knowledge tables.
+//! Releases and builds of a distribution that a requirement allows, with the Python versions and NVIDIA library wheels
+//! that they need, as far as the tables list them.
+//!
+//! Library wheels of one name share a directory, and each release pins its own: two unrelated releases that bring some
+//! are not known to work together.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -353,7 +357,7 @@ fn have_common_torch(own: &'static str, others: &'static str, known: &ReleaseCac
 }
 
 /// Returns the `PyTorch` specifier that a distribution requires, if the tables list it.
-pub(super) fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
+fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
     let rows = || knowledge.torch_pins_of(name);
     // As it is written, which most are, before it is read: no table has one release in two ways.
     let written = || rows().find(|row| row.version == version);
@@ -380,7 +384,7 @@ fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
 const DEFAULT_WHEEL_ARCH: &str = "amd64";
 
 /// Whether a release has a wheel for a Python version on all architectures; `None` if the tables do not list that.
-pub(super) fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> Option<bool> {
+fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> Option<bool> {
     let knowledge = known.knowledge;
     let within = |first: &str, last: Option<&str>, version: &str| {
         compare_versions(version, first).is_ge() && last.is_none_or(|last| compare_versions(version, last).is_le())
@@ -438,7 +442,7 @@ pub(super) fn image_pythons(knowledge: Knowledge) -> impl Iterator<Item = &'stat
 }
 
 /// Whether a release has a wheel for the Python version of some image, on all architectures.
-pub(super) fn has_any_wheel(choice: &CandidateRelease, known: &ReleaseCache) -> bool {
+fn has_any_wheel(choice: &CandidateRelease, known: &ReleaseCache) -> bool {
     choice.within.is_some() || image_pythons(known.knowledge).any(|python| has_all_wheels(&[choice], python, known))
 }
 

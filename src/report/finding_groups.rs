@@ -1,4 +1,4 @@
-//! Groups of findings: the same fault of several images is reported once.
+//! Groups for the terminal report: a fault of several images once, and a cause of unknown verdicts once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! The data model of a report, schema version 1: the input of every output format, and the structure of the JSON
-//! report.
+//! report, with the observations from which it can be checked again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

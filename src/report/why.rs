@@ -1,5 +1,8 @@
 //! The output of `--why`: hosts and steps behind every verdict, the facts that decided them, and the origins of these
 //! facts.
+//!
+//! In short, on one screen: the deciding step of each verdict and the facts behind it. Images and pools with the same
+//! deciding step share an entry; failures come first.
 
 use std::io;
 
@@ -259,7 +262,7 @@ fn fact_with_origins(fact: &Fact) -> String {
 }
 
 /// Returns a pool field with its location; an undeclared one with the location of the pool.
-pub(super) fn pool_field_with_origin(id: &str, pool: &Pool, fleet: &Fleet) -> String {
+fn pool_field_with_origin(id: &str, pool: &Pool, fleet: &Fleet) -> String {
     let from = |location: Option<&Location>| match location.or(pool.location.as_ref()) {
         Some(location) => location_label(location),
         None => escape_one_line(&fleet.source).into_owned(),
@@ -321,7 +324,7 @@ struct VerdictReasonGroup<'r> {
 }
 
 /// Writes the deciding steps of all verdicts, or of those on one pool.
-pub(super) fn write_brief(
+fn write_brief(
     report: &Report,
     options: &WhyOptions<'_>,
     source: &dyn Fn(&str) -> Option<String>,

@@ -1,4 +1,5 @@
-//! Conditions of rule pages: parsed and checked once, then evaluated in many scopes.
+//! Conditions of rule pages: parsed and checked once against the vocabulary, then evaluated in many scopes in
+//! three-valued logic; evaluation always terminates.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

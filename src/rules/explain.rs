@@ -1,4 +1,4 @@
-//! Finds the rule pages for a rule name, outcome, error, log line, verdict or page address.
+//! Finds the rule pages for a rule name, outcome, error, log line, verdict or page address, or for a part of one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -299,7 +299,7 @@ const MIN_MISSPELLED_LENGTH: usize = 6;
 const MAX_MISSPELLINGS: usize = 2;
 
 /// Returns the names of an error in the runtime API and in the driver API.
-pub(super) fn error_names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
+fn error_names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
     std::iter::once(row.name).chain(row.driver_name)
 }
 
@@ -316,7 +316,7 @@ fn pages_of_errors(line: &SearchText<'_>, knowledge: Knowledge) -> Vec<PageCandi
 }
 
 /// Describes an error in a sentence.
-pub(super) fn describe_error(row: &ErrorRow) -> String {
+fn describe_error(row: &ErrorRow) -> String {
     let text = row.text.trim_end_matches('.');
     format!("CUDA error {} ({}): {text}.", row.code, row.name)
 }
@@ -414,7 +414,7 @@ fn message_weight(row: &MessageRow) -> usize {
 }
 
 /// Describes a known log message in a sentence.
-pub(super) fn describe_log_message(row: &MessageRow) -> String {
+fn describe_log_message(row: &MessageRow) -> String {
     format!("Known log message: `{}`.", row.says.join(" … "))
 }
 
@@ -444,7 +444,7 @@ fn pages_of_quoted_lines<'a>(text: &SearchText<'_>, book: &'a RuleBook) -> Vec<P
 }
 
 /// Describes a line that a page quotes in a sentence.
-pub(super) fn describe_quoted_line(line: &str) -> String {
+fn describe_quoted_line(line: &str) -> String {
     format!("Known log message: `{}`.", line.trim())
 }
 
@@ -512,7 +512,7 @@ pub(super) struct PartialMatches<'a> {
 }
 
 /// Returns the pages about messages that contain a lower-case text; the larger its share, the heavier.
-pub(super) fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge) -> PartialMatches<'a> {
+fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge) -> PartialMatches<'a> {
     let asked = normalize_query(lower);
     let mut fits = Vec::new();
     // The likeliest page of every message, and the largest share.
@@ -558,12 +558,12 @@ pub(super) fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledg
 }
 
 /// Whether a lower-case text is a large enough part of a message to mean it.
-pub(super) fn is_part_of_message(message: &[&str], lower: &str) -> bool {
+fn is_part_of_message(message: &[&str], lower: &str) -> bool {
     message_share(&normalize_query(lower), message).is_some_and(|share| share >= MIN_SHARE_PERCENT)
 }
 
 /// Returns the pages whose name, or the name of whose error, starts with a lower-case text.
-pub(super) fn pages_by_prefix<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<PageCandidate<'a>> {
+fn pages_by_prefix<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<PageCandidate<'a>> {
     let lower = lower.trim();
     let mut fits = Vec::new();
     if lower.len() >= MIN_NAME_PREFIX && !lower.contains(char::is_whitespace) {

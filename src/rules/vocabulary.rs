@@ -1,4 +1,6 @@
 //! The vocabulary: the names that conditions, messages and `blame` may use.
+//!
+//! A new one is its entry here and its line in `judge/scope`, where a test compares the two.
 
 use crate::fleet::{Launch, Mode};
 use crate::nearest::nearest_word;
@@ -94,10 +96,10 @@ const DATE_SOURCES: &[&str] = &["--as-of", "database"];
 const READER_SOURCES: &[&str] = &["reader of the input"];
 
 /// The results of a start-up step for the deciding component; unknown if the nodes of the pool differ.
-pub(super) const STEP_RESULTS: &str = "passes, stops, unknown, not-seen, fails-later, not-applicable";
+const STEP_RESULTS: &str = "passes, stops, unknown, not-seen, fails-later, not-applicable";
 
 /// The verdicts of an image on a pool; `not-applicable` if it is not judged there.
-pub(super) const POOL_VERDICTS: &str = "starts, fails, depends, undetermined, not-applicable";
+const POOL_VERDICTS: &str = "starts, fails, depends, undetermined, not-applicable";
 
 /// Returns an entry from its parts.
 const fn vocabulary_entry(
@@ -112,7 +114,7 @@ const fn vocabulary_entry(
 
 /// All entries of the vocabulary.
 #[rustfmt::skip]
-pub(super) const VOCABULARY_ENTRIES: &[VocabularyEntry] = &[
+const VOCABULARY_ENTRIES: &[VocabularyEntry] = &[
     vocabulary_entry("day", ValueType::Date, "day", "the date of `--as-of`, else that of the newest database entry", DATE_SOURCES),
     vocabulary_entry("image.base", ValueType::Text, "reference", "the resolved base image, with repository and tag or digest", BASE_SOURCES),
     vocabulary_entry("image.base.repository", ValueType::Text, "reference without tag", "repository of the base image", BASE_SOURCES),

@@ -1,4 +1,5 @@
-//! Reads a settings file: every value with its location, every error with its span.
+//! Reads a settings file: `[rules.NAME]`, `[[ignore]]`, `[[paths]]` and single values, every value with its location
+//! and every error with its span.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub const SETTINGS_KEYS: &[&str] = &[
 ];
 
 /// Maximum number of elements of a list or table.
-pub(super) const MAX_ELEMENTS: usize = 1024;
+const MAX_ELEMENTS: usize = 1024;
 
 /// The valid values of some settings, which other modules define.
 #[derive(Clone, Copy, Debug)]
@@ -278,7 +279,7 @@ impl SettingsText<'_> {
 }
 
 /// Reads the tables `[rules.NAME]`.
-pub(super) fn read_rules(file: &mut SettingsText<'_>, key: &str, value: &Value<'_>) -> Vec<RuleSeverity> {
+fn read_rules(file: &mut SettingsText<'_>, key: &str, value: &Value<'_>) -> Vec<RuleSeverity> {
     if value.get_ref().is_array() || value.get_ref().as_str().is_some() {
         let help = "for directories with your own rule pages, set `rule-folders = [\"...\"]`".to_owned();
         file.reader.report(span_of(value), "`rules` is not a table of rules", Some(help));
@@ -323,7 +324,7 @@ fn read_pool_severities(
 }
 
 /// Reads the tables `[[ignore]]`.
-pub(super) fn read_ignores(file: &mut SettingsText<'_>, key: &str, value: &Value<'_>) -> Vec<IgnoreEntry> {
+fn read_ignores(file: &mut SettingsText<'_>, key: &str, value: &Value<'_>) -> Vec<IgnoreEntry> {
     let tables = file.read_table_list(key, value);
     tables.into_iter().filter_map(|(span, table)| read_ignore(file, span, table)).collect()
 }
@@ -357,7 +358,7 @@ fn read_ignore(file: &mut SettingsText<'_>, whole: Span, table: &DeTable<'_>) ->
 }
 
 /// Reads the tables `[[paths]]`.
-pub(super) fn read_path_settings(file: &mut SettingsText<'_>, key: &str, value: &Value<'_>) -> Vec<PathSettings> {
+fn read_path_settings(file: &mut SettingsText<'_>, key: &str, value: &Value<'_>) -> Vec<PathSettings> {
     let tables = file.read_table_list(key, value);
     tables.into_iter().map(|(span, table)| read_path_table(file, span, table)).collect()
 }

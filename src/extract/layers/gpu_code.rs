@@ -1,4 +1,4 @@
-//! GPU code in the files of an image, and the libraries that these files need.
+//! GPU code in the files of an image, the libraries that these files need, and the links that lead to them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

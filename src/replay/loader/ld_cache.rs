@@ -255,7 +255,7 @@ pub(super) fn find_in_image(replay: Replay<'_>) -> Option<LibcudaCandidate<'_>> 
 }
 
 /// Returns the libcuda that `ldconfig` links in a directory that only the image fills.
-pub(super) fn find_in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<LibcudaCandidate<'a>> {
+fn find_in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<LibcudaCandidate<'a>> {
     let compat = regular_compat_libraries(replay).filter(|library| contains_directory(&library.directories, directory));
     let compat = compat.map(|library| (Some(library.version), LibcudaCandidate::Compat(library)));
     let baked = image_libcudas(replay).filter(|library| is_library_in_directory(replay, directory, library));
