@@ -48,8 +48,7 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
             return "nothing in the image is known to call CUDA".to_owned();
         }
         let before = matches!(record.step, StartStep::Devices | StartStep::Capabilities);
-        let excluded = (before || runtime::is_bare_container(replay)) && runtime::excludes_gpu(replay, record);
-        if excluded || (!before && runtime::needs_no_libcuda(replay)) {
+        if (before || runtime::is_bare_container(replay)) && runtime::excludes_gpu(replay, record) {
             return "the image requests no GPU for computing, and nothing in it is known to call CUDA".to_owned();
         }
     }

@@ -26,12 +26,6 @@ pub(super) fn adjust_for_cuda_use(replay: Replay<'_>, record: StepRecord) -> Ste
     let about_driver = matches!(record.step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown);
     let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
     let not_asked = is_cpu_only_build(replay) && (about_driver || no_gpu);
-    if needs_no_libcuda(replay)
-        && (about_driver || record.step == StartStep::Runtime)
-        && !matches!(record.result, StepResult::Passes(_))
-    {
-        return StepRecord { result: StepResult::NotApplicable, ..record };
-    }
     if let Some(result) =
         result_without_cuda_caller(replay, record.step).filter(|_| !matches!(record.result, StepResult::Passes(_)))
     {
@@ -133,14 +127,6 @@ pub(super) fn result_without_cuda_caller(replay: Replay<'_>, step: StartStep) ->
 /// Whether the component is the CUDA runtime of a base image or a package, and nothing is known to call it.
 fn is_uncalled_runtime(replay: Replay<'_>) -> bool {
     replay.component.anonymous && !replay.component.program && replay.image.cuda_usage != CudaUsage::Seen
-}
-
-/// Whether the image requests driver capabilities without libcuda, and nothing in it is known to call CUDA; what
-/// becomes of libcuda is then no matter on any launcher, whether or not it reads the request.
-pub(super) fn needs_no_libcuda(replay: Replay<'_>) -> bool {
-    requests_no_libcuda(replay.image)
-        && !matches!(replay.image.cuda_usage, CudaUsage::Unread(_))
-        && (is_bare_container(replay) || is_idle_runtime(replay))
 }
 
 /// Whether nothing is known to call CUDA, and the image's variables exclude the GPU or the driver's compute
