@@ -1,6 +1,5 @@
 //! `--bake` and `--compose`: each build of a bake or compose file as a subject.
 
-use crate::cli::text_file::path_in_repository;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use crate::builds::{BuildsError, DockerfileSource, ImageBuild as Described};
 use crate::cli::build_dependencies::{cycle_error, dependency_cycle, replace_build_contexts};
 use crate::cli::command_inputs::{CommandInputs, InputOptions, ReferencedBuild};
 use crate::cli::services_without_gpu;
-use crate::cli::text_file::{MAX_TEXT_BYTES, read_command_line_file, read_text};
+use crate::cli::text_file::{MAX_TEXT_BYTES, path_in_repository, read_command_line_file, read_text};
 use crate::dockerfile::{EvaluateOptions, LazyDockerfile};
 use crate::judge::PoolRestriction;
 use crate::report::kinds::LocationKind;

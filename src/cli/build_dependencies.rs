@@ -1,12 +1,11 @@
 //! Builds on the results of other builds: `target:` contexts of bake files and `service:` contexts of compose files.
 
-use crate::cli::command_inputs::{BuildDependencies, ReferencedBuild};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::builds::ImageBuild as Described;
-use crate::cli::command_inputs::CommandInputs;
+use crate::cli::command_inputs::{BuildDependencies, CommandInputs, ReferencedBuild};
 use crate::cli::context_files::{DOCKERFILE_SOURCE, gather_context_files};
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;

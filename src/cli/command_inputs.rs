@@ -1,5 +1,9 @@
 //! The inputs of a command: subjects to judge, and what could not be read.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
 use crate::cli::args::{BuildArgs, BuildTargetArgs};
 use crate::cli::file_search::FileFilter;
 use crate::cli::settings;
@@ -14,9 +18,6 @@ use crate::report::kinds::{LocationKind, SubjectKind};
 use crate::report::model::{InputError, Location, Region};
 use crate::source::{SourceId, SourceText, Sources};
 use crate::toml_reader::Problems;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
 /// The images that a build depends on, each with the index of the build that produces it.
 pub(super) type BuildDependencies = Vec<(ImageReference, usize)>;

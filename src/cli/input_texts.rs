@@ -1,10 +1,10 @@
 //! Text files among the inputs, classified by their names.
 
-use crate::cli::text_file::{MAX_TEXT_BYTES, missing_file_error, read_command_line_file};
 use std::path::Path;
 
 use crate::cli::file_search::{is_description_name, is_dockerfile_name};
 use crate::cli::saved_reports;
+use crate::cli::text_file::{MAX_TEXT_BYTES, missing_file_error, read_command_line_file};
 use crate::dockerfile::LazyDockerfile;
 use crate::report::saved_report::SavedReport;
 use crate::source::SourceText;

@@ -4,7 +4,6 @@
 //! the files of its build context that it asks for ([`Inputs::build_on`]), and by whoever judges it, some at a time and
 //! each dropped when it is judged ([`output::judge_and_print`](crate::cli::output::judge_and_print)).
 
-use crate::cli::command_inputs::{CommandInputs, InputOptions};
 use std::io;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cli::build_context::{infer_build_context, inferred_context_note};
+use crate::cli::command_inputs::{CommandInputs, InputOptions};
 use crate::cli::context_files::gather_context_files;
 use crate::cli::file_search::{DiscoveredInput, ReferencingDockerfile, find_inputs};
 use crate::cli::input_texts::{InputText, classify_text, read_input};

@@ -1,13 +1,12 @@
 //! Layers of images, each read once per run and several in parallel.
 
-use crate::cli::progress::format_size;
 use std::io;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cli::cache::LayerStore;
-use crate::cli::progress::ScanProgress;
+use crate::cli::progress::{ScanProgress, format_size};
 use crate::cli::{parallel, progress};
 use crate::extract;
 use crate::extract::MissingLayer;

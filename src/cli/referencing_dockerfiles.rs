@@ -1,13 +1,14 @@
 //! Requirements files and scripts among the inputs: the Dockerfiles that read them are checked in their place.
 
-use crate::cli::file_search::ReferencingDockerfile;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::cli::command_inputs::InputOptions;
 use crate::cli::context_files::{DOCKERFILE_SOURCE, gather_context_files};
-use crate::cli::file_search::{DiscoveredInput, find_inputs, is_description_name, is_dockerfile_name};
+use crate::cli::file_search::{
+    DiscoveredInput, ReferencingDockerfile, find_inputs, is_description_name, is_dockerfile_name,
+};
 use crate::cli::parallel;
 use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
 use crate::context::{ContextFileError, ContextFiles};

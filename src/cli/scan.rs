@@ -1,7 +1,6 @@
 //! `imagelint scan`: judges images from registries, archives and container engines, by their configuration, SBOM or
 //! layers, and the workloads of a cluster. Each subject is printed as soon as it is complete.
 
-use crate::cli::text_file::not_an_image_error;
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
@@ -18,6 +17,7 @@ use crate::cli::judging::{Judge, JudgingRun};
 use crate::cli::layers::{ImageLayers, LayerScanner};
 use crate::cli::progress::ScanProgress;
 use crate::cli::settings::{LoadedSettings, RunSettings};
+use crate::cli::text_file::not_an_image_error;
 use crate::cli::{build_definitions, fleet_file, image_names, judging, parallel, registry_access, settings, streams};
 use crate::cluster::{ContainerCommand, Start, Workload};
 use crate::fact::Observations;

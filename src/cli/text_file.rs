@@ -1,11 +1,12 @@
 //! Reads text files named on the command line or by other files.
 
-use crate::cli::file_search::{is_description_name, is_dockerfile_name};
-use crate::nearest::{nearest_file, unreadable_path_message};
-use crate::reference::ImageReference;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+use crate::cli::file_search::{is_description_name, is_dockerfile_name};
+use crate::nearest::{nearest_file, unreadable_path_message};
+use crate::reference::ImageReference;
 
 /// Largest size of a text file in bytes.
 pub(super) const MAX_TEXT_BYTES: u64 = 4 << 20;

@@ -93,8 +93,9 @@ fn variable_value(variable: &Value, maps: &NamespaceConfigMaps<'_>) -> Option<St
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     /// Returns the variables of a container as text, and whether they are complete.
     fn environment_text(container: &Value) -> (String, bool) {

@@ -1,10 +1,12 @@
 //! The containers of a file that request GPUs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
 use crate::cluster::container_environment::ConfigMaps;
 use crate::cluster::json::text_at;
 use crate::cluster::{ContainerCommand, ImageSpan, NodeRequirements, Start, image_markers};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of containers in a file.
 pub(super) const MAX_WORKLOADS: usize = 200_000;

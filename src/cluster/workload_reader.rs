@@ -1,12 +1,14 @@
 //! Reads the documents of a file, and the workloads in each.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use thiserror::Error;
+
 use crate::builds::FileOpener;
 use crate::cluster::json::text_at;
 use crate::cluster::workload::{MAX_WORKLOADS, Workloads};
 use crate::cluster::{compose, image_markers, pod};
-use serde_json::Value;
-use std::collections::BTreeMap;
-use thiserror::Error;
 
 /// Maximum size in bytes of a file; ten thousand pods are about 100 MB.
 pub const MAX_FILE_BYTES: usize = 256 << 20;

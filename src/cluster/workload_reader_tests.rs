@@ -1,7 +1,8 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::cluster::workload_reader::read_workloads as with_variables;
 use crate::cluster::{ArgumentOverride, LabelCondition, LabelState, NodeRequirement, Workload};
-use std::collections::BTreeSet;
 
 /// Reads workloads without variables of a `.env` file.
 fn read_without_variables(text: &str) -> Result<Workloads, ClusterError> {

@@ -1,5 +1,7 @@
 //! Judges one subject on the pools of a fleet.
 
+use std::sync::Arc;
+
 use crate::describe::ImageDescription;
 use crate::fleet::{Fleet, Pool, PoolEntry, PoolField};
 use crate::inventory::can_schedule_on_pool;
@@ -22,7 +24,6 @@ use crate::report::kinds::SubjectKind;
 use crate::report::model;
 use crate::report::model::{Observed, OnPlatform};
 use crate::source::Sources;
-use std::sync::Arc;
 
 /// Judges one subject.
 pub fn judge_subject(subject: &AnalysisSubject, settings: AnalysisSettings<'_>) -> model::Subject {

@@ -1,6 +1,5 @@
 //! Observations of a subject, platform by platform.
 
-use crate::judge::subject::{find_platform, is_same_platform};
 use std::borrow::Cow;
 
 use jiff::civil::Date;
@@ -8,6 +7,7 @@ use jiff::civil::Date;
 use crate::describe::{ImageDescription, Spanned};
 use crate::extract;
 use crate::fact::Observations;
+use crate::judge::subject::{find_platform, is_same_platform};
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::report::model::OnPlatform;
 

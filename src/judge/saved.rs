@@ -1,11 +1,11 @@
 //! Subjects of a saved report: its observations are judged again.
 
-use crate::judge::subject::SavedSubject;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
 use crate::dockerfile::Dockerfile;
+use crate::judge::subject::SavedSubject;
 use crate::judge::{AnalysisSubject, PoolRestriction, SubjectContent};
 use crate::report::facts_digest::FactsDigest;
 use crate::report::kinds::SubjectKind;

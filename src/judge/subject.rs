@@ -1,5 +1,10 @@
 //! A subject to judge, its content, and the settings of a run.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::civil::Date;
+
 use crate::cluster::{NodeRequirements, Start};
 use crate::context::ContextFiles;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, LazyDockerfile};
@@ -15,9 +20,6 @@ use crate::report::model::OnPlatform;
 use crate::rules::{Persona, RuleBook};
 use crate::settings::InputSettings;
 use crate::source::{SourceId, Sources};
-use jiff::civil::Date;
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// The observations of a subject when its report was written.
 #[derive(Clone, Debug)]

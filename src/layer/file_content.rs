@@ -1,12 +1,11 @@
 //! Reads what is needed from the content of one file in a layer.
 
-use crate::layer::sparse::ELF_MAGIC;
 use std::io::Read;
 
 use crate::elf::ElfReader;
 use crate::installed::{FileReadMode, read_evidence};
 use crate::layer::layer_summary::{EntryKind, LayerLimits, SkipReason};
-use crate::layer::sparse::{SparseElfReader, SparseMapSource};
+use crate::layer::sparse::{ELF_MAGIC, SparseElfReader, SparseMapSource};
 use crate::layer::tar_stream::{TarStream, WalkAbort};
 
 /// Extensions of object files and archives, which no program loads under any name.

@@ -1,8 +1,9 @@
 //! The data model of the needs of an image: schema version 1, for text and JSON output.
 
+use serde::Serialize;
+
 use crate::outcome::Outcome;
 use crate::report::kinds::StartRoute;
-use serde::Serialize;
 
 /// The needs of one input image.
 #[derive(Clone, Debug, Serialize)]

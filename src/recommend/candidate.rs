@@ -1,10 +1,9 @@
 //! A candidate combination: releases on a base image, as the head of a Dockerfile.
 
-use crate::recommend::base_image::python_install_commands;
 use std::fmt::Write as _;
 
 use crate::knowledge::Knowledge;
-use crate::recommend::base_image::BaseCandidate;
+use crate::recommend::base_image::{BaseCandidate, python_install_commands};
 use crate::recommend::release::CandidateRelease;
 use crate::replay::GKE_DRIVER_DIRECTORY;
 

@@ -1,6 +1,5 @@
 //! The report for a terminal: the verdicts first, then each fault once, then what is unknown.
 
-use crate::report::human_options::HumanOptions;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -17,6 +16,7 @@ use crate::report::escape::escape_one_line;
 use crate::report::finding_groups::{
     FindingGroup, group_findings, group_unknown_verdicts, is_about_unknown_verdict, lock_hint,
 };
+use crate::report::human_options::HumanOptions;
 use crate::report::kinds::{FindingSeverity, LocationKind, SubjectKind};
 use crate::report::model::{Finding, InputError, Location, Region, Report, Subject};
 use crate::report::phrases::{join_first, location_label, subject_title};

@@ -1,11 +1,12 @@
 //! The location and the message of a finding in formats with one location per finding.
 
+use std::fmt::Write as _;
+
 use crate::report::finding_groups::is_about_unknown_verdict;
 use crate::report::kinds::{FindingSeverity, LocationKind, SubjectKind};
 use crate::report::model::{Finding, Fleet, Location, Region, Subject};
 use crate::report::phrases::{message_with_pools, subject_title};
 use crate::source::SourceText;
-use std::fmt::Write as _;
 
 /// The one location at which a finding is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Terminal colors in the output of reports.
 
-use crate::report::kinds::VerdictKind;
 use std::borrow::Cow;
+
+use crate::report::kinds::VerdictKind;
 
 /// The meaning of a text, which determines its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,12 @@
 //! The examples of a rule page: inputs with the findings that are expected for them.
 
-use crate::rules::page_header::is_rule_name;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::nearest::nearest_word;
 use crate::rules::markdown::MarkdownBlock;
 use crate::rules::page_error::{Fault, did_you_mean};
-use crate::rules::page_header::words;
+use crate::rules::page_header::{is_rule_name, words};
 use crate::source::Span;
 
 words! {

@@ -1,8 +1,9 @@
 //! The built program from outside: exit codes, streams, formats, files found and not found.
 
-use crate::support::place;
 use place::{DOCKERFILE, Place, code, err, fates, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 /// Is refused on both pools.
 const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";

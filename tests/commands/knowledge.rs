@@ -1,7 +1,8 @@
 //! `imagelint knowledge` and `--knowledge DIR`, from outside.
 
-use crate::support::place;
 use place::{DOCKERFILE, FLEET, Place, code, err, fates, out};
+
+use crate::support::place;
 
 /// A GPU that no built-in table has.
 const OWN_GPU: &str = r#"source = "node inventory"

@@ -1,6 +1,5 @@
 //! `imagelint lsp`: an editor on standard input and output, played by a script, and Neovim itself.
 
-use crate::support::place;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -11,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use place::{DOCKERFILE, FLEET, Place};
 use serde_json::{Value, json};
+
+use crate::support::place;
 
 /// No answer takes longer on the slowest machine.
 const PATIENCE: Duration = Duration::from_mins(2);

@@ -1,12 +1,13 @@
 //! `imagelint needs`: what an input demands without any fleet, through the built program.
 
-use crate::support::{layout, place};
 use std::fs;
 
 use assert_cmd::Command;
 use place::{Place, code, err, out};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support::{layout, place};
 
 const ENOUGH: &str = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
 

@@ -1,12 +1,13 @@
 //! A rule that has another name now: the former one works in comments, settings, baselines, and on the command line.
 
-use crate::support::place;
 use std::fs;
 
 use imagelint::report::fingerprint::FingerprintGenerator;
 use imagelint::report::model::Finding;
 use imagelint::rules::RuleBook;
 use place::{Place, code, err, out};
+
+use crate::support::place;
 
 const NOW: &str = "torch-cuda-mismatch";
 const FORMERLY: &str = "wheel-of-another-cuda";

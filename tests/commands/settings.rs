@@ -1,10 +1,11 @@
 //! `imagelint.toml`: where it is found, what holds, what is refused, what of it has no effect.
 
-use crate::support::place;
 use std::fs;
 use std::process::Output;
 
 use place::{Place, code, err, out};
+
+use crate::support::place;
 
 /// Fails on `old`: the driver is older than what the build of torch needs. The version of torch is open.
 const FAILS: &str =

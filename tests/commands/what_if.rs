@@ -1,11 +1,12 @@
 //! `imagelint fleet what-if`: images on a fleet that is changed, through the built program.
 
-use crate::support::place;
 use std::fmt::Write as _;
 use std::fs;
 
 use place::{Place, code, err, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 /// Two pools started without a check of the requirement.
 const FLEET: &str = r#"[[pool]]

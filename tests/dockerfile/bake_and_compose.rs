@@ -1,11 +1,12 @@
 //! Bake and compose files: each build a check of its own, with its arguments.
 
-use crate::support::place;
 use imagelint::builds::{
     BuildsError, DockerfileSource, ImageBuild, parse_environment_file, read_bake_file, read_bake_files,
     read_compose_file, read_compose_files,
 };
 use place::{Place, code, out};
+
+use crate::support::place;
 
 const DOCKERFILE: &str = "ARG CUDA=12.4.1\nARG FLAVOUR=base\nFROM nvidia/cuda:${CUDA}-${FLAVOUR}-ubuntu22.04 AS run\n\
                           FROM scratch AS last\n";

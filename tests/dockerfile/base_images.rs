@@ -1,8 +1,9 @@
 //! What the base image brings survives the way through an image description.
 
-use crate::support::{ends, place};
 use ends::{NEW_AND_OLD as FLEET, ends};
 use place::Place;
+
+use crate::support::{ends, place};
 
 #[test]
 fn a_description_says_what_the_dockerfile_said_of_its_base() {

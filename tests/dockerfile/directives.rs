@@ -1,8 +1,9 @@
 //! What the reader of a Dockerfile tells, and what comments in it leave out: seen through the built program.
 
-use crate::support::place;
 use place::{Place, code, err, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 /// Is refused on both pools.
 const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";

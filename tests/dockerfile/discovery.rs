@@ -1,11 +1,12 @@
 //! Which files a run looks at, in which order, and what a hostile repository cannot do.
 
-use crate::support::place;
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use place::{Place, code, err, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 const GPU: &str = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n";
 

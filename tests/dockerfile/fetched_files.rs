@@ -1,9 +1,10 @@
 //! Files that come by an address, a mount, a script or another stage: what they install travels with them, and what
 //! was not read is said.
 
-use crate::support::place;
 use place::Place;
 use serde_json::Value;
+
+use crate::support::place;
 
 const URL: &str = "https://download.pytorch.org";
 const ZIP: &str = "libtorch-cxx11-abi-shared-with-deps-2.3.0";

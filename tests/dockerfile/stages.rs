@@ -1,8 +1,9 @@
 //! Stages: what ships, what travels with COPY, and what the options of a build change.
 
-use crate::support::place;
 use place::{Place, code, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 /// Base, packages of pip and of apt, and whether the environment of the base is gone, as one line.
 fn seen(text: &str) -> String {

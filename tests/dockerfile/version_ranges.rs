@@ -1,7 +1,8 @@
 //! Which release a range of versions means: that of the day, for the Python of the image, where nothing else decides.
 
-use crate::support::place;
 use place::Place;
+
+use crate::support::place;
 
 const POOL: &str = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";

@@ -1,11 +1,12 @@
 //! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions,
 //! and not every Python has a wheel of every release. What cannot be written so is told and left to who reads it.
 
-use crate::support::place;
 use std::fs;
 
 use place::{Place, code};
 use serde_json::Value;
+
+use crate::support::place;
 
 /// A T4, an RTX 3090 and a B200, each with a driver of another CUDA.
 const T4: (&str, &str, &str) = ("t4", "Tesla T4", "535.161.08");

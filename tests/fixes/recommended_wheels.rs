@@ -1,9 +1,10 @@
 //! What `imagelint recommend` prints is there: each wheel for the Python and the processor that it is put on, in releases that
 //! go with each other. What is compiled for one torch is told to start beside that one alone.
 
-use crate::support::place;
 use place::{Place, code, err, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 fn pool(name: &str, gpu: &str, driver: &str, platform: &str) -> String {
     format!(

@@ -1,7 +1,5 @@
 //! Who may ask where: certificates, mirrors, names and passwords of the command line, plain HTTP.
 
-use crate::support;
-use crate::support::place;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -17,6 +15,9 @@ use serde_json::json;
 use support::fake::{Fake, Reply};
 use support::layout;
 use support::registry::Registry;
+
+use crate::support;
+use crate::support::place;
 
 fn options() -> PullOptions {
     let mut options = PullOptions::default();

@@ -1,10 +1,11 @@
 //! `check --built`: what an image holds, told at the lines of the Dockerfile that it was built from.
 
-use crate::support::{elf, image, layout, place};
 use elf::{Elf, container, sass};
 use image::{Image, Layer};
 use place::{DOCKERFILE as OTHER, FLEET, Place, code, err, fates, out};
 use serde_json::Value;
+
+use crate::support::{elf, image, layout, place};
 
 const SITE: &str = "/usr/lib/python3.10/site-packages";
 const CUDA: &str = "CUDA_VERSION=12.4.1";

@@ -1,6 +1,5 @@
 //! The reader of ELF files, on files made bit by bit: sound ones, odd ones and hostile ones.
 
-use crate::support::elf as make;
 use std::time::{Duration, Instant};
 
 use imagelint::cuda::CodeTarget;
@@ -8,6 +7,8 @@ use imagelint::elf::{
     CodeContainers, CodeSection, ContainerContents, ElfReader, ElfSummary, MAX_READER_MEMORY, Ptx, UninspectedElfPart,
 };
 use make::{Elf, Entry, Programs, container, group, note, ptx, sass, wrapped};
+
+use crate::support::elf as make;
 
 const COMPAT: &str = r#"{"format":1,"CUDA version":"12.9","driver":[535,550],"device":[1,2,7]}"#;
 

@@ -1,7 +1,6 @@
 //! `imagelint scan` on images that are large or made to use up memory, under a hard limit of the system on the memory
 //! that it may ask for. Layers are made as they are sent; none is ever in memory or on disk as a whole.
 
-use crate::support::layer_build as build;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
@@ -15,6 +14,8 @@ use build::{Archive, Pieces, digest, gzip, header};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+
+use crate::support::layer_build as build;
 
 /// The most memory that a scan may have in use beside its own code: with that of a release build, 60 MB.
 const MOST_MEMORY: u64 = 40 << 20;

@@ -1,6 +1,5 @@
 //! Layers out of registries: whole, in parallel, and through every fault of the way.
 
-use crate::support;
 use std::io::{Read, Write as _};
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -13,6 +12,8 @@ use serde_json::json;
 use support::fake::{Fake, Reply, Request};
 use support::layout;
 use support::registry::{Registry, free_port};
+
+use crate::support;
 
 const CONFIG: &[u8] = br#"{"os":"linux","architecture":"amd64","history":[{"created_by":"ENV A=1","empty_layer":true},
     {"created_by":"RUN make"}],"rootfs":{"type":"layers","diff_ids":[]}}"#;

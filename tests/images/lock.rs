@@ -1,12 +1,13 @@
 //! Base images by `--pull`, by the lock file and by the settings.
 
-use crate::support::{fake, layout, place, registry};
 use std::fs;
 
 use fake::{Fake, Reply};
 use place::{FLEET, Place, code, err, out};
 use registry::{Registry, free_port};
 use serde_json::{Value, json};
+
+use crate::support::{fake, layout, place, registry};
 
 const ARM: &str = "\n[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\ndriver = \"570.211.01\"\nplatform = \"linux/arm64\"\n\
     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";

@@ -1,7 +1,6 @@
 //! Audits of many images: where their names come from, what one run reads but once and the next not at all, how it is
 //! told while it goes on.
 
-use crate::support::{fake, layout, place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -10,6 +9,8 @@ use std::process::Stdio;
 use fake::{Fake, Reply, Request};
 use place::{FLEET, Place, code, err, out};
 use serde_json::{Value, json};
+
+use crate::support::{fake, layout, place};
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";

@@ -1,7 +1,6 @@
 //! Images that other tools made and turned into other forms: buildah, umoci, skopeo, rpm. What is seen is the same in
 //! every form.
 
-use crate::support::{elf, place};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +8,8 @@ use std::process::Command;
 use elf::{Elf, container, sass};
 use place::{Place, code, err, fates};
 use serde_json::Value;
+
+use crate::support::{elf, place};
 
 /// What to do where a tool is not there.
 const NEEDS: &str = "the tools that tests/install-tools installs";

@@ -1,6 +1,5 @@
 //! The registry client against a real registry, and against a server for faults.
 
-use crate::support;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +11,8 @@ use support::fake::{Fake, Reply};
 use support::layout;
 use support::registry::{Registry, free_port};
 use tempfile::TempDir;
+
+use crate::support;
 
 fn options() -> PullOptions {
     let mut options = PullOptions::default();

@@ -1,7 +1,5 @@
 //! Lists of packages beside images: attestations, referrers, and lists that are not what they should be.
 
-use crate::support;
-use crate::support::place;
 use std::path::Path;
 
 use imagelint::oci::{ImageSbom, ImageSource, PullError, PullOptions, PullProblem, Puller};
@@ -9,6 +7,9 @@ use place::{FLEET, Place, code, err, fates, out};
 use serde_json::{Value, json};
 use support::layout;
 use support::registry::Registry;
+
+use crate::support;
+use crate::support::place;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const SPDX: &str = r#"{"predicateType":"https://spdx.dev/Document",

@@ -1,12 +1,13 @@
 //! `imagelint scan` on OCI layouts and on a real registry.
 
-use crate::support::{layout, place, registry};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use place::{FLEET, Place, code, err, out};
 use registry::Registry;
 use serde_json::{Value, json};
+
+use crate::support::{layout, place, registry};
 
 const ARM: &str = r#"
 [[pool]]

@@ -1,6 +1,5 @@
 //! Images from files and engines: what skopeo and podman write, other builders' archives, and broken ones.
 
-use crate::support::layout;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +9,8 @@ use std::{fs, thread};
 use imagelint::oci::{ImageSource, OpenedImages, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::support::layout;
 
 const NEEDS: &str = "these tests need the Debian packages skopeo and podman: tests/install-tools installs them";
 

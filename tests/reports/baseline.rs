@@ -1,9 +1,10 @@
 //! `--write-baseline` and `--baseline`: what is known is told no more, what is new is, and what is gone is missed.
 
-use crate::support::place;
 use std::fs;
 
 use place::{Place, code, err, out};
+
+use crate::support::place;
 
 const FAILS: &str =
     "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch\n";

@@ -1,10 +1,11 @@
 //! What is bounded for the sake of hostile files is told where the bound is reached: what stands behind it is missing
 //! evidence, and never taken for absent.
 
-use crate::support::place;
 use std::fmt::Write as _;
 
 use place::{Place, code, err, out};
+
+use crate::support::place;
 
 const BASE: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
 

@@ -1,6 +1,5 @@
 //! Reports of the program: which go where, in which shape, and with which exit code.
 
-use crate::support::{place, schema};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,6 +8,7 @@ use serde_json::Value;
 
 use crate::outputs::place::{Place, code, err, fates, out};
 use crate::outputs::schema::faults;
+use crate::support::{place, schema};
 
 /// All names of formats.
 const FORMATS: [&str; 13] = [

@@ -1,11 +1,12 @@
 //! A saved report loses nothing: what is judged again is told again, word for word.
 
-use crate::support::{inputs, layout, place};
 use std::collections::BTreeSet;
 use std::fs;
 
 use place::{Place, code, err, out};
 use serde_json::{Value, json};
+
+use crate::support::{inputs, layout, place};
 
 /// A pool of another platform, and one for some Dockerfiles alone, beside those that every input is tried on.
 const POOLS: &str = r#"[[pool]]

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::support::layout;
 use serde_json::{Value, json};
+
+use crate::support::layout;
 
 /// A layer under way.
 pub(crate) struct Layer(tar::Builder<Vec<u8>>);

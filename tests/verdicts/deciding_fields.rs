@@ -1,8 +1,9 @@
 //! What a verdict says of its pool: which of its fields decided, and which it would take.
 
-use crate::support::place;
 use place::Place;
 use serde_json::Value;
+
+use crate::support::place;
 
 const TORCH: &str = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.5.1\n";
 

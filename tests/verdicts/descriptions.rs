@@ -1,11 +1,12 @@
 //! A description loses nothing that a verdict hangs on: what is described is judged as what it describes.
 
-use crate::support::{inputs, place};
 use std::collections::BTreeMap;
 
 use imagelint::describe::ImageDescription;
 use place::{Place, out};
 use serde_json::Value;
+
+use crate::support::{inputs, place};
 
 /// A pool with a new driver, beside those that every input is tried on.
 const POOLS: &str = r#"[[pool]]

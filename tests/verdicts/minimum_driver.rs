@@ -1,8 +1,9 @@
 //! The smallest driver: one definition, whichever command tells it.
 
-use crate::support::place;
 use place::{Place, out};
 use serde_json::Value;
+
+use crate::support::place;
 
 /// Of this base the compat library is for some older branches, and not for those in between.
 const GAP: &str = "FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04\n\

@@ -1,8 +1,9 @@
 //! Images and drivers of the years before 2021: what a driver reports, what a base asks for, and what a refusal said.
 
-use crate::support::place;
 use place::Place;
 use serde_json::Value;
+
+use crate::support::place;
 
 /// How a Dockerfile ends on one pool as of a day: fate, outcome, the codes, and the message.
 fn end(dockerfile: &str, pool: &str, day: &str) -> (String, String, Value, String) {

@@ -1,6 +1,5 @@
 //! Laws that hold for every image and host, over drawn populations with fixed seeds.
 
-use crate::support::population;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +19,8 @@ use imagelint::reference::ImageReference;
 use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, Route, StartupResult, replay};
 use imagelint::source::{SourceText, Sources};
 use population::{Draw, HostSpec, ImageSpec};
+
+use crate::support::population;
 
 fn fates(image: &ImageFacts, host: &Host) -> Vec<StartupResult> {
     let knowledge = Knowledge::built_in();

@@ -83,6 +83,7 @@ pub(crate) struct Args {
     /// `XDG_CACHE_HOME` or `~/.cache`.
     #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) cache_dir: Option<PathBuf>,
+    // Commands that print in color define this flag themselves; the others accept it and print as always.
     /// Use color: auto, always, never
     #[arg(long, global = true, hide = true, value_enum, value_name = "WHEN")]
     color: Option<Color>,

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::search::place::{Place, code, out};
 use crate::search::{fixes, list, words};
-use serde_json::Value;
 
 pub(crate) type Pool<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 

@@ -1,9 +1,10 @@
 //! Another base image, where the one that is there lacks libraries.
 
-use crate::search::chains::on;
-use crate::search::{fixes, list};
 use imagelint::knowledge::Knowledge;
 use serde_json::Value;
+
+use crate::search::chains::on;
+use crate::search::{fixes, list};
 
 #[test]
 fn a_cuda_image_is_told_where_libraries_are_missing_and_the_base_is_a_system_alone() {

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::search::place::{Place, out};
 use crate::search::{clean, fixes, list, one};
-use serde_json::Value;
 
 const A100: &str = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
 const PIP: &str = "RUN apt-get update && apt-get install -y python3-pip\n";

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::search::place::{Place, out};
 use crate::search::{fixes, list, words};
-use serde_json::Value;
 
 fn fleet(gpus: &[(&str, &str)]) -> String {
     let pool = |(name, gpu): &(&str, &str)| {

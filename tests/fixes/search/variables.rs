@@ -3,9 +3,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::search::place::{Place, out};
 use crate::search::{clean, fixes, list, one};
-use serde_json::Value;
 
 const DOCKER: &str = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\n";
 const CUDA: &str = "FROM nvidia/cuda:12.2.2-runtime-ubuntu22.04\n";
