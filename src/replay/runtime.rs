@@ -31,6 +31,9 @@ pub(super) fn adjust_for_cuda_use(replay: Replay<'_>, record: StepRecord) -> Ste
     {
         return StepRecord { result, ..record };
     }
+    if is_caller_unlikely(replay, record.step) && matches!(record.result, StepResult::Stops(_)) {
+        return StepRecord { result: StepResult::Unknown, ..record };
+    }
     if no_gpu
         && has_no_cuda_caller(replay, record.step)
         && (record.step == StartStep::Loader || !excludes_gpu(replay, &record))
@@ -117,16 +120,27 @@ pub(super) fn has_no_cuda_caller(replay: Replay<'_>, step: StartStep) -> bool {
 /// Returns the result of a failing driver step in an image that has no GPU code and no CUDA caller: not applicable,
 /// or unknown if the callers are unknown.
 pub(super) fn result_without_cuda_caller(replay: Replay<'_>, step: StartStep) -> Option<StepResult> {
-    let of_driver = matches!(step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown | StartStep::Runtime);
     let without_code = matches!(replay.component.code.state, ValueState::Absent { .. });
     let nobody = replay.image.cuda_usage == CudaUsage::Nobody;
     let result = if nobody { StepResult::NotApplicable } else { StepResult::Unknown };
-    (of_driver && without_code && is_uncalled_runtime(replay) && !is_cpu_only_build(replay)).then_some(result)
+    (is_driver_step(step) && without_code && is_uncalled_runtime(replay) && !is_cpu_only_build(replay))
+        .then_some(result)
 }
 
 /// Whether the component is the CUDA runtime of a base image or a package, and nothing is known to call it.
 fn is_uncalled_runtime(replay: Replay<'_>) -> bool {
     replay.component.anonymous && !replay.component.program && replay.image.cuda_usage != CudaUsage::Seen
+}
+
+/// Whether the step matters only to programs that call CUDA, while none was found and the image requests a driver
+/// without its compute libraries. A launcher that ignores the request, such as GKE's, replays these steps all the same.
+pub(super) fn is_caller_unlikely(replay: Replay<'_>, step: StartStep) -> bool {
+    is_driver_step(step) && requests_no_libcuda(replay.image) && (is_bare_container(replay) || is_idle_runtime(replay))
+}
+
+/// Whether the step asks what libcuda and its driver do for a program that calls CUDA.
+fn is_driver_step(step: StartStep) -> bool {
+    matches!(step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown | StartStep::Runtime)
 }
 
 /// Whether nothing is known to call CUDA, and the image's variables exclude the GPU or the driver's compute
