@@ -13,17 +13,17 @@
 //! ```
 //!
 //! Data flows one way. A module imports modules listed before it, never one after it (`tests/project/architecture`).
-//! A value that is unknown carries a [`cause::Cause`]; its wording and its remedy are in that one file.
+//! A value that is unknown carries a [`model::cause::Cause`]; its wording and its remedy are in that one file.
 //!
-//! | layer | module | what it does | what it never does |
+//! | stage | module | what it does | what it never does |
 //! |---|---|---|---|
-//! | values | [`nearest`], [`source`], [`cuda`], [`cause`], [`elf`], [`reference`], [`outcome`], [`parallel`] | plain values: spans, versions, requirements, causes, ELF contents, image references, outcomes | know a table or a file |
-//! | database | [`knowledge`], [`fact`] | the compatibility database; values with evidence | have a default value |
-//! | readers | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read Dockerfiles, build contexts, bake and Compose files, shell commands, installers, image descriptions, fleets, clusters, settings, package databases, layers, registries and lock files | judge |
+//! | values | [`text`], [`parallel`], [`cuda`], [`model`] | files with spans; work on several threads; versions and compute capabilities; facts with evidence, causes of unknown values, image references, outcomes | know a table or read a file |
+//! | database | [`knowledge`] | the compatibility database, and the tables that a user adds | have a default value |
+//! | readers | [`dockerfile`], [`shell`], [`install`], [`layer`], [`describe`], [`fleet`], [`registry`] | read Dockerfiles with their contexts, bake and Compose files; shell commands; installers; layers with ELF files and package databases; image descriptions; fleets, clusters and settings; registries and lock files | judge |
 //! | image | [`extract`], [`infer`] | observations of one input; conclusions about the image alone | see a pool |
 //! | replay | [`replay`] | replays the start of a container on a host: the only judge | contain a version or the name of an image or package |
-//! | results | [`rules`], [`report`], [`judge`], [`examples`], [`minimum_driver`], [`needs`], [`fix`], [`compare`], [`what_if`], [`recommend`] | rule pages and conditions; the report as data and in print; verdicts and findings; the oldest driver of a pool; the search over all nodes; verified fixes; effects of changed images or fleets; combinations for a fleet | decide how a start ends |
-//! | front end | [`lsp`], [`cli`] | the language server; flags, files, exit codes | decide anything |
+//! | results | [`rules`], [`report`], [`judge`], [`fix`] | rule pages and conditions; the report as data and in print; verdicts and findings; verified fixes, recommendations, the oldest driver, comparisons | decide how a start ends |
+//! | front end | [`cli`] | flags, files, exit codes, and the language server | decide anything |
 //!
 //! # Invariants
 //!
@@ -35,45 +35,23 @@
 //! - **Offline**, except for an image that the user names, `lock` and `--pull`.
 //! - **Output is sorted**. Below [`cli`], nothing reads the environment, and only timeouts read the clock.
 
-pub mod builds;
-pub mod cause;
 pub mod cli;
-pub mod cluster;
-pub mod compare;
-pub mod context;
 pub mod cuda;
 pub mod describe;
 pub mod dockerfile;
-pub mod edit;
-pub mod elf;
-pub mod examples;
 pub mod extract;
-pub mod fact;
 pub mod fix;
 pub mod fleet;
 pub mod infer;
 pub mod install;
-pub mod installed;
-pub mod inventory;
 pub mod judge;
 pub mod knowledge;
 pub mod layer;
-pub mod lock;
-pub mod lsp;
-pub mod minimum_driver;
-pub mod nearest;
-pub mod needs;
-pub mod oci;
-pub mod outcome;
-pub mod overlay;
+pub mod model;
 pub mod parallel;
-pub mod recommend;
-pub mod reference;
+pub mod registry;
 pub mod replay;
 pub mod report;
 pub mod rules;
-pub mod settings;
 pub mod shell;
-pub mod source;
-pub mod toml_reader;
-pub mod what_if;
+pub mod text;

@@ -9,12 +9,12 @@ use crate::cli::pull::BaseImageRequests;
 use crate::cli::text_file::{MAX_TEXT_BYTES, path_in_repository, read_text};
 use crate::cli::{fleet_file, pull, settings};
 use crate::describe::ImageDescription;
+use crate::extract;
 use crate::extract::{KnownBase, KnownBases};
-use crate::lock::BaseImageLock;
-use crate::oci::Puller;
-use crate::source::{SourceText, Sources};
-use crate::toml_reader::Problems;
-use crate::{extract, lock};
+use crate::knowledge::toml_reader::Problems;
+use crate::registry::lock::BaseImageLock;
+use crate::registry::{Puller, lock};
+use crate::text::source::{SourceText, Sources};
 
 /// Adds the known base images to every Dockerfile input: from files at or above `start`, and from registries if
 /// `pull` is set.

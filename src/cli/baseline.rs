@@ -15,7 +15,7 @@ use crate::report::fingerprint::{Fingerprint, FingerprintGenerator};
 use crate::report::model::{Finding, Subject};
 use crate::report::phrases::pluralize;
 use crate::rules::RuleBook;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Maximum size in bytes of a baseline file.
 const MAX_BASELINE_BYTES: u64 = 256 << 20;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::context::normalize_path;
+use crate::dockerfile::context::normalize_path;
 use crate::dockerfile::{Dockerfile, Instruction, InstructionKind, MappedText, whitespace_word_ranges};
 
 /// Marks of a source that does not name a file in the context: variables, patterns, addresses, here-documents, parent

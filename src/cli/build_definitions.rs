@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::builds;
-use crate::builds::{BuildsError, DockerfileSource, ImageBuild as Described};
 use crate::cli::build_dependencies::{cycle_error, dependency_cycle, replace_build_contexts};
 use crate::cli::command_inputs::{CommandInputs, InputOptions, ReferencedBuild};
 use crate::cli::services_without_gpu;
 use crate::cli::text_file::{MAX_TEXT_BYTES, path_in_repository, read_command_line_file, read_text};
-use crate::dockerfile::{EvaluateOptions, LazyDockerfile};
+use crate::dockerfile::builds::{BuildsError, DockerfileSource, ImageBuild as Described};
+use crate::dockerfile::{EvaluateOptions, LazyDockerfile, builds};
 use crate::judge::PoolRestriction;
 use crate::report::kinds::LocationKind;
 use crate::report::model::{InputError, Location, Region};
-use crate::source::{SourceId, SourceText, Sources, Span};
+use crate::text::source::{SourceId, SourceText, Sources, Span};
 
 /// Maximum number of characters shown of a line with a syntax error.
 const MAX_SHOWN_CHARS: usize = 80;

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::builds::ImageBuild as Described;
 use crate::cli::command_inputs::{BuildDependencies, CommandInputs, ReferencedBuild};
 use crate::cli::context_files::{DOCKERFILE_SOURCE, gather_context_files};
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::builds::ImageBuild as Described;
 use crate::extract;
 use crate::extract::{KnownBase, KnownBases};
-use crate::reference::{BUILD_TARGET_REGISTRY, ImageReference};
+use crate::model::reference::{BUILD_TARGET_REGISTRY, ImageReference};
 use crate::report::kinds::LocationKind;
 use crate::report::model::{InputError, Location, Region};
-use crate::source::{SourceText, Sources, Span};
+use crate::text::source::{SourceText, Sources, Span};
 
 /// The platforms for which a build is evaluated when another build depends on it.
 const DEPENDENCY_PLATFORMS: [&str; 2] = ["linux/amd64", "linux/arm64"];

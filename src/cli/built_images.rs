@@ -13,7 +13,7 @@ use crate::dockerfile::Dockerfile;
 use crate::extract;
 use crate::extract::DockerfileBuild;
 use crate::judge::{AnalysisSubject, SavedSubject, SubjectContent};
-use crate::oci::{Platform, Puller};
+use crate::registry::{Platform, Puller};
 use crate::report::model::{InputError, OnPlatform};
 
 /// Fails unless `--built` specifies one image for each Dockerfile.

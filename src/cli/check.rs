@@ -20,9 +20,9 @@ use crate::cli::{
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::oci::Puller;
+use crate::registry::Puller;
 use crate::report::escape::escape_one_line;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Settings, fleet and inputs of one check.
 struct CheckInputs {

@@ -8,16 +8,16 @@ use crate::cli::args::{BuildArgs, BuildTargetArgs};
 use crate::cli::file_search::FileFilter;
 use crate::cli::settings;
 use crate::cli::settings::LoadedSettings;
-use crate::cluster::Start;
-use crate::context::ContextFiles;
+use crate::dockerfile::context::ContextFiles;
 use crate::dockerfile::{Dockerfile, EvaluateError, EvaluateOptions, LazyDockerfile};
+use crate::fleet::cluster::Start;
 use crate::judge::{AnalysisSubject, CachedTargetObservations, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
+use crate::knowledge::toml_reader::Problems;
+use crate::model::reference::ImageReference;
 use crate::report::kinds::{LocationKind, SubjectKind};
 use crate::report::model::{InputError, Location, Region};
-use crate::source::{SourceId, SourceText, Sources};
-use crate::toml_reader::Problems;
+use crate::text::source::{SourceId, SourceText, Sources};
 
 /// The images that a build depends on, each with the index of the build that produces it.
 pub(super) type BuildDependencies = Vec<(ImageReference, usize)>;

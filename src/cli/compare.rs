@@ -15,19 +15,19 @@ use crate::cli::git::{GitRepository, GitRevision};
 use crate::cli::judging::use_color;
 use crate::cli::side_configuration::SideConfiguration;
 use crate::cli::{fleet_file, parallel, scan, streams};
-use crate::compare::model::{ComparedImage, ComparedOlderDriver, Comparison};
-use crate::compare::{NamedSubject, SmallestDriverByPool, SmallestPoolDriver, SubjectPair};
+use crate::fix::compare::model::{ComparedImage, ComparedOlderDriver, Comparison};
+use crate::fix::compare::{NamedSubject, SmallestDriverByPool, SmallestPoolDriver, SubjectPair};
+use crate::fix::minimum_driver::{SubjectImages, minimum_driver};
+use crate::fix::{compare, minimum_driver};
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::minimum_driver::{SubjectImages, minimum_driver};
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::kinds::VerdictKind;
 use crate::report::markdown::MarkdownTarget;
 use crate::report::model;
 use crate::rules::RuleBook;
-use crate::source::Sources;
-use crate::{compare, minimum_driver};
+use crate::text::source::Sources;
 
 /// Number of images up to which the smallest driver is always searched; for more images, only if a verdict differs.
 const MAX_FULL_DRIVER_SEARCHES: usize = 64;

@@ -11,14 +11,14 @@ use crate::cli::pull::BaseImageRequests;
 use crate::cli::registry_access::RegistryHosts;
 use crate::cli::settings::{LoadedSettings, RunSettings};
 use crate::cli::{base_images, describe, parallel, pull, registry_access, scan, settings};
+use crate::fix::minimum_driver::SubjectImages;
 use crate::fleet::Fleet;
 use crate::judge::{AnalysisSubject, InferenceCache, ReportDetail};
 use crate::knowledge::Knowledge;
-use crate::minimum_driver::SubjectImages;
 use crate::report::model;
 use crate::report::model::InputError;
 use crate::rules::RuleBook;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Options for reading and judging the inputs of a side.
 #[derive(Clone, Copy)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::context::{BuildContext, ContextFiles, RecordingReader};
+use crate::dockerfile::context::{BuildContext, ContextFiles, RecordingReader};
 use crate::dockerfile::{Dockerfile, EvaluateOptions, Instruction, InstructionFlag, InstructionKind, MappedText};
 use crate::extract;
 use crate::extract::{KnownBases, TargetObservations};
-use crate::source::{SourceId, Sources};
+use crate::text::source::{SourceId, Sources};
 
 /// Placeholder for the source of the Dockerfile itself, which is not a gathered file.
 pub(super) const DOCKERFILE_SOURCE: SourceId = SourceId(u32::MAX);

@@ -14,14 +14,15 @@ use crate::cli::pull::BaseImageRequests;
 use crate::cli::registry_access::RegistryHosts;
 use crate::cli::settings::LoadedSettings;
 use crate::cli::{base_images, pull, registry_access, scan, streams};
+use crate::fix::needs;
 use crate::infer::infer_image_facts;
+use crate::judge;
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
-use crate::oci::Platform;
+use crate::registry::Platform;
 use crate::report::escape::escape_one_line;
 use crate::report::wrap::wrap;
-use crate::source::Sources;
-use crate::{judge, needs};
+use crate::text::source::Sources;
 
 /// Line width of the comments, which does not depend on the terminal.
 const COMMENT_WIDTH: usize = 100;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::settings::PathPattern;
+use crate::fleet::settings::PathPattern;
 
 /// An input discovered at a path.
 #[derive(Debug)]

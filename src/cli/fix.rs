@@ -10,14 +10,15 @@ use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::{Judge, JudgingRun, output_width};
 use crate::cli::{judging, parallel, streams};
+use crate::dockerfile::edit;
+use crate::fix;
 use crate::fix::AppliedFixes;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail, SubjectContent, judge_on_hosts};
 use crate::report::escape::escape_one_line;
 use crate::report::kinds::{FixSafety, VerdictKind};
 use crate::report::wrap::wrap;
 use crate::rules::RuleBook;
-use crate::source::SourceId;
-use crate::{edit, fix};
+use crate::text::source::SourceId;
 
 /// Maximum number of rounds in which fixes are written and the files are read again.
 pub(super) const MAX_FIX_ROUNDS: usize = 8;

@@ -11,15 +11,15 @@ use crate::cli::describe::InputRequest;
 use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::{describe, fleet_file, fleet_import, scan, streams};
-use crate::fleet::{Fleet, Launch, Pool, PoolField};
-use crate::inventory::{MachineConfig, NodeLabels};
+use crate::fleet::inventory::{MachineConfig, NodeLabels};
+use crate::fleet::{Fleet, Launch, Pool, PoolField, inventory};
+use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
 use crate::knowledge::Knowledge;
 use crate::report::escape::escape_one_line;
 use crate::report::kinds::VerdictKind;
 use crate::rules::{Persona, RuleBook};
-use crate::source::Sources;
-use crate::{inventory, judge};
+use crate::text::source::Sources;
 
 /// Nodes of the same configuration, which have the same verdicts.
 struct AffinityGroup {

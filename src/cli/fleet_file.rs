@@ -11,9 +11,9 @@ use crate::fleet;
 use crate::fleet::{Fleet, FleetErrors, GpuNameLookup};
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_word;
 use crate::report::why::FULL;
-use crate::source::{SourceId, SourceText, Sources};
+use crate::text::nearest::nearest_word;
+use crate::text::source::{SourceId, SourceText, Sources};
 
 /// Name of the fleet file that imagelint finds by itself.
 pub(super) const FLEET_FILE_NAME: &str = "fleet.toml";

@@ -8,11 +8,11 @@ use crate::cli::args::FleetImportArgs;
 use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
 use crate::cli::{fleet_file, image_names, streams};
-use crate::inventory;
-use crate::inventory::Inventory;
+use crate::fleet::inventory;
+use crate::fleet::inventory::Inventory;
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_words;
-use crate::source::{SourceText, Sources};
+use crate::text::nearest::nearest_words;
+use crate::text::source::{SourceText, Sources};
 
 /// Reads the inventory of one source; `-` is standard input.
 pub(crate) fn read_source(path: &Path, knowledge: Knowledge) -> Result<Inventory, CommandError> {

@@ -10,10 +10,10 @@ use crate::cli::args::FleetInitArgs;
 use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
 use crate::cli::{fleet_file, streams};
-use crate::inventory;
-use crate::inventory::InventoryError;
+use crate::fleet::inventory;
+use crate::fleet::inventory::InventoryError;
 use crate::knowledge::Knowledge;
-use crate::source::{SourceText, Sources};
+use crate::text::source::{SourceText, Sources};
 
 /// Time after which a program that does not answer is killed.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);

@@ -11,7 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::{fleet_drift, fleet_file, streams};
 use crate::fleet::{DerivedPool, Fleet, derive_pool};
 use crate::knowledge::Knowledge;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Loads the fleet that the arguments select.
 fn load_selected_fleet(options: &FleetFileArgs, knowledge: Knowledge) -> Result<Fleet, CommandError> {

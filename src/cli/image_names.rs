@@ -10,11 +10,11 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::cli::args::ScanArgs;
 use crate::cli::error::CommandError;
-use crate::nearest::unreadable_path_message;
-use crate::oci::{ImageSource, Puller};
+use crate::registry::{ImageSource, Puller};
 use crate::report::kinds::LocationKind;
 use crate::report::model::{InputError, Location, Region};
-use crate::source::{SourceText, Span};
+use crate::text::nearest::unreadable_path_message;
+use crate::text::source::{SourceText, Span};
 
 /// Largest size of a list of names in bytes.
 const MAX_LIST_BYTES: u64 = 64 << 20;

@@ -7,7 +7,7 @@ use crate::cli::saved_reports;
 use crate::cli::text_file::{MAX_TEXT_BYTES, missing_file_error, read_command_line_file};
 use crate::dockerfile::LazyDockerfile;
 use crate::report::saved_report::SavedReport;
-use crate::source::SourceText;
+use crate::text::source::SourceText;
 
 /// The text of an input file, classified by its name.
 pub(super) enum InputText {

@@ -17,15 +17,15 @@ use crate::cli::file_search::{DiscoveredInput, ReferencingDockerfile, find_input
 use crate::cli::input_texts::{InputText, classify_text, read_input};
 use crate::cli::text_file::{MAX_TEXT_BYTES, read_limited};
 use crate::cli::{parallel, referencing_dockerfiles, saved_reports};
-use crate::cluster::Start;
 use crate::describe::{DescriptionErrors, ImageDescription};
 use crate::dockerfile::{EvaluateOptions, LazyDockerfile, non_text_reason};
 use crate::extract;
 use crate::extract::KnownBases;
+use crate::fleet::cluster::Start;
 use crate::judge::{AnalysisSubject, CachedTargetObservations, SubjectContent};
 use crate::report::kinds::{LocationKind, SubjectKind};
 use crate::report::model::{InputError, Location, Region};
-use crate::source::{SourceText, Sources};
+use crate::text::source::{SourceText, Sources};
 
 /// Maximum number of facts that stay in memory from the search for context files. Others are inferred again, so that
 /// memory does not grow with the number of files.

@@ -6,7 +6,7 @@ use std::{process, thread};
 use tokio::runtime::Builder;
 
 use crate::cli::{cache, progress};
-use crate::oci;
+use crate::registry;
 
 /// Exit code of a program that Ctrl-C ended, as shells report it.
 const INTERRUPT_EXIT_CODE: i32 = 130;
@@ -30,7 +30,7 @@ fn wait_for_ctrl_c() {
     if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
         progress::clear_bars();
         cache::remove_unfinished_files();
-        oci::end_helpers();
+        registry::end_helpers();
         exit_process();
     }
 }

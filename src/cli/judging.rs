@@ -22,7 +22,6 @@ use crate::fleet::Fleet;
 use crate::judge::saved::ReferencedTexts;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts, InferenceCache, ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::nearest::unreadable_path_message;
 use crate::replay::ImprovementGoals;
 use crate::report::checkstyle::CheckstyleWriter;
 use crate::report::concise::ConciseWriter;
@@ -42,7 +41,8 @@ use crate::report::sarif::SarifWriter;
 use crate::report::why::WhyOptions;
 use crate::report::{checked_files, html, human, json, markdown, model, why};
 use crate::rules::{Persona, RuleBook, RulePageError, is_rule_page};
-use crate::source::Sources;
+use crate::text::nearest::unreadable_path_message;
+use crate::text::source::Sources;
 use crate::{fix, judge};
 
 /// The fleet, options and settings that the subjects of a run are judged with.

@@ -12,11 +12,10 @@ use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
 use crate::cli::streams;
 use crate::cli::text_file::read_text;
-use crate::knowledge::{FieldValue, Knowledge, KnowledgeAnswer, QUERY_SUBJECTS, ShownRow, row_heading};
-use crate::nearest::{nearest_word, unreadable_path_message};
-use crate::overlay;
+use crate::knowledge::{FieldValue, Knowledge, KnowledgeAnswer, QUERY_SUBJECTS, ShownRow, overlay, row_heading};
 use crate::report::escape::escape_one_line;
-use crate::source::SourceText;
+use crate::text::nearest::{nearest_word, unreadable_path_message};
+use crate::text::source::SourceText;
 
 /// Largest size of a table file in bytes.
 const MAX_TABLE_BYTES: u64 = 8 * 1024 * 1024;

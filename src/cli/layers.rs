@@ -10,12 +10,12 @@ use crate::cli::progress::{ScanProgress, format_size};
 use crate::cli::{parallel, progress};
 use crate::extract;
 use crate::extract::MissingLayer;
-use crate::fact::Observations;
 use crate::layer::{
     ImageMemoryBudget, LayerDescriptor, LayerDigestKind, LayerError, LayerLimits, LayerSummary, MergedLayers,
     read_layer,
 };
-use crate::oci::{Layer, LayerBlobs, PullError, PullProblem, PulledImage};
+use crate::model::fact::Observations;
+use crate::registry::{Layer, LayerBlobs, PullError, PullProblem, PulledImage};
 
 /// Largest number of layers read in parallel: each takes some MB of memory and a connection to the registry.
 const MAX_CONCURRENT_LAYERS: usize = 4;

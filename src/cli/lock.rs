@@ -15,11 +15,10 @@ use crate::cli::settings::LoadedSettings;
 use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
 use crate::cli::{base_images, fleet_file, parallel, pull, registry_access, settings, streams};
 use crate::knowledge::Knowledge;
-use crate::lock;
-use crate::lock::{BaseImageLock, LockedBaseImage};
-use crate::oci::PulledImage;
-use crate::reference::ImageReference;
-use crate::source::{SourceText, Sources};
+use crate::model::reference::ImageReference;
+use crate::registry::lock::{BaseImageLock, LockedBaseImage};
+use crate::registry::{PulledImage, lock};
+use crate::text::source::{SourceText, Sources};
 
 /// Platforms that are locked when none is specified: those that GPU images are built for.
 const DEFAULT_PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64"];

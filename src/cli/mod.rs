@@ -1,6 +1,8 @@
 //! The command line: flags, input files, registry access, report output and exit code.
 
 use crate::cli::error::{CommandError, path_from_environment};
+pub mod language_server;
+
 mod args;
 mod base_images;
 mod baseline;

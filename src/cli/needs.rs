@@ -11,12 +11,13 @@ use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::{output_width, use_color};
 use crate::cli::{describe, streams};
+use crate::fix::needs;
+use crate::fix::needs::model::ImageNeeds;
 use crate::infer::infer_image_facts;
+use crate::judge;
 use crate::knowledge::Knowledge;
-use crate::needs::model::ImageNeeds;
 use crate::report::json::SCHEMA_VERSION;
-use crate::source::Sources;
-use crate::{judge, needs};
+use crate::text::source::Sources;
 
 /// The JSON output of `imagelint needs`.
 #[derive(Serialize)]

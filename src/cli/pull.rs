@@ -8,9 +8,9 @@ use crate::cli::{parallel, scan, settings, streams};
 use crate::extract;
 use crate::extract::{KnownBase, KnownBases};
 use crate::judge::SubjectContent;
-use crate::oci::{Platform, PulledImage, Puller};
-use crate::reference::ImageReference;
-use crate::source::Sources;
+use crate::model::reference::ImageReference;
+use crate::registry::{Platform, PulledImage, Puller};
+use crate::text::source::Sources;
 
 /// Largest number of base images pulled in parallel, whatever the number of workers.
 const MAX_CONCURRENT_PULLS: usize = 8;

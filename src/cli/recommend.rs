@@ -10,12 +10,12 @@ use crate::cli::exit::Exit;
 use crate::cli::judging::use_color;
 use crate::cli::settings::LoadedSettings;
 use crate::cli::{fleet_file, streams};
+use crate::fix::recommend;
+use crate::fix::recommend::RecommendRequest;
 use crate::judge::{AnalysisSettings, ReportDetail};
 use crate::knowledge::Knowledge;
-use crate::recommend;
-use crate::recommend::RecommendRequest;
 use crate::rules::RuleBook;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Runs `imagelint recommend`.
 pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {

@@ -11,10 +11,10 @@ use crate::cli::file_search::{
 };
 use crate::cli::parallel;
 use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
-use crate::context::{ContextFileError, ContextFiles};
+use crate::dockerfile::context::{ContextFileError, ContextFiles};
 use crate::dockerfile::{Dockerfile, EvaluateOptions};
 use crate::extract::KnownBases;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Largest number of Dockerfiles searched in one repository.
 const MAX_SEARCHED_DOCKERFILES: usize = 4096;

@@ -10,10 +10,10 @@ use crate::cli::args::RegistryArgs;
 use crate::cli::cache::DigestCache;
 use crate::cli::error::CommandError;
 use crate::cli::interrupt;
-use crate::nearest::unreadable_path_message;
-use crate::oci::{
+use crate::registry::{
     CertificateFile, ImageSource, ManifestCache, PullEnvironment, PullOptions, Puller, RegistryAccess, RegistryLogin,
 };
+use crate::text::nearest::unreadable_path_message;
 
 /// Maximum size in bytes of a password or of a certificate file.
 const MAX_READ_BYTES: u64 = 4 << 20;

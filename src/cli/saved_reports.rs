@@ -7,12 +7,12 @@ use std::{fs, io};
 use crate::cli::command_inputs::CommandInputs;
 use crate::cli::streams;
 use crate::judge::saved;
-use crate::nearest::unreadable_path_message;
 use crate::report::escape::escape_one_line;
 use crate::report::kinds::SubjectKind;
 use crate::report::saved_report;
 use crate::report::saved_report::SavedReport;
-use crate::source::Sources;
+use crate::text::nearest::unreadable_path_message;
+use crate::text::source::Sources;
 
 /// Largest size of a report file in bytes: some 4,000 images and 20 pools. Only its observations stay in memory.
 const MAX_REPORT_BYTES: u64 = 4 << 30;

@@ -3,12 +3,12 @@
 use jiff::civil::Date;
 
 use crate::cli::command_inputs::CommandInputs;
-use crate::fact::ValueState;
 use crate::fleet::{Fleet, Launch};
 use crate::infer::infer_image_facts;
 use crate::judge;
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
+use crate::model::fact::ValueState;
 
 /// The reason why such a service is skipped.
 pub(super) const SKIP_REASON: &str = "the service requests no GPU";

@@ -10,9 +10,9 @@ use crate::cli::fleet_file;
 use crate::cli::git::{GitRepository, GitRevision, RevisionSnapshot};
 use crate::cli::settings::LoadedSettings;
 use crate::fleet::Fleet;
+use crate::fleet::settings::{MAX_EXTENDED_FILES, SETTINGS_FILES};
 use crate::knowledge::Knowledge;
-use crate::settings::{MAX_EXTENDED_FILES, SETTINGS_FILES};
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Fleet and settings that one side of a comparison is judged with.
 pub(crate) struct SideConfiguration {

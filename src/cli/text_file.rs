@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::cli::file_search::{is_description_name, is_dockerfile_name};
-use crate::nearest::{nearest_file, unreadable_path_message};
-use crate::reference::ImageReference;
+use crate::model::reference::ImageReference;
+use crate::text::nearest::{nearest_file, unreadable_path_message};
 
 /// Largest size of a text file in bytes.
 pub(super) const MAX_TEXT_BYTES: u64 = 4 << 20;

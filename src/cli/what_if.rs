@@ -13,20 +13,21 @@ use crate::cli::exit::Exit;
 use crate::cli::judging::use_color;
 use crate::cli::settings::LoadedSettings;
 use crate::cli::{fleet_file, parallel, scan, streams};
-use crate::compare::model::VerdictChange;
+use crate::fix::compare::model::VerdictChange;
+use crate::fix::minimum_driver::{CommonMinimumDriver, SubjectImages};
+use crate::fix::what_if::model::{WhatIfDriver, WhatIfImage, WhatIfReport};
+use crate::fix::what_if::{ChangedFleet, RequestedFleetChanges};
+use crate::fix::{compare, minimum_driver, what_if};
 use crate::fleet::{DriverSpec, Fleet, Pool};
+use crate::judge;
 use crate::judge::ReportDetail;
 use crate::knowledge::Knowledge;
-use crate::minimum_driver::{CommonMinimumDriver, SubjectImages};
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::report::phrases::{pluralize, subject_title};
 use crate::rules::RuleBook;
-use crate::source::Sources;
-use crate::what_if::model::{WhatIfDriver, WhatIfImage, WhatIfReport};
-use crate::what_if::{ChangedFleet, RequestedFleetChanges};
-use crate::{compare, judge, minimum_driver, what_if};
+use crate::text::source::Sources;
 
 /// Runs `imagelint fleet what-if`.
 pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {

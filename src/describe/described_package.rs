@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use toml::de::DeTable;
 
 use crate::describe::{NamedEntry, Spanned};
-use crate::toml_reader::{Reader, Value, entries, span_of};
+use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
 
 /// A package; a plain version sets only that field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::describe::{
     DescribedEnvTemplate, DescribedFile, DescribedGpuCode, DescribedPackages, ImageDescription, NamedEntry, Spanned,
     UnknownBase, described_package, source_kind,
 };
-use crate::source::SourceText;
+use crate::text::source::SourceText;
 
 /// Why a JSON value is not a description.
 #[derive(Debug, Error)]

@@ -7,8 +7,8 @@ mod validation;
 mod write;
 
 use crate::cuda::{CodeTarget, CudaVersion};
-use crate::fact::InspectionDepth;
-use crate::source::Span;
+use crate::model::fact::InspectionDepth;
+use crate::text::source::Span;
 
 pub use self::described_package::{DescribedPackage, DescribedRemoval};
 pub use self::json::DescriptionJsonError;

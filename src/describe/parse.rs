@@ -10,9 +10,9 @@ use crate::describe::{
     ContentCategory, DescribedElfNote, DescribedEnvTemplate, DescribedFile, DescribedGpuCode, ImageDescription,
     NamedEntry, SOURCE_KINDS, Spanned, UnknownBase, described_package,
 };
-use crate::fact::InspectionDepth;
-use crate::source::SourceText;
-use crate::toml_reader::{Problems, Reader, Value, entries, span_of};
+use crate::knowledge::toml_reader::{Problems, Reader, Value, entries, span_of};
+use crate::model::fact::InspectionDepth;
+use crate::text::source::SourceText;
 
 /// All errors in a description.
 pub type DescriptionErrors = Box<Problems>;

@@ -2,8 +2,8 @@
 
 use crate::describe::ImageDescription;
 use crate::dockerfile::{PlatformSpecifier, is_canonical_platform};
-use crate::nearest::nearest_word;
-use crate::toml_reader::Reader;
+use crate::knowledge::toml_reader::Reader;
+use crate::text::nearest::nearest_word;
 
 /// Platforms of nodes with GPUs, which error messages suggest.
 const COMMON_PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64"];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::dockerfile::MappedText;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Returns the ranges of the words between whitespace; quotes have no effect.
 pub fn whitespace_word_ranges(text: &str) -> Vec<Range<usize>> {

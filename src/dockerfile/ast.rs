@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::dockerfile::MappedText;
-use crate::nearest::nearest_word;
-use crate::source::Span;
+use crate::text::nearest::nearest_word;
+use crate::text::source::Span;
 
 /// The keyword of an instruction; `Unknown` contains an unrecognized one.
 #[derive(Clone, Debug, PartialEq, Eq)]

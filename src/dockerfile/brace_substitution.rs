@@ -1,10 +1,10 @@
 //! Substitutions in braces: `${NAME}` and its operators.
 
-use crate::cause::Cause;
 use crate::dockerfile::expand::{MAX_ORIGINS, VariableExpander};
 use crate::dockerfile::shell_pattern::ShellPattern;
 use crate::dockerfile::{BASE_MARK, VariableLookup};
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 impl VariableExpander<'_> {
     /// Returns the value of a variable; records it as unresolved and returns `None` where it is unknown.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::cause::Cause;
-use crate::context::normalize_path;
 use crate::dockerfile::argument_words::{parse_name_value_pairs, whitespace_word_ranges};
+use crate::dockerfile::context::normalize_path;
 use crate::dockerfile::evaluated_target::MOST_INSTRUCTIONS;
 use crate::dockerfile::{
     BaseEnvAssumption, BaseImageEnv, BaseKind, CopyInstruction, Dockerfile, EnvAssignment, EvaluateError,
     EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText, Instruction, InstructionKind, MappedText,
     PlatformSpecifier, RunForm, RunInstruction, VariableScope, evaluated_target,
 };
-use crate::reference::ImageReference;
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::model::reference::ImageReference;
+use crate::text::source::Span;
 
 impl Dockerfile {
     /// Evaluates a build target: its chain of stages from the base image, with all variables expanded.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::cause::Cause;
 use crate::dockerfile::{Dialect, ExpandedText, Heredoc, MappedText, VariableLookup, expand_variables};
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::model::reference::ImageReference;
+use crate::text::source::Span;
 
 /// What an evaluation assumes about the environment variables of the base image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -389,7 +389,7 @@ impl VariableScope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::ImageReference;
+    use crate::model::reference::ImageReference;
 
     #[test]
     fn a_cuda_image_sets_its_version_where_its_name_tells_it() {

@@ -1,8 +1,8 @@
 //! Expansion of variables by the rules of `BuildKit`, with the additions of a shell.
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, VariableLookup};
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 /// The maximum nesting depth of substitutions.
 const MAX_NESTING_DEPTH: usize = 24;

@@ -1,7 +1,7 @@
 //! The results of variable expansion and variable lookup.
 
-use crate::cause::Cause;
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 /// A text after expansion, or why it cannot be known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::dockerfile::argument_words::quoted_word_ranges;
 use crate::dockerfile::ast::PhysicalLines;
 use crate::dockerfile::{DockerfileProblem, Heredoc, InstructionKind, MappedText};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The operator and terminator that open a here-document, such as `<<-EOF`.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::dockerfile::argument_words::{parse_name_value_pairs, whitespace_word_ranges};
 use crate::dockerfile::json_form::has_non_string_elements;
 use crate::dockerfile::{DockerfileProblem, Instruction, InstructionFlag, InstructionKind, MappedText};
-use crate::nearest::nearest_word;
+use crate::text::nearest::nearest_word;
 
 /// All instruction keywords, for spelling suggestions.
 const KEYWORDS: &[&str] = &[

@@ -90,6 +90,6 @@ mod tests {
         }
         let spans: Vec<_> =
             parse_json_array(&MappedText::contiguous(r#"["a", "bc"]"#, 10)).into_iter().flatten().collect();
-        assert_eq!(spans[1].full_source_span(), crate::source::Span::new(17, 19));
+        assert_eq!(spans[1].full_source_span(), crate::text::source::Span::new(17, 19));
     }
 }

@@ -2,7 +2,7 @@
 //! next one.
 
 use crate::dockerfile::ast::{LintDirective, parse_directive, parse_mistyped_comment};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum number of comments for imagelint that are read from one text.
 const MAX_COMMENTS: usize = 1_024;

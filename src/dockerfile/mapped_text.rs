@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The start of a piece of text that is contiguous in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,9 @@
 mod argument_words;
 mod ast;
 mod brace_substitution;
+pub mod builds;
+pub mod context;
+pub mod edit;
 mod evaluate;
 mod evaluated_target;
 mod expand;

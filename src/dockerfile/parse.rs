@@ -10,7 +10,7 @@ use crate::dockerfile::json_form::parse_json_array;
 use crate::dockerfile::{
     Dockerfile, DockerfileProblem, Instruction, InstructionFlag, InstructionKind, MappedText, Stage, ast, heredoc,
 };
-use crate::source::Span;
+use crate::text::source::Span;
 
 impl Dockerfile {
     /// Parses a Dockerfile; never fails, as errors are recorded as problems.

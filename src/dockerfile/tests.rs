@@ -1,12 +1,12 @@
 //! Tables for expansion and evaluation.
 
-use crate::cause::Cause;
 use crate::dockerfile::evaluated_target::MOST_INSTRUCTIONS;
 use crate::dockerfile::{
     BaseKind, Dialect, Dockerfile, EvaluateError, EvaluateOptions, EvaluatedTarget, ExpandedText, VariableLookup,
     expand_variables,
 };
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 fn evaluate_target(text: &str, target: Option<&str>) -> EvaluatedTarget {
     let options = EvaluateOptions {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;
-use crate::fact::{FactId, Observations, ObservedPackage, PackageManager, TemplatePart};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{FactId, Observations, ObservedPackage, PackageManager, TemplatePart};
 
 /// Shell commands that start no program.
 const SHELL_BUILTINS: &[&str] =

@@ -1,11 +1,11 @@
 //! GPU architecture lists that commands compile for, each with the compiler that reads it.
 
 use crate::dockerfile::{BaseKind, EvaluatedBase, VariableLookup};
-use crate::fact::{Evidence, FactKey, Observations, ObservedArchList, Origin, PrintedValue, ValueState};
 use crate::install::read_arch_lists;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Evidence, FactKey, Observations, ObservedArchList, Origin, PrintedValue, ValueState};
 use crate::shell::{Command, Word};
-use crate::source::SourceId;
+use crate::text::source::SourceId;
 
 /// The largest number of recorded architecture lists.
 const MAX_ARCH_LISTS: usize = 64;

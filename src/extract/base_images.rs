@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::context::ContextReader;
+use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{BaseImageEnv, BaseKind, Dockerfile, EvaluateError, EvaluateOptions};
 use crate::extract::base_merge::merge_base_observations;
 use crate::extract::dockerfile::{TargetObservations, observe_dockerfile};
 use crate::extract::stage_copies::StageEvaluator;
-use crate::fact::{Observations, ObservedBase};
-use crate::lock;
-use crate::lock::BaseMapping;
-use crate::oci::Platform;
-use crate::reference::ImageReference;
-use crate::source::SourceId;
+use crate::model::fact::{Observations, ObservedBase};
+use crate::model::reference::ImageReference;
+use crate::registry::lock::BaseMapping;
+use crate::registry::{Platform, lock};
+use crate::text::source::SourceId;
 
 /// What is known of one base image on one platform.
 #[derive(Clone, Debug)]

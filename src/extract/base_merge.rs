@@ -1,10 +1,10 @@
 //! Merging of the observations of a base image into those of the Dockerfile that builds on it.
 
-use crate::fact::{
+use crate::model::fact::{
     BaseChanges, Evidence, FactId, FactKey, Facts, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
     ObservedLibraryDependencies, ObservedPackage, Origin, PackageVersion, PrintedValue, ValueState,
 };
-use crate::oci::Platform;
+use crate::registry::Platform;
 
 /// Adds the observations of the base image to those of the Dockerfile, whose own values take precedence.
 pub(super) fn merge_base_observations(base: &Observations, seen: &mut Observations) {

@@ -2,10 +2,10 @@
 //! built.
 
 use crate::dockerfile::{RunForm, RunInstruction, VariableLookup};
-use crate::fact::{BuildMachineQuery, Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::knowledge::{BuildAskRow, Knowledge};
+use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::shell::Command;
-use crate::source::SourceId;
+use crate::text::source::SourceId;
 
 /// Kind of query that fails the build on a machine without a GPU, unless the shell tolerates the failure.
 const GPU_CHECK: &str = "gpu";
@@ -101,10 +101,10 @@ pub(super) fn tolerates_failure(run: &RunInstruction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::context::ContextFiles;
+    use crate::dockerfile::context::ContextFiles;
     use crate::dockerfile::{Dockerfile, EvaluateOptions};
     use crate::extract::observe_dockerfile;
-    use crate::source::SourceId;
+    use crate::text::source::SourceId;
 
     /// Returns kind and command of the queries that these Dockerfile lines make.
     fn build_host_queries(lines: &str) -> Vec<String> {

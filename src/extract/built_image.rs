@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::context::ContextReader;
+use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateError, EvaluateOptions, Instruction, InstructionKind};
 use crate::extract::base_images::{KnownBase, KnownBases, observe_dockerfile_and_base};
 use crate::extract::dockerfile::TargetObservations;
 use crate::extract::history_steps;
 use crate::extract::history_steps::InstructionText;
-use crate::fact::{
+use crate::model::fact::{
     Evidence, FactEntry, FactId, FactKey, IndexSelection, Observations, ObservedBase, Origin, history_field_prefix,
 };
-use crate::oci::PulledImage;
-use crate::source::SourceId;
+use crate::registry::PulledImage;
+use crate::text::source::SourceId;
 
 /// Maximum number of differences that are reported one by one.
 const MAX_DIFFERENCES: usize = 3;

@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
-use crate::context::path_matches;
+use crate::dockerfile::context::path_matches;
 use crate::dockerfile::{BaseKind, ExpandedText, MappedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocations;
 use crate::extract::command_effects::UnknownAdditions;
@@ -15,11 +14,12 @@ use crate::extract::linked_programs::LinkedProgram;
 use crate::extract::stage_files::{StageFileTree, absolute_path};
 use crate::extract::virtual_environments::VirtualEnvironments;
 use crate::extract::wheel_folders::WheelFolders;
-use crate::fact::{Observations, PackageVersion};
 use crate::install::{OpenedFile, TargetMachine};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{Observations, PackageVersion};
 use crate::shell::{Command, FileChanges, ShellFiles};
-use crate::source::SourceId;
+use crate::text::source::SourceId;
 
 /// The largest number of commands whose file changes are recorded.
 const MAX_TRACES: usize = 4096;

@@ -1,6 +1,6 @@
 //! Files that COPY instructions add to an image: the matches of a glob pattern, wheel names, possible file names.
 
-use crate::context::{normalize_path, path_matches};
+use crate::dockerfile::context::{normalize_path, path_matches};
 use crate::dockerfile::{CopyInstruction, RunInstruction};
 use crate::extract::command_effects::PLAIN_EXTENSIONS;
 use crate::extract::stage_files::{

@@ -6,9 +6,11 @@ use crate::extract::linked_programs::{COMPILER, LinkedProgram};
 use crate::extract::stage_files::{absolute_path, known_sources};
 use crate::extract::target_reader::{TargetReader, record_cuda_runtime};
 use crate::extract::{compiled_programs, copied_toolkit, package_locations};
-use crate::fact::{Evidence, FactKey, ObservedBase, ObservedLibraryDependencies, Origin, PrintedValue, ValueState};
 use crate::knowledge::Knowledge;
-use crate::source::Span;
+use crate::model::fact::{
+    Evidence, FactKey, ObservedBase, ObservedLibraryDependencies, Origin, PrintedValue, ValueState,
+};
+use crate::text::source::Span;
 
 /// The largest number of recorded programs per stage.
 const MAX_PROGRAMS: usize = 64;

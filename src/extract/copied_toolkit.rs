@@ -3,9 +3,9 @@
 use crate::cuda::{CudaVersion, LIBCUDA_SONAME, split_path};
 use crate::dockerfile::CopyInstruction;
 use crate::extract::stage_files::absolute_path;
-use crate::fact::{Observations, ObservedBase};
 use crate::knowledge::{Knowledge, ToolkitLibraryRow};
-use crate::reference::ImageReference;
+use crate::model::fact::{Observations, ObservedBase};
+use crate::model::reference::ImageReference;
 
 /// The folder of stub libraries, which no program loads.
 const STUBS_FOLDER: &str = "stubs";

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::describe::{DescribedPackage, DescribedPackages, DescribedRemoval, NamedEntry, Spanned};
-use crate::fact::{
+use crate::install::normalise_name;
+use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
     BuildMachineQuery, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager,
     PackageVersion, RemovedPackage, ValueState,
 };
-use crate::install::normalise_name;
-use crate::knowledge::Knowledge;
 
 /// The package managers that a description covers.
 const MANAGERS: [PackageManager; 3] = [PackageManager::Pip, PackageManager::Conda, PackageManager::Apt];

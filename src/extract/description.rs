@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::cuda::{CodeTarget, CudaVersion};
 use crate::describe::{
     ContentCategory, DescribedElfNote as WrittenNote, DescribedEnvTemplate, DescribedFile, DescribedGpuCode,
     DescribedPackage, ImageDescription, Spanned, UnknownBase,
 };
 use crate::extract::{described_packages, env_templates, gpu_dependencies, start_commands};
-use crate::fact::{
+use crate::install::normalise_name;
+use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
     BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind, InspectionDepth, Observations,
     ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ObservedPackage, Origin, PackageManager,
     PrintedValue, REMOVED_BY_COMMAND, UnknownCodeKind, ValueState,
 };
-use crate::install::normalise_name;
-use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
-use crate::source::{SourceId, Span};
+use crate::model::reference::ImageReference;
+use crate::text::source::{SourceId, Span};
 
 /// Reads a description; its facts refer to `source`, or to `report` if there is none.
 pub fn observe_description(

@@ -1,7 +1,6 @@
 //! Observations from the target stage of a Dockerfile.
 
-use crate::cause::Cause;
-use crate::context::ContextReader;
+use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{
     BaseKind, Dockerfile, EnvAssignment, EvaluateError, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
     literal_prefix,
@@ -17,11 +16,12 @@ use crate::extract::test_stages::{LOADER_PATH, ShippedLoaderPath};
 use crate::extract::{
     active_python, arch_lists, command_effects, env_templates, loader_files, python_search_path, removed_compat,
 };
-use crate::fact::{
+use crate::model::cause::Cause;
+use crate::model::fact::{
     Evidence, FactId, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
 };
-use crate::reference::ImageReference;
-use crate::source::{SourceId, Span};
+use crate::model::reference::ImageReference;
+use crate::text::source::{SourceId, Span};
 
 /// Observations of one target of a Dockerfile, with its stages and the notes for the report.
 #[derive(Clone, Debug)]

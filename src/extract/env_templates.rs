@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::dockerfile::{BASE_MARK, BaseEnvAssumption, Dockerfile, EvaluateOptions, EvaluatedTarget};
-use crate::fact::{EnvTemplate, TemplatePart};
+use crate::model::fact::{EnvTemplate, TemplatePart};
 
 /// Returns templates for the variables whose final value cannot be determined from the Dockerfile itself.
 pub(super) fn find_env_templates(

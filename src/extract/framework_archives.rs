@@ -5,9 +5,9 @@ use crate::extract::package_locations::PackageLocation;
 use crate::extract::package_observation::observe_package;
 use crate::extract::stage_files::{absolute_path, copied_path};
 use crate::extract::target_reader::TargetReader;
-use crate::fact::Origin;
 use crate::install;
 use crate::knowledge::Knowledge;
+use crate::model::fact::Origin;
 
 /// Whether a COPY or ADD has a framework archive as a source, from the build context or by URL.
 pub(super) fn has_archive_source(copy: &CopyInstruction, knowledge: Knowledge) -> bool {

@@ -3,15 +3,15 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
-use crate::fact;
-use crate::fact::{Observations, ObservedPackage, PackageVersion};
 use crate::install::{
     BuildCandidates, InstallEffects, PackageInstall, PackageInstaller, VersionSpec, compare_pep440_versions,
     is_version_between, normalise_name, public_version, range_contains,
 };
 use crate::knowledge::{BroughtRow, Knowledge};
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::model::fact;
+use crate::model::fact::{Observations, ObservedPackage, PackageVersion};
+use crate::text::source::Span;
 
 /// Returns the packages with GPU code that the installs of one command add as dependencies, except those named or
 /// already installed.

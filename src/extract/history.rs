@@ -1,12 +1,12 @@
 //! Packages from the history of an image configuration: the commands of its steps, read like those of a Dockerfile.
 
-use crate::cause::Cause;
 use crate::dockerfile::{MappedText, VariableLookup};
 use crate::extract::package_observation::{observe_package, remove_packages};
-use crate::fact::{Observations, Origin};
 use crate::install::{CommandContext, MarkerEnvironment, TargetMachine};
 use crate::knowledge::Knowledge;
-use crate::oci::PulledImage;
+use crate::model::cause::Cause;
+use crate::model::fact::{Observations, Origin};
+use crate::registry::PulledImage;
 use crate::{install, shell};
 
 /// Marker of history steps that ran no command.

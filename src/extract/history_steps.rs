@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::dockerfile::{Instruction, InstructionKind};
 use crate::extract::history::{BUILDKIT_SUFFIX, NOP_MARKER, shell_text};
-use crate::oci::HistoryStep;
+use crate::registry::HistoryStep;
 
 /// The largest number of last steps and of last instructions that are compared.
 const MAX_COMPARED: usize = 512;

@@ -1,9 +1,9 @@
 //! Observations from the configuration of an image, as read from a registry or an image layout.
 
 use crate::extract::{history, start_commands};
-use crate::fact::{Evidence, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState};
 use crate::knowledge::Knowledge;
-use crate::oci::PulledImage;
+use crate::model::fact::{Evidence, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState};
+use crate::registry::PulledImage;
 
 /// Reads the configuration of one image, with the packages that its history installs.
 pub fn observe_config(image: &PulledImage) -> Observations {

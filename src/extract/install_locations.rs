@@ -7,9 +7,9 @@ use crate::extract::compiled_programs;
 use crate::extract::fetched_files::download_path;
 use crate::extract::package_locations::{PackageLocation, default_locations, is_package_copied};
 use crate::extract::stage_files::absolute_path;
-use crate::fact::{FactId, ObservedPackage};
 use crate::install::downloaded_archive_folder;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{FactId, ObservedPackage};
 use crate::shell::{Command, Word};
 
 /// Maximum number of locations that are tracked per package.

@@ -2,9 +2,9 @@
 
 use crate::cuda::CudaVersion;
 use crate::extract::stage_files::absolute_path;
-use crate::fact::Origin;
+use crate::model::fact::Origin;
 use crate::shell::{Command, Word};
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// The compiler of the CUDA toolkit.
 pub(super) const COMPILER: &str = "nvcc";

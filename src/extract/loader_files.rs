@@ -3,20 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::cuda::{
     COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_at_or_below, is_compat_directory, split_path,
 };
 use crate::dockerfile::CopyInstruction;
 use crate::extract::command_effects::PLAIN_EXTENSIONS;
 use crate::extract::stage_files::absolute_path;
-use crate::fact::{
-    Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PackageManager, PrintedValue, ValueState,
-};
 use crate::install;
 use crate::install::CommandContext;
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PackageManager, PrintedValue, ValueState,
+};
+use crate::model::reference::ImageReference;
 use crate::shell::{Command, Word};
 
 /// The main configuration file of the dynamic loader.
@@ -354,8 +354,8 @@ pub(super) fn copied_compat_package(
 mod tests {
     use super::*;
     use crate::dockerfile::{MappedText, VariableLookup};
-    use crate::fact::InspectionDepth;
     use crate::install::{MarkerEnvironment, TargetMachine};
+    use crate::model::fact::InspectionDepth;
     use crate::shell::script_commands;
 
     /// Returns the recorded files after a shell script, as text.
@@ -470,9 +470,9 @@ mod tests {
                 );
             }
             if let Some(name) = package {
-                let version = crate::fact::PackageVersion::Open(String::new());
-                let fact = crate::fact::FactId(0);
-                seen.packages.push(crate::fact::ObservedPackage::new(
+                let version = crate::model::fact::PackageVersion::Open(String::new());
+                let fact = crate::model::fact::FactId(0);
+                seen.packages.push(crate::model::fact::ObservedPackage::new(
                     PackageManager::Apt,
                     name.to_owned(),
                     version,

@@ -1,9 +1,9 @@
 //! Observations of a base image from the imagelint lock file.
 
-use crate::cause::Cause;
-use crate::fact::{Evidence, FactId, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState};
-use crate::lock::LockedBaseImage;
-use crate::source::{SourceId, Span};
+use crate::model::cause::Cause;
+use crate::model::fact::{Evidence, FactId, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState};
+use crate::registry::lock::LockedBaseImage;
+use crate::text::source::{SourceId, Span};
 
 /// Returns the observations of a base image from its entry in the lock file `source`.
 pub fn observe_lock_entry(entry: &LockedBaseImage, source: SourceId) -> Observations {

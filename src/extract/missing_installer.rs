@@ -9,9 +9,9 @@ use crate::dockerfile::{
 use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::extract::{build_host_queries, command_effects};
-use crate::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};
 use crate::install::python_version_of_program;
 use crate::knowledge::ImageInstallersRow;
+use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};
 use crate::shell::{Command, Word};
 
 /// Installers of system packages.
@@ -230,12 +230,12 @@ fn may_contain_programs(path: &str, row: &ImageInstallersRow) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::context::ContextFiles;
+    use crate::dockerfile::context::ContextFiles;
     use crate::dockerfile::{Dockerfile, EvaluateOptions};
     use crate::extract::observe_dockerfile;
-    use crate::fact::BuildMachineQuery;
     use crate::knowledge::Knowledge;
-    use crate::source::SourceId;
+    use crate::model::fact::BuildMachineQuery;
+    use crate::text::source::SourceId;
 
     /// Returns the missing installers of a Dockerfile.
     fn missing_installers(lines: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Directories in which packages may lie, and which copied directories include them.
 
-use crate::fact::PackageManager;
 use crate::install::normalise_name;
+use crate::model::fact::PackageManager;
 
 /// A directory, or a kind of directory, in which packages may lie.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Conversion of the installs and removals of a command to package observations.
 
-use crate::cause::Cause;
-use crate::fact::{
-    Evidence, FactKey, Facts, IndexSelection, Observations, ObservedPackage, Origin, PackageManager, PackageVersion,
-    PrintedValue, RemovedPackage, ValueState,
-};
 use crate::install;
 use crate::install::{BuildCandidates, InstallEffects, PackageInstall, VersionSpec, normalise_name};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Evidence, FactKey, Facts, IndexSelection, Observations, ObservedPackage, Origin, PackageManager, PackageVersion,
+    PrintedValue, RemovedPackage, ValueState,
+};
 
 /// Returns the package observation of one install, and adds its fact with these origins.
 pub(super) fn observe_package(

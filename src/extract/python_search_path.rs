@@ -1,11 +1,11 @@
 //! Packages that pip installs outside the Python search path: `--target`, `--prefix`, `--root`.
 
-use crate::cause::Cause;
 use crate::dockerfile::EvaluatedTarget;
 use crate::extract::package_locations::PackageLocation;
 use crate::extract::stage_files::absolute_path;
 use crate::extract::target_reader::TargetReader;
-use crate::fact::{Observations, ObservedPackage, PackageManager, TemplatePart};
+use crate::model::cause::Cause;
+use crate::model::fact::{Observations, ObservedPackage, PackageManager, TemplatePart};
 
 /// Variable that lists folders in which Python searches for packages.
 const PYTHONPATH_VARIABLE: &str = "PYTHONPATH";

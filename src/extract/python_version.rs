@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use crate::dockerfile::{BaseKind, RunInstruction, VariableLookup};
 use crate::extract::command_reader::CommandReader;
 use crate::extract::virtual_environments::parse_python_version;
-use crate::fact::{ObservedPackage, PackageManager};
 use crate::install;
 use crate::knowledge::{How, Knowledge};
+use crate::model::fact::{ObservedPackage, PackageManager};
 use crate::shell::{Command, Word};
 
 /// The file that pins the Python version of a project.

@@ -1,8 +1,8 @@
 //! Files other than the Dockerfile that its RUN instructions read.
 
 use crate::dockerfile::RunInstruction;
-use crate::fact::{FactId, Observations, Origin, ReferencedText};
-use crate::source::SourceId;
+use crate::model::fact::{FactId, Observations, Origin, ReferencedText};
+use crate::text::source::SourceId;
 
 /// Records the files that a RUN had read: those behind the facts from `first` on, except the Dockerfile.
 pub(super) fn record_referenced_files(seen: &mut Observations, first: u32, dockerfile: SourceId, run: &RunInstruction) {

@@ -1,10 +1,10 @@
 //! Parts of the base image that commands remove: CUDA compat packages, their directories, and `ldconfig` files.
 
 use crate::dockerfile::{EvaluatedTarget, RunInstruction};
-use crate::fact::{Evidence, FactKey, Observations, Origin, PackageManager, REMOVED_BY_COMMAND, ValueState};
+use crate::model::fact::{Evidence, FactKey, Observations, Origin, PackageManager, REMOVED_BY_COMMAND, ValueState};
 use crate::shell;
 use crate::shell::Command;
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// System package managers.
 const SYSTEM_PACKAGE_MANAGERS: &[&str] =

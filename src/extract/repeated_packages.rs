@@ -51,7 +51,8 @@ mod tests {
     /// Returns the packages that `pip install` installs for these arguments.
     fn packages_of(words: &str) -> Vec<PackageInstall> {
         let commands = script_commands(&MappedText::contiguous(&format!("pip install {words}"), 0));
-        let (lookup, open) = (|_: &str| VariableLookup::Unset, |_: &str, _: &str| Err(crate::cause::Cause::NotCopied));
+        let (lookup, open) =
+            (|_: &str| VariableLookup::Unset, |_: &str, _: &str| Err(crate::model::cause::Cause::NotCopied));
         let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
         let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         read_installs_in_context(&commands[0], around).packages

@@ -1,8 +1,7 @@
 //! What the RUN commands of the target stage install, with the files and scripts that they read.
 
-use crate::cause::Cause;
-use crate::context::ContextReader;
 use crate::cuda::is_at_or_below;
+use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocation;
 use crate::extract::command_effects::UnknownAdditions;
@@ -19,15 +18,16 @@ use crate::extract::{
     arch_lists, build_host_queries, command_effects, compiled_programs, linked_programs, loader_files, makefile,
     missing_installer, python_version, referenced_files, unpackaged_files, virtual_environments,
 };
-use crate::fact::{
-    Evidence, FactId, FactKey, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
-    PrintedValue, UnknownCodeKind, ValueState as FactState,
-};
 use crate::install::{
     CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, PackageInstall, TargetMachine, VersionSpec,
 };
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Evidence, FactId, FactKey, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
+    PrintedValue, UnknownCodeKind, ValueState as FactState,
+};
 use crate::shell::{Command, SCRIPT_FILE_VARIABLE, StandardInput, Word, wrapped_program_index};
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 use crate::{install, shell};
 
 /// The Dockerfile, options and build context with which RUN instructions are read.

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::cause::Cause;
 use crate::extract::image_config::observe_config;
 use crate::extract::layers::is_gpu_relevant;
-use crate::fact::{
+use crate::install::normalise_name;
+use crate::model::cause::Cause;
+use crate::model::fact::{
     Evidence, FactKey, InspectionDepth, Observations, ObservedPackage, Origin, PackageManager, PackageVersion,
     PrintedValue, ValueState,
 };
-use crate::install::normalise_name;
-use crate::oci::{ImageSbom, PulledImage, SbomPackage};
+use crate::registry::{ImageSbom, PulledImage, SbomPackage};
 
 /// Combines the configuration of an image with the packages of its SBOM, and returns the notes for the report.
 pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, Vec<String>) {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::cuda::TOOLKIT_ROOT;
 use crate::dockerfile::{
     BaseKind, CopyInstruction, Dockerfile, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
@@ -18,13 +17,14 @@ use crate::extract::{
     compiled_programs, copied_programs, copied_toolkit, framework_archives, loader_files, package_locations,
     unpackaged_files,
 };
-use crate::fact::{
+use crate::install::OpenedFile;
+use crate::model::cause::Cause;
+use crate::model::fact::{
     Evidence, FactId, FactKey, FileKind, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
     PrintedValue, UnpackagedFiles, ValueState,
 };
-use crate::install::OpenedFile;
-use crate::reference::ImageReference;
-use crate::source::Span;
+use crate::model::reference::ImageReference;
+use crate::text::source::Span;
 
 /// Maximum number of lookups in other stages per target; a chain of stages may look up each of them more than once.
 const MAX_STAGE_LOOKUPS: usize = 256;

@@ -4,13 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cause::Cause;
-use crate::context::{ContextFileError, ContextReader, normalize_path, path_matches, resolve_path};
+use crate::dockerfile::context::{ContextFileError, ContextReader, normalize_path, path_matches, resolve_path};
 use crate::dockerfile::{
     CopyInstruction, Dialect, Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, MappedText, RunInstruction,
     ShellPattern, expand_variables,
 };
 use crate::install::OpenedFile;
+use crate::model::cause::Cause;
 
 /// The largest size, in bytes, of a copied text that is read by its path.
 const MAX_TEXT_LENGTH: usize = 16 * 1024;

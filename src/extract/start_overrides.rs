@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cause::Cause;
-use crate::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::model::cause::Cause;
+use crate::model::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
 
 /// The command-line option whose file states how containers are started.
 const START_OPTION: &str = "--from-kubernetes";

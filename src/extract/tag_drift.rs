@@ -1,7 +1,7 @@
 //! GPU requirements of the image that a base tag refers to now, compared with the digest that it is pinned to.
 
-use crate::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
-use crate::oci::PulledImage;
+use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::registry::PulledImage;
 
 /// Variables by which the container toolkit decides what it requires of a node and what it injects.
 const GPU_VARIABLES: &[&str] =

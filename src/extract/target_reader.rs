@@ -1,15 +1,15 @@
 //! The observations and the state with which one target of a Dockerfile is read.
 
-use crate::cause::Cause;
-use crate::context::ContextReader;
 use crate::cuda::CudaVersion;
+use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, RunInstruction};
 use crate::extract::command_effects::UnknownAdditions;
 use crate::extract::command_reader::StageState;
 use crate::extract::run_commands;
 use crate::extract::stage_files::StageLookups;
-use crate::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
-use crate::source::{SourceId, Span};
+use crate::model::cause::Cause;
+use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::text::source::{SourceId, Span};
 
 /// Reads one target of a Dockerfile and collects its observations.
 pub(super) struct TargetReader<'a> {

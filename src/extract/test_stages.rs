@@ -7,8 +7,8 @@ use crate::dockerfile::{
     BaseEnvAssumption, Dockerfile, EnvAssignment, EvaluateOptions, EvaluatedTarget, VariableLookup,
 };
 use crate::extract::env_templates;
-use crate::fact::EnvTemplate;
 use crate::knowledge::Knowledge;
+use crate::model::fact::EnvTemplate;
 
 /// The environment variable by which such a stage finds the libcuda stub where no driver is present.
 pub(super) const LOADER_PATH: &str = "LD_LIBRARY_PATH";

@@ -4,8 +4,8 @@ use crate::cuda::split_path;
 use crate::dockerfile::CopyInstruction;
 use crate::extract::command_effects::PLAIN_EXTENSIONS;
 use crate::extract::stage_files::{absolute_path, strip_folder};
-use crate::fact::UnpackagedFiles;
-use crate::reference::ImageReference;
+use crate::model::fact::UnpackagedFiles;
+use crate::model::reference::ImageReference;
 use crate::shell::{Command, Word};
 
 /// The largest number of recorded unpackaged files per image.

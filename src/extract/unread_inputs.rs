@@ -1,17 +1,17 @@
 //! Files and scripts that were not read: the packages that commands install from them are missing evidence.
 
-use crate::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
 use crate::cuda::LIBCUDA_SONAME;
 use crate::extract::command_effects::UnknownAdditions;
 use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
-use crate::fact::{
-    Evidence, FactId, FactKey, ObservedBase, ObservedPackage, Origin, PackageManager, PrintedValue, ValueState,
-};
 use crate::install;
 use crate::install::RequirementFile;
+use crate::model::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
+use crate::model::fact::{
+    Evidence, FactId, FactKey, ObservedBase, ObservedPackage, Origin, PackageManager, PrintedValue, ValueState,
+};
 use crate::shell::{Command, StandardInput, Word};
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// Returns an address without the user name and password before its host.
 fn strip_credentials(address: &str) -> String {

@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::cause::Cause;
-use crate::context::path_matches;
 use crate::dockerfile::ExpandedText;
+use crate::dockerfile::context::path_matches;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{
@@ -13,8 +12,9 @@ use crate::install::{
     VersionSpec, public_version,
 };
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::Command;
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// A function that lists the file names in a folder, with the tables.
 type WheelFolderLister<'a> = (&'a dyn Fn(&str) -> Result<OpenedFile, Cause>, Knowledge);

@@ -1,13 +1,13 @@
 //! Files that commands write, edit or copy before other commands read them.
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction};
 use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{CommandContext, MarkerEnvironment, OpenedFile};
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
-use crate::source::SourceId;
+use crate::text::source::SourceId;
 
 /// The largest number of files that one command may write.
 const MAX_WRITTEN_FILES: usize = 64;

@@ -4,7 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::PTX_SUFFIX;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange, base_image_tags};
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::report::kinds::FixSafety;
 
 /// The largest number of other base images that are considered.

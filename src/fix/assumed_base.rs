@@ -3,14 +3,14 @@
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    ComponentRole, Evidence, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
-};
 use crate::fix::floating_tags::resolve_floating_tag;
 use crate::infer::infer_image_facts;
 use crate::judge::AnalysisSettings;
 use crate::knowledge::{Knowledge, compare_natural};
-use crate::reference::ImageReference;
+use crate::model::fact::{
+    ComponentRole, Evidence, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
+};
+use crate::model::reference::ImageReference;
 
 /// Variable that shows whether the environment of the image is known.
 const REQUIRE_VARIABLE: &str = "NVIDIA_REQUIRE_CUDA";

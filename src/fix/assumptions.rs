@@ -2,7 +2,6 @@
 //!
 //! Where it fails then, what cures that is worth knowing, and is told with what it hangs on.
 
-use crate::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
 use crate::fix::assumed_base::AssumedBase;
 use crate::fix::changed_subject::subject_with_saved_observations;
 use crate::fix::fix_context::{TargetPools, platforms_of_pools};
@@ -13,6 +12,7 @@ use crate::fix::{ChangeKind, TestedFix};
 use crate::fleet::Launch;
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
+use crate::model::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
 use crate::report::model;
 
 /// The assumption that the unread part of the image is empty.

@@ -1,7 +1,6 @@
 //! Changes to an older base image, and which of them are rejected because of the packages that are installed on it.
 
 use crate::cuda::CudaVersion;
-use crate::fact::{Component, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::ProposedChange;
 use crate::fix::cuda_tag::{CudaTag, cuda_version_from_tag, os_release_number};
 use crate::fix::fix_context::FixContext;
@@ -9,6 +8,7 @@ use crate::infer::{infer_image_facts, tag_version, variant_cuda};
 use crate::judge;
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Component, Observations, ObservedPackage, PackageManager, PackageVersion};
 
 /// Whether a change selects an older base although the image installs an unpinned framework or a package for newer
 /// CUDA. Such a package may not work on that base.

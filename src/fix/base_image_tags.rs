@@ -4,9 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    LibraryDependencies, LibraryProvider, ObservedBase, ObservedPackage, PackageVersion, RequiredLibrary, ValueState,
-};
 use crate::fix::base_downgrades::describe_downgrade;
 use crate::fix::cuda_tag::{CudaTag, cuda_version_from_tag, os_release_number};
 use crate::fix::fix_context::FixContext;
@@ -15,8 +12,11 @@ use crate::fix::versions::{FAR_STEP, are_neighbours, minor_release};
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange, assumed_base};
 use crate::infer::tag_version;
 use crate::knowledge::{Knowledge, compare_natural};
-use crate::outcome::Outcome;
-use crate::reference::ImageReference;
+use crate::model::fact::{
+    LibraryDependencies, LibraryProvider, ObservedBase, ObservedPackage, PackageVersion, RequiredLibrary, ValueState,
+};
+use crate::model::outcome::Outcome;
+use crate::model::reference::ImageReference;
 use crate::report::kinds::FixSafety;
 
 /// The largest number of alternative tags that are proposed for one image.

@@ -2,10 +2,7 @@
 //! builds in each index, GPU targets that the compiler lacks, and pinned dependencies.
 
 use crate::cuda::{CodeTarget, CudaVersion};
-use crate::edit::SourceEdit;
-use crate::fact::{
-    IndexSelection, Observations, ObservedArchList, ObservedBase, ObservedPackage, PackageManager, PackageVersion,
-};
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::changed_subject::subject_with_edits;
 use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::{PTX_SUFFIX, last_pip_package};
@@ -16,8 +13,11 @@ use crate::infer::variant_cuda;
 use crate::install::{public_version, range_contains};
 use crate::judge;
 use crate::judge::SubjectContent;
-use crate::reference::ImageReference;
-use crate::source::{SourceId, Span};
+use crate::model::fact::{
+    IndexSelection, Observations, ObservedArchList, ObservedBase, ObservedPackage, PackageManager, PackageVersion,
+};
+use crate::model::reference::ImageReference;
+use crate::text::source::{SourceId, Span};
 
 /// The reason for a manual change if no single value in a file can be edited.
 pub(super) const NO_SINGLE_VALUE: &str = "manual: no single value in a file selects it";

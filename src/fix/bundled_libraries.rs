@@ -1,12 +1,12 @@
 //! Packages that bundle one library for each of several CUDA versions, and the releases of them that fit another
 //! build.
 
-use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::infer::variant_cuda;
 use crate::install::public_version;
 use crate::knowledge::compare_natural;
+use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the packages whose bundled libraries do not fit a build, each with its next release that does. Packages
 /// without such a release are not changed.

@@ -1,6 +1,6 @@
 //! Sequences of several image changes, each of which gets the start-up past one more failure.
 
-use crate::edit::SourceEdit;
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::changed_subject::{edited_texts, sources_with_texts};
 use crate::fix::fix_context::FixContext;
 use crate::fix::single_changes::single_change_fixes;

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::dockerfile::LazyDockerfile;
-use crate::edit::SourceEdit;
-use crate::fact::Observations;
+use crate::dockerfile::edit::SourceEdit;
+use crate::dockerfile::{LazyDockerfile, edit};
 use crate::fix::trial_verdict::whole_subject_verdicts;
+use crate::judge;
 use crate::judge::{AnalysisSubject, CachedTargetObservations, PoolRestriction, SavedSubject, SubjectContent};
+use crate::model::fact::Observations;
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
 use crate::report::model::OnPlatform;
-use crate::source::{SourceId, SourceText, Sources};
-use crate::{edit, judge};
+use crate::text::source::{SourceId, SourceText, Sources};
 
 /// Returns the subject with its content replaced by fixed observations.
 pub(super) fn subject_with_observations(
@@ -73,7 +73,7 @@ pub(super) fn subject_with_file_cache(subject: &AnalysisSubject) -> AnalysisSubj
 fn subject_with_dockerfile(
     subject: &AnalysisSubject,
     dockerfile: LazyDockerfile,
-    files: crate::context::ContextFiles,
+    files: crate::dockerfile::context::ContextFiles,
 ) -> Option<AnalysisSubject> {
     let SubjectContent::Dockerfile { source, options, bases, .. } = &subject.content else { return None };
     let (source, options, bases, early) =

@@ -1,10 +1,10 @@
 //! Changes that install or remove the CUDA compat library, or remove driver libraries from an image.
 
 use crate::cuda::{CudaVersion, is_in_compat_tree, split_path};
-use crate::fact::{ObservedBase, PackageManager};
 use crate::fix::fix_context::FixContext;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::knowledge::{CudaImageRow, Knowledge};
+use crate::model::fact::{ObservedBase, PackageManager};
 use crate::report::kinds::FixSafety;
 
 /// Returns candidates that remove the compat library, or install the one for the CUDA version of a core component.

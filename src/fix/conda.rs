@@ -1,11 +1,11 @@
 //! Other builds of a framework that conda installs, selected by the version of another package in the environment.
 
-use crate::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::{is_conda_package, last_pip_package};
 use crate::fix::versions::{cuda_version_of_build, distance};
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::knowledge::{CondaBuildRow, compare_natural};
+use crate::model::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion};
 use crate::report::kinds::FixSafety;
 
 /// The architecture for which the tables list conda builds.

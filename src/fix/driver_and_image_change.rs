@@ -2,6 +2,7 @@
 
 use crate::cuda::DriverVersion;
 use crate::fix::fix_context::FixContext;
+use crate::fix::minimum_driver::{SubjectImages, with_driver};
 use crate::fix::search_resources::SearchResources;
 use crate::fix::single_changes::single_change_fixes;
 use crate::fix::tested_fix::rank_fixes;
@@ -11,7 +12,6 @@ use crate::fix::{ChangeKind, PoolChange, ProposedChange, TestedFix, base_and_bui
 use crate::fleet::{Fleet, Pool};
 use crate::judge;
 use crate::judge::{AnalysisSettings, FleetHosts, ReportDetail};
-use crate::minimum_driver::{SubjectImages, with_driver};
 use crate::report::kinds::FixSafety;
 
 /// The largest number of pools that are considered.

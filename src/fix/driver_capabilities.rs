@@ -1,11 +1,11 @@
 //! Alternative lists of driver capabilities for `NVIDIA_DRIVER_CAPABILITIES`.
 
 use crate::cuda::DriverCapabilities;
-use crate::fact::LibraryProvider;
 use crate::fix::fix_context::FixContext;
-use crate::nearest::nearest_word;
-use crate::outcome::Outcome;
+use crate::model::fact::LibraryProvider;
+use crate::model::outcome::Outcome;
 use crate::report::kinds::FixSafety;
+use crate::text::nearest::nearest_word;
 
 /// The capabilities that every CUDA program needs.
 const DEFAULT_CAPABILITIES: [&str; 2] = ["compute", "utility"];

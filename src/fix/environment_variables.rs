@@ -2,12 +2,12 @@
 //! path.
 
 use crate::cuda::{CudaVersion, LIB64_DIRECTORY, debian_library_directory, library_path_directories};
-use crate::fact::Origin;
 use crate::fix::driver_capabilities::capability_lists;
 use crate::fix::fix_context::FixContext;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::judge::SubjectContent;
-use crate::outcome::Outcome;
+use crate::model::fact::Origin;
+use crate::model::outcome::Outcome;
 use crate::replay::GKE_DRIVER_DIRECTORY;
 use crate::report::kinds::FixSafety;
 

@@ -3,10 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::fact::{
-    Component, ComponentRole, FactId, FactKey, ImageFacts, Observations, ObservedPackage, Origin, PrintedValue,
-    ValueState,
-};
 use crate::fix::changed_subject::subject_with_observations;
 use crate::fix::trial_verdict::whole_subject_verdicts;
 use crate::fleet::{Fleet, Pool};
@@ -14,11 +10,15 @@ use crate::infer::{infer_image_facts, newest_base_python, python_of_package};
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts, InferenceCache, ReportDetail};
 use crate::knowledge::Knowledge;
-use crate::outcome::Outcome;
+use crate::model::fact::{
+    Component, ComponentRole, FactId, FactKey, ImageFacts, Observations, ObservedPackage, Origin, PrintedValue,
+    ValueState,
+};
+use crate::model::outcome::Outcome;
 use crate::replay::{ImprovementGoal, ImprovementGoals, StartStep};
 use crate::report::kinds::{FactState, StepStatus, VerdictKind};
 use crate::report::model;
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// Selects the pools for which fixes are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

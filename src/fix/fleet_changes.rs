@@ -2,11 +2,11 @@
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fix::fix_context::{FixContext, TargetPools};
+use crate::fix::minimum_driver::{releases_for_pool, with_driver};
 use crate::fix::trial::TrialRunner;
 use crate::fix::{ChangeKind, FixCandidate, PoolChange, ProposedChange, TrialVerdict};
 use crate::fleet::{DriverSpec, Mode, Pool};
-use crate::minimum_driver::{releases_for_pool, with_driver};
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::report::kinds::{FixSafety, VerdictKind};
 
 /// The variable and value that disable the requirement check.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::fact::{CodeTargets, FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::{
@@ -12,6 +11,7 @@ use crate::fix::versions::{
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange, bundled_libraries};
 use crate::install::{public_version, range_contains};
 use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
+use crate::model::fact::{CodeTargets, FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::report::kinds::FixSafety;
 
 /// The number of nearest releases of a framework that are considered.

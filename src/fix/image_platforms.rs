@@ -1,11 +1,11 @@
 //! Further platforms that an image can be built for: those of the pools, if its base image exists for them.
 
-use crate::fact::{Observations, ValueState};
 use crate::fix::fix_context::FixContext;
 use crate::fix::write::has_platform_flag;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::infer::infer_image_facts;
-use crate::outcome::Outcome;
+use crate::model::fact::{Observations, ValueState};
+use crate::model::outcome::Outcome;
 use crate::report::kinds::FixSafety;
 
 /// Returns the candidate that builds the image for the platforms of the pools that it lacks.

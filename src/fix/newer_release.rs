@@ -6,17 +6,18 @@ use std::collections::BTreeMap;
 use crate::cuda::CudaVersion;
 use crate::fix::cuda_tag::cuda_version_from_tag;
 use crate::fix::fix_context::{FixContext, TargetPools};
+use crate::fix::minimum_driver::{StartingReleases, SubjectImages};
 use crate::fix::search_resources::SearchResources;
 use crate::fix::tested_fix::test_candidate;
 use crate::fix::trial::TrialRunner;
 use crate::fix::versions::cuda_version_of_build;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, trial};
+use crate::fix::{
+    ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, minimum_driver, trial,
+};
 use crate::fleet::Pool;
 use crate::judge::{AnalysisSettings, AnalysisSubject};
 use crate::knowledge::compare_natural;
-use crate::minimum_driver;
-use crate::minimum_driver::{StartingReleases, SubjectImages};
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::report::model;
 
 /// The largest number of releases with their base images that are evaluated.

@@ -5,7 +5,7 @@ use crate::fix::cuda_tag::CudaTag;
 use crate::fix::fix_context::FixContext;
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
+use crate::model::reference::ImageReference;
 
 /// The largest number of build stages that are examined.
 const MAX_STAGES: usize = 64;

@@ -1,13 +1,13 @@
 //! Other extras of a package, which select the build of the same release for another CUDA version.
 
-use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::install::{is_version_between, public_version, range_contains};
 use crate::knowledge::{BroughtRow, FrameworkBuildRow, LibraryNeedsRow, compare_natural};
-use crate::outcome::Outcome;
+use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::outcome::Outcome;
 use crate::report::kinds::FixSafety;
 
 /// The outcome of an image that lacks libraries.

@@ -1,12 +1,12 @@
 //! Proposed changes of an image or of node pools, and how to see whether they took effect.
 
 use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
-use crate::fact::{IndexSelection, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::kind::ChangeKind;
 use crate::fleet::Mode;
 use crate::install::public_version;
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
+use crate::model::fact::{IndexSelection, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::reference::ImageReference;
 use crate::report::kinds::FixSafety;
 
 /// The suffix of a GPU in a list that adds PTX, as torch writes it. Without a GPU it adds PTX for the newest one.

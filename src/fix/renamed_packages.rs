@@ -1,12 +1,12 @@
 //! Other distributions of a package with the same release for another CUDA version, such as `cupy-cuda12x`.
 
-use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
 use crate::install::public_version;
 use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
+use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::report::kinds::FixSafety;
 
 /// Returns candidates for the same release for another CUDA version, where the distribution name selects it.

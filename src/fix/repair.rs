@@ -12,7 +12,7 @@ use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
 use crate::report::kinds::{FindingSeverity, FixSafety};
 use crate::report::model;
-use crate::source::SourceId;
+use crate::text::source::SourceId;
 
 /// Maximum number of fixes applied to one subject.
 const MAX_FIXES: usize = 6;

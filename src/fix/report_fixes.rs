@@ -13,7 +13,7 @@ use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
 use crate::report::finding_groups::is_about_unknown_verdict;
 use crate::report::kinds::{FindingSeverity, FixSafety};
 use crate::report::model;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// The largest number of fixes for one finding.
 const MAX_FIXES_PER_FINDING: usize = 8;

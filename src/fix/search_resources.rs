@@ -7,9 +7,9 @@ use jiff::civil::Date;
 
 use crate::cuda::DriverVersion;
 use crate::fix::ThreadBudget;
+use crate::fix::minimum_driver::with_driver;
 use crate::fleet::{Fleet, Pool};
 use crate::judge::{AnalysisSettings, FleetHosts};
-use crate::minimum_driver::with_driver;
 
 /// The largest number of hosts of pools with other drivers that are cached.
 const MAX_CACHED_HOSTS: usize = 16_384;

@@ -1,15 +1,15 @@
 //! Applies a change to the observations, where no file contains what is changed.
 
 use crate::cuda::{COMPAT_ROOT, is_in_compat_tree, split_path};
-use crate::fact::{
-    Evidence, FactKey, IndexSelection, InspectionDepth, Observations, ObservedBase, ObservedPackage, Origin,
-    PackageManager, PackageVersion, PrintedValue, REMOVED_BY_COMMAND, ValueState,
-};
 use crate::fix::ProposedChange;
 use crate::fix::proposed_change::{is_compat_package, is_conda_package};
 use crate::install::public_version;
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
+use crate::model::fact::{
+    Evidence, FactKey, IndexSelection, InspectionDepth, Observations, ObservedBase, ObservedPackage, Origin,
+    PackageManager, PackageVersion, PrintedValue, REMOVED_BY_COMMAND, ValueState,
+};
+use crate::model::reference::ImageReference;
 
 /// The origin of facts that a simulated change introduces.
 const SIMULATED_ORIGIN: Origin = Origin::Option("a change that is tried");

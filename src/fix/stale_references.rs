@@ -2,15 +2,15 @@
 //! CUDA libraries.
 
 use crate::cuda::CudaVersion;
+use crate::dockerfile::edit::SourceEdit;
 use crate::dockerfile::{Dockerfile, Stage};
-use crate::edit::SourceEdit;
-use crate::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::fix_context::FixContext;
 use crate::fix::versions::default_build;
 use crate::infer::variant_cuda;
 use crate::install::public_version;
 use crate::judge::SubjectContent;
-use crate::source::{SourceId, Span};
+use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::text::source::{SourceId, Span};
 
 const STALE_WHEEL_ADDRESS: &str = "manual: the same command names an address of wheels for another build";
 const STALE_LIBRARY_WHEELS: &str = "manual: library wheels for another CUDA major release are installed with it";

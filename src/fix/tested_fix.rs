@@ -1,6 +1,6 @@
 //! Fixes that were tested on the pools: how candidates are tested, and the order of those that help.
 
-use crate::edit::SourceEdit;
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::fix_context::{FixContext, TargetPools};
 use crate::fix::kind::Cost;
 use crate::fix::trial::TrialRunner;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::edit::SourceEdit;
-use crate::fact::Observations;
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::buildability::{NO_SINGLE_VALUE, find_build_obstacle, is_target_observed};
 use crate::fix::changed_subject::{subject_with_edits, subject_with_observations, subject_with_saved_observations};
 use crate::fix::fix_context::{FixContext, TargetPools};
+use crate::fix::minimum_driver::SubjectImages;
 use crate::fix::search_resources::{SearchResources, single_pool_fleet};
 use crate::fix::simulated_change::apply_to_observations;
 use crate::fix::trial_verdict::{TrialVerdict, trial_verdicts, whole_subject_verdicts};
@@ -16,11 +16,11 @@ use crate::fix::{PoolChange, ProposedChange, other_stages, write};
 use crate::fleet::{Declared, DriverSpec, Pool};
 use crate::infer::infer_image_facts;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts, InferenceCache, ReportDetail, SubjectContent};
-use crate::minimum_driver::SubjectImages;
+use crate::model::fact::Observations;
 use crate::replay::ImprovementGoals;
 use crate::report::kinds::VerdictKind;
 use crate::report::model;
-use crate::source::{SourceText, Span};
+use crate::text::source::{SourceText, Span};
 use crate::{fleet, judge};
 
 /// Maximum number of trials for a subject that fails.

@@ -1,6 +1,6 @@
 //! The verdicts of a trial, one for each pool, and whether they show progress.
 
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::report::kinds::{StartRoute, VerdictKind};
 use crate::report::model;
 

@@ -1,10 +1,10 @@
 //! Package releases and their builds: order and distance, the Pythons with wheels, and matching companion releases.
 
-use crate::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::install::{public_version, range_contains};
 use crate::knowledge::{Knowledge, TorchPinRow, TorchRow, compare_natural};
+use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {

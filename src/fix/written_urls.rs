@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::dockerfile::{Dockerfile, InstructionKind, parse_name_value_pairs};
-use crate::edit;
-use crate::edit::SourceEdit;
+use crate::dockerfile::edit::SourceEdit;
+use crate::dockerfile::{Dockerfile, InstructionKind, edit, parse_name_value_pairs};
 use crate::fix::fix_context::FixContext;
 use crate::judge::SubjectContent;
 use crate::knowledge::Knowledge;
-use crate::source::SourceId;
+use crate::text::source::SourceId;
 
 /// Maximum number of expansions of one URL.
 const MAX_EXPANSIONS: usize = 16;
@@ -61,7 +60,8 @@ fn variable_values(text: &str) -> Vec<(String, String)> {
         dockerfile.instructions.iter().filter(|one| matches!(one.kind, InstructionKind::Arg | InstructionKind::Env));
     let pairs = setting
         .flat_map(|one| parse_name_value_pairs(&one.arguments, dockerfile.escape, one.kind == InstructionKind::Env));
-    let value = |span: crate::source::Span| Some(text.get(span.start..span.end)?.trim_matches(['"', '\'']).to_owned());
+    let value =
+        |span: crate::text::source::Span| Some(text.get(span.start..span.end)?.trim_matches(['"', '\'']).to_owned());
     let mut found: Vec<(String, String)> =
         pairs.filter_map(|pair| Some((pair.name, value(pair.value?.full_source_span())?))).collect();
     found.dedup();

@@ -8,9 +8,9 @@ use crate::fleet::pool_values::{compile_image_glob, compile_path_glob, parse_dir
 use crate::fleet::possible_hardware::MAX_HOSTS;
 use crate::fleet::{Declared, DeviceListStrategy, Fleet, Launch, Mode, Pool, Runtime, toolkit_options};
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_word;
-use crate::source::{SourceId, SourceText, Span};
-use crate::toml_reader::{Problems, Reader, Value, entries, span_of};
+use crate::knowledge::toml_reader::{Problems, Reader, Value, entries, span_of};
+use crate::text::nearest::nearest_word;
+use crate::text::source::{SourceId, SourceText, Span};
 
 /// All errors in a fleet file.
 pub type FleetErrors = Box<Problems>;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cluster::{GpuProvider, Start};
+use crate::fleet::cluster::{GpuProvider, Start};
 use crate::fleet::{Declared, Fleet, Launch, Pool, Runtime};
 
 impl Fleet {

@@ -1,8 +1,10 @@
 //! Fleets: the node pools that images are checked against.
 
+pub mod cluster;
 mod derived_pool;
 mod file;
 mod host;
+pub mod inventory;
 mod keywords;
 mod launch_configurations;
 mod launch_override;
@@ -11,6 +13,7 @@ mod pool_field;
 mod pool_hosts;
 mod pool_values;
 mod possible_hardware;
+pub mod settings;
 mod toolkit_options;
 mod version_check;
 

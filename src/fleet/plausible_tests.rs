@@ -1,7 +1,7 @@
 use super::check_versions;
 use crate::fleet::{GpuNameLookup, read_fleet};
 use crate::knowledge::Knowledge;
-use crate::source::{SourceId, SourceText};
+use crate::text::source::{SourceId, SourceText};
 
 /// Returns the position, message and help of the first error.
 fn first_error(pool: &str) -> Result<(), String> {

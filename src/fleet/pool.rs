@@ -2,7 +2,7 @@
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::{GpuClass, Knowledge};
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// A value and its position in the fleet file; the built-in fleet has no positions.
 #[derive(Clone, Debug, PartialEq, Eq)]

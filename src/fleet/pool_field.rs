@@ -1,7 +1,7 @@
 //! The fields of a pool, their names in reports, and their values and positions in the fleet file.
 
 use crate::fleet::{Declared, DriverSpec, Pool, ToolkitOptions};
-use crate::source::Span;
+use crate::text::source::Span;
 
 macro_rules! fields {
     ($($variant:ident = $name:literal, $doc:literal;)*) => {

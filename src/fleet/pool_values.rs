@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::fleet::{Declared, DriverSpec, GpuSpec, Pool};
-use crate::toml_reader::{Reader, Value, entries, span_of};
+use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
 
 /// The GPU brands that NVML reports, in lower case.
 const BRANDS: &[&str] = &[

@@ -233,7 +233,7 @@ fn boundary_releases(knowledge: Knowledge, inside: impl Fn(DriverVersion) -> boo
 mod tests {
     use super::*;
     use crate::fleet::{GpuNameLookup, PoolField, read_fleet};
-    use crate::source::{SourceText, Sources};
+    use crate::text::source::{SourceText, Sources};
 
     const ALL: &[GpuClass] = &[GpuClass::DataCenter, GpuClass::Consumer, GpuClass::Workstation];
 

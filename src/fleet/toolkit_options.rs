@@ -4,9 +4,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::cuda::{DEFAULT_CAPABILITIES, DriverCapabilities, SUPPORTED_CAPABILITIES};
 use crate::fleet::{Declared, Pool};
-use crate::nearest::nearest_word;
-use crate::source::Span;
-use crate::toml_reader::{Reader, Value, entries, span_of};
+use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
+use crate::text::nearest::nearest_word;
+use crate::text::source::Span;
 
 /// The type of the value of an option.
 #[derive(Clone, Copy)]

@@ -2,9 +2,9 @@
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fleet::{DriverSpec, Fleet, FleetErrors, Pool};
+use crate::knowledge::toml_reader::Reader;
 use crate::knowledge::{BranchRow, GpuClass, Knowledge};
-use crate::source::SourceText;
-use crate::toml_reader::Reader;
+use crate::text::source::SourceText;
 
 /// The maximum number of branches that are suggested for an abbreviated one.
 const MAX_SUGGESTED_BRANCHES: usize = 4;

@@ -1,8 +1,8 @@
 //! Builds without CUDA that a command selects explicitly: next to packages that use a GPU, they are not the image's
 //! purpose.
 
-use crate::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts, ValueState};
 use crate::knowledge::{FrameworkRow, Knowledge};
+use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts, ValueState};
 
 /// Whether a fact follows from a build variant that a table gives as the default.
 pub(super) fn is_default_variant(facts: &Facts, id: FactId) -> bool {

@@ -1,11 +1,11 @@
 //! The lowest compute capability of GPU code that nobody has read.
 
-use crate::fact::{
+use crate::infer::base::BaseBuild;
+use crate::knowledge::{Knowledge, PackageFloorRow};
+use crate::model::fact::{
     Component, Derivation, Evidence, FactKey, Facts, MinimumCapability, Observations, ObservedPackage, PackageVersion,
     ValueState,
 };
-use crate::infer::base::BaseBuild;
-use crate::knowledge::{Knowledge, PackageFloorRow};
 
 /// Infers the lowest compute capability of base image components that no package replaces, and of packages that
 /// always have one.

@@ -1,13 +1,13 @@
 //! Compat packages: what they install, and which commands remove it again.
 
-use crate::cause::Cause;
 use crate::cuda::{COMPAT_ROOT, CudaVersion, DriverVersion};
-use crate::fact::{
-    CompatDirectory, CompatLibrary, CompatNote, Derivation, Evidence, FactId, FactKey, Facts, TypedFact, ValueState,
-};
 use crate::infer::base::BaseBuild;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, RowInfo};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    CompatDirectory, CompatLibrary, CompatNote, Derivation, Evidence, FactId, FactKey, Facts, TypedFact, ValueState,
+};
 
 /// The prefix of the names of compat packages.
 const COMPAT_PACKAGE_PREFIX: &str = "cuda-compat";

@@ -3,18 +3,18 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, ObservedPackage, PackageManager,
-    PackageVersion,
-};
 use crate::infer::single_build_framework::{InferenceContext, variant_cuda};
 use crate::infer::torch_install::{ImageTorch, TorchInstall};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::install::{compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, ObservedPackage, PackageManager,
+    PackageVersion,
+};
 
 /// Marks the CUDA of packages unknown whose torch is not the one they were compiled for: whether they load is
 /// unknown.

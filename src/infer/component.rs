@@ -4,14 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
 use crate::cuda::{CudaVersion, split_path};
-pub(super) use crate::fact::CUDA_RUNTIME_COMPONENT;
-use crate::fact::{
-    CodeTargets, Component, ComponentRole, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
-    IndexSelection, InspectionDepth, Observations, ObservedGpuCode, ObservedPackage, PackageManager, PackageVersion,
-    TypedFact, UnknownCodeKind, ValueState,
-};
 use crate::infer::base::BaseBuild;
 use crate::infer::single_build_framework::{
     InferenceContext, code_wording, component_of_package, inherit_cuda, variant_cuda,
@@ -23,6 +16,13 @@ use crate::infer::{
     compiled_for_torch, library_per_cuda, mismatched_cuda, overwritten_builds, runtime_packages, torch,
 };
 use crate::knowledge::{Knowledge, TargetSetRow};
+use crate::model::cause::Cause;
+pub(super) use crate::model::fact::CUDA_RUNTIME_COMPONENT;
+use crate::model::fact::{
+    CodeTargets, Component, ComponentRole, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
+    IndexSelection, InspectionDepth, Observations, ObservedGpuCode, ObservedPackage, PackageManager, PackageVersion,
+    TypedFact, UnknownCodeKind, ValueState,
+};
 
 /// The error codes of the CUDA runtime itself for missing GPU code and unusable PTX.
 pub(super) const CUDA_RUNTIME_WORDING: FrameworkErrorCodes = FrameworkErrorCodes { no_code: 209, bad_ptx: 222 };

@@ -1,14 +1,14 @@
 //! torch as installed by conda: other packages of the environment select the build; and torch from both conda and
 //! pip.
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::torch_install::{TorchBuilder, TorchInstall};
 use crate::infer::torch_release::{TorchContext, is_build_tag};
 use crate::install::{public_version, range_contains};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{Observations, ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the torch that a conda command installs.
 pub(super) fn torch_from_conda<'a>(

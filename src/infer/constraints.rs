@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
-use crate::fact::{
-    Derivation, Evidence, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage,
-    PackageManager, PackageVersion, PrintedValue, ValueState,
-};
 use crate::infer::python_version::python_of_package;
 use crate::install::{compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, LOWEST_VERSION, PackageAskRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Derivation, Evidence, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage,
+    PackageManager, PackageVersion, PrintedValue, ValueState,
+};
 
 /// A new version of a package that constraints or other packages determine, with the facts it follows from.
 struct ConstrainedVersion {

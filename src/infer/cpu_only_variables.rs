@@ -1,9 +1,9 @@
 //! Frameworks that an environment variable of the image restricts to the CPU: they do not call CUDA, whatever their
 //! build.
 
-use crate::fact::{Component, Derivation, EnvFacts, Evidence, FactKey, Facts, Observations, ValueState};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{FrameworkRow, Knowledge};
+use crate::model::fact::{Component, Derivation, EnvFacts, Evidence, FactKey, Facts, Observations, ValueState};
 
 /// What was searched if a variable selects the CPU.
 const SEARCHED_ENVIRONMENT: &str = "the environment of the image, which selects the CPU";

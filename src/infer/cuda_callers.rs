@@ -1,11 +1,11 @@
 //! Whether the image has anything that calls CUDA; CUDA libraries without a program do not count.
 
 use crate::cuda::LIBCUDA_SONAME;
-use crate::fact::{
+use crate::knowledge::Knowledge;
+use crate::model::fact::{
     Component, CudaUsage, FactKey, InspectionDepth, Observations, ObservedLibraryDependencies, ObservedPackage,
     PackageManager, ValueState,
 };
-use crate::knowledge::Knowledge;
 
 /// Returns what indicates that something in the image calls CUDA: packages, programs, GPU code, builds for GPUs,
 /// unread files or a description.

@@ -1,14 +1,8 @@
 //! Driver libraries in the image: those for forward compatibility, and those that it should not contain.
 
-use crate::cause::Cause;
 use crate::cuda::{
     COMPAT_ROOT, CudaVersion, DriverVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_in_compat_tree, split_path,
     toolkit_directory,
-};
-use crate::fact::{
-    CompatDirectory, CompatLibrary, Derivation, DriverLibrary, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind,
-    InspectionDepth, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion, TypedFact,
-    ValueState,
 };
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::compat_package::{
@@ -19,6 +13,12 @@ use crate::infer::system_paths::ImageFileTree;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::{stubs, system_paths};
 use crate::knowledge::{DriverPackageRow, Knowledge};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    CompatDirectory, CompatLibrary, Derivation, DriverLibrary, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind,
+    InspectionDepth, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion, TypedFact,
+    ValueState,
+};
 
 /// Infers the driver libraries outside the compat directory.
 #[expect(clippy::too_many_lines, reason = "one case after the other")]
@@ -527,9 +527,9 @@ fn compat_package_cuda(package: &str) -> Option<CudaVersion> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::PrintedValue;
     use crate::infer::infer_image_facts;
-    use crate::reference::ImageReference;
+    use crate::model::fact::PrintedValue;
+    use crate::model::reference::ImageReference;
 
     #[test]
     fn a_package_name_contains_the_driver_branch() {

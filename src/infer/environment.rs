@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
-use crate::fact::{
+use crate::infer::base::BaseBuild;
+use crate::model::cause::Cause;
+use crate::model::fact::{
     Derivation, EnvFacts, EnvTemplate, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, TypedFact,
     ValueState,
 };
-use crate::infer::base::BaseBuild;
 
 /// Environment variables that the start of a container reads.
 pub(crate) const STARTUP_VARIABLES: &[&str] = &[
@@ -148,10 +148,10 @@ mod tests {
     use super::*;
     use crate::describe::ImageDescription;
     use crate::extract::observe_description;
-    use crate::fact::{Confidence, Origin};
     use crate::infer::infer_image_facts;
     use crate::knowledge::Knowledge;
-    use crate::source::{SourceId, SourceText};
+    use crate::model::fact::{Confidence, Origin};
+    use crate::text::source::{SourceId, SourceText};
 
     /// Returns how certain the absence of a variable is, and from how many places it is known.
     fn absent_variable_confidence(seen: &Observations) -> Option<(Confidence, usize)> {

@@ -1,10 +1,10 @@
 //! Libraries that a wheel of the default index requires from outside, and how programs find those that wheels install.
 
 use crate::cuda::CudaVersion;
-use crate::fact::{EnvFacts, FileKind, Observations, ObservedPackage, PackageVersion, ValueState};
 use crate::infer::release_version::release_version;
 use crate::install::range_contains;
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, LibraryNeedsRow, RowInfo};
+use crate::model::fact::{EnvFacts, FileKind, Observations, ObservedPackage, PackageVersion, ValueState};
 
 /// The libraries, by soname, that a wheel requires from outside.
 pub(super) struct ExternalLibraries {

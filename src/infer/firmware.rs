@@ -1,7 +1,7 @@
 //! Firmware: files in the image where a version directory of the driver's firmware is mounted.
 
 use crate::cuda::{resolve_links, split_path};
-use crate::fact::{
+use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, FileKind, Observations, ObservedBase, TypedFact, ValueState,
 };
 

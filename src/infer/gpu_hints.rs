@@ -1,10 +1,10 @@
 //! Unread package lists and files in images without other GPU content: they count only if something in the image
 //! mentions a GPU.
 
-use crate::cause::Cause;
-use crate::fact::{Component, Derivation, Evidence, FactId, FactKey, Facts, Observations, ValueState};
 use crate::infer::component::CUDA_RUNTIME_WORDING;
 use crate::infer::unknown_fact::add_unknown_fact;
+use crate::model::cause::Cause;
+use crate::model::fact::{Component, Derivation, Evidence, FactId, FactKey, Facts, Observations, ValueState};
 
 /// Words in names that refer to a GPU.
 const GPU_TERMS: &[&str] = &["cuda", "gpu", "gpus", "nvidia"];

@@ -2,11 +2,6 @@
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
-use crate::fact::{
-    BuildMachineQuery, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts, ImageFacts,
-    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState,
-};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::system_paths::ImageFileTree;
 use crate::infer::unknown_fact::add_unknown_fact;
@@ -16,6 +11,11 @@ use crate::infer::{
     version_resolution,
 };
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    BuildMachineQuery, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts, ImageFacts,
+    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState,
+};
 
 /// Infers the facts of every build that matches the observations, for one platform such as `linux/amd64`.
 pub fn infer_image_facts(

@@ -2,13 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::cuda::{CudaVersion, LdConf, library_path_directories, resolve_links, split_path};
-use crate::fact::{
-    Component, Derivation, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind, InspectionDepth, LibraryDependencies,
-    LibraryProvider, Observations, ObservedBase, ObservedLibraryDependencies, ObservedPackage, PackageManager,
-    PackageVersion, RequiredLibrary, TypedFact, ValueState,
-};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::component::CUDA_RUNTIME_COMPONENT;
 use crate::infer::external_libraries::{ExternalLibraries, LIBRARY_PATH, WheelLibrarySearch, loader_ignores_wheels};
@@ -19,7 +13,13 @@ use crate::infer::version_resolution::InstallContext;
 use crate::infer::{external_libraries, library_dependencies, unpackaged_libraries};
 use crate::install::range_contains;
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, RowInfo, ToolkitLibraryRow};
-use crate::reference::ImageReference;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Component, Derivation, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind, InspectionDepth, LibraryDependencies,
+    LibraryProvider, Observations, ObservedBase, ObservedLibraryDependencies, ObservedPackage, PackageManager,
+    PackageVersion, RequiredLibrary, TypedFact, ValueState,
+};
+use crate::model::reference::ImageReference;
 
 /// Directories that the dynamic loader searches on every system.
 const DEFAULT_DIRECTORIES: &[&str] = &[

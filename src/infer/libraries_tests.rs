@@ -1,8 +1,8 @@
 //! What is said of a library that a component asks for.
 
 use super::*;
-use crate::fact::{ObservedFile, PrintedValue};
 use crate::infer::infer_image_facts;
+use crate::model::fact::{ObservedFile, PrintedValue};
 
 /// Creates observations with files and packages.
 fn observations_with(files: &[&str], packages: &[(PackageManager, &str, &str)]) -> Observations {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
-use crate::fact::{
-    FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
-    PrintedValue, RemovedPackage, ValueState,
-};
 use crate::infer::release_version::release_version;
 use crate::infer::torch_requirements::requires_torch;
 use crate::install::{public_version, range_contains};
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, LibraryNeedsRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
+    PrintedValue, RemovedPackage, ValueState,
+};
 
 /// The architecture for which the tables list builds of a project's dedicated index.
 const LISTED_ARCHITECTURE: &str = "amd64";

@@ -1,8 +1,8 @@
 //! Which library of a component is loaded, if it has one per CUDA version in its file name.
 
 use crate::cuda::{CudaVersion, split_path};
-use crate::fact::{Component, InspectionDepth, Observations, ObservedGpuCode};
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Component, InspectionDepth, Observations, ObservedGpuCode};
 
 /// Returns the code of the library that is loaded; all code if that is unknown.
 pub(super) fn loaded_library_code<'a>(

@@ -1,14 +1,14 @@
 //! Packages that run on another package's CUDA runtime but come from an index for another CUDA major version.
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
-    PackageManager, PackageVersion, ValueState,
-};
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
+    PackageManager, PackageVersion, ValueState,
+};
 
 /// Makes the CUDA of such packages unknown: with which CUDA they run, if any, is unknown.
 pub(super) fn mark_mismatched_cuda(

@@ -1,10 +1,10 @@
 //! CUDA version numbers that were never released.
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{Component, Derivation, Evidence, FactKey, Facts, TypedFact, ValueState};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{Component, Derivation, Evidence, FactKey, Facts, TypedFact, ValueState};
 
 /// Makes the CUDA version of components unknown if no such release exists.
 pub(super) fn reject_nonexistent_cuda(facts: &mut Facts, components: &mut [Component], knowledge: Knowledge) {

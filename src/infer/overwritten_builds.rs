@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::cause::Cause;
-use crate::fact::{Component, Facts, InspectionDepth, ObservedPackage, PackageManager};
 use crate::infer::single_build_framework::{InferenceContext, component_without_cuda, unknown_component};
+use crate::model::cause::Cause;
+use crate::model::fact::{Component, Facts, InspectionDepth, ObservedPackage, PackageManager};
 
 /// Removes CUDA from components whose directory a later CPU build overwrites; unknown if the order of the two is
 /// unknown.

@@ -1,9 +1,11 @@
 //! The platforms of an image: as the input states, limited to those of its base image.
 
-use crate::cause::Cause;
-use crate::fact::{Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, TypedFact, ValueState};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::unknown_fact::add_unknown_fact;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, TypedFact, ValueState,
+};
 
 /// The architecture of an image if nothing states another.
 const DEFAULT_ARCHITECTURE: &str = "amd64";

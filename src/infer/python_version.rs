@@ -1,9 +1,9 @@
 //! The Python version that packages are installed for, which limits the available releases.
 
-use crate::cause::Cause;
-use crate::fact::{Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::torch_install::required_distribution;
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the Python version of a package's command, as `3.11`.
 pub(crate) fn python_of_package(

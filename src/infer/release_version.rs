@@ -1,7 +1,7 @@
 //! Release numbers in the versions of packages.
 
 use crate::cuda::CudaVersion;
-use crate::fact::{ObservedPackage, PackageVersion};
+use crate::model::fact::{ObservedPackage, PackageVersion};
 
 /// Returns the release part of a package's exact version.
 pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> {

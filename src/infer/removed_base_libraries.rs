@@ -3,9 +3,9 @@
 use globset::Glob;
 
 use crate::cuda::{CudaVersion, TOOLKIT_ROOT};
-use crate::fact::{Observations, PackageManager};
 use crate::infer::unpackaged_libraries::library_stem;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Observations, PackageManager};
 
 /// Prefixes of package names before the name of a library.
 const PACKAGE_PREFIXES: &[&str] = &["lib", "cuda-"];

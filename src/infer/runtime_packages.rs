@@ -1,14 +1,14 @@
 //! CUDA runtimes that separate packages install: without a framework, they are what the image runs on.
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, FrameworkErrorCodes, InspectionDepth, Observations,
-    ObservedPackage, PackageManager, PackageVersion, ValueState,
-};
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, RowInfo};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Component, Derivation, Evidence, FactKey, Facts, FrameworkErrorCodes, InspectionDepth, Observations,
+    ObservedPackage, PackageManager, PackageVersion, ValueState,
+};
 
 /// The CUDA runtime of a package, or why it is unknown, with the table row it comes from.
 type PackageRuntime = (Result<CudaVersion, Cause>, Option<&'static RowInfo>);

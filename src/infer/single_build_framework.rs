@@ -4,18 +4,18 @@ use std::cmp::Ordering;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
 use crate::cuda::{CodeTarget, CudaVersion};
-use crate::fact::{
-    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, IndexSelection,
-    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
-    ValueState,
-};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::install::{compare_pep440_versions, range_contains};
 use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, FrameworkRow, HIGHEST_VERSION, Knowledge, RowInfo};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, IndexSelection,
+    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
+    ValueState,
+};
 
 /// The architecture whose wheels have separate rows.
 const ARM64: &str = "arm64";

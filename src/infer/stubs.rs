@@ -1,10 +1,10 @@
 //! Stub libraries of the toolkit in a base image: they matter if `ldconfig` includes their directory.
 
 use crate::cuda::{CudaVersion, LdConf, is_at_or_below, split_path};
-use crate::fact::{DriverLibrary, FactId, FileKind, Observations, ObservedBase};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::system_paths::{LD_CONF, LD_CONF_DIRECTORY};
 use crate::knowledge::{Knowledge, RowInfo};
+use crate::model::fact::{DriverLibrary, FactId, FileKind, Observations, ObservedBase};
 
 /// The stub library; `ldconfig` creates the soname link that programs load to it.
 const STUB_LIBRARY: &str = "libcuda.so";

@@ -1,13 +1,13 @@
 //! System paths of an image: link targets, `ldconfig` directories, and where the host's libraries are mounted.
 
-use crate::cause::Cause;
 use crate::cuda::{COMPAT_ROOT, LIB64_DIRECTORY, LdConf, debian_library_directory, resolve_links, split_path};
-use crate::fact::{
-    Derivation, Evidence, FactId, FactKey, Facts, FileKind, Observations, ObservedBase, TypedFact, ValueState,
-};
 use crate::infer::base::BaseBuild;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, OsRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Derivation, Evidence, FactId, FactKey, Facts, FileKind, Observations, ObservedBase, TypedFact, ValueState,
+};
 
 /// The file that identifies Debian and its derivatives.
 const DEBIAN_MARKER_FILE: &str = "/etc/debian_version";
@@ -280,14 +280,14 @@ pub(super) fn infer_compat_probe(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::InspectionDepth;
     use crate::infer::infer_image_facts;
-    use crate::reference::ImageReference;
+    use crate::model::fact::InspectionDepth;
+    use crate::model::reference::ImageReference;
 
     /// Returns what is inferred about the loader cache on a base image.
     fn ld_cache_state(base: &str) -> &'static str {
         let mut seen = Observations::new(InspectionDepth::Text);
-        let state = ValueState::Known(crate::fact::PrintedValue::Text(base.to_owned()));
+        let state = ValueState::Known(crate::model::fact::PrintedValue::Text(base.to_owned()));
         let fact = seen.facts.add(FactKey::Base, None, state, Evidence::Leaf(Vec::new()));
         seen.base = ObservedBase::Image(ImageReference::parse(base).expect(base), fact);
         seen.base_env = true;

@@ -1,12 +1,12 @@
 //! The processor that an image is meant for, as its packages, its base image and the selected builds indicate.
 
-use crate::fact::{
-    Component, ComponentRole, Facts, Observations, ObservedBase, ObservedPackage, PackageManager, TargetProcessor,
-    ValueState,
-};
 use crate::infer::build_choice;
 use crate::infer::component::CUDA_RUNTIME_COMPONENT;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{
+    Component, ComponentRole, Facts, Observations, ObservedBase, ObservedPackage, PackageManager, TargetProcessor,
+    ValueState,
+};
 
 /// Infers the processor that an image is meant for; `gpu_base`: whether its base image is for NVIDIA GPUs.
 ///

@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
-use crate::fact::{IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::conda_torch::{reconcile_with_cuda_builds, select_imported_torch, torch_from_conda};
 use crate::infer::python_version::python_of_package;
@@ -17,6 +15,10 @@ use crate::infer::torch_requirements::{
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
+};
 
 impl TorchInstall<'_> {
     /// Whether it replaces the installed torch: by an option of the command, or because the command names one build.

@@ -3,12 +3,7 @@
 
 use std::cmp::Ordering;
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
-    ObservedPackage, PrintedValue, TypedFact, ValueState,
-};
 use crate::infer::base::BaseBuild;
 use crate::infer::single_build_framework::{code_wording, known_text, unknown_component, unlisted_code, variant_cuda};
 use crate::infer::torch_install::{TorchBuilder, TorchInstall};
@@ -16,6 +11,11 @@ use crate::infer::torch_release::select_version;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::install::compare_pep440_versions;
 use crate::knowledge::{FrameworkRow, Knowledge, RowInfo, TorchBuildRow, TorchRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
+    ObservedPackage, PrintedValue, TypedFact, ValueState,
+};
 
 /// Returns the component of a framework in the base image.
 #[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]

@@ -1,8 +1,8 @@
 //! The torch that a command installs, and the torch of an image at some point of its build.
 
-use crate::cause::Cause;
-use crate::fact::{FactId, IndexSelection, ObservedPackage, PackageManager};
 use crate::knowledge::{Knowledge, RowInfo, TorchRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{FactId, IndexSelection, ObservedPackage, PackageManager};
 
 /// The torch of an image at some point of its build.
 #[derive(Clone, Debug)]

@@ -5,13 +5,15 @@ use std::cmp::Ordering;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
-use crate::fact::{IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::system_paths::base_operating_system;
 use crate::infer::torch_install::{TorchBuilder, TorchInstall, required_distribution};
 use crate::install::{compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
+};
 
 /// The architecture, date and tables that select a torch release.
 #[derive(Clone, Copy)]

@@ -5,9 +5,7 @@
 
 use std::cmp::Ordering;
 
-use crate::cause::Cause;
 use crate::cuda::CudaVersion;
-use crate::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::release_version::{parse_release, release_version};
 use crate::infer::torch_install::ImageTorch;
@@ -16,6 +14,8 @@ use crate::infer::torch_release::{
 };
 use crate::install::{compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchPinRow, TorchRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 
 /// What a package requires of torch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

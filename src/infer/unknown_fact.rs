@@ -1,7 +1,7 @@
 //! Facts whose value is unknown.
 
-use crate::cause::Cause;
-use crate::fact::{Evidence, FactKey, Facts, PrintedValue, TypedFact, ValueState};
+use crate::model::cause::Cause;
+use crate::model::fact::{Evidence, FactKey, Facts, PrintedValue, TypedFact, ValueState};
 
 /// Adds a fact whose value is unknown.
 pub(super) fn add_unknown_fact<T>(

@@ -2,7 +2,7 @@
 //! with unknown content.
 
 use crate::cuda::{TOOLKIT_ROOT, split_path};
-use crate::fact::UnpackagedFiles;
+use crate::model::fact::UnpackagedFiles;
 
 /// Characters that make a path a pattern.
 const PATTERN_CHARACTERS: [char; 3] = ['*', '?', '['];

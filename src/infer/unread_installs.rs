@@ -1,8 +1,8 @@
 //! Installs from lists, projects and scripts that were not read: a later command leaves their packages in place.
 
-use crate::cause::Cause;
-use crate::fact::{FactId, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState};
 use crate::install::is_source_requirement;
+use crate::model::cause::Cause;
+use crate::model::fact::{FactId, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState};
 
 /// Explains why a package may already be installed: this command or an earlier one installs something that was not
 /// read.

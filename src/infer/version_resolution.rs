@@ -7,11 +7,6 @@ use std::cmp::Ordering;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
-use crate::fact::{
-    Derivation, Evidence, FactId, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
-    PackageManager, PackageVersion, PrintedValue, ValueState,
-};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::python_version::python_of_package;
 use crate::infer::release_version::parse_release;
@@ -19,6 +14,11 @@ use crate::infer::torch_requirements::{requires_torch, satisfies_torch_constrain
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::install::{compare_pep440_versions, range_contains};
 use crate::knowledge::{FrameworkBuildRow, HIGHEST_VERSION, Knowledge, WheelPythonRow};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Derivation, Evidence, FactId, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
+    PackageManager, PackageVersion, PrintedValue, ValueState,
+};
 
 /// The architecture whose wheels the tables list by Python version.
 const WHEEL_ARCHITECTURE: &str = "amd64";

@@ -8,7 +8,7 @@ use crate::install::compile_targets::{
 };
 use crate::knowledge::CudaExtensionRow;
 use crate::shell::{Command, Word};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Variable with the architectures of torch extensions.
 const TORCH_LIST: &str = "TORCH_CUDA_ARCH_LIST";

@@ -1,6 +1,5 @@
 //! Reads the effects of a command on packages, by the installer that it calls.
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, RunInstruction, VariableLookup};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::InstallEffects;
@@ -10,6 +9,7 @@ use crate::install::{
     conda, driver_installers, framework_archive, lock_export, pip, project_tools, standard_streams, system_packages,
 };
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
 
 /// Returns the effects of a command of a RUN instruction, without reading the files that it names.

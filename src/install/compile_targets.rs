@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use crate::cause::Cause;
 use crate::cuda::CodeTarget;
 use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::context::CommandContext;
 use crate::install::requirement::normalise_name;
 use crate::knowledge::{CudaExtensionRow, Knowledge, TorchArchNameRow};
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// GPU code that a command compiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

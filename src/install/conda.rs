@@ -14,7 +14,7 @@ use crate::install::requirement::{normalise_name, package_with_version, parse_re
 use crate::install::requirement_files;
 use crate::knowledge::Knowledge;
 use crate::shell::{Command, Word};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Options that take the next word as their value.
 const OPTIONS_WITH_VALUE: &[&str] = &[

@@ -1,11 +1,11 @@
 //! Context that a command is read in: variables, files, marker environment and knowledge.
 
-use crate::cause::Cause;
-use crate::context::ParseCache;
+use crate::dockerfile::context::ParseCache;
 use crate::dockerfile::{MappedText, VariableLookup};
 use crate::install::marker::MarkerEnvironment;
 use crate::knowledge::Knowledge;
-use crate::source::SourceId;
+use crate::model::cause::Cause;
+use crate::text::source::SourceId;
 
 /// A file of the image as a command reads it.
 #[derive(Clone, Debug)]

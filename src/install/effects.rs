@@ -1,8 +1,8 @@
 //! Effects of a command on packages: what it installs, removes, constrains and leaves unread.
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
-use crate::source::{SourceId, Span};
+use crate::model::cause::Cause;
+use crate::text::source::{SourceId, Span};
 
 /// The program that installs a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

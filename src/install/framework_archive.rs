@@ -1,7 +1,6 @@
 //! Archives of framework libraries, such as `LibTorch`, whose address or file name contains the version and the CUDA
 //! version.
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
 use crate::install::build_variant::{is_build_tag, tag_of_version};
 use crate::install::effects::{
@@ -9,8 +8,9 @@ use crate::install::effects::{
 };
 use crate::install::requirement::pip_package;
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Reads the framework archives that `curl`, `wget` or `aria2c` downloads.
 pub(super) fn read_downloads(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {

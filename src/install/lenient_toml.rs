@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::install::context::OpenedFile;
 use crate::install::effects::PackageInstall;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A TOML value with its byte range.
 pub(super) type SpannedTomlValue = Spanned<TomlValue>;

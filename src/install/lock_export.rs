@@ -1,6 +1,5 @@
 //! Requirement lists that tools export from a lock file or a project, traced back to their source files.
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
@@ -8,6 +7,7 @@ use crate::install::effects::{InstallEffects, PackageInstall, VersionSpec};
 use crate::install::package_index::IndexOptions;
 use crate::install::{project_tools, pyproject};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
 
 /// Options of these tools that take a value and select no package.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::cause::Cause;
 use crate::install::build_variant::tag_of_url;
 use crate::install::context::OpenedFile;
 use crate::install::effects::{BuildCandidates, BuildVariant, PackageInstall, VariantSource, VersionSpec};
 use crate::install::lenient_toml::{TomlTable, text_at, value_at, value_span};
 use crate::install::requirement::{normalise_name, package_with_version, set_source};
+use crate::model::cause::Cause;
 
 /// Returns the package in an entry of a lock file.
 pub(super) fn locked_package(package: &TomlTable, opened: &OpenedFile) -> Option<PackageInstall> {

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::build_variant::{
     PrereleaseKind, is_build_tag, is_default_index, prerelease_kind_of_url, serves_every_build, tag_below_folder,
@@ -22,8 +21,9 @@ use crate::install::lenient_toml::{
 use crate::install::partial_url::resolve_address;
 use crate::install::version_range::{is_prerelease, names_prerelease, public_version};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// Paths of the configuration files of pip.
 pub(super) const PIP_CONFIG_FILES: &[&str] =

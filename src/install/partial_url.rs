@@ -1,8 +1,8 @@
 //! Index addresses that are partly unknown because they contain variables or command substitutions.
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
 use crate::install::build_variant::tag_of_url;
+use crate::model::cause::Cause;
 
 /// Placeholder for an unknown part of an address.
 const UNKNOWN_PART: char = '\u{2}';

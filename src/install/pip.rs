@@ -1,6 +1,5 @@
 //! Arguments of `pip install` and `uv pip install`.
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VersionSpec};
@@ -16,8 +15,9 @@ use crate::install::requirement::{
 use crate::install::requirement_files::GeneratedRequirements;
 use crate::install::{pip_options, requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Options that take the next word as their value.
 const OPTIONS_WITH_VALUE: &[&str] = &[

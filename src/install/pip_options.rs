@@ -239,7 +239,7 @@ mod tests {
         let word = |text: &&str| Word {
             value: crate::dockerfile::ExpandedText::literal(*text),
             raw: (*text).to_owned(),
-            span: crate::source::Span::new(0, 1),
+            span: crate::text::source::Span::new(0, 1),
             output: None,
         };
         for (given, expected) in [

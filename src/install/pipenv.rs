@@ -11,7 +11,7 @@ use crate::install::lock_markers::evaluate_lock_marker;
 use crate::install::marker::evaluate_marker;
 use crate::install::requirement::{package_with_version, parse_requirement, parse_specifier, set_source};
 use crate::shell::Word;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Returns the sections of a `Pipfile` that a command installs: those that it names, otherwise the main one, and with
 /// `--dev` the development one.

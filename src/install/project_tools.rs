@@ -1,6 +1,5 @@
 //! Commands of tools that work on a project: `uv sync`, `uv add`, `uvx`, poetry, pipenv, pdm and pixi.
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
@@ -10,6 +9,7 @@ use crate::install::pip_options::{apply_index_option, apply_unresolved_option, o
 use crate::install::requirement::{package_with_version, parse_poetry_range, parse_requirement};
 use crate::install::{conda, lock_file, pipenv, pyproject, uv_lock};
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
 
 /// Options that take a value and select no package.

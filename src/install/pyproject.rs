@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::install::build_variant::tag_of_url;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
@@ -18,7 +17,8 @@ use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::requirement::{
     normalise_name, package_with_version, parse_poetry_range, parse_requirement, set_source,
 };
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 /// Reads the dependencies of a project, from PEP 621 or otherwise poetry's own tables; `uv` applies uv's sources and
 /// indexes.

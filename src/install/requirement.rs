@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use pep440_rs::{Operator, Version, VersionSpecifiers};
 
-use crate::cause::Cause;
 use crate::install::build_variant::{is_build_tag, is_wheel_folder, tag_of_url, tag_of_version};
 use crate::install::context::OpenedFile;
 use crate::install::effects::{
@@ -13,7 +12,8 @@ use crate::install::effects::{
 use crate::install::partial_url::known_file_path;
 use crate::install::version_range::is_plain_version;
 use crate::knowledge::Knowledge;
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 /// Normalises the name of a distribution (PEP 503): lower case, one `-` for every run of `-`, `_` and `.`.
 pub fn normalise_name(name: &str) -> String {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
@@ -14,7 +13,8 @@ use crate::install::pip_options::apply_index_option;
 use crate::install::requirement::{is_unknown_source, parse_partial_wheel_url, parse_requirement, set_source};
 use crate::install::requirement_lines::{RequirementLine, parse_requirement_lines};
 use crate::install::{pyproject, setuptools};
-use crate::source::Span;
+use crate::model::cause::Cause;
+use crate::text::source::Span;
 
 /// Function that reads the requirements in a file of setuptools.
 type SetupReader = fn(&OpenedFile, &[String], &CommandContext<'_>) -> setuptools::SetupRequirements;

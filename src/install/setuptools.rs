@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::cause::Cause;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::PackageInstall;
 use crate::install::marker::evaluate_marker;
 use crate::install::requirement::{normalise_name, parse_requirement, set_source};
+use crate::model::cause::Cause;
 
 /// The name of an extra, and where the strings of its list are written.
 type ExtraRequirements<'t> = (&'t str, Vec<Range<usize>>);

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use crate::cause::Cause;
 use crate::dockerfile::MappedText;
 use crate::install::context::OpenedFile;
 use crate::install::simple_regex::{RegexSyntax, SimpleRegex};
+use crate::model::cause::Cause;
 use crate::shell::Word;
 
 /// Maximum number of changes by one command.

@@ -1,12 +1,12 @@
 //! Arguments of system package managers: `apt-get install`, `dnf install` and similar commands.
 
-use crate::cause::Cause;
 use crate::install::effects::{
     BuildCandidates, InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VersionSpec,
 };
 use crate::install::system_package_name;
 use crate::install::system_package_name::SystemPackageSpec;
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
 
 /// Options of apt that take the next word as their value.

@@ -1,10 +1,10 @@
 //! GPU code that projects of the build context compile with the build tools of torch.
 
-use crate::cause::Cause;
 use crate::install::compile_targets;
 use crate::install::compile_targets::{CompiledCode, TorchReleaseLookup, variable_with_origins};
 use crate::install::context::CommandContext;
 use crate::install::requirement::normalise_name;
+use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
 
 /// Environment variable with the GPU architectures that torch's build tools compile for.

@@ -36,7 +36,7 @@ impl Clone for CachedTargetObservations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::Observations;
+    use crate::model::fact::Observations;
 
     #[test]
     fn what_is_kept_is_for_one_and_for_every_platform() {

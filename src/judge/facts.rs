@@ -1,9 +1,9 @@
 //! Facts of a subject for the report, numbered over all builds and platforms.
 
-use crate::fact::{Evidence, FactEntry, FactId, PrintedValue, ValueState};
 use crate::judge::PlatformBuild;
 use crate::judge::location::LocationBuilder;
 use crate::knowledge::RowInfo;
+use crate::model::fact::{Evidence, FactEntry, FactId, PrintedValue, ValueState};
 use crate::report::kinds::FactState;
 use crate::report::model;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dockerfile::{Dockerfile, InstructionKind, LineLintComment, read_line_lint_comments};
 use crate::report::kinds::LocationKind;
 use crate::report::model::{Location, OnPlatform};
-use crate::source::{SourceId, Sources, Span};
+use crate::text::source::{SourceId, Sources, Span};
 
 /// File extension of texts without comments.
 const JSON_EXTENSION: &str = ".json";

@@ -1,6 +1,5 @@
 //! Findings: start-up failures from the replay, and practice rules whose conditions hold.
 
-use crate::fact::{Confidence, ImageFacts};
 use crate::fleet::PoolField;
 use crate::judge::judged_pool::{JudgedPool, basis_locations, pool_list_text, push_unique_location};
 use crate::judge::labels::fact_label;
@@ -11,7 +10,8 @@ use crate::judge::undecided_conditions::UndecidedConditions;
 use crate::judge::verdict::{message_without_host, other_failures_text, verdict_message};
 use crate::judge::{AnalysisSettings, PlatformBuild, open_verdict_findings, rule_settings};
 use crate::knowledge::{How, RowInfo};
-use crate::outcome::FailureCause;
+use crate::model::fact::{Confidence, ImageFacts};
+use crate::model::outcome::FailureCause;
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
 use crate::replay::{Basis, HostResult, ReplayFailure, StartupResult, deciding_facts, failure_cause};
 use crate::report::kinds::LocationKind;

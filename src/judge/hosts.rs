@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use jiff::civil::Date;
 
-use crate::fact::{Confidence, ImageFacts};
 use crate::fleet::{Host, Pool, PoolField};
 use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Confidence, ImageFacts};
 use crate::replay::{
     ImprovementGoals, ReplayCache, StartupResult, StartupVerdict, pool_verdicts, pool_verdicts_with_cache,
 };

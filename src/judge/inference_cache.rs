@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::civil::Date;
 
-use crate::fact::{ImageFacts, Observations};
 use crate::infer::infer_image_facts;
 use crate::judge::platform_observations::{DockerfileSummary, observe_platform};
 use crate::judge::{AnalysisSettings, SubjectContent};
 use crate::knowledge::Knowledge;
+use crate::model::fact::{ImageFacts, Observations};
 use crate::report::model::OnPlatform;
 
 /// What was observed and inferred of a subject on one platform.

@@ -1,9 +1,9 @@
 //! Verdicts of one pool, and the locations and names that findings on them share.
 
-use crate::fact::ImageFacts;
 use crate::fleet::Pool;
 use crate::judge::labels::{labelled_origins, pool_entry_label, pool_field_label};
 use crate::judge::location::LocationBuilder;
+use crate::model::fact::ImageFacts;
 use crate::replay::{Basis, StartupVerdict};
 use crate::report::kinds::LocationKind;
 use crate::report::model::Location;

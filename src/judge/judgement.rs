@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::describe::ImageDescription;
+use crate::fleet::inventory::can_schedule_on_pool;
 use crate::fleet::{Fleet, Pool, PoolEntry, PoolField};
-use crate::inventory::can_schedule_on_pool;
 use crate::judge::hosts::{PoolHosts, PoolJudgement};
 use crate::judge::judged_pool::JudgedPool;
 use crate::judge::location::LocationBuilder;
@@ -23,7 +23,7 @@ use crate::replay::ImprovementGoals;
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
 use crate::report::model::{Observed, OnPlatform};
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Judges one subject.
 pub fn judge_subject(subject: &AnalysisSubject, settings: AnalysisSettings<'_>) -> model::Subject {

@@ -1,7 +1,9 @@
 //! Labels of report locations.
 
-use crate::fact::{CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, FactId, FactKey, ImageFacts, Origin, ValueState};
 use crate::fleet::{Pool, PoolField};
+use crate::model::fact::{
+    CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, FactId, FactKey, ImageFacts, Origin, ValueState,
+};
 
 /// Maximum length in characters of a value in a label.
 const MAX_VALUE_LENGTH: usize = 60;

@@ -1,10 +1,10 @@
 //! Report locations of fact origins and pool fields.
 
-use crate::fact::{ImageFacts, Origin, is_history_field};
 use crate::fleet::{Fleet, Pool, PoolField};
+use crate::model::fact::{ImageFacts, Origin, is_history_field};
 use crate::report::kinds::LocationKind;
 use crate::report::model::{Location, Region};
-use crate::source::{SourceId, Sources, Span};
+use crate::text::source::{SourceId, Sources, Span};
 
 /// Builds report locations from the texts and the fleet.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Judges subjects on pools and builds the report; results come from the replay, nothing is decided here.
 
 mod cached_target;
+pub mod examples;
 mod facts;
 mod file_comments;
 mod findings;

@@ -1,7 +1,5 @@
 //! Warnings on open verdicts: one for each cause, with the pools that share it.
 
-use crate::cause::Explanation;
-use crate::fact::{FactId, FactKey, ImageFacts, PrintedValue, ValueState};
 use crate::fleet::{Pool, PoolField};
 use crate::judge::judged_pool::{JudgedPool, basis_locations, pool_list_text, push_unique_location};
 use crate::judge::labels::{labelled_origins, pool_field_label};
@@ -10,6 +8,8 @@ use crate::judge::scope::NoticeScope;
 use crate::judge::suppression::SuppressionState;
 use crate::judge::verdict::{OpenVerdict, UnknownReason, missing_for_verdict};
 use crate::judge::{AnalysisSettings, rule_settings};
+use crate::model::cause::Explanation;
+use crate::model::fact::{FactId, FactKey, ImageFacts, PrintedValue, ValueState};
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
 use crate::replay::{
     Basis, HostResult, ReplayFailure, Route, StartupResult, StartupVerdict, StepResult, pool_field_value,

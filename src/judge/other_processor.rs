@@ -1,8 +1,8 @@
 //! Subjects for a processor other than an NVIDIA GPU, as their contents or the name of the Dockerfile state.
 
-use crate::fact::{ImageFacts, TargetProcessor};
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{ImageFacts, TargetProcessor};
 use crate::report::kinds::SubjectKind;
 
 /// Whether a build of a subject has GPU content and is for no other processor.

@@ -6,9 +6,9 @@ use jiff::civil::Date;
 
 use crate::describe::{ImageDescription, Spanned};
 use crate::extract;
-use crate::fact::Observations;
 use crate::judge::subject::{find_platform, is_same_platform};
 use crate::judge::{AnalysisSubject, SubjectContent};
+use crate::model::fact::Observations;
 use crate::report::model::OnPlatform;
 
 /// What was read from a Dockerfile in addition to its facts.
@@ -139,7 +139,7 @@ mod tests {
     fn it_is_told_which_platform_is_told_of() {
         let seen = |all: &[&str]| {
             let mut seen = Observations::default();
-            let fact = crate::fact::FactId(0);
+            let fact = crate::model::fact::FactId(0);
             seen.platforms = Some((all.iter().map(|&one| one.to_owned()).collect(), fact));
             seen
         };
@@ -187,10 +187,10 @@ mod tests {
         ] {
             let text = format!("FROM python:3.11\n{lines}\n");
             let content = SubjectContent::Dockerfile {
-                source: crate::source::SourceId(0),
+                source: crate::text::source::SourceId(0),
                 dockerfile: crate::dockerfile::LazyDockerfile::new(text.as_str()),
                 options: crate::dockerfile::EvaluateOptions::new(crate::knowledge::Knowledge::built_in()),
-                files: crate::context::ContextFiles::default(),
+                files: crate::dockerfile::context::ContextFiles::default(),
                 bases: std::sync::Arc::default(),
                 early: crate::judge::CachedTargetObservations::default(),
             };

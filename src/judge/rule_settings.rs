@@ -2,15 +2,15 @@
 
 use jiff::civil::Date;
 
-use crate::fact::InspectionDepth;
+use crate::fleet::settings::{IgnoreEntry, RuleSeverity, SettingLocation, SeverityLevel};
 use crate::judge::AnalysisSettings;
 use crate::judge::location::LocationBuilder;
 use crate::judge::scope::NoticeScope;
+use crate::model::fact::InspectionDepth;
 use crate::report::kinds::{LocationKind, SubjectKind};
 use crate::report::model;
 use crate::report::model::Observed;
 use crate::rules::{Notice, RulePage, Severity};
-use crate::settings::{IgnoreEntry, RuleSeverity, SettingLocation, SeverityLevel};
 
 /// Returns the severity of a rule on a pool: from the settings, else from its rule page.
 pub(super) fn configured_severity(page: &RulePage, pool: Option<&str>, settings: AnalysisSettings<'_>) -> Severity {

@@ -12,7 +12,7 @@ use crate::report::kinds::SubjectKind;
 use crate::report::model;
 use crate::report::model::{Observed, OnPlatform, Text};
 use crate::report::saved_report::SavedReportSubject;
-use crate::source::{SourceId, SourceText, Sources, Span};
+use crate::text::source::{SourceId, SourceText, Sources, Span};
 
 /// Returns the observations that a report stores of a subject; `looked` are those made for it, `facts` the facts
 /// inferred from them.

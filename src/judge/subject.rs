@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use crate::cluster::{NodeRequirements, Start};
-use crate::context::ContextFiles;
+use crate::dockerfile::context::ContextFiles;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, LazyDockerfile};
 use crate::extract;
 use crate::extract::KnownBases;
-use crate::fact::{ImageFacts, InspectionDepth, Observations};
 use crate::fleet::Fleet;
+use crate::fleet::cluster::{NodeRequirements, Start};
+use crate::fleet::settings::InputSettings;
 use crate::judge::CachedTargetObservations;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{ImageFacts, InspectionDepth, Observations};
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
 use crate::report::model::OnPlatform;
 use crate::rules::{Persona, RuleBook};
-use crate::settings::InputSettings;
-use crate::source::{SourceId, Sources};
+use crate::text::source::{SourceId, Sources};
 
 /// The observations of a subject when its report was written.
 #[derive(Clone, Debug)]

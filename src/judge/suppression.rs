@@ -11,11 +11,11 @@ use crate::judge::rule_settings::SettingsSuppression;
 use crate::judge::scope::NoticeScope;
 use crate::judge::{AnalysisSettings, AnalysisSubject, PoolRestriction, SubjectContent, rule_settings};
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_word;
 use crate::report::kinds::{FindingSeverity, LocationKind};
 use crate::report::model::{Finding, Location, OnPlatform};
 use crate::rules::{Notice, PageKind, Persona, RuleBook};
-use crate::source::{SourceId, Span};
+use crate::text::nearest::nearest_word;
+use crate::text::source::{SourceId, Span};
 
 /// A notice on a comment: its kind, its span and its message.
 type CommentNotice = (Notice, Span, String);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::Cause;
 use crate::judge::judged_pool::push_unique_location;
 use crate::judge::labels::fact_label;
 use crate::judge::location::LocationBuilder;
 use crate::judge::scope::{NoticeScope, RuleScope};
 use crate::judge::suppression::SuppressionState;
 use crate::judge::{AnalysisSettings, rule_settings};
+use crate::model::cause::Cause;
 use crate::report::model::{Finding, Location};
 use crate::rules::{
     ComponentScopes, FactLookup, FactScope, FactValue, Notice, Persona, RuleCondition, RulePage, Truth, ValueType,

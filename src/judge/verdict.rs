@@ -2,12 +2,12 @@
 
 use jiff::civil::Date;
 
-use crate::cause::{Cause, Explanation};
-use crate::fact::{ComponentRole, FactKey, PrintedValue, ValueState};
 use crate::fleet::{Pool, PoolField};
 use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
+use crate::model::cause::{Cause, Explanation};
+use crate::model::fact::{ComponentRole, FactKey, PrintedValue, ValueState};
 use crate::replay::{
     Basis, HostResult, ReplayFailure, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult, deciding_facts,
     explanations, pool_field_value,
@@ -305,7 +305,7 @@ fn uninspected_component_parts(verdict: &StartupVerdict<'_>, knowledge: Knowledg
         (
             StartStep::Code,
             match first.component.name.as_str() {
-                crate::fact::CUDA_RUNTIME_COMPONENT => "native code and PTX of your program".to_owned(),
+                crate::model::fact::CUDA_RUNTIME_COMPONENT => "native code and PTX of your program".to_owned(),
                 name => format!("native code and PTX of {name}"),
             },
         ),
@@ -339,7 +339,7 @@ fn verdict_notes(verdict: &StartupVerdict<'_>, all: &[StartupVerdict<'_>], knowl
     for other in all.iter().filter(|other| is_extension(other)) {
         // What stops the image stops its extensions as well.
         if let (Some(name), Some(StartupResult::Fails(wall))) = (other.component, other.fate)
-            && name != crate::fact::CUDA_RUNTIME_COMPONENT
+            && name != crate::model::fact::CUDA_RUNTIME_COMPONENT
             && !matches!(verdict.fate, Some(StartupResult::Fails(own)) if own.outcome() == wall.outcome())
         {
             notes.push(format!("the extension {name} fails on its own: {}", verdict_message(other, knowledge)));
@@ -778,7 +778,7 @@ fn subject_with_verb(whats: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cause::Cause;
+    use crate::model::cause::Cause;
 
     fn reasons(all: &[&str]) -> OpenVerdict {
         let reason = |text: &&str| UnknownReason {

@@ -2,7 +2,7 @@
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::RowInfo;
-use crate::nearest::nearest_word;
+use crate::text::nearest::nearest_word;
 
 /// An alias that users write instead of a valid value.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::knowledge::rows::{GpuClass, GpuRow};
-use crate::nearest::edit_distance;
+use crate::text::nearest::edit_distance;
 
 /// Vendor and product lines that users omit.
 const OPTIONAL_PREFIXES: [&str; 3] = ["nvidia", "tesla", "geforce"];

@@ -14,7 +14,7 @@ use crate::knowledge::rows::{
 };
 use crate::knowledge::toolkit_changes::{ToolkitChange, ToolkitChangeRow, WslLibraryRow};
 use crate::knowledge::{gpu_names, rows, tables};
-use crate::nearest::nearest_words;
+use crate::text::nearest::nearest_words;
 
 /// The compatibility database: a handle on the built-in tables, or on tables with additional rows of a user.
 ///

@@ -4,6 +4,9 @@
 #[path = "build/schema.rs"]
 pub(crate) mod schema;
 
+pub mod overlay;
+pub mod toml_reader;
+
 mod alias_rows;
 mod base_lookup;
 mod cloud_instances;
@@ -39,8 +42,6 @@ mod wheel_rows;
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }
-
-pub(crate) use every_table;
 
 pub use self::cuda_tags::NoSuchTag;
 pub use self::gpu_names::{GpuNameMatch, names_vgpu_profile};

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::cause::Cause;
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::Knowledge;
 use crate::knowledge::natural_order::compare_natural;
+use crate::model::cause::Cause;
 
 impl Knowledge {
     /// Whether a driver is of a later branch than all in the tables.

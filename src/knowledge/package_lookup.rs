@@ -7,7 +7,7 @@ use crate::knowledge::rows::{
     LibraryWheelRow, RowInfo, RuntimePackageRow, TorchArchNameRow, TorchBuildRow, TorchRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge};
-use crate::reference::ImageReference;
+use crate::model::reference::ImageReference;
 
 /// Returns the first two numbers of a version: `2.3` of `2.3.0rc0`.
 fn minor_version(version: &str) -> Option<String> {

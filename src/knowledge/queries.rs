@@ -6,8 +6,8 @@ use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::printable_rows::{ShowRow, ShownRow};
 use crate::knowledge::rows::{CudaRecipeRow, RowInfo};
 use crate::knowledge::{Knowledge, gpu_names};
-use crate::nearest::edit_distance;
-use crate::reference::ImageReference;
+use crate::model::reference::ImageReference;
+use crate::text::nearest::edit_distance;
 
 /// Subjects that can be queried.
 pub const QUERY_SUBJECTS: &[&str] =

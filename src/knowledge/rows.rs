@@ -19,34 +19,7 @@ pub use crate::knowledge::toolkit_changes::*;
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::verdict_rows::{LaunchWordRow, VerdictWordRow};
 pub use crate::knowledge::wheel_rows::*;
-
-/// Evidence for a row, weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum How {
-    /// From memory without a source; never decides an error.
-    Memory,
-    /// Derived from other rows.
-    Inferred,
-    /// Read in the named document or file.
-    Documented,
-    /// Measured, or read from the artifact itself.
-    Measured,
-}
-
-/// Table and key of a row, and its source.
-#[derive(Clone, Copy, Debug)]
-pub struct RowInfo {
-    /// Table name, such as `gpus`.
-    pub table: &'static str,
-    /// Key within the table, such as `NVIDIA A100-PCIE-40GB`.
-    pub row: &'static str,
-    /// Document, file or measurement.
-    pub source: &'static str,
-    /// Date on which the source was read.
-    pub checked: Date,
-    /// Evidence for the row.
-    pub how: How,
-}
+pub use crate::model::row_info::{How, RowInfo};
 
 /// Class of a GPU, which decides about forward compatibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

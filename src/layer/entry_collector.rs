@@ -7,9 +7,9 @@ use std::ops::Bound;
 use std::sync::MutexGuard;
 
 use crate::cuda::{resolve_links, split_path};
-use crate::installed::{FileReadMode, file_read_mode};
 use crate::layer::archive_path::{hash_path, parent_directories};
 use crate::layer::file_content::kind_without_content;
+use crate::layer::installed::{FileReadMode, file_read_mode};
 use crate::layer::layer_summary::{
     EntryKind, EntrySummary, LayerLimits, LayerSummary, MAX_PATH_STEPS, SMALL_LAYER_MEMORY, SkipLog, SkipReason,
 };

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use crate::elf::ElfReader;
-use crate::installed::{FileReadMode, read_evidence};
+use crate::layer::elf::ElfReader;
+use crate::layer::installed::{FileReadMode, read_evidence};
 use crate::layer::layer_summary::{EntryKind, LayerLimits, SkipReason};
 use crate::layer::sparse::{ELF_MAGIC, SparseElfReader, SparseMapSource};
 use crate::layer::tar_stream::{TarStream, WalkAbort};

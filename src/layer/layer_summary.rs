@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::elf::ElfSummary;
-use crate::installed::FileEvidence;
+use crate::layer::elf::ElfSummary;
+use crate::layer::installed::FileEvidence;
 
 /// The data extracted from one layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Reads one layer of an image from its compressed bytes, and merges the layers of an image.
 //!
 //! [`read_layer`] takes the bytes as they come: it counts and digests them, unpacks them, walks the archive and gives
-//! what is wanted of each entry to [`crate::elf`] and [`crate::installed`]. Nothing is written anywhere, nothing is
+//! what is wanted of each entry to [`crate::layer::elf`] and [`crate::layer::installed`]. Nothing is written anywhere, nothing is
 //! sought, and memory is bounded by [`LayerLimits`] whatever the layer holds. What was passed over is told in
 //! [`LayerSummary::missed`]. A layer that cannot be read to its end, or whose bytes are not those that its digest names,
 //! is an error and never half a result.
@@ -12,9 +12,11 @@ mod archive_path;
 mod compressed;
 mod decoder;
 mod digest;
+pub mod elf;
 mod entry_collector;
 mod error;
 mod file_content;
+pub mod installed;
 mod layer_summary;
 mod memory_budget;
 mod merged_layers;

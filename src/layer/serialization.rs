@@ -42,7 +42,7 @@ impl LayerSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::installed::FileEvidence;
+    use crate::layer::installed::FileEvidence;
     use crate::layer::{EntryKind, EntrySummary, SkipReason, SkippedEntries};
 
     fn layer() -> LayerSummary {

@@ -1,6 +1,6 @@
 //! Reassembles sparse files from the pieces in an archive, with zeros for the holes.
 
-use crate::elf::{ElfReader, ElfSummary};
+use crate::layer::elf::{ElfReader, ElfSummary};
 use crate::layer::tar_stream::BLOCK_SIZE;
 
 /// The largest number of pieces in a sparse map that is followed.

@@ -3,11 +3,11 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use crate::installed::{FileReadMode, file_read_mode};
 use crate::layer::archive_path::ArchivePath;
 use crate::layer::compressed::{LayerDescriptor, LayerReadProgress};
 use crate::layer::entry_collector::{CollectedEntry, EntryCollector};
 use crate::layer::error::LayerError;
+use crate::layer::installed::{FileReadMode, file_read_mode};
 use crate::layer::layer_summary::{
     EntryKind, EntrySummary, LayerLimits, LayerSummary, MAX_EXTENSION_LENGTH, MAX_HOLE_BYTES, SMALL_LAYER_MEMORY,
     SkipReason,

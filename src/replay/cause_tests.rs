@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::knowledge::Knowledge;
-use crate::outcome::FailureCause;
+use crate::model::outcome::FailureCause;
 use crate::replay::explanations::failure_message;
 use crate::replay::platform::host_in_selected_mode;
 use crate::replay::step_tests::{image_from_description, pool_hosts};

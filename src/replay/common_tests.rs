@@ -2,8 +2,8 @@ use super::*;
 use crate::describe::ImageDescription;
 use crate::fleet::GpuNameLookup;
 use crate::infer::infer_image_facts;
-use crate::outcome::Outcome;
-use crate::source::{SourceText, Sources};
+use crate::model::outcome::Outcome;
+use crate::text::source::{SourceText, Sources};
 use crate::{extract, fleet};
 
 /// Start of an image description whose facts are all known.

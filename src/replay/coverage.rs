@@ -1,8 +1,8 @@
 //! Coverage: how many code containers of a library a GPU can run.
 
 use crate::cuda::{CodeTarget, ComputeCapability, TargetSuffix};
-use crate::fact::{CodeTargets, GpuCodeLibrary};
 use crate::knowledge::Knowledge;
+use crate::model::fact::{CodeTargets, GpuCodeLibrary};
 
 /// Percentage of runnable containers from which on the others count as parts for one generation of GPUs. Measured: 87
 /// to 100 on every GPU that a build targets.

@@ -3,7 +3,7 @@
 use crate::cuda::{DriverCapabilities, DriverCapabilitySyntax, EnvironmentVariables as _};
 use crate::fleet::{DeviceSource, Host, Mode, PoolEntry, PoolField, ToolkitOptions};
 use crate::knowledge::ToolkitChange;
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{
     GpuRequest, GpuRequestKind, forbidden_mig_variable, max_gpu_count, reads_value_verbatim, resolve_gpu_request,

@@ -1,8 +1,8 @@
 //! Names of hosts, GPUs, drivers and components in failure messages.
 
 use crate::cuda::{ComputeCapability, CudaVersion};
-use crate::fact::{FactKey, PrintedValue, ValueState};
 use crate::fleet::{Host, PoolField};
+use crate::model::fact::{FactKey, PrintedValue, ValueState};
 use crate::replay::{LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, loader};
 
 /// Placeholder for the names of the pools in a help text.

@@ -1,8 +1,8 @@
 //! The environment variables of a container: those of the image, overridden by those of the pool.
 
 use crate::cuda::{EnvironmentVariables, entries_with_prefix};
-use crate::fact::EnvFacts;
 use crate::fleet::{Host, PoolEntry};
+use crate::model::fact::EnvFacts;
 use crate::replay::Basis;
 
 /// A borrowed view of the environment variables of a container.

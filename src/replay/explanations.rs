@@ -1,8 +1,8 @@
 //! Texts for step records: the result of a step, and the messages that a user sees.
 
-use crate::fact::{GpuCode, PrintedValue, ValueState};
 use crate::fleet::{DeviceSource, Host, Mode};
-use crate::outcome::{FailureCause, Outcome};
+use crate::model::fact::{GpuCode, PrintedValue, ValueState};
+use crate::model::outcome::{FailureCause, Outcome};
 pub use crate::replay::display_names::POOLS_PLACEHOLDER;
 use crate::replay::display_names::{cpu_only_cause, driver_name, gpu_name, is_driver_assumed_from_cuda};
 use crate::replay::failure_cause::{failure_cause, missing_compute_message, no_gpu_reason, unprivileged_default_note};

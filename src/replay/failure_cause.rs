@@ -1,7 +1,7 @@
 //! The cause of a failure, where one outcome can have several causes that need different fixes.
 
 use crate::fleet::{DeviceSource, Host, PoolEntry, PoolField, ToolkitOptions};
-use crate::outcome::{FailureCause, Outcome};
+use crate::model::outcome::{FailureCause, Outcome};
 use crate::replay::gpu_request::{
     GpuRequest, GpuRequestKind, VISIBLE_DEVICES_VARIABLE, device_list_text, first_swarm_variable,
     forbidden_mig_variable, resolve_gpu_request, uses_container_toolkit,

@@ -1,7 +1,7 @@
 //! Explanations of a failure: what is wrong, the rule behind it, the error that the user sees, and what fixes it.
 
-use crate::fact::{CUDA_RUNTIME_COMPONENT, GpuCode, PrintedValue};
-use crate::outcome::Outcome;
+use crate::model::fact::{CUDA_RUNTIME_COMPONENT, GpuCode, PrintedValue};
+use crate::model::outcome::Outcome;
 use crate::replay::display_names::{
     HostNames, POOLS_PLACEHOLDER, combined_host_names, component_name, cpu_only_title, cpu_variable_setting,
     deciding_component_name, generic_host_names, host_names, libcuda_name, sm_target,

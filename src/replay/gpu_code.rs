@@ -1,10 +1,10 @@
 //! The code step: whether every library of the component contains code that the GPU can run.
 
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion};
-use crate::fact::{Evidence, FactId, FactKey, GpuCode, GpuCodeLibrary, PrintedValue, ValueState};
 use crate::fleet::PoolField;
 use crate::knowledge::{FrameworkRow, GpuClass, Knowledge, RowInfo, TorchRow};
-use crate::outcome::Outcome;
+use crate::model::fact::{Evidence, FactId, FactKey, GpuCode, GpuCodeLibrary, PrintedValue, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::coverage::{CodeCoverage, CoverageShare, code_coverage, cubin_runs};
 use crate::replay::runtime::{is_bare_container, is_beyond_known_branches};
 use crate::replay::user_mode::surrounding_branches;

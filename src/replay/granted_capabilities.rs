@@ -1,9 +1,9 @@
 //! The driver capabilities that a container gets, and the driver libraries that they include.
 
 use crate::cuda::{DriverCapabilities, DriverCapabilitySyntax, is_legacy_image};
-use crate::fact::ImageFacts;
 use crate::fleet::{DeviceSource, Host, Mode};
 use crate::knowledge::ToolkitChange;
+use crate::model::fact::ImageFacts;
 use crate::replay::Basis;
 use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{GpuRequestKind, uses_container_toolkit};

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fact::{ComponentRole, ImageFacts};
 use crate::fleet::Host;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{ComponentRole, ImageFacts};
 use crate::replay::pool_verdicts::{MAX_LISTED_HOSTS, has_same_result, results_by_open_value, results_by_release};
 use crate::replay::replay_cache::ReplayEnd;
 use crate::replay::{HostResult, Replay, ReplayCache, StartStep, StartupResult, StepResult};

@@ -1,8 +1,8 @@
 //! The library steps: shared libraries that a program needs to start, and those that it opens later.
 
-use crate::fact::{LibraryDependencies, LibraryProvider, RequiredLibrary, TypedFact, ValueState};
 use crate::fleet::{Launch, Mode, PoolEntry, PoolField, ToolkitOptions};
-use crate::outcome::Outcome;
+use crate::model::fact::{LibraryDependencies, LibraryProvider, RequiredLibrary, TypedFact, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::gpu_request::{GpuRequestKind, uses_container_toolkit};
 use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, includes_libraries};
 use crate::replay::loader::ImageLibcuda;

@@ -6,7 +6,7 @@ use crate::fleet::GpuNameLookup;
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
 use crate::replay::library_messages::{describe_library_step, missing_library_message, possible_fallback_note};
-use crate::source::{SourceText, Sources};
+use crate::text::source::{SourceText, Sources};
 use crate::{extract, fleet};
 
 /// Returns the results of both library steps and the message, for a launch method.
@@ -80,9 +80,14 @@ fn tensorflow_message(base: &str, wheel: &str) -> Option<String> {
     let source = sources.add(SourceText::new("Dockerfile", text.clone()));
     let dockerfile = crate::dockerfile::Dockerfile::parse(&text);
     let options = crate::dockerfile::EvaluateOptions::new(Knowledge::built_in()).for_platform("linux/amd64");
-    let seen = extract::observe_dockerfile(source, &dockerfile, &options, &crate::context::ContextFiles::default())
-        .expect("a stage")
-        .seen;
+    let seen = extract::observe_dockerfile(
+        source,
+        &dockerfile,
+        &options,
+        &crate::dockerfile::context::ContextFiles::default(),
+    )
+    .expect("a stage")
+    .seen;
     let knowledge = Knowledge::built_in();
     let images = infer_image_facts(&seen, "linux/amd64", None, knowledge);
     let text = SourceText::new("fleet.toml", "[[pool]]\nname = \"p\"\nlaunch = \"docker-gpus\"\n");

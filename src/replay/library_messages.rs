@@ -1,7 +1,7 @@
 //! Messages about the libraries that a program needs to start or opens later.
 
-use crate::fact::{FactId, LibraryProvider};
 use crate::fleet::Launch;
+use crate::model::fact::{FactId, LibraryProvider};
 use crate::replay::display_names::component_name;
 use crate::replay::failure_cause::no_gpu_reason;
 use crate::replay::granted_capabilities::GrantedCapabilities;

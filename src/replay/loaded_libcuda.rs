@@ -1,7 +1,7 @@
 //! The libcuda that a program loads: where it comes from, its version, and the CUDA version that it supports.
 
 use crate::cuda::{CudaVersion, DriverVersion};
-use crate::fact::{CompatLibrary, CompatNote, DriverLibrary};
+use crate::model::fact::{CompatLibrary, CompatNote, DriverLibrary};
 use crate::replay::{Basis, Replay};
 
 /// Where the libcuda that a program loads comes from.

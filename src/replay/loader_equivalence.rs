@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::fact::{Component, ComponentRole, Evidence, FactId, FactKey, GpuCode, ValueState};
+use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, GpuCode, ValueState};
 use crate::replay::{Replay, StartStep, requirement, runtime};
 
 /// Returns a text that is equal for replays that no step up to the loader distinguishes, on any host. It includes the

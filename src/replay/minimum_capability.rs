@@ -1,8 +1,8 @@
 //! The lowest compute capability that a component supports, where its GPU code was not read.
 
-use crate::fact::{FactId, MinimumCapability};
 use crate::fleet::PoolField;
-use crate::outcome::Outcome;
+use crate::model::fact::{FactId, MinimumCapability};
+use crate::model::outcome::Outcome;
 use crate::replay::{Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartStep, StepRecord, StepResult};
 
 /// Source of the lowest supported compute capability.

@@ -1,9 +1,9 @@
 //! Missing facts: what an unknown step lacks, why, and how to supply it.
 
-use crate::cause::Explanation;
 use crate::cuda::{CudaVersion, DriverVersion};
-use crate::fact::{DriverLibrary, FactId};
 use crate::fleet::PoolField;
+use crate::model::cause::Explanation;
+use crate::model::fact::{DriverLibrary, FactId};
 use crate::replay::device::{CUDA_VISIBLE_DEVICES, unknown_visible_device};
 use crate::replay::gpu_code::{PartlyCoveredLibrary, PtxCompiler};
 use crate::replay::gpu_request::{GpuRequestKind, VISIBLE_DEVICES_VARIABLE, first_device_with, resolve_gpu_request};

@@ -1,9 +1,9 @@
 //! Mount step: files of the image that keep the driver's files and devices from being mounted.
 
 use crate::cuda::DriverCapabilities;
-use crate::fact::{DriverLibrary, ValueState};
 use crate::fleet::{DeviceSource, Mode, PoolField};
 use crate::knowledge::ToolkitChange;
+use crate::model::fact::{DriverLibrary, ValueState};
 use crate::replay::granted_capabilities::{GrantedCapabilities, includes_libraries};
 use crate::replay::{
     Basis, Citation, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult, loader,

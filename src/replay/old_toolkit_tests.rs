@@ -5,7 +5,7 @@ use crate::fleet::GpuNameLookup;
 use crate::knowledge::Knowledge;
 use crate::replay::StartStep;
 use crate::replay::step_tests::{expect_step_results, image_with_env, pool_hosts, step_result_and_text};
-use crate::source::{SourceId, SourceText};
+use crate::text::source::{SourceId, SourceText};
 
 /// Returns pool fields for the NVIDIA runtime with this toolkit and two GPUs.
 fn nvidia_runtime_pool(toolkit: &str) -> String {

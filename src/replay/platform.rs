@@ -1,8 +1,8 @@
 //! Platform and mode steps: which manifest is pulled, and which mode of the toolkit starts the container.
 
-use crate::fact::{ImageFacts, ValueState};
 use crate::fleet::{DeviceSource, Host, Launch, PoolEntry, PoolField, ToolkitOptions};
-use crate::outcome::Outcome;
+use crate::model::fact::{ImageFacts, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{requests_no_devices, requests_only_cdi_names};
 use crate::replay::{Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult};

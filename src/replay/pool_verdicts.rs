@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fact::{Component, ComponentRole, Confidence, ImageFacts};
 use crate::fleet::{Host, PoolField};
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Component, ComponentRole, Confidence, ImageFacts};
 use crate::replay::replay_cache::{ReplayEnd, deciding_step_of};
 use crate::replay::startup_result::pool_field_value;
 use crate::replay::{

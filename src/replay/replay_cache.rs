@@ -11,8 +11,8 @@ use std::hash::{BuildHasherDefault, Hash};
 use std::sync::Arc;
 
 use crate::cuda::entries_with_prefix;
-use crate::fact::ImageFacts;
 use crate::fleet::{Host, HostEquivalence, Mode};
+use crate::model::fact::ImageFacts;
 use crate::replay::fast_hash::FastHasher;
 use crate::replay::loader::CachedLibcuda;
 use crate::replay::loader_equivalence::loader_equivalence_key;

@@ -1,8 +1,8 @@
 //! The inputs of a replay, and what the container gets by them: its environment, its devices and its capabilities.
 
-use crate::fact::{Component, ImageFacts};
 use crate::fleet::Host;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Component, ImageFacts};
 use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{GpuRequest, resolve_gpu_request};
 use crate::replay::granted_capabilities::{GrantedCapabilities, resolve_capabilities};

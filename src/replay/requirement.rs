@@ -6,9 +6,9 @@ use crate::cuda::{
     cached_cli_requirement_outcome, evaluate_cli_requirement, evaluate_toolkit_requirements, is_legacy_image,
     last_failed_condition, visit_requirements,
 };
-use crate::fact::{Derivation, Evidence};
 use crate::fleet::{DeviceSource, Mode, PoolEntry, PoolField, ToolkitOptions};
 use crate::knowledge::ToolkitChange;
+use crate::model::fact::{Derivation, Evidence};
 use crate::replay::gpu_request::{GpuRequest, GpuRequestKind};
 use crate::replay::loaded_libcuda::LoadedLibcuda;
 use crate::replay::user_mode::surrounding_branches;

@@ -1,10 +1,10 @@
 //! Build and runtime steps: whether there is a CUDA build, and whether the driver is new enough for it.
 
 use crate::cuda::{CudaVersion, DriverVersion};
-use crate::fact::{Component, ComponentRole, CudaUsage, Evidence, GpuCode, PrintedValue, ValueState};
 use crate::fleet::PoolField;
 use crate::knowledge::{Knowledge, LibraryNeedsRow, MinorCompatRow, RowInfo, ToolkitRow};
-use crate::outcome::Outcome;
+use crate::model::fact::{Component, ComponentRole, CudaUsage, Evidence, GpuCode, PrintedValue, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::granted_capabilities::requests_no_libcuda;
 use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{

@@ -1,8 +1,8 @@
 //! The result of a start on one host, and the verdict on a pool with several possible hosts.
 
-use crate::fact::{Component, Confidence, FactId, FactKey, ImageFacts};
 use crate::fleet::{Host, PoolField};
 use crate::knowledge::Knowledge;
+use crate::model::fact::{Component, Confidence, FactId, FactKey, ImageFacts};
 use crate::replay::{Basis, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult};
 
 /// The result of starting one component on one host, the best first.

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fact::FactId;
 use crate::fleet::{PoolEntry, PoolField};
 use crate::knowledge::RowInfo;
-use crate::outcome::Outcome;
+use crate::model::fact::FactId;
+use crate::model::outcome::Outcome;
 
 /// The steps of a start, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,14 +2,14 @@
 
 use crate::describe::ImageDescription;
 use crate::extract::observe_description;
-use crate::fact::ImageFacts;
 use crate::fleet;
 use crate::fleet::{GpuNameLookup, Host};
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
+use crate::model::fact::ImageFacts;
 use crate::replay::platform::host_in_selected_mode;
 use crate::replay::{FullRecorder, Replay, StartStep, StepRecord, StepResult, explanations, replay};
-use crate::source::{SourceId, SourceText};
+use crate::text::source::{SourceId, SourceText};
 
 /// Infers the image of a description, which ends in its environment.
 pub(super) fn image_from_description(description: &str) -> ImageFacts {

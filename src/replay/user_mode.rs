@@ -1,10 +1,10 @@
 //! User-mode driver steps: whether libcuda works with the kernel-mode driver, and whether both support the GPU.
 
 use crate::cuda::{ComputeCapability, DriverVersion};
-use crate::fact::CompatLibrary;
 use crate::fleet::PoolField;
 use crate::knowledge::{BranchRow, GpuClass, Knowledge, RowInfo};
-use crate::outcome::Outcome;
+use crate::model::fact::CompatLibrary;
+use crate::model::outcome::Outcome;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
     StepResult,

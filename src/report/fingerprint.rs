@@ -190,7 +190,7 @@ fn hash_parts(parts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::InspectionDepth;
+    use crate::model::fact::InspectionDepth;
     use crate::report::kinds::FindingSeverity;
     use crate::report::model::{Inspected, Observed, Region};
 

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use crate::fact::InspectionDepth;
+use crate::model::fact::InspectionDepth;
 use crate::report::documentation_urls::rule_page_url;
 use crate::report::escape::escape_multiline;
 use crate::report::json::EscapingWriter;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fact::Confidence;
+use crate::model::fact::Confidence;
 use crate::replay::Route;
 use crate::rules::Severity;
 

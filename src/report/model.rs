@@ -4,15 +4,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeRequirements, Start};
-use crate::fact::{InspectionDepth, Observations};
-use crate::outcome::Outcome;
+use crate::fleet::cluster::{NodeRequirements, Start};
+use crate::model::fact::{InspectionDepth, Observations};
+use crate::model::outcome::Outcome;
 use crate::replay::RefusalReason;
 use crate::report::kinds::{
     FactState, FindingSeverity, FixSafety, LocationKind, StartRoute, StepStatus, SubjectKind, VerdictConfidence,
     VerdictKind,
 };
-use crate::source::{SourceText, Span};
+use crate::text::source::{SourceText, Span};
 
 /// A run of imagelint.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use crate::report::finding_groups::is_about_unknown_verdict;
 use crate::report::kinds::{FindingSeverity, LocationKind, SubjectKind};
 use crate::report::model::{Finding, Fleet, Location, Region, Subject};
 use crate::report::phrases::{message_with_pools, subject_title};
-use crate::source::SourceText;
+use crate::text::source::SourceText;
 
 /// The one location at which a finding is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ pub fn full_message(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Span;
+    use crate::text::source::Span;
 
     #[test]
     fn columns_count_what_others_count() {

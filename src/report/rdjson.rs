@@ -11,7 +11,7 @@ use crate::report::kinds::{FindingSeverity, FixSafety};
 use crate::report::model::{Edit, Fix, Region, Report, Subject};
 use crate::report::primary_location::{PrimaryLocation, message_with_image};
 use crate::report::report_writer::{ReportContext, ReportWriter, strip_current_dir};
-use crate::source::SourceText;
+use crate::text::source::SourceText;
 
 /// Writes each finding as a diagnostic of reviewdog.
 pub struct RdjsonWriter<'a> {

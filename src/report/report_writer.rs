@@ -5,7 +5,7 @@ use std::io;
 use crate::report::fingerprint::FingerprintGenerator;
 use crate::report::model::{Finding, Fleet, Report, Subject};
 use crate::rules::RuleBook;
-use crate::source::{SourceText, Sources};
+use crate::text::source::{SourceText, Sources};
 
 /// Writes a report subject by subject.
 pub trait ReportWriter {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::fact::InspectionDepth;
+use crate::model::fact::InspectionDepth;
 use crate::report::checked_files::unread_suffix;
 use crate::report::escape::escape_one_line;
 use crate::report::human_options::HumanOptions;

@@ -15,7 +15,7 @@ use crate::rules::page_error::{Fault, did_you_mean};
 use crate::rules::pattern::{ConditionPattern, PatternCompilation};
 use crate::rules::value::{FactLookup, FactScope, FactValue, Truth, ValueType};
 use crate::rules::vocabulary::Vocabulary;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A condition over facts, in a subset of the CEL syntax.
 ///

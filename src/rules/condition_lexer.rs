@@ -1,7 +1,7 @@
 //! Splits a condition into tokens with spans.
 
 use crate::rules::page_error::Fault;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A token of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]

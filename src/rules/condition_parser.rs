@@ -2,7 +2,7 @@
 
 use crate::rules::condition_lexer::{ConditionToken, tokenize_condition};
 use crate::rules::page_error::Fault;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum length of a condition in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::nearest::nearest_word;
 use crate::rules::markdown::MarkdownBlock;
 use crate::rules::page_error::{Fault, did_you_mean};
 use crate::rules::page_header::{is_rule_name, words};
-use crate::source::Span;
+use crate::text::nearest::nearest_word;
+use crate::text::source::Span;
 
 words! {
     /// What an example expects of a rule.

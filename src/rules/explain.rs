@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::knowledge::{ErrorRow, Knowledge, LaunchWordRow, MessageRow, VerdictWordRow};
-use crate::nearest::edit_distance;
 use crate::rules::page::RulePage;
 use crate::rules::page_header::PageKind;
 use crate::rules::rule_book::RuleBook;
+use crate::text::nearest::edit_distance;
 
 /// The maximum number of similar names that are suggested.
 const MAX_SIMILAR_NAMES: usize = 5;

@@ -1,7 +1,7 @@
 //! Splits a Markdown page into headings, fenced code blocks and lines.
 
 use crate::rules::page_error::Fault;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A block of a Markdown page.
 #[derive(Clone, Debug, PartialEq, Eq)]

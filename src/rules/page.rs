@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::outcome::FailureCause;
+use crate::model::outcome::FailureCause;
 use crate::rules::example::{Example, Level, read_examples};
 use crate::rules::markdown::{MarkdownBlock, split_blocks};
 use crate::rules::page_error::{Fault, RulePageError, did_you_mean};
@@ -10,7 +10,7 @@ use crate::rules::page_header::{FixKind, PageKind, Persona, Severity, Status, is
 use crate::rules::pattern::PatternCompilation;
 use crate::rules::template::MessageTemplate;
 use crate::rules::vocabulary::Vocabulary;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A parsed and checked rule page.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
-use crate::nearest::nearest_word;
-use crate::source::Span;
+use crate::text::nearest::nearest_word;
+use crate::text::source::Span;
 
 /// An error at a span of a text, without the path of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]

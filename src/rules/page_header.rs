@@ -7,13 +7,13 @@ use std::str::FromStr;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::outcome::{FailureCause, Outcome};
+use crate::model::outcome::{FailureCause, Outcome};
 use crate::rules::condition::RuleCondition;
 use crate::rules::page_error::{Fault, did_you_mean};
 use crate::rules::pattern::PatternCompilation;
 use crate::rules::template::MessageTemplate;
 use crate::rules::vocabulary::Vocabulary;
-use crate::source::Span;
+use crate::text::source::Span;
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {

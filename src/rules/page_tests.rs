@@ -1,6 +1,6 @@
 //! Tests of rule pages: invalid pages, the spans of their errors, and the advice.
 
-use crate::outcome::FailureCause;
+use crate::model::outcome::FailureCause;
 use crate::rules::example::Level;
 use crate::rules::page::RulePage;
 use crate::rules::page_error::RulePageError;

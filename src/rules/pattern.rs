@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use regex::{Regex, RegexBuilder};
 
 use crate::rules::page_error::Fault;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum memory of a compiled regular expression in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 18;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::rules::builtin::BUILT_IN_PAGES;
 use crate::rules::page::RulePage;
 use crate::rules::page_error::{Fault, RulePageError};
 use crate::rules::page_header::{Notice, PageKind, Status};
 use crate::rules::vocabulary::Vocabulary;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// All rule pages: one for every start-up outcome, the practice pages, and one for every notice.
 #[derive(Clone, Debug)]

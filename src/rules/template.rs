@@ -3,7 +3,7 @@
 use crate::rules::page_error::Fault;
 use crate::rules::value::{FactLookup, FactScope};
 use crate::rules::vocabulary::Vocabulary;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A text with the placeholders `{name}` for a fact and `{major(name)}` for the first number of a version.
 #[derive(Clone, Debug)]

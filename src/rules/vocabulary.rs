@@ -3,10 +3,10 @@
 //! A new one is its entry here and its line in `judge/scope`, where a test compares the two.
 
 use crate::fleet::{Launch, Mode};
-use crate::nearest::nearest_word;
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::rules::functions::{ConditionFunction, ConditionOperator, FUNCTIONS, OPERATORS};
 use crate::rules::value::ValueType;
+use crate::text::nearest::nearest_word;
 
 /// A name of the vocabulary, with its type and meaning.
 #[derive(Clone, Copy, Debug)]

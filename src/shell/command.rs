@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::dockerfile::{ExpandedText, MappedText};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// A word of a command after expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]

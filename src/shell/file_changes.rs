@@ -1,6 +1,6 @@
 //! Determines which files a command may change; unknown programs may change any file.
 
-use crate::context::path_matches;
+use crate::dockerfile::context::path_matches;
 use crate::shell::command::{Command, Word};
 
 /// Programs that change no file except by redirection, or only system files.

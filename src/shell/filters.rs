@@ -2,7 +2,7 @@
 
 use crate::dockerfile::BASE_MARK;
 use crate::shell::command::{Command, StandardInput, Word};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum length of an output line in bytes.
 const MAX_OUTPUT_BYTES: usize = 4_096;

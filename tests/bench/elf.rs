@@ -12,7 +12,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use imagelint::elf::{ElfReader, ElfSummary};
+use imagelint::layer::elf::{ElfReader, ElfSummary};
 
 /// What a tar reader hands on at a time.
 const PIECE: usize = 64 * 1024;

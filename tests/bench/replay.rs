@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use imagelint::fact::ImageFacts;
 use imagelint::fleet::Host;
 use imagelint::knowledge::Knowledge;
+use imagelint::model::fact::ImageFacts;
 use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, replay};
 
 /// Of so many pairs one is recorded.

@@ -303,7 +303,7 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
         )
     };
     let knowledge = imagelint::knowledge::Knowledge::built_in();
-    let drivers = imagelint::minimum_driver::all_driver_releases(knowledge);
+    let drivers = imagelint::fix::minimum_driver::all_driver_releases(knowledge);
     let place = Place::bare();
     place.file("one.toml", &pool("now", "535.161.08"));
     place.file(

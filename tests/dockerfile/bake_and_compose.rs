@@ -1,6 +1,6 @@
 //! Bake and compose files: each build a check of its own, with its arguments.
 
-use imagelint::builds::{
+use imagelint::dockerfile::builds::{
     BuildsError, DockerfileSource, ImageBuild, parse_environment_file, read_bake_file, read_bake_files,
     read_compose_file, read_compose_files,
 };

@@ -1,12 +1,12 @@
 //! Which components the packages of a Dockerfile make, with the CUDA runtime of each: nothing that needs a GPU is lost.
 
-use imagelint::context::ContextFiles;
+use imagelint::dockerfile::context::ContextFiles;
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract;
-use imagelint::fact::ValueState;
 use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
-use imagelint::source::{SourceText, Sources};
+use imagelint::model::fact::ValueState;
+use imagelint::text::source::{SourceText, Sources};
 
 /// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
 fn components(run: &str, platform: &str) -> String {

@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use imagelint::context::{ContextFile, ContextFileError, ContextReader, path_matches};
+use imagelint::dockerfile::context::{ContextFile, ContextFileError, ContextReader, path_matches};
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract::{KnownBases, observe_dockerfile_on_base};
-use imagelint::fact::{ObservedPackage, PackageVersion};
-use imagelint::source::{SourceId, SourceText, Sources};
+use imagelint::model::fact::{ObservedPackage, PackageVersion};
+use imagelint::text::source::{SourceId, SourceText, Sources};
 use serde_json::Value;
 
 fn folders() -> Vec<PathBuf> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions, Instruction};
-use imagelint::source::SourceText;
+use imagelint::text::source::SourceText;
 use imagelint::{install, shell};
 use serde_json::Value;
 

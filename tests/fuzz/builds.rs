@@ -1,7 +1,7 @@
 //! Bake and compose files.
 
-use imagelint::builds;
-use imagelint::builds::{BuildsError, ImageBuild, parse_environment_file};
+use imagelint::dockerfile::builds;
+use imagelint::dockerfile::builds::{BuildsError, ImageBuild, parse_environment_file};
 
 pub(crate) const BAKE_WORDS: &[&str] = &[
     "target \"a\" {\n",

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use imagelint::context::{ContextFile, ContextFileError, ContextReader};
+use imagelint::dockerfile::context::{ContextFile, ContextFileError, ContextReader};
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract;
-use imagelint::fact::Origin;
-use imagelint::source::{SourceId, SourceText, Sources};
+use imagelint::model::fact::Origin;
+use imagelint::text::source::{SourceId, SourceText, Sources};
 
 /// A script, and the ways in which shells take one.
 const SCRIPT: &str =

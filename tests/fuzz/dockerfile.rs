@@ -5,7 +5,7 @@ use std::path::Path;
 
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions, Instruction};
 use imagelint::extract;
-use imagelint::source::{SourceText, Sources, Span};
+use imagelint::text::source::{SourceText, Sources, Span};
 
 pub(crate) const WORDS: &[&str] = &[
     "FROM a\n",
@@ -78,9 +78,12 @@ pub(crate) fn read(text: &str) {
     let source = sources.add(SourceText::new("Dockerfile", text));
     for target in (0..dockerfile.stages.len().min(4)).map(|at| Some(at.to_string())).chain([None]) {
         let options = EvaluateOptions { target, ..EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()) };
-        if let Ok(target) =
-            extract::observe_dockerfile(source, &dockerfile, &options, &imagelint::context::ContextFiles::default())
-        {
+        if let Ok(target) = extract::observe_dockerfile(
+            source,
+            &dockerfile,
+            &options,
+            &imagelint::dockerfile::context::ContextFiles::default(),
+        ) {
             assert!(target.stages.iter().all(|stage| *stage < dockerfile.stages.len()));
         }
     }

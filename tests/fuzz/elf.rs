@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 use std::{env, io, panic};
 
-use imagelint::elf::{ElfReader, ElfSummary, MAX_READER_MEMORY};
+use imagelint::layer::elf::{ElfReader, ElfSummary, MAX_READER_MEMORY};
 
 use crate::make::{Elf, Programs, container, group, note, ptx, sass};
 use crate::mutate::Random;

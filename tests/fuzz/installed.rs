@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use imagelint::installed::{FileEvidence, file_read_mode, locate_record, package_from_path, read_evidence};
+use imagelint::layer::installed::{FileEvidence, file_read_mode, locate_record, package_from_path, read_evidence};
 
 pub(crate) const WORDS: &[&str] = &[
     "Package: a\nStatus: install ok installed\nVersion: 1\n\n",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use imagelint::oci::{ImageSource, PullOptions, Puller};
+use imagelint::registry::{ImageSource, PullOptions, Puller};
 use serde_json::{Value, json};
 
 use crate::layout;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use imagelint::oci::{
+use imagelint::registry::{
     CertificateFile, ImageSource, PullError, PullOptions, PullProblem, PulledImage, Puller, RegistryAccess,
     RegistryLogin,
 };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use imagelint::cuda::CodeTarget;
-use imagelint::elf::{
+use imagelint::layer::elf::{
     CodeContainers, CodeSection, ContainerContents, ElfReader, ElfSummary, MAX_READER_MEMORY, Ptx, UninspectedElfPart,
 };
 use make::{Elf, Entry, Programs, container, group, note, ptx, sass, wrapped};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use imagelint::cuda::{CodeTarget, ComputeCapability};
-use imagelint::fact::{CodeTargets, GpuCodeLibrary};
 use imagelint::knowledge::Knowledge;
+use imagelint::model::fact::{CodeTargets, GpuCodeLibrary};
 use imagelint::replay::{CodeCoverage, code_coverage};
 use serde::Deserialize;
 

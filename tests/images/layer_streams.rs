@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use imagelint::oci::{ImageSource, OpenedImages, PullError, PullOptions, PullProblem, Puller};
+use imagelint::registry::{ImageSource, OpenedImages, PullError, PullOptions, PullProblem, Puller};
 use serde_json::json;
 use support::fake::{Fake, Reply, Request};
 use support::layout;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use imagelint::oci::{ImageSource, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
+use imagelint::registry::{ImageSource, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
 use serde_json::{Value, json};
 use support::fake::{Fake, Reply};
 use support::layout;

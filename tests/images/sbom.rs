@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use imagelint::oci::{ImageSbom, ImageSource, PullError, PullOptions, PullProblem, Puller};
+use imagelint::registry::{ImageSbom, ImageSource, PullError, PullOptions, PullProblem, Puller};
 use place::{FLEET, Place, code, err, fates, out};
 use serde_json::{Value, json};
 use support::layout;

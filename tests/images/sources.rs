@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
-use imagelint::oci::{ImageSource, OpenedImages, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
+use imagelint::registry::{
+    ImageSource, OpenedImages, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use imagelint::outcome::Outcome;
+use imagelint::fleet::settings;
+use imagelint::model::outcome::Outcome;
 use imagelint::rules::{PageKind, RuleBook, Vocabulary};
-use imagelint::{describe, fleet, settings};
+use imagelint::{describe, fleet};
 use regex::Regex;
 use serde_json::Value;
 
@@ -257,7 +258,7 @@ fn every_variable_that_the_program_reads_is_documented() {
     let names =
         pattern(r#""((?:IMAGELINT|XDG|DOCKER|REGISTRY|SSL|CONTAINERS|GITHUB|CLICOLOR|NO_COLOR|FORCE_COLOR)[A-Z_]*)""#);
     let text = page("reference/environment.md");
-    let mut folders = vec![root().join("src/cli"), root().join("src/oci")];
+    let mut folders = vec![root().join("src/cli"), root().join("src/registry")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder") {
             let path = entry.expect("an entry").path();

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use imagelint::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
-use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, compare_natural};
-use imagelint::overlay;
-use imagelint::source::SourceText;
+use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, compare_natural, overlay};
+use imagelint::text::source::SourceText;
+
+use crate::architecture::sources;
 
 const KNOWLEDGE: Knowledge = Knowledge::built_in();
 
@@ -392,26 +393,7 @@ fn every_table_is_read_by_a_lookup() {
         let (method, row) = line.trim().strip_suffix(';')?.split_once(": ")?;
         row.contains("Row = ").then_some(method)
     });
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let code: String = [
-        "cli",
-        "extract",
-        "fix",
-        "fleet",
-        "infer",
-        "install",
-        "installed",
-        "knowledge",
-        "recommend",
-        "rules",
-        "replay",
-    ]
-    .into_iter()
-    .flat_map(|folder| fs::read_dir(root.join(folder)).expect("a folder of the source"))
-    .map(|entry| entry.expect("an entry").path())
-    .filter(|path| path.is_file() && !path.ends_with("set.rs"))
-    .map(|path| fs::read_to_string(path).expect("a text"))
-    .collect();
+    let code: String = sources().into_iter().map(|(_, text)| text).collect();
     let unread: Vec<&str> = methods.filter(|method| !code.contains(&format!(".{method}()"))).collect();
     assert_eq!(unread, Vec::<&str>::new());
 }

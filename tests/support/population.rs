@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 
 use imagelint::describe::ImageDescription;
-use imagelint::fact::ImageFacts;
 use imagelint::fleet::{GpuNameLookup, Host};
 use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
-use imagelint::source::{SourceText, Sources};
+use imagelint::model::fact::ImageFacts;
+use imagelint::text::source::{SourceText, Sources};
 use imagelint::{extract, fleet};
 
 /// Numbers that look random and are the same in every run (splitmix64).

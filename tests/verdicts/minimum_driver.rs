@@ -108,7 +108,7 @@ fn from_it_on_every_release_does() {
     let smallest = told["smallest"].as_str().expect("a driver").to_owned();
     let knowledge = imagelint::knowledge::Knowledge::built_in();
     let releases: Vec<String> =
-        imagelint::minimum_driver::all_driver_releases(knowledge).iter().map(ToString::to_string).collect();
+        imagelint::fix::minimum_driver::all_driver_releases(knowledge).iter().map(ToString::to_string).collect();
     let at = releases.iter().position(|one| *one == smallest).expect("a release of the tables");
     assert!(at > 0 && at + 1 < releases.len(), "{smallest}");
     let pools: Vec<String> = releases

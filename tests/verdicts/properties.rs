@@ -10,14 +10,14 @@ use imagelint::cuda::{
 };
 use imagelint::describe::ImageDescription;
 use imagelint::dockerfile::Dockerfile;
-use imagelint::fact::{Confidence, ImageFacts};
 use imagelint::fleet;
 use imagelint::fleet::{GpuNameLookup, Host};
 use imagelint::knowledge::Knowledge;
-use imagelint::outcome::Outcome;
-use imagelint::reference::ImageReference;
+use imagelint::model::fact::{Confidence, ImageFacts};
+use imagelint::model::outcome::Outcome;
+use imagelint::model::reference::ImageReference;
 use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, Route, StartupResult, replay};
-use imagelint::source::{SourceText, Sources};
+use imagelint::text::source::{SourceText, Sources};
 use population::{Draw, HostSpec, ImageSpec};
 
 use crate::support::population;

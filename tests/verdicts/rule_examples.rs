@@ -1,7 +1,7 @@
 //! The examples of every built-in page, judged: what each page promises of itself is what the program does.
 
-use imagelint::examples::{ExpectedVerdict, check_page, judge_example};
 use imagelint::judge::ReportDetail;
+use imagelint::judge::examples::{ExpectedVerdict, check_page, judge_example};
 use imagelint::knowledge::Knowledge;
 use imagelint::report::model;
 use imagelint::report::model::Observed;

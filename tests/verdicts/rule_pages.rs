@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use imagelint::knowledge::Knowledge;
-use imagelint::outcome::{FailureCause, Outcome};
+use imagelint::model::outcome::{FailureCause, Outcome};
 use imagelint::rules::{Notice, PageKind, RuleBook, RulePage, Vocabulary, explain_text};
 
 /// Path, relative to the repository, and text of every page on disk.

@@ -32,7 +32,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::cli::text_file::is_image_name;
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_word;
+use crate::text::nearest::nearest_word;
 
 pub(crate) use builds::{BuildArgs, BuildTargetArgs, DockerfileArgs};
 pub(crate) use cache::{CacheAction, CacheArgs};

@@ -103,7 +103,7 @@ impl RecommendArgs {
     pub(crate) fn requirements(&self) -> Result<Vec<String>, String> {
         let named = [("torch", &self.torch), ("tensorflow", &self.tensorflow), ("jax", &self.jax)];
         let named = named.into_iter().filter_map(|(name, versions)| Some((name, versions.as_deref()?)));
-        let named = named.map(|(name, versions)| crate::recommend::requirement_text(name, versions));
+        let named = named.map(|(name, versions)| crate::fix::recommend::requirement_text(name, versions));
         named.chain(self.with.iter().cloned().map(Ok)).collect()
     }
 }

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use crate::cli::args::formats::{ReportFormat, ReportOutput};
 use crate::knowledge::Knowledge;
-use crate::oci::Platform;
+use crate::registry::Platform;
 use crate::rules::Persona;
 
 /// Parses a build argument, `NAME=VALUE`.

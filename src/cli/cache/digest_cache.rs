@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::cache::directory;
 use crate::cli::cache::directory::{CacheDirectory, CacheLimits};
-use crate::oci::ManifestCache;
+use crate::registry::ManifestCache;
 
 /// Maximum size in bytes of a cached manifest or configuration.
 const MAX_ENTRY_BYTES: u64 = 8 << 20;

@@ -5,13 +5,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::cli::file_search::{ReferencingDockerfile, is_description_name, is_dockerfile_name};
-use crate::cli::fleet_file;
+use crate::cli::language_server::{AnalysisLevel, DocumentAnalysis, DocumentKind, OpenDocuments, Workspace};
 use crate::cli::lsp::document_check;
 use crate::cli::lsp::document_check::DocumentContext;
 use crate::cli::lsp::options::LspOptions;
+use crate::cli::{fleet_file, language_server};
 use crate::knowledge::Knowledge;
-use crate::lsp;
-use crate::lsp::{AnalysisLevel, DocumentAnalysis, DocumentKind, OpenDocuments, Workspace};
 
 /// Files of the workspace folder, overlaid with open documents.
 #[derive(Clone)]
@@ -109,7 +108,7 @@ impl Workspace for DiskWorkspace<'_> {
     }
 
     fn base_image_tags(&self, repository: &str) -> Vec<String> {
-        lsp::known_base_image_tags(self.knowledge, repository)
+        language_server::known_base_image_tags(self.knowledge, repository)
     }
 
     fn refresh(&mut self) {

@@ -9,6 +9,7 @@ use crate::cli::command_inputs::{CommandInputs, InputOptions};
 use crate::cli::error::CommandError;
 use crate::cli::file_search::{DiscoveredInput, ReferencingDockerfile};
 use crate::cli::judging::{Judge, JudgingRun};
+use crate::cli::language_server::{AnalysisLevel, DocumentAnalysis, OpenDocuments};
 use crate::cli::lsp::options::LspOptions;
 use crate::cli::settings::{LoadedSettings, RunSettings};
 use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
@@ -16,9 +17,8 @@ use crate::cli::{base_images, fleet_file, judging, referencing_dockerfiles, scan
 use crate::fleet::{Fleet, FleetErrors};
 use crate::judge::{ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
-use crate::lsp::{AnalysisLevel, DocumentAnalysis, OpenDocuments};
 use crate::rules::RuleBook;
-use crate::source::{SourceText, Sources};
+use crate::text::source::{SourceText, Sources};
 
 /// The options, folder and open documents that the check of a document depends on.
 #[derive(Clone, Copy)]
@@ -252,8 +252,8 @@ impl From<CommandError> for DocumentError {
 }
 
 /// Returns the errors of a fleet file with file name, span and message.
-fn fleet_mistakes(path: &Path, errors: &FleetErrors) -> Vec<(String, crate::source::Span, String)> {
-    let told = |problem: &crate::toml_reader::Problem| {
+fn fleet_mistakes(path: &Path, errors: &FleetErrors) -> Vec<(String, crate::text::source::Span, String)> {
+    let told = |problem: &crate::knowledge::toml_reader::Problem| {
         let help = problem.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));
         (path.display().to_string(), problem.span, format!("{}{help}", problem.message))
     };

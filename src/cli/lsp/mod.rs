@@ -12,10 +12,10 @@ use std::{io, thread};
 use crate::cli::args::LspArgs;
 use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
+use crate::cli::language_server;
+use crate::cli::language_server::{FixSearchOutcome, IncomingFrame, LspSession, SessionEnd};
 use crate::cli::lsp::disk_workspace::DiskWorkspace;
 use crate::knowledge::Knowledge;
-use crate::lsp;
-use crate::lsp::{FixSearchOutcome, IncomingFrame, LspSession, SessionEnd};
 
 /// Largest size of a message in bytes: a text of the greatest length with each byte escaped.
 const MAX_MESSAGE_BYTES: u64 = 32 << 20;
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Comma
                 Some(SessionEvent::Frame(IncomingFrame::End)) => return Ok(exit_code(session.end_of_input())),
             };
             for message in told {
-                lsp::write_frame(&mut out, message.to_string().as_bytes())?;
+                language_server::write_frame(&mut out, message.to_string().as_bytes())?;
             }
             if let Some(end) = session.end() {
                 return Ok(exit_code(end));
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Comma
 fn forward_messages(send: &SyncSender<SessionEvent>) {
     let mut from = io::stdin().lock();
     loop {
-        let frame = lsp::read_frame(&mut from, MAX_MESSAGE_BYTES).unwrap_or(IncomingFrame::End);
+        let frame = language_server::read_frame(&mut from, MAX_MESSAGE_BYTES).unwrap_or(IncomingFrame::End);
         let last = matches!(frame, IncomingFrame::End | IncomingFrame::Broken(_));
         if send.send(SessionEvent::Frame(frame)).is_err() || last {
             return;

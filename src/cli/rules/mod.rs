@@ -13,9 +13,9 @@ use crate::cli::exit::Exit;
 use crate::cli::judging::read_rule_book;
 use crate::cli::streams;
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest_word;
 use crate::report::escape::escape_one_line;
 use crate::rules::{RuleBook, RulePage};
+use crate::text::nearest::nearest_word;
 pub(super) use list::page_json;
 
 /// Runs `imagelint rules`.

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use crate::cli::error::{CommandError, render_diagnostic};
 use crate::cli::exit::Exit;
-use crate::examples::page_template;
+use crate::judge::examples::page_template;
 use crate::rules::{RuleBook, RulePage, Vocabulary};
 
 /// Runs `imagelint rules new`; an existing file is not overwritten.

@@ -11,12 +11,12 @@ use crate::cli::error::CommandError;
 use crate::cli::exit::Exit;
 use crate::cli::judging::{MAX_PAGE_BYTES, MAX_PAGES, page_errors};
 use crate::cli::text_file::read_text;
-use crate::examples::{ExampleResult, ExpectedVerdict, check_page};
+use crate::judge::examples::{ExampleResult, ExpectedVerdict, check_page};
 use crate::knowledge::Knowledge;
 use crate::report::escape::escape_one_line;
 use crate::report::phrases;
 use crate::rules::{RuleBook, RulePage, is_rule_page};
-use crate::source::SourceText;
+use crate::text::source::SourceText;
 
 /// A rule page with the results of its examples.
 struct TestedPage<'a> {

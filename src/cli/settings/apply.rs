@@ -7,12 +7,11 @@ use crate::cli::args::JudgingArgs;
 use crate::cli::error::{CommandError, path_from_environment, render_diagnostic};
 use crate::cli::settings::load::{SettingsChain, error_at, parse_fail_on};
 use crate::cli::settings::{LoadedSettings, path_in_repository};
-use crate::fleet::Fleet;
-use crate::nearest::unreadable_path_message;
+use crate::fleet::settings::{KnownNames, SettingValue};
+use crate::fleet::{Fleet, settings};
 use crate::rules::{RuleBook, RulePage};
-use crate::settings;
-use crate::settings::{KnownNames, SettingValue};
-use crate::source::Sources;
+use crate::text::nearest::unreadable_path_message;
+use crate::text::source::Sources;
 
 impl LoadedSettings {
     /// Returns the options completed by the settings of the run; options of the command line take precedence.

@@ -14,12 +14,12 @@ use jiff::tz::TimeZone;
 use crate::cli::args::{ConfigArgs, FailOn};
 use crate::cli::error::{CommandError, path_from_environment, render_diagnostic};
 use crate::cli::text_file::{path_in_repository as path_in_folder, read_text};
-use crate::nearest::unreadable_path_message;
-use crate::oci::Platform;
+use crate::fleet::settings;
+use crate::fleet::settings::{InputSettings, MAX_EXTENDED_FILES, SETTINGS_FILES, SettingVocabulary, Settings};
+use crate::registry::Platform;
 use crate::rules::Persona;
-use crate::settings;
-use crate::settings::{InputSettings, MAX_EXTENDED_FILES, SETTINGS_FILES, SettingVocabulary, Settings};
-use crate::source::{SourceText, Sources};
+use crate::text::nearest::unreadable_path_message;
+use crate::text::source::{SourceText, Sources};
 
 /// Largest size of a settings file in bytes.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
@@ -219,7 +219,7 @@ pub(super) fn parse_fail_on(word: &str) -> Option<FailOn> {
 }
 
 /// Formats an error with its position: `imagelint.toml:3:9: ...`.
-pub(super) fn error_at(text: &SourceText, span: crate::source::Span, message: &str) -> String {
+pub(super) fn error_at(text: &SourceText, span: crate::text::source::Span, message: &str) -> String {
     format!("error: {}:{}: {message}", text.name(), text.position(span.start))
 }
 

@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{LoadedSettings, lock_settings};
 use crate::fleet::Fleet;
+use crate::fleet::settings::InputSettings;
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, PoolRestriction, SubjectContent};
 use crate::report::model;
-use crate::settings::InputSettings;
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// The settings of a run, and the folders that are judged completely.
 #[derive(Clone, Copy)]

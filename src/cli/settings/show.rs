@@ -11,10 +11,10 @@ use crate::cli::error::{CommandError, path_from_environment};
 use crate::cli::exit::Exit;
 use crate::cli::settings::LoadedSettings;
 use crate::cli::streams;
+use crate::fleet::settings::{InputSettings, SettingLocation, SettingValue, Settings};
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::report::escape::escape_one_line;
-use crate::settings::{InputSettings, SettingLocation, SettingValue, Settings};
-use crate::source::Sources;
+use crate::text::source::Sources;
 
 /// Finds where settings come from: a flag, an environment variable or a line in a settings file.
 struct SettingOrigins<'a> {

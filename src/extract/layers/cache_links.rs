@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::extract::layers::file_owner::{FileOwner, owner_of_file};
 use crate::extract::layers::layer_scan::LayerScan;
 use crate::extract::layers::packages::is_gpu_relevant;
-use crate::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
-use crate::installed::is_cache_or_build_path;
 use crate::knowledge::Knowledge;
 use crate::layer::EntryKind;
+use crate::layer::installed::is_cache_or_build_path;
+use crate::model::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
 
 impl LayerScan<'_> {
     /// Records packages that are links into the cache of a tool, with unknown version and content.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::cuda::{CudaVersion, split_path};
 use crate::extract::layers::file_owner::{FileOwner, owner_of_file};
 use crate::extract::layers::layer_scan::LayerScan;
-use crate::fact::{Evidence as Leaf, FactKey, PrintedValue, ValueState};
-use crate::installed::FileEvidence;
 use crate::knowledge::Knowledge;
+use crate::layer::installed::FileEvidence;
 use crate::layer::{EntryKind, ImageEntry};
+use crate::model::fact::{Evidence as Leaf, FactKey, PrintedValue, ValueState};
 
 /// The file name of the CUDA runtime library, up to its version.
 const CUDART_PREFIX: &str = "libcudart.so.";

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::extract::layers::interpreter;
 use crate::extract::layers::interpreter::Interpreter;
-use crate::installed::{FileEvidence, PackageDirectory, RecordLocation, locate_record};
+use crate::layer::installed::{FileEvidence, PackageDirectory, RecordLocation, locate_record};
 use crate::layer::{EntryKind, ImageEntry, MergedLayers};
-use crate::oci::PulledImage;
+use crate::registry::PulledImage;
 
 /// The Python interpreter that the image starts, if known, with its search path.
 pub(super) struct EntrypointPython {

@@ -1,8 +1,8 @@
 //! The owner of a file that contains GPU code, decided by its path.
 
 use crate::install::normalise_name;
-use crate::installed::is_cache_or_build_path;
 use crate::knowledge::Knowledge;
+use crate::layer::installed::is_cache_or_build_path;
 
 /// The owner of a file in an image.
 #[derive(Clone, Debug, PartialEq, Eq)]

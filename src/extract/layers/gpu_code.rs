@@ -3,20 +3,20 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
 use crate::cuda::{COMPAT_ROOT, CodeTarget, resolve_links, split_path};
-use crate::elf::{CodeSection, ElfSummary, UninspectedElfPart};
 use crate::extract::layers::entrypoint_python::EntrypointPython;
 use crate::extract::layers::file_owner::{FileOwner, owner_of_file};
 use crate::extract::layers::layer_scan::{LayerScan, incomplete_reason};
-use crate::fact::{
+use crate::knowledge::Knowledge;
+use crate::layer;
+use crate::layer::elf::{CodeSection, ElfSummary, UninspectedElfPart};
+use crate::layer::installed::{FileEvidence, FileReadMode, PackageDirectory, file_read_mode};
+use crate::layer::{EntryKind, ImageEntry, MergedLayers, SkipReason};
+use crate::model::cause::Cause;
+use crate::model::fact::{
     Evidence, FactKey, FileKind, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, PrintedValue,
     UnknownCodeKind, ValueState,
 };
-use crate::installed::{FileEvidence, FileReadMode, PackageDirectory, file_read_mode};
-use crate::knowledge::Knowledge;
-use crate::layer;
-use crate::layer::{EntryKind, ImageEntry, MergedLayers, SkipReason};
 
 /// Value of `e_machine` in ELF files by platform architecture.
 const PLATFORM_MACHINES: [(&str, u16); 2] = [("amd64", 62), ("arm64", 183)];

@@ -2,7 +2,7 @@
 
 use crate::cuda::split_path;
 use crate::layer::{ImageEntry, MergedLayers};
-use crate::oci::ImageConfig;
+use crate::registry::ImageConfig;
 
 /// Value of PATH in an image that sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

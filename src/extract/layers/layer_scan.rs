@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cause::Cause;
-use crate::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::install::compare_pep440_versions;
 use crate::layer::{EntryKind, ImageEntry, MergedLayers, SkipReason};
-use crate::oci::PulledImage;
+use crate::model::cause::Cause;
+use crate::model::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::registry::PulledImage;
 
 /// Maximum number of notes that are reported for one image.
 pub(super) const MAX_NOTES: usize = 12;

@@ -6,10 +6,10 @@ use crate::extract::history;
 use crate::extract::image_config::observe_config_without_history;
 use crate::extract::layers::entrypoint_python;
 use crate::extract::layers::layer_scan::{LayerScan, MAX_NOTES, MissingLayer};
-use crate::fact::{Completeness, InspectionDepth, Observations};
 use crate::knowledge::Knowledge;
 use crate::layer::MergedLayers;
-use crate::oci::PulledImage;
+use crate::model::fact::{Completeness, InspectionDepth, Observations};
+use crate::registry::PulledImage;
 
 /// Reads the layers of an image, and returns observations and notes. `tree` has one layer for each of the image,
 /// empty if it is missing.

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::cuda::is_at_or_below;
 use crate::extract::layers::entrypoint_python::EntrypointPython;
 use crate::extract::layers::layer_scan::{LayerScan, is_same_version};
-use crate::fact::{FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
-use crate::installed;
-use crate::installed::{FileEvidence, GpuBackend, InstalledPackage, PackageDirectory, RecordLocation, locate_record};
 use crate::knowledge::Knowledge;
-use crate::layer::{EntryKind, ImageEntry, LayerSummary, MergedLayers};
+use crate::layer::installed::{
+    FileEvidence, GpuBackend, InstalledPackage, PackageDirectory, RecordLocation, locate_record,
+};
+use crate::layer::{EntryKind, ImageEntry, LayerSummary, MergedLayers, installed};
+use crate::model::cause::Cause;
+use crate::model::fact::{FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
 
 /// Maximum number of system packages that are recorded: NVIDIA's own repository has fewer names for one system.
 const MAX_SYSTEM_PACKAGES: usize = 1_000;

@@ -1,8 +1,7 @@
 //! The edits that make a proposed change, of every kind of change.
 
-use crate::edit;
-use crate::edit::SourceEdit;
-use crate::fact::PackageManager;
+use crate::dockerfile::edit;
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::{ProposedChange, is_compat_package};
 use crate::fix::write::dockerfile_texts::{DockerfileTexts, EditVariant, combine_variants};
@@ -10,7 +9,8 @@ use crate::fix::write::value_edits::{
     extend_arch_list, extend_path_list, quote_env_value, remove_pieces, requote_value,
 };
 use crate::fix::write::{no_deps_option, nvcc, package_build, removed_package, unpinned_framework};
-use crate::source::{SourceId, Span};
+use crate::model::fact::PackageManager;
+use crate::text::source::{SourceId, Span};
 
 /// Maximum number of edit variants for one change.
 const MAX_VARIANTS: usize = 12;

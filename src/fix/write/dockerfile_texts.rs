@@ -1,13 +1,12 @@
 //! A Dockerfile with the other texts of its build, and the variants of edits of them.
 
-use crate::context::ContextFiles;
-use crate::dockerfile::{Dockerfile, EvaluatedTarget};
-use crate::edit;
-use crate::edit::SourceEdit;
+use crate::dockerfile::context::ContextFiles;
+use crate::dockerfile::edit::SourceEdit;
+use crate::dockerfile::{Dockerfile, EvaluatedTarget, edit};
 use crate::fix::fix_context::FixContext;
 use crate::fix::write::value_edits::word_removal_span;
 use crate::judge::SubjectContent;
-use crate::source::{SourceId, Sources, Span};
+use crate::text::source::{SourceId, Sources, Span};
 
 /// One variant of the edits that make a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

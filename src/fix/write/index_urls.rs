@@ -1,12 +1,11 @@
 //! Package index URLs of builds: where they are written, and how to add one more.
 
-use crate::dockerfile::{Instruction, InstructionKind};
-use crate::edit;
+use crate::dockerfile::{Instruction, InstructionKind, edit};
 use crate::fix::fix_context::FixContext;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::value_edits::{index_url_spans, word_end};
 use crate::install::tag_of_url;
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// The syntax in which requirements are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Edits that remove the option with which pip installs packages without their dependencies.
 
-use crate::edit::SourceEdit;
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::value_edits::word_removal_span;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Spellings of the option.
 const NO_DEPS_OPTIONS: [&str; 2] = ["--no-deps", "--no-dependencies"];

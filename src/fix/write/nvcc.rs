@@ -1,8 +1,7 @@
 //! Edits that add GPU architectures to nvcc commands.
 
+use crate::dockerfile::edit::SourceEdit;
 use crate::dockerfile::{Instruction, InstructionKind};
-use crate::edit::SourceEdit;
-use crate::fact::ObservedArchList;
 use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::PTX_SUFFIX;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
@@ -10,7 +9,8 @@ use crate::fix::write::nvcc_options::{
     GENCODE_OPTION, NvccOption, NvccOptionKind, WordSeparator, options_in_value, parse_option, quote_edit,
     quoted_value_ranges,
 };
-use crate::source::{SourceId, Span};
+use crate::model::fact::ObservedArchList;
+use crate::text::source::{SourceId, Span};
 
 /// Options with which nvcc emits a cubin for a single architecture.
 const CUBIN_OPTIONS: [&str; 2] = ["-cubin", "--cubin"];

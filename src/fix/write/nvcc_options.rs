@@ -1,6 +1,6 @@
 //! Parses nvcc options in shell commands, exec-form lists and values of variables.
 
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The nvcc option that selects one code target.
 pub(super) const GENCODE_OPTION: &str = "-gencode";

@@ -1,8 +1,7 @@
 //! Edits to another build or release of a Python distribution, in commands and in requirement lists.
 
-use crate::edit;
-use crate::edit::SourceEdit;
-use crate::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::dockerfile::edit;
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::is_build_selected_by_index;
@@ -13,7 +12,8 @@ use crate::fix::write::value_edits::quote_shell_word;
 use crate::fix::write::{index_urls, sole_index};
 use crate::fix::{CompanionUpdate, ProposedChange, proposed_change};
 use crate::install::public_version;
-use crate::source::{SourceId, Span};
+use crate::model::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::text::source::{SourceId, Span};
 
 /// Returns the variants of the edits for another build or release, the local version label first.
 pub(super) fn build_edit_variants(

@@ -4,7 +4,7 @@ use crate::dockerfile::InstructionKind;
 use crate::fix::fix_context::FixContext;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::index_urls;
-use crate::source::{SourceId, Span};
+use crate::text::source::{SourceId, Span};
 
 /// Parts of names of settings that configure a package index, in the spelling of variables.
 const SETTING_NAME_PARTS: [&str; 2] = ["INDEX", "FIND_LINKS"];

@@ -1,7 +1,7 @@
 //! Edits that remove a system package from its install command, so that the command still runs.
 
 use crate::fix::write::value_edits::word_removal_span;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Characters that separate commands.
 const COMMAND_SEPARATORS: [char; 6] = [';', '&', '|', '(', ')', '\n'];

@@ -1,12 +1,12 @@
 //! Edits that make the index of a build the only index of an install command.
 
-use crate::edit::SourceEdit;
-use crate::fact::{IndexSelection, ObservedPackage};
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::fix_context::FixContext;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{NEUTRAL_OPTIONS, RequirementSyntax, instruction_at};
-use crate::source::{SourceId, Span};
+use crate::model::fact::{IndexSelection, ObservedPackage};
+use crate::text::source::{SourceId, Span};
 
 /// Turns edits that add an extra index into edits that replace the default one; `None` where that could break the
 /// install.

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::edit::SourceEdit;
-use crate::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::dockerfile::edit::SourceEdit;
 use crate::fix::ProposedChange;
 use crate::fix::fix_context::{FixContext, fact_spans};
 use crate::fix::write::dockerfile_texts::{DockerfileTexts, EditVariant};
@@ -12,7 +11,8 @@ use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{EXTRA_INDEX_OPTION, INDEX_OPTION, RequirementSyntax, requirement_syntax};
 use crate::fix::write::package_build::index_url_edits;
 use crate::fix::write::private_index::uses_private_index;
-use crate::source::{SourceId, Span};
+use crate::model::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::text::source::{SourceId, Span};
 
 /// One command, or its requirements file, that installs unpinned framework packages.
 struct UnpinnedInstall<'a> {

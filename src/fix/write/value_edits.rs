@@ -1,10 +1,9 @@
 //! Edits of shell words and variable values: quoting, extending lists and removing words.
 
 use crate::cuda::{CudaVersion, library_path_directories};
-use crate::dockerfile::{Dockerfile, InstructionKind};
-use crate::edit;
+use crate::dockerfile::{Dockerfile, InstructionKind, edit};
 use crate::fix::proposed_change::PTX_SUFFIX;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// Quotes a value for ENV where necessary.
 pub(super) fn quote_env_value(value: &str) -> String {

@@ -2,10 +2,10 @@
 
 use jiff::civil::Date;
 
-use crate::cause::{BaseName, Cause};
 use crate::cuda::{CudaVersion, DriverVersion};
-use crate::fact::{Derivation, Evidence, FactId, ObservedPackage};
 use crate::knowledge::{BaseFamilyRow, CodeFloorRow, FrameworkImageRow, Knowledge, RowInfo};
+use crate::model::cause::{BaseName, Cause};
+use crate::model::fact::{Derivation, Evidence, FactId, ObservedPackage};
 
 /// The kind of a base image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

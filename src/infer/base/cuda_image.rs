@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use crate::cause::Cause;
 use crate::infer::base::build::{BaseBuild, BaseFamily, BaseImageQuery};
 use crate::knowledge::{CudaImageRow, CudaRecipeRow, NoSuchTag, recipes_on_day};
+use crate::model::cause::Cause;
 
 /// Returns the version part of a CUDA base image tag: `11.2.2` for `11.2.2-cudnn8-devel-ubuntu20.04`.
 pub(crate) fn tag_version(tag: &str) -> &str {

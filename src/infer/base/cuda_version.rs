@@ -1,13 +1,13 @@
 //! The CUDA version of the base image.
 
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    Derivation, EnvFacts, Evidence, FactKey, Facts, InspectionDepth, Observations, TypedFact, ValueState,
-};
 use crate::infer::base::build::{BaseBuild, BaseFamily};
 use crate::infer::nonexistent_cuda;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{
+    Derivation, EnvFacts, Evidence, FactKey, Facts, InspectionDepth, Observations, TypedFact, ValueState,
+};
 
 /// Infers the CUDA version of the base image, from its tag or from the variable that CUDA images set.
 ///

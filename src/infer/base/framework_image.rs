@@ -1,9 +1,9 @@
 //! Framework images: NVIDIA's monthly framework containers, and images that are built on a CUDA base image.
 
-use crate::cause::Cause;
 use crate::infer::base::build::{BaseBuild, BaseFamily, BaseImageQuery};
 use crate::infer::base::cuda_image;
 use crate::knowledge::{BaseFamilyRow, FrameworkImageRow};
+use crate::model::cause::Cause;
 
 /// Returns the builds of an image whose repository or tag has a row.
 pub(super) fn builds_for_framework_tag(asked: &BaseImageQuery<'_>) -> Option<Vec<BaseBuild>> {

@@ -2,11 +2,11 @@
 
 use jiff::civil::Date;
 
-use crate::fact::{FactId, InspectionDepth, Observations, ObservedBase};
 use crate::infer::base::build::{BaseBuild, BaseFamily, BaseImageQuery};
 use crate::infer::base::{cuda_image, framework_image};
 use crate::knowledge::Knowledge;
-use crate::reference::ImageReference;
+use crate::model::fact::{FactId, InspectionDepth, Observations, ObservedBase};
+use crate::model::reference::ImageReference;
 
 /// Returns every build that the base image may be, for one architecture.
 pub(in crate::infer) fn possible_base_builds(

@@ -1,9 +1,9 @@
 //! Vocabulary names on lists of GPU architectures that code is compiled for.
 
 use crate::cuda::{CodeTarget, CudaVersion};
-use crate::fact::{FactId, ObservedArchList, ValueState};
 use crate::judge::scope::{BlamedLookup, RuleScope, fact_lookup, observed_list_lookup, text_lookup, version_lookup};
-use crate::reference::ImageReference;
+use crate::model::fact::{FactId, ObservedArchList, ValueState};
+use crate::model::reference::ImageReference;
 use crate::rules::{FactLookup, FactValue};
 
 /// The environment variable with the GPU architectures that extensions are compiled for.

@@ -1,10 +1,10 @@
 //! Vocabulary names on the base image.
 
-use crate::fact::{PrintedValue as FactValue, ValueState};
 use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, observed_list_lookup, text_lookup, version_lookup,
 };
-use crate::reference::ImageReference;
+use crate::model::fact::{PrintedValue as FactValue, ValueState};
+use crate::model::reference::ImageReference;
 use crate::rules::FactLookup;
 
 impl RuleScope<'_> {

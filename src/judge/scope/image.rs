@@ -1,17 +1,17 @@
 //! Vocabulary names on the image itself: environment, file tree, entrypoint.
 
-use crate::fact::{
-    BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, ObservedPackage, Origin, PackageManager,
-};
 use crate::infer::STARTUP_VARIABLES;
 use crate::judge::scope::arch_lists::{ARCH_LIST_VARIABLE, RefusedListPart, arch_list_entries};
 use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, fact_lookup_or, list_lookup, number_value, observed_list_lookup,
     text_lookup, version_lookup,
 };
-use crate::nearest::edit_distance;
+use crate::model::fact::{
+    BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, ObservedPackage, Origin, PackageManager,
+};
 use crate::replay::is_link_at_wsl_library_path;
 use crate::rules::{FactLookup, FactValue};
+use crate::text::nearest::edit_distance;
 
 /// Name prefix of packages with a compat library, before their CUDA release.
 const COMPAT_PACKAGE_PREFIX: &str = "cuda-compat-";

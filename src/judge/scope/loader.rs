@@ -1,9 +1,9 @@
 //! Vocabulary names on library search paths: the loader variable, and the files for `ldconfig`.
 
 use crate::cuda::{LdConf, is_compat_directory, is_stub_directory, library_path_directories};
-use crate::fact::{FactId, PackageManager, PrintedValue as FactValue, ValueState};
 use crate::judge::scope::{BlamedLookup, RuleScope, fact_lookup, list_lookup, observed_list_lookup, text_lookup};
-use crate::reference::ImageReference;
+use crate::model::fact::{FactId, PackageManager, PrintedValue as FactValue, ValueState};
+use crate::model::reference::ImageReference;
 
 /// The file that includes all other files for `ldconfig`.
 const LD_SO_CONF: &str = "/etc/ld.so.conf";

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
-use crate::fact::{FactId, ImageFacts, Observations, TypedFact, ValueState};
 pub(super) use crate::judge::scope::pool::PoolSummary;
 use crate::knowledge::Knowledge;
+use crate::model::fact::{FactId, ImageFacts, Observations, TypedFact, ValueState};
 use crate::rules::{ComponentScopes, FactLookup, FactScope, FactValue};
 
 /// The scope of a rule: one build of an image, and a pool with its verdict if the rule is about pools.

@@ -1,16 +1,16 @@
 //! Vocabulary names on installed software: packages, frameworks, components, the toolkit.
 
 use crate::cuda::CudaVersion;
-use crate::fact::{
-    Component, ComponentRole, Derivation, Evidence, FactEntry, FactId, FactKey, ImageFacts, IndexSelection,
-    Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, ValueState,
-};
 use crate::infer::variant_cuda;
 use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, list_lookup, observed_list_lookup, text_lookup, version_lookup,
 };
 use crate::knowledge::ProcessorPackageRow;
-use crate::reference::ImageReference;
+use crate::model::fact::{
+    Component, ComponentRole, Derivation, Evidence, FactEntry, FactId, FactKey, ImageFacts, IndexSelection,
+    Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, ValueState,
+};
+use crate::model::reference::ImageReference;
 use crate::rules::{ComponentScopes, FactLookup, FactScope, FactValue};
 
 /// Marker of the CUDA release in the name of a system package: `libcudnn9-cuda-12`.

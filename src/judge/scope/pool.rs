@@ -1,12 +1,12 @@
 //! Vocabulary names on a pool and its verdict.
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
-use crate::fact::{FactId, ImageFacts, LibraryDependencies, LibraryProvider, ValueState};
 use crate::fleet::{DriverSpec, Mode, Pool};
 use crate::judge::judged_pool::JudgedPool;
 use crate::judge::scope::{BlamedLookup, RuleScope, bool_lookup, text_lookup, version_lookup};
 use crate::judge::verdict::{later_failure, no_gpu_reason, verdict_message, verdict_title};
 use crate::knowledge::{BranchRow, Knowledge};
+use crate::model::fact::{FactId, ImageFacts, LibraryDependencies, LibraryProvider, ValueState};
 use crate::replay::{HostResult, StartStep, StartupResult, StartupVerdict, StepResult};
 use crate::rules::{FactLookup, FactValue};
 

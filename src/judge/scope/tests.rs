@@ -4,13 +4,13 @@ use jiff::civil::date;
 
 use crate::describe::ImageDescription;
 use crate::extract;
-use crate::fact::Observations;
 use crate::infer::infer_image_facts;
 use crate::judge::scope::{PoolSummary, RuleScope};
 use crate::knowledge::Knowledge;
+use crate::model::fact::Observations;
 use crate::replay::StartStep;
 use crate::rules::{FactLookup, FactScope as _, Vocabulary};
-use crate::source::SourceText;
+use crate::text::source::SourceText;
 
 /// An image description with every kind of content.
 const COMPLETE_DESCRIPTION: &str = r#"

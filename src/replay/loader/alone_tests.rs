@@ -1,6 +1,6 @@
 //! What a program gets where the host's libcuda stays outside.
 
-use crate::fact::ImageFacts;
+use crate::model::fact::ImageFacts;
 use crate::replay::StartStep;
 use crate::replay::step_tests::{image_from_description, pool_hosts, step_result_and_text};
 

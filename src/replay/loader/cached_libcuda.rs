@@ -1,7 +1,7 @@
 //! A loaded libcuda in a form that outlives its image and can be resolved again in a similar image.
 
 use crate::cuda::{CudaVersion, DriverVersion};
-use crate::fact::ImageFacts;
+use crate::model::fact::ImageFacts;
 use crate::replay::{Basis, LibcudaSource, LoadedLibcuda};
 
 /// Where a cached libcuda comes from; a library of the image is identified by its index among the libraries of its

@@ -4,9 +4,9 @@ use crate::cuda::{
     COMPAT_ROOT, CompatHookHost, CompatHookRule, CudaCompatMode, DriverVersion, cli_uses_compat_library, exactly_one,
     hook_uses_compat_library,
 };
-use crate::fact::{CompatDirectory, CompatLibrary, ValueState};
 use crate::fleet::{Mode, PoolField};
 use crate::knowledge::CompatSelection;
+use crate::model::fact::{CompatDirectory, CompatLibrary, ValueState};
 use crate::replay::{Basis, Replay, user_mode};
 
 /// How the container toolkit uses the compat directory.

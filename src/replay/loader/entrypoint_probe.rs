@@ -1,8 +1,8 @@
 //! Entrypoints that test the compat library at start-up, and use it if it works.
 
-use crate::fact::{Evidence, FactId, FactKey, ValueState};
 use crate::fleet::{Mode, PoolField};
-use crate::outcome::Outcome;
+use crate::model::fact::{Evidence, FactId, FactKey, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::loader::ld_cache;
 use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::{Basis, Citation, Replay, StepResult, user_mode};

@@ -1,9 +1,9 @@
 //! The loader's cache, as the last `ldconfig` run of the mode writes it.
 
 use crate::cuda::{DriverVersion, LIB64_DIRECTORY, LinkedFile, ldconfig_search_order, select_linked_file};
-use crate::fact::{CompatLibrary, DriverLibrary, ValueState};
 use crate::fleet::{Launch, Mode, PoolField};
 use crate::knowledge::CompatSelection;
+use crate::model::fact::{CompatLibrary, DriverLibrary, ValueState};
 use crate::replay::loader::compat_selection;
 use crate::replay::loader::compat_selection::CompatDirectoryUse;
 use crate::replay::loader::libcuda_candidate::LibcudaCandidate;

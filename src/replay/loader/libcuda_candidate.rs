@@ -1,6 +1,6 @@
 //! The libcuda that a search of the loader ends at.
 
-use crate::fact::{CompatLibrary, DriverLibrary};
+use crate::model::fact::{CompatLibrary, DriverLibrary};
 use crate::replay::Basis;
 
 /// A libcuda that the loader selects, before its version and its CUDA support are determined.

@@ -1,7 +1,7 @@
 //! Loader step: which libcuda a program loads.
 
 use crate::fleet::{Launch, PoolField};
-use crate::outcome::Outcome;
+use crate::model::outcome::Outcome;
 use crate::replay::loader::image_libcuda::{find_image_libcuda, is_without_host_libcuda};
 use crate::replay::loader::ld_cache::image_has_no_libcuda;
 use crate::replay::loader::libcuda_candidate::LibcudaCandidate;

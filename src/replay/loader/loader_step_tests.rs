@@ -6,7 +6,7 @@ use crate::fleet::GpuNameLookup;
 use crate::infer::infer_image_facts;
 use crate::knowledge::Knowledge;
 use crate::replay::LibcudaSource;
-use crate::source::{SourceText, Sources};
+use crate::text::source::{SourceText, Sources};
 use crate::{extract, fleet};
 
 /// First lines of a description of a completely known image.

@@ -1,8 +1,8 @@
 //! `LD_LIBRARY_PATH`, whose directories are searched before everything else.
 
 use crate::cuda::{COMPAT_ROOT, LinkedFile, is_in_compat_tree, library_path_directories, select_linked_file};
-use crate::fact::{DriverLibrary, ValueState};
 use crate::fleet::Launch;
+use crate::model::fact::{DriverLibrary, ValueState};
 use crate::replay::environment::pool_variable;
 use crate::replay::loader::ld_cache;
 use crate::replay::loader::libcuda_candidate::LibcudaCandidate;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::model::cause::Cause;
 use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::walk::and_or_lists::AndOrList;

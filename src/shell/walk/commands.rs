@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText, RunForm, RunInstruction, VariableScope};
+use crate::model::cause::Cause;
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::lexer::{ShellToken, tokenize};
 use crate::shell::nested_scripts::{
@@ -18,7 +18,7 @@ use crate::shell::walk::state::{
 };
 use crate::shell::walk::substitutions::sets_untracked_variables;
 use crate::shell::wrapper;
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum number of words that expansions may add to a script.
 const MAX_EXTRA_WORDS: usize = 50_000;

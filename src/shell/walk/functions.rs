@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::model::cause::Cause;
 use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::nested_scripts::unquote;
@@ -12,7 +12,7 @@ use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::state::{
     FunctionBody, MAX_DEPTH, MAX_VARIABLES, PositionalParameters, ShellBlockKind, ShellWalker,
 };
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum number of function calls that are followed.
 const MAX_CALLS: usize = 256;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, MappedText};
+use crate::model::cause::Cause;
 use crate::shell::command::{StandardInput, Word};
 use crate::shell::file_changes::FileChanges;
 use crate::shell::lexer::ShellToken;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::dockerfile::ExpandedText;
+use crate::model::cause::Cause;
 use crate::shell::command::Word;
 use crate::shell::nested_scripts::is_shell;
 use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::state::{PositionalParameters, ShellWalker, is_number};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum number of parameters that are passed to a script.
 const MAX_SCRIPT_PARAMETERS: usize = 9;

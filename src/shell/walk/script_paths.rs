@@ -1,11 +1,11 @@
 //! Resolves paths that a script uses: `$(cd "$(dirname "$0")" && pwd)`, `. ./lib.sh`, `scripts/*.sh`.
 
-use crate::context::normalize_path;
+use crate::dockerfile::context::normalize_path;
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::shell::command::{Command, Word};
 use crate::shell::filters;
 use crate::shell::walk::state::{MAX_DEPTH, MAX_VARIABLES, ShellWalker};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum number of sourced files of a script.
 const MAX_SOURCED_FILES: usize = 64;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cause::Cause;
 use crate::dockerfile::{ExpandedText, Heredoc, MappedText, VariableLookup, VariableScope};
+use crate::model::cause::Cause;
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::shell_files::ShellFiles;
 use crate::shell::walk::and_or_lists::AndOrList;

@@ -10,7 +10,7 @@ use crate::shell::nested_scripts::{split_assignment, substitution_range};
 use crate::shell::walk::redirections::Redirections;
 use crate::shell::walk::script_paths::SCRIPT_FILE_VARIABLE;
 use crate::shell::walk::state::{MAX_DEPTH, ShellWalker};
-use crate::source::Span;
+use crate::text::source::Span;
 
 /// The maximum number of substitutions in a word.
 const MAX_SUBSTITUTIONS: usize = 8;

@@ -9,13 +9,13 @@ mod scopes;
 mod unknown;
 mod unread;
 
-use imagelint::context::ContextFiles;
+use imagelint::dockerfile::context::ContextFiles;
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract;
-use imagelint::fact::{FactKey, ValueState};
 use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
-use imagelint::source::{SourceText, Sources};
+use imagelint::model::fact::{FactKey, ValueState};
+use imagelint::text::source::{SourceText, Sources};
 use jiff::civil::{Date, date};
 use place::Place;
 

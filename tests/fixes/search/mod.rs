@@ -14,7 +14,7 @@ mod variables;
 use std::path::Path;
 
 use imagelint::knowledge::Knowledge;
-use imagelint::reference::ImageReference;
+use imagelint::model::reference::ImageReference;
 use place::{Place, err};
 use serde_json::Value;
 

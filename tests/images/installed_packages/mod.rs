@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use imagelint::installed::{
+use imagelint::layer::installed::{
     FileEvidence, FileReadMode, GpuBackend, InstalledPackage, InstalledPackageManager, file_read_mode, read_evidence,
 };
 

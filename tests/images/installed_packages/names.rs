@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use imagelint::installed::{
+use imagelint::layer::installed::{
     FileReadMode, InstalledPackage, InstalledPackageManager, PackageDirectory, RecordLocation, file_read_mode,
     locate_record, package_from_path,
 };

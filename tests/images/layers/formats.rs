@@ -4,7 +4,7 @@ use std::io;
 use std::io::{Read, Write as _};
 use std::ops::ControlFlow;
 
-use imagelint::installed::FileEvidence;
+use imagelint::layer::installed::FileEvidence;
 use imagelint::layer::{
     EntryKind, LayerDigestKind, LayerError, LayerLimits, LayerReadProgress, LayerSummary, read_layer,
 };

@@ -12,53 +12,53 @@ use scan::{Kind, pattern};
 
 /// A crate, and what alone may name it: a folder with its `/`, or a file, below `src/`; `*` for every module.
 const CRATES: &[(&str, &[&str])] = &[
-    ("base64", &["oci/"]),
+    ("base64", &["registry/"]),
     ("clap", &["cli/"]),
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/man.rs"]),
-    ("flate2", &["layer/", "oci/image_archive.rs"]),
-    ("globset", &["cli/image_names.rs", "fleet/", "infer/removed_base_libraries.rs", "settings/"]),
-    ("hcl", &["builds/"]),
+    ("flate2", &["layer/", "registry/image_archive.rs"]),
+    ("globset", &["cli/image_names.rs", "fleet/", "infer/removed_base_libraries.rs", "fleet/settings/"]),
+    ("hcl", &["dockerfile/builds/"]),
     ("indicatif", &["cli/progress.rs"]),
     ("ignore", &["cli/", "fleet/"]),
     ("jiff", &["*"]),
-    ("memchr", &["elf/", "report/report_filter.rs"]),
-    ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "toml_reader.rs"]),
+    ("memchr", &["layer/elf/", "report/report_filter.rs"]),
+    ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "knowledge/toml_reader.rs"]),
     ("mimalloc", &["main.rs"]),
     ("pep440_rs", &["install/"]),
-    ("quick_xml", &["inventory/"]),
-    ("regex", &["builds/bake_expression.rs", "rules/"]),
-    ("reqwest", &["oci/"]),
-    ("rustix", &["oci/credential_helper.rs"]),
-    ("rustls", &["oci/pinned_certificates.rs"]),
-    ("rustls_platform_verifier", &["oci/pinned_certificates.rs"]),
-    ("schemars", &["fact/", "outcome.rs", "report/", "replay/"]),
+    ("quick_xml", &["fleet/inventory/"]),
+    ("regex", &["dockerfile/builds/bake_expression.rs", "rules/"]),
+    ("reqwest", &["registry/"]),
+    ("rustix", &["registry/credential_helper.rs"]),
+    ("rustls", &["registry/pinned_certificates.rs"]),
+    ("rustls_platform_verifier", &["registry/pinned_certificates.rs"]),
+    ("schemars", &["model/fact/", "model/outcome.rs", "report/", "replay/"]),
     ("serde", &["*"]),
     (
         "serde_json",
         &[
-            "builds/",
+            "dockerfile/builds/",
             "cli/",
-            "cluster/",
+            "fleet/cluster/",
             "cuda/compat_note.rs",
             "describe/",
             "dockerfile/json_form.rs",
             "install/pipenv.rs",
-            "installed/",
-            "inventory/",
+            "layer/installed/",
+            "fleet/inventory/",
             "judge/",
             "layer/serialization.rs",
-            "lsp/",
-            "oci/",
+            "cli/language_server/",
+            "registry/",
             "report/",
         ],
     ),
-    ("serde_saphyr", &["builds/", "cluster/", "inventory/"]),
-    ("sha2", &["layer/digest.rs", "oci/content_digest.rs", "report/facts_digest.rs", "report/fingerprint.rs"]),
+    ("serde_saphyr", &["dockerfile/builds/", "fleet/cluster/", "fleet/inventory/"]),
+    ("sha2", &["layer/digest.rs", "registry/content_digest.rs", "report/facts_digest.rs", "report/fingerprint.rs"]),
     ("tar", &["layer/"]),
     ("terminal_size", &["cli/judging.rs"]),
     ("thiserror", &["*"]),
-    ("tokio", &["cli/", "oci/"]),
+    ("tokio", &["cli/", "registry/"]),
     ("unicode_width", &["report/wrap.rs"]),
     (
         "toml",
@@ -66,38 +66,38 @@ const CRATES: &[(&str, &[&str])] = &[
             "describe/",
             "fleet/",
             "install/",
-            "inventory/",
+            "fleet/inventory/",
             "knowledge/build/",
-            "lock/",
-            "oci/registries_conf.rs",
-            "overlay/",
+            "registry/lock/",
+            "registry/registries_conf.rs",
+            "knowledge/overlay/",
             "rules/page_header.rs",
-            "settings/",
-            "toml_reader.rs",
+            "fleet/settings/",
+            "knowledge/toml_reader.rs",
         ],
     ),
-    ("zstd", &["layer/", "oci/image_archive.rs"]),
+    ("zstd", &["layer/", "registry/image_archive.rs"]),
 ];
 
 /// A module of the standard library, and what alone may name it.
 const STANDARD: &[(&str, &[&str])] = &[
-    ("env", &["cli/", "knowledge/build/", "main.rs", "oci/credential_helper.rs"]),
+    ("env", &["cli/", "knowledge/build/", "main.rs", "registry/credential_helper.rs"]),
     (
         "fs",
         &[
             "cli/",
-            "context/",
+            "dockerfile/context/",
             "knowledge/build/",
             "main.rs",
-            "nearest.rs",
-            "oci/credential_lookup.rs",
-            "oci/image_archive.rs",
-            "oci/registries_conf.rs",
-            "oci/regular_file.rs",
+            "text/nearest.rs",
+            "registry/credential_lookup.rs",
+            "registry/image_archive.rs",
+            "registry/registries_conf.rs",
+            "registry/regular_file.rs",
         ],
     ),
-    ("net", &["oci/"]),
-    ("process", &["cli/", "main.rs", "oci/credential_helper.rs"]),
+    ("net", &["registry/"]),
+    ("process", &["cli/", "main.rs", "registry/credential_helper.rs"]),
     (
         "thread",
         &[
@@ -107,11 +107,11 @@ const STANDARD: &[(&str, &[&str])] = &[
             "cli/parallel.rs",
             "fix/thread_budget.rs",
             "layer/digest.rs",
-            "oci/credential_helper.rs",
+            "registry/credential_helper.rs",
             "parallel.rs",
         ],
     ),
-    ("time", &["cli/", "oci/"]),
+    ("time", &["cli/", "registry/"]),
 ];
 
 /// A pattern in code, and what alone may hold it.
@@ -119,7 +119,7 @@ const CODE: &[(&str, &[&str])] = &[
     (r"\bReplayFailure\s*::\s*(new|refused)\b", &["replay/"]),
     (r"\b(SystemTime|UNIX_EPOCH)\b", &["cli/", "main.rs"]),
     (r"\b(Timestamp|Zoned)\s*::\s*now\b", &["cli/", "main.rs"]),
-    (r"\bInstant\s*::\s*now\b", &["cli/", "oci/credential_helper.rs", "oci/puller.rs"]),
+    (r"\bInstant\s*::\s*now\b", &["cli/", "registry/credential_helper.rs", "registry/puller.rs"]),
 ];
 
 /// What alone reads the built-in tables by itself, and why: all others are handed those of the user.
@@ -129,16 +129,28 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("extract/described_packages.rs", "image descriptions"),
     ("extract/description.rs", "image descriptions"),
     ("extract/layers/", "what lies in layers"),
-    ("toml_reader.rs", "words that people write for others, of the program's own keys"),
-    ("installed/file_kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
+    ("knowledge/toml_reader.rs", "words that people write for others, of the program's own keys"),
+    ("layer/installed/file_kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
 ];
 
 /// The names of crates where they are not those of their packages.
 const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
 
 /// Rooms that never say what belongs in a table.
-const TABLED_ROOMS: &[&str] =
-    &["builds/", "fix/", "extract/", "infer/", "install/", "installed/", "judge/", "needs/", "replay/"];
+const TABLED_ROOMS: &[&str] = &[
+    "dockerfile/builds/",
+    "fix/",
+    "extract/",
+    "infer/",
+    "install/",
+    "layer/installed/",
+    "judge/",
+    "fix/needs/",
+    "replay/",
+];
+
+/// Rooms in them that show users what to type.
+const EXAMPLE_ROOMS: &[&str] = &["fix/recommend/", "fix/what_if/", "judge/examples/"];
 
 /// What they say all the same, and why.
 const SPOKEN: &[(&str, &str, &str)] =
@@ -173,7 +185,8 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
             fault(hit.start(), "only cli/ reads the built-in tables by itself, and what BUILT_IN names".to_owned());
         }
     }
-    let tabled = TABLED_ROOMS.iter().any(|room| path.starts_with(room));
+    let lies_in = |rooms: &[&str]| rooms.iter().any(|room| path.starts_with(room));
+    let tabled = lies_in(TABLED_ROOMS) && !lies_in(EXAMPLE_ROOMS);
     if tabled && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
         let mut told = scan::bodies(&code, r"\bCitation\s*\(");
         told.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
@@ -246,7 +259,7 @@ fn fences(path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
 }
 
 /// Every Rust file below `src/`: its path there and its text, sorted.
-fn sources() -> Vec<(String, String)> {
+pub(crate) fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut folders = vec![root.clone()];
     let mut found = Vec::new();
@@ -374,22 +387,30 @@ fn each_kind_of_fault_is_found() {
     let floors = floors(&lib());
     let planted = [
         ("cuda/mod.rs", "//! x\n\nuse crate::fleet::Pool;", "3: `cuda` may not import `fleet`, which comes after it"),
-        ("cuda/mod.rs", "use crate::{\n    nearest::{a, b},\n    oci::{c},\n};", "3: `cuda` may not import `oci`"),
-        ("knowledge/rows.rs", "fn x() {\n    crate::fact::y()\n}", "2: `knowledge` may not import `fact`"),
-        ("nearest.rs", "const A: char = '\"'; use crate::replay::x; // \"", "1: `nearest` may not import `replay`"),
-        ("fact/fact_key.rs", "use crate::*;", "1: `crate::*` is no module"),
-        ("fact/mod.rs", "use super::cli;", "1: the root is named `crate`"),
-        ("fact/fact_key.rs", "mod tests {\n    use super::super::super::cli;\n}", "2: the root is named `crate`"),
-        ("fact/fact_key.rs", "use crate as house;", "1: the crate has one name"),
-        ("attic/mod.rs", "\n", "1: `attic` is not on the map"),
-        ("fleet/mod.rs", "\nuse reqwest::Client;", "2: only oci/ may name `reqwest`"),
-        ("extract/mod.rs", "fn x() -> ::tokio::Y {}", "1: only cli/, oci/ may name `tokio`"),
-        ("report/mod.rs", "use {clap::Parser};", "1: only cli/ may name `clap`"),
-        ("infer/mod.rs", "use regex as r;", "1: only builds/bake_expression.rs, rules/ may name `regex`"),
         (
-            "oci/http_client.rs",
+            "cuda/mod.rs",
+            "use crate::{\n    text::{a, b},\n    registry::{c},\n};",
+            "3: `cuda` may not import `registry`",
+        ),
+        ("knowledge/rows.rs", "fn x() {\n    crate::infer::y()\n}", "2: `knowledge` may not import `infer`"),
+        ("text/nearest.rs", "const A: char = '\"'; use crate::replay::x; // \"", "1: `text` may not import `replay`"),
+        ("model/fact/fact_key.rs", "use crate::*;", "1: `crate::*` is no module"),
+        ("model/mod.rs", "use super::cli;", "1: the root is named `crate`"),
+        (
+            "model/fact/fact_key.rs",
+            "mod tests {\n    use super::super::super::super::cli;\n}",
+            "2: the root is named `crate`",
+        ),
+        ("model/fact/fact_key.rs", "use crate as house;", "1: the crate has one name"),
+        ("attic/mod.rs", "\n", "1: `attic` is not on the map"),
+        ("fleet/mod.rs", "\nuse reqwest::Client;", "2: only registry/ may name `reqwest`"),
+        ("extract/mod.rs", "fn x() -> ::tokio::Y {}", "1: only cli/, registry/ may name `tokio`"),
+        ("report/mod.rs", "use {clap::Parser};", "1: only cli/ may name `clap`"),
+        ("infer/mod.rs", "use regex as r;", "1: only dockerfile/builds/bake_expression.rs, rules/ may name `regex`"),
+        (
+            "registry/http_client.rs",
             "use sha2::Digest;",
-            "1: only layer/digest.rs, oci/content_digest.rs, report/facts_digest.rs, report/fingerprint.rs may name `sha2`",
+            "1: only layer/digest.rs, registry/content_digest.rs, report/facts_digest.rs, report/fingerprint.rs may name `sha2`",
         ),
         ("judge/mod.rs", "\n\nlet end = ReplayFailure::new(a, b);", "3: only replay/ may name `ReplayFailure::new`"),
         (
@@ -397,7 +418,11 @@ fn each_kind_of_fault_is_found() {
             "ReplayFailure::refused(a)",
             "1: only replay/ may name `ReplayFailure::refused`",
         ),
-        ("fleet/file.rs", "use std::{\n    fmt,\n    fs::File,\n};", "3: only cli/, context/, knowledge/build/"),
+        (
+            "fleet/file.rs",
+            "use std::{\n    fmt,\n    fs::File,\n};",
+            "3: only cli/, dockerfile/context/, knowledge/build/",
+        ),
         ("rules/rule_book.rs", "std::env::var(x)", "1: only cli/, knowledge/build/"),
         ("replay/startup_result.rs", "let now = SystemTime::now();", "1: only cli/, main.rs may name `SystemTime`"),
         ("replay/gpu_code.rs", "\nlet x = \"535.54.03\";", "2: `\"535.54` belongs in a table"),
@@ -428,11 +453,14 @@ fn each_kind_of_fault_is_found() {
 fn what_is_allowed_is_not_found() {
     let floors = floors(&lib());
     let sound = [
-        ("fact/mod.rs", "use crate::{cuda::{fleet}, knowledge};\nuse crate::fact::key;"),
-        ("nearest.rs", "// crate::cli\n/* crate::cli /* x */ reqwest::x */\nconst A: &str = r#\"crate::cli \" \"#;"),
-        ("fact/fact_key.rs", "fn x<'a>(y: &'a str) -> &'a str { \"\\\"crate::cli\" }\nuse super::value;"),
-        ("fact/mod.rs", "mod tests {\n    use super::*;\n}"),
-        ("shell/walk.rs", "crate::source::regex::x(); self.toml::<u8>(); ignore(); for x in 100..200 {}"),
+        ("model/fact/mod.rs", "use crate::{cuda::{fleet}, text};\nuse crate::model::fact::key;"),
+        (
+            "text/nearest.rs",
+            "// crate::cli\n/* crate::cli /* x */ reqwest::x */\nconst A: &str = r#\"crate::cli \" \"#;",
+        ),
+        ("model/fact/fact_key.rs", "fn x<'a>(y: &'a str) -> &'a str { \"\\\"crate::cli\" }\nuse super::value;"),
+        ("model/fact/mod.rs", "mod tests {\n    use super::*;\n}"),
+        ("shell/walk.rs", "crate::text::source::regex::x(); self.toml::<u8>(); ignore(); for x in 100..200 {}"),
         (
             "replay/gpu_code.rs",
             "const A: Citation = Citation(\n    \"guide 13.4, GeForce\",\n); // 535.54\nx.0.1; 100..200;",
@@ -441,7 +469,7 @@ fn what_is_allowed_is_not_found() {
         ("cli/mod.rs", "let knowledge = Knowledge::built_in();"),
         ("replay/code_tests.rs", "let knowledge = Knowledge::built_in();"),
         ("replay/gpu_code.rs", "#[cfg(test)]\nmod tests {\n    const A: Knowledge = Knowledge::built_in();\n}"),
-        ("fact/fact_key.rs", "// Knowledge::built_in()\nlet words = Vocabulary::built_in();"),
+        ("model/fact/fact_key.rs", "// Knowledge::built_in()\nlet words = Vocabulary::built_in();"),
         ("knowledge/build/main.rs", "use crate::schema::Row;\nuse std::{env, fs};"),
         ("report/phrases.rs", "name == \"GeForce RTX 4090\" && driver == \"535.54\""),
         ("main.rs", "use imagelint::cli;\nstd::process::exit(1);"),

@@ -17,7 +17,7 @@ use imagelint::report::rdjson::RdjsonWriter;
 use imagelint::report::report_writer::{ReportContext, ReportWriter};
 use imagelint::report::sarif::SarifWriter;
 use imagelint::rules::RuleBook;
-use imagelint::source::{SourceText, Sources, Span};
+use imagelint::text::source::{SourceText, Sources, Span};
 use serde_json::Value;
 
 use crate::formats::sample::{DOCKERFILE, FLEET, sample};

@@ -11,7 +11,7 @@ mod score;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use imagelint::outcome::Outcome;
+use imagelint::model::outcome::Outcome;
 
 use crate::truth::score::Scored;
 

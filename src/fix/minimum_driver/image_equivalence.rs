@@ -1,0 +1,126 @@
+//! Image equivalence: what two images have in common if no start distinguishes them.
+//!
+//! A start-up looks at what was inferred of an image, and at the facts behind that. Facts have numbers in the order in
+//! which they were seen; here they are numbered as they are met, so that what else was seen makes no difference.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::model::fact::{Evidence, FactId, ImageFacts};
+
+/// Prefix of a fact id in debug output.
+const FACT_ID_PREFIX: &str = "FactId(";
+
+/// Returns a text that is equal for images with the same result on every host. It depends on how facts were derived,
+/// and not on where they were seen.
+pub(super) fn image_equivalence_key(image: &ImageFacts) -> String {
+    // Every field but the facts: one more has to be told here.
+    let ImageFacts {
+        facts,
+        build,
+        platforms,
+        env,
+        compat,
+        driver_libraries,
+        library_directory,
+        ld_conf,
+        ld_cache,
+        compat_probe,
+        needs,
+        firmware,
+        base,
+        base_cuda,
+        components,
+        cuda_usage: callers,
+        minimum_capabilities: code_floors,
+        gpu_content,
+        target_processor: made_for,
+    } = image;
+    let files = (compat, driver_libraries, library_directory, ld_conf, ld_cache, compat_probe, firmware);
+    let rest = (build, platforms, env, needs, base, base_cuda, components, callers, code_floors);
+    let rest = (rest, gpu_content, made_for);
+    let mut met = FactNumbering::default();
+    let mut told = String::new();
+    met.write_renumbered(&format!("{files:?} {rest:?}"), &mut told);
+    let mut at = 0;
+    while let Some(id) = met.order.get(at).copied() {
+        let entry = facts.get(id);
+        let by = match &entry.evidence {
+            Evidence::Leaf(_) => None,
+            Evidence::Derived { by, from, row } => Some((by, from, row.map(|row| (row.table, row.row)))),
+        };
+        met.write_renumbered(&format!("\n{:?} {:?} {:?} {by:?}", entry.key, entry.subject, entry.state), &mut told);
+        at += 1;
+    }
+    told
+}
+
+/// Numbers of facts in the order of their first occurrence.
+#[derive(Default)]
+struct FactNumbering {
+    order: Vec<FactId>,
+    places: BTreeMap<FactId, usize>,
+}
+
+impl FactNumbering {
+    /// Writes a text with its fact ids renumbered in the order of their occurrence; quoted text is unchanged.
+    fn write_renumbered(&mut self, text: &str, told: &mut String) {
+        let mut rest = text;
+        let mut quoted = false;
+        while let Some(at) = rest.find(['"', '\\', 'F']) {
+            let (before, found) = rest.split_at(at);
+            told.push_str(before);
+            let number = found.strip_prefix(FACT_ID_PREFIX).filter(|_| !quoted).and_then(|rest| rest.split_once(')'));
+            if let Some((id, behind)) = number.and_then(|(digits, behind)| Some((FactId(digits.parse().ok()?), behind)))
+            {
+                let place = *self.places.entry(id).or_insert_with(|| {
+                    self.order.push(id);
+                    self.order.len() - 1
+                });
+                // Writing into a text cannot fail.
+                let _ = write!(told, "#{place}");
+                rest = behind;
+                continue;
+            }
+            // A backslash takes the sign behind it along.
+            let signs = if found.starts_with('\\') { 2 } else { 1 };
+            quoted ^= found.starts_with('"');
+            let end = found.char_indices().nth(signs).map_or(found.len(), |(end, _)| end);
+            let (own, behind) = found.split_at(end);
+            told.push_str(own);
+            rest = behind;
+        }
+        told.push_str(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns texts with their fact ids renumbered.
+    fn renumbered(texts: &[&str]) -> String {
+        let (mut met, mut told) = (FactNumbering::default(), String::new());
+        for text in texts {
+            met.write_renumbered(text, &mut told);
+        }
+        told
+    }
+
+    #[test]
+    fn facts_are_numbered_by_first_occurrence() {
+        for (texts, expected) in [
+            (&["FactId(7) FactId(3) FactId(7)"][..], "#0 #1 #0"),
+            (&["id: FactId(12), F", "FactId(12), FactId(4)"], "id: #0, F#0, #1"),
+            (&["[FactId(0)]"], "[#0]"),
+            // Nobody's number.
+            (&[r#""FactId(7)" FactId(9)"#], r#""FactId(7)" #0"#),
+            (&[r#""\"FactId(7)" FactId(9)"#], r#""\"FactId(7)" #0"#),
+            (&[r#""a\\" FactId(9) "FactId(1)"#], r#""a\\" #0 "FactId(1)"#),
+            (&["FactId(x) FactId( FactIds(3) Fact"], "FactId(x) FactId( FactIds(3) Fact"),
+            (&["", "é\\é\"FactId(1)"], "é\\é\"FactId(1)"),
+        ] {
+            assert_eq!(renumbered(texts), expected, "{texts:?}");
+        }
+    }
+}

@@ -1,0 +1,725 @@
+//! Releases and builds of a distribution that a requirement allows, with the Python versions and NVIDIA library wheels
+//! that they need, as far as the tables list them.
+//!
+//! Library wheels of one name share a directory, and each release pins its own: two unrelated releases that bring some
+//! are not known to work together.
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::cuda::CudaVersion;
+use crate::fix::recommend::request::PackageRequest;
+use crate::infer::{is_compiled_for_torch, variant_cuda};
+use crate::install::{compare_pep440_versions, is_version_between, range_contains};
+use crate::knowledge::{
+    BroughtRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, TorchPinRow, TorchRow, compare_natural,
+};
+use crate::text::nearest::nearest_word;
+
+/// A release of a distribution, in one build.
+#[derive(Clone, Debug)]
+pub(super) struct CandidateRelease {
+    /// Normalised name.
+    pub(super) name: String,
+    /// The distribution with its GPU code, which decides for which Python versions it has wheels: itself or a
+    /// dependency.
+    pub(super) code: &'static str,
+    /// Version without local part.
+    pub(super) version: &'static str,
+    /// The build, such as `cu118`, if there are several.
+    pub(super) build: Option<&'static str>,
+    /// Requirement specifier for `pip install`; empty if the base image includes it.
+    pub(super) spec: String,
+    /// URL of the index with its build, if that is not the default one.
+    pub(super) page: Option<String>,
+    /// The CUDA release that it was built with; only the major version if no more is known.
+    pub(super) cuda: Option<CudaVersion>,
+    /// The image that includes it.
+    pub(super) within: Option<&'static FrameworkImageRow>,
+}
+
+impl CandidateRelease {
+    /// Returns its name in tables and sentences: `torch==2.6.0+cu118`.
+    pub(super) fn display_name(&self) -> String {
+        if self.spec.is_empty() { format!("{}=={}", self.name, self.version) } else { self.spec.clone() }
+    }
+}
+
+/// How much is known of the libraries that a release requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LibraryKnowledge {
+    /// The libraries, or that another framework provides them.
+    Known,
+    /// An extra provides libraries, perhaps not all of them.
+    FromExtra,
+    /// Nothing.
+    Unknown,
+}
+
+impl CandidateRelease {
+    /// Returns how much is known of the libraries that it requires.
+    pub(super) fn library_knowledge(&self, knowledge: Knowledge) -> LibraryKnowledge {
+        let pinned = || knowledge.torch_pins_of(&self.name).next().is_some();
+        let needs = || self.version.parse().ok().and_then(|version| knowledge.library_needs_of(self.code, version));
+        if self.within.is_some() || knowledge.has_variants(self.code) || pinned() || needs().is_some() {
+            LibraryKnowledge::Known
+        } else if self.spec.contains('[') {
+            LibraryKnowledge::FromExtra
+        } else {
+            LibraryKnowledge::Unknown
+        }
+    }
+}
+
+/// Compares two versions.
+pub(super) fn compare_versions(one: &str, other: &str) -> Ordering {
+    compare_pep440_versions(one, other).unwrap_or_else(|| compare_natural(one, other))
+}
+
+/// Returns every release that satisfies a requirement for some architectures, the newest first; an error if there is
+/// none.
+pub(super) fn find_releases(
+    wish: &PackageRequest,
+    archs: &[String],
+    knowledge: Knowledge,
+) -> Result<Vec<CandidateRelease>, String> {
+    let mut found = all_releases(wish, archs, knowledge);
+    let nowhere = || {
+        let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
+        format!(
+            "the compatibility database of {} has no wheel of `{}` for {archs}",
+            knowledge.newest_source_date(),
+            wish.text
+        )
+    };
+    if found.is_empty() {
+        let elsewhere = !all_releases(wish, &[], knowledge).is_empty();
+        return Err(if elsewhere { nowhere() } else { unknown_package_message(&wish.name, knowledge) });
+    }
+    let versions: Vec<&'static str> = found.iter().map(|one| one.version).collect();
+    found.retain(|one| wish.admits(one.version));
+    let date = knowledge.newest_source_date();
+    if found.is_empty() {
+        let newest = versions.iter().copied().max_by(|one, other| compare_versions(one, other)).unwrap_or_default();
+        let oldest = versions.iter().copied().min_by(|one, other| compare_versions(one, other)).unwrap_or_default();
+        let name = &wish.name;
+        return Err(format!(
+            "the compatibility database of {date} has no `{}`; it has {name} {oldest} to {newest}",
+            wish.text
+        ));
+    }
+    if let Some(build) = &wish.build {
+        let mut builds: Vec<&str> = found.iter().filter_map(|one| one.build).collect();
+        builds.sort_by(|one, other| compare_natural(one, other));
+        builds.dedup();
+        let there = if builds.is_empty() { "unknown".to_owned() } else { builds.join(", ") };
+        found.retain(|one| one.build == Some(build.as_str()));
+        if found.is_empty() {
+            return Err(format!(
+                "the compatibility database of {date} has no `{}`; its builds of that release are {there}",
+                wish.text
+            ));
+        }
+    }
+    let known = ReleaseCache::new(archs.to_vec(), knowledge);
+    found.retain(|one| has_any_wheel(one, &known));
+    if found.is_empty() {
+        return Err(nowhere());
+    }
+    found.sort_by(|one, other| compare_versions(other.version, one.version));
+    Ok(found)
+}
+
+/// Returns every release of the distribution of a requirement.
+fn all_releases(wish: &PackageRequest, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let mut found = if knowledge.has_variants(&wish.name) {
+        let built = knowledge.framework_with_variants().filter(|row| row.distribution == wish.name);
+        built.map_or_else(Vec::new, |row| torch_releases(row.distribution, archs, knowledge))
+    } else {
+        distribution_releases(wish, knowledge)
+    };
+    if found.is_empty() {
+        found = companion_releases(&wish.name, knowledge);
+    }
+    if found.is_empty() {
+        // A component of which no distribution has the name: those that are it.
+        let rows = knowledge.frameworks().iter().filter(|row| row.component == wish.name);
+        for row in rows.filter(|row| row.distribution != wish.name && !row.variants) {
+            found.extend(distribution_releases(
+                &PackageRequest { name: row.distribution.to_owned(), ..wish.clone() },
+                knowledge,
+            ));
+        }
+    }
+    if !found.is_empty() && wish.extras.is_empty() && wish.build.is_none() {
+        found.extend(image_releases(&wish.name, knowledge));
+    }
+    found
+}
+
+/// Returns the releases of `PyTorch`, in each of their builds.
+fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let page = knowledge.build_pages().iter().find(|row| row.distribution == name);
+    let there = |row: &TorchRow, tag: &str| {
+        archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
+    };
+    let default = |row: &TorchRow, tag: &str| {
+        let of = |arch: &String| row.default_variant.iter().any(|own| own.arch == arch && own.value == tag);
+        !archs.is_empty() && archs.iter().all(of)
+    };
+    let mut found = Vec::new();
+    for row in knowledge.served_torch_releases() {
+        for tag in row.variants.iter().filter(|tag| there(row, tag)) {
+            let Some(cuda) = variant_cuda(tag) else { continue };
+            let plain = default(row, tag);
+            let page = page.map(|page| page.page.replace("{build}", tag)).filter(|_| !plain);
+            if !plain && page.is_none() {
+                continue;
+            }
+            // What lies in an index of its own is found there without its build as well.
+            let unnamed = archs
+                .iter()
+                .any(|arch| knowledge.torch_build(row.version, tag, arch).is_some_and(|build| build.unnamed));
+            let spec = if plain || unnamed {
+                format!("{name}=={}", row.version)
+            } else {
+                format!("{name}=={}+{tag}", row.version)
+            };
+            found.push(CandidateRelease {
+                name: name.to_owned(),
+                code: name,
+                version: row.version,
+                build: Some(tag),
+                spec,
+                page,
+                cuda: Some(cuda),
+                within: None,
+            });
+        }
+    }
+    found
+}
+
+/// Returns releases with one build each: of the distribution, of its extras, or of dependencies with the same
+/// version.
+fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let name = wish.name.as_str();
+    let whole = |version: &str| version.matches('.').count() >= 2;
+    let rows = |distribution: &str| {
+        let distribution = distribution.to_owned();
+        let rows = knowledge.framework_builds().iter().filter(move |row| row.distribution == distribution);
+        rows.filter(move |row| whole(row.version) && row.cuda.is_some())
+    };
+    let choice = |row: &'static FrameworkBuildRow, extras: &[&str]| {
+        let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
+        let spec = format!("{name}{extras}=={}", row.version);
+        let (name, build, page) = (name.to_owned(), None, None);
+        let (code, version, cuda) = (row.distribution, row.version, row.cuda);
+        CandidateRelease { name, code, version, build, spec, page, cuda, within: None }
+    };
+    let asked: Vec<&str> = wish.extras.iter().map(String::as_str).collect();
+    let brought = || knowledge.brought_packages().iter().filter(|row| row.distribution == name);
+    let mut found = Vec::new();
+    for row in rows(name) {
+        found.push(choice(row, &asked));
+        if asked.is_empty() {
+            let brings = |one: &BroughtRow| is_version_between(row.version, one.from, one.before);
+            let own = brought().filter(|one| !one.extra.is_empty() && !one.same && brings(one));
+            let mut extras: Vec<&str> = own.map(|one| one.extra).collect();
+            extras.dedup();
+            found.extend(extras.iter().map(|extra| choice(row, &[extra])));
+        }
+    }
+    // Of extras that bring the same, the one that says most; what is added behind a `-` wants more of the image.
+    let plain = |row: &BroughtRow| {
+        let mut others = brought().filter(|other| other.same && other.brings == row.brings && other.extra != row.extra);
+        !others.any(|other| {
+            row.extra.strip_prefix(other.extra).is_some_and(|rest| rest.starts_with('-'))
+                || (other.extra.len() > row.extra.len() && !other.extra.contains('-'))
+        })
+    };
+    for along in
+        brought().filter(|row| row.same && if asked.is_empty() { plain(row) } else { asked.contains(&row.extra) })
+    {
+        let extras = if asked.is_empty() { vec![along.extra] } else { asked.clone() };
+        let own = rows(along.brings).filter(|row| is_version_between(row.version, along.from, along.before));
+        found.extend(own.map(|row| choice(row, &extras)));
+    }
+    found
+}
+
+/// Returns the releases of a package that pins `PyTorch` and has no rows of its own.
+fn companion_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let rows = knowledge.torch_pins_of(name).filter(|row| row.version != "*");
+    let choice = |row: &'static TorchPinRow| CandidateRelease {
+        name: name.to_owned(),
+        code: row.distribution,
+        version: row.version,
+        build: None,
+        spec: format!("{name}=={}", row.version),
+        page: None,
+        cuda: None,
+        within: None,
+    };
+    rows.map(choice).collect()
+}
+
+/// Returns the releases that images include; only the smallest of images that differ in flavour.
+fn image_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let built = knowledge.framework_with_variants().filter(|row| row.distribution == name);
+    // An image that has it for a program of its own is none to build on.
+    let all_have = |repository: &str| {
+        let mut rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
+        rows.all(|row| row.torch.is_some())
+    };
+    let mut found: Vec<CandidateRelease> = Vec::new();
+    for row in knowledge.framework_images() {
+        let brought = row.brings.iter().find(|(own, _)| *own == name).map(|(own, version)| (*own, *version));
+        let of_torch =
+            built.and_then(|built| Some((built.distribution, row.torch?))).filter(|_| all_have(row.repository));
+        let Some((code, version)) = brought.or(of_torch) else { continue };
+        let first = row.tag.split('-').next().unwrap_or(row.tag);
+        if knowledge.withdrawn_tag(row.repository, first).is_some() || version.matches('.').count() < 2 {
+            continue;
+        }
+        let choice = CandidateRelease {
+            name: name.to_owned(),
+            code,
+            version,
+            build: None,
+            spec: String::new(),
+            page: None,
+            cuda: Some(row.cuda),
+            within: Some(row),
+        };
+        let alike = |one: &CandidateRelease| {
+            one.version == version
+                && one.within.is_some_and(|other| other.repository == row.repository && other.cuda == row.cuda)
+        };
+        match found.iter_mut().find(|one| alike(one)) {
+            Some(one) if one.within.is_some_and(|other| tag_size_rank(row.tag) < tag_size_rank(other.tag)) => {
+                *one = choice;
+            }
+            Some(_) => {}
+            None => found.push(choice),
+        }
+    }
+    found
+}
+
+/// Returns the rank of a tag by image size: `devel` is larger, and so is a longer tag.
+pub(super) fn tag_size_rank(tag: &str) -> (bool, usize) {
+    (tag.split('-').any(|word| word == "devel"), tag.len())
+}
+
+/// Whether two releases can be installed together, by the `PyTorch` release that each requires.
+pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, known: &ReleaseCache) -> bool {
+    let knowledge = known.knowledge;
+    let asked = |one: &CandidateRelease| known.torch_pin(one).filter(|pin| !pin.is_empty());
+    let component = |one: &CandidateRelease| knowledge.framework(one.code).map(|row| row.component);
+    let twice = one.code != other.code && component(one).is_some() && component(one) == component(other);
+    // Two distributions with the same code in them, for two CUDA releases.
+    if twice && one.cuda.is_some() && other.cuda.is_some() || have_conflicting_nvidia_wheels(one, other, knowledge) {
+        return false;
+    }
+    // What an image brings is compiled on the torch of that image.
+    let stays = |one: &CandidateRelease, other: &CandidateRelease| {
+        one.within.is_some() && other.within.is_none() && is_compiled_for_torch(&one.name, knowledge)
+    };
+    let wants = |one: &CandidateRelease, other: &CandidateRelease| {
+        !stays(one, other) && asked(one).is_none_or(|pin| known.admits(pin, other.version))
+    };
+    match [one, other].map(|choice| knowledge.has_variants(&choice.name)) {
+        [false, true] => wants(one, other),
+        [true, false] => wants(other, one),
+        // Both bring the framework along: one release of it for both.
+        _ => match (asked(one), asked(other)) {
+            (Some(own), Some(others)) => have_common_torch(own, others, known),
+            (None, Some(_)) => !stays(one, other),
+            (Some(_), None) => !stays(other, one),
+            (None, None) => true,
+        },
+    }
+}
+
+/// Whether some release of `PyTorch` satisfies two specifiers.
+fn have_common_torch(own: &'static str, others: &'static str, known: &ReleaseCache) -> bool {
+    let exact = |pin: &'static str| pin.strip_prefix("==").filter(|pin| !pin.contains(['*', ',']));
+    let within = |range: &'static str, version: &'static str| known.admits(range, version);
+    match (exact(own), exact(others)) {
+        (Some(own), _) => within(others, own),
+        (None, Some(others)) => within(own, others),
+        (None, None) => {
+            known.knowledge.served_torch_releases().any(|row| within(own, row.version) && within(others, row.version))
+        }
+    }
+}
+
+/// Returns the `PyTorch` specifier that a distribution requires, if the tables list it.
+fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
+    let rows = || knowledge.torch_pins_of(name);
+    // As it is written, which most are, before it is read: no table has one release in two ways.
+    let written = || rows().find(|row| row.version == version);
+    let own = || rows().find(|row| compare_versions(row.version, version).is_eq());
+    let any = || rows().find(|row| row.version == "*");
+    let built = || knowledge.framework_build(name, version).and_then(|row| row.torch);
+    written().or_else(own).or_else(any).map(|row| row.torch).or_else(built)
+}
+
+/// Returns the error for a package without releases in the knowledge tables.
+fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
+    let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
+    let brought = knowledge.brought_packages().iter().filter(|row| row.same).map(|row| row.distribution);
+    let built = knowledge.framework_with_variants().map(|row| row.distribution);
+    let pins = knowledge.torch_pins().iter().filter(|row| row.version != "*").map(|row| row.distribution);
+    let mut names: Vec<&str> = builds.chain(brought).chain(built).chain(pins).collect();
+    names.sort_unstable();
+    names.dedup();
+    let hint = nearest_word(name, names).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    format!("the compatibility database of {} has no releases of `{name}`{hint}", knowledge.newest_source_date())
+}
+
+/// The architecture of the main table of wheels and Python versions.
+const DEFAULT_WHEEL_ARCH: &str = "amd64";
+
+/// Whether a release has a wheel for a Python version on all architectures; `None` if the tables do not list that.
+fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> Option<bool> {
+    let knowledge = known.knowledge;
+    let within = |first: &str, last: Option<&str>, version: &str| {
+        compare_versions(version, first).is_ge() && last.is_none_or(|last| compare_versions(version, last).is_le())
+    };
+    let of_built = |version: &str| {
+        let mut rows = knowledge.torch_pythons().iter().filter(|row| row.python == python);
+        rows.any(|row| within(row.first, row.last, version))
+    };
+    if knowledge.has_variants(choice.code) {
+        return Some(of_built(choice.version));
+    }
+    // What pins a release of that framework has no more Pythons than it.
+    let pinned = known.torch_pin(choice).and_then(|pin| pin.strip_prefix("=="));
+    if has_unmet_extra(choice, python, knowledge) {
+        return Some(false);
+    }
+    if pinned.is_some_and(|version| !version.contains(['*', ',']) && !of_built(version)) {
+        return Some(false);
+    }
+    let listed = || knowledge.wheel_pythons_of(choice.code);
+    let others = || knowledge.platform_wheels_of(choice.code);
+    listed().map(|_| ()).chain(others().map(|_| ())).next()?;
+    let has = |arch: &str| {
+        let mut own = listed().filter(|row| arch == DEFAULT_WHEEL_ARCH && row.python == python);
+        let mut more = others().filter(|row| row.arch == arch && row.python == python);
+        own.any(|row| within(row.first, row.last, choice.version))
+            || more.any(|row| within(row.first, row.last, choice.version))
+    };
+    Some(known.archs.iter().all(|arch| has(arch)))
+}
+
+/// Whether a requested extra installs nothing for a Python version.
+fn has_unmet_extra(choice: &CandidateRelease, python: &str, knowledge: Knowledge) -> bool {
+    let extras = choice.spec.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(extras, _)| extras);
+    let mut extras = extras.into_iter().flat_map(|extras| extras.split(','));
+    extras.any(|extra| knowledge.is_unusable_extra(&choice.name, extra, choice.version, Some(python)))
+}
+
+/// Whether the tables list a wheel for a Python version of every release that no image includes.
+pub(super) fn has_all_wheels(choices: &[&CandidateRelease], python: &str, known: &ReleaseCache) -> bool {
+    let has = |choice: &&CandidateRelease| known.has_wheel(choice, python) == Some(true);
+    choices.iter().all(|choice| choice.within.is_some() || has(choice))
+}
+
+/// Whether all wheels exist for a Python version, and no release in an image is known to lack one.
+pub(super) fn supports_all_releases(choices: &[&CandidateRelease], python: &str, known: &ReleaseCache) -> bool {
+    let brought = |choice: &&CandidateRelease| choice.within.is_some();
+    let against = |choice: &&CandidateRelease| known.has_wheel(choice, python) == Some(false);
+    has_all_wheels(choices, python, known) && !choices.iter().any(|choice| brought(choice) && against(choice))
+}
+
+/// Returns the Python versions of images in the tables.
+pub(super) fn image_pythons(knowledge: Knowledge) -> impl Iterator<Item = &'static str> {
+    knowledge.image_pythons().iter().map(|row| row.python)
+}
+
+/// Whether a release has a wheel for the Python version of some image, on all architectures.
+fn has_any_wheel(choice: &CandidateRelease, known: &ReleaseCache) -> bool {
+    choice.within.is_some() || image_pythons(known.knowledge).any(|python| has_all_wheels(&[choice], python, known))
+}
+
+/// Returns the middle one of several versions, which is least likely to be too new or too old.
+pub(super) fn middle_version(mut fitting: Vec<&str>) -> Option<&str> {
+    fitting.sort_by(|one, other| compare_versions(one, other));
+    fitting.dedup();
+    fitting.get(fitting.len().saturating_sub(1) / 2).copied()
+}
+
+/// Whether two releases depend on NVIDIA's library wheels, each on its own versions.
+pub(super) fn have_conflicting_nvidia_wheels(
+    one: &CandidateRelease,
+    other: &CandidateRelease,
+    knowledge: Knowledge,
+) -> bool {
+    let (with_torch, other_with_torch) = (is_torch_based(one, knowledge), is_torch_based(other, knowledge));
+    (with_torch != other_with_torch || !with_torch && one.name != other.name)
+        && depends_on_nvidia_wheels(one, knowledge)
+        && depends_on_nvidia_wheels(other, knowledge)
+}
+
+/// Whether a release is `PyTorch` itself or depends on a release of it.
+fn is_torch_based(choice: &CandidateRelease, knowledge: Knowledge) -> bool {
+    knowledge.has_variants(&choice.name)
+        || choice.within.is_some() && is_compiled_for_torch(&choice.name, knowledge)
+        || torch_pin(&choice.name, choice.version, knowledge).is_some_and(|pin| !pin.is_empty())
+}
+
+/// Whether a release depends on NVIDIA's library wheels.
+fn depends_on_nvidia_wheels(choice: &CandidateRelease, knowledge: Knowledge) -> bool {
+    if let Some(image) = choice.within {
+        // By conda its libraries lie elsewhere.
+        return is_torch_based(choice, knowledge) && image.torch_channel.is_none();
+    }
+    if !is_torch_based(choice, knowledge) {
+        let extras = choice.spec.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        let extras: Vec<&str> = extras.map_or_else(Vec::new, |(extras, _)| extras.split(',').collect());
+        let mut asked = knowledge.brought_of(&choice.name).filter(|row| extras.contains(&row.extra));
+        return asked.any(|row| row.with.is_some() || knowledge.library_wheels_of(row.brings).next().is_some());
+    }
+    let mut rows = knowledge.library_needs().iter().filter(|row| row.distribution == choice.code).peekable();
+    let Ok(version) = choice.version.parse() else { return true };
+    if rows.peek().is_none() {
+        return true;
+    }
+    match knowledge.library_needs_of(choice.code, version) {
+        Some(row) => {
+            row.along && !choice.build.is_some_and(|build| choice.page.is_some() && row.whole.contains(&build))
+        }
+        // Before the first that brings some it held them itself; what came later than was read is as what was.
+        None => rows.any(|row| row.along && row.from < version),
+    }
+}
+
+/// A version, the distribution with its GPU code, and a Python version.
+type WheelKey = (&'static str, &'static str, String);
+
+/// Cached table lookups on releases.
+pub(super) struct ReleaseCache {
+    pub(super) knowledge: Knowledge,
+    /// The architectures of wheels, such as `amd64`.
+    pub(super) archs: Vec<String>,
+    /// By name and version.
+    pins: RefCell<BTreeMap<String, BTreeMap<&'static str, Option<&'static str>>>>,
+    /// By name.
+    wheels: RefCell<BTreeMap<String, BTreeMap<WheelKey, Option<bool>>>>,
+    /// By range and version.
+    admitted: RefCell<BTreeMap<(&'static str, &'static str), bool>>,
+}
+
+impl ReleaseCache {
+    /// Creates an empty cache.
+    pub(super) fn new(archs: Vec<String>, knowledge: Knowledge) -> Self {
+        let (pins, wheels, admitted) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { knowledge, archs, pins, wheels, admitted }
+    }
+
+    /// Returns the `PyTorch` specifier that a release requires, if the tables list it.
+    pub(super) fn torch_pin(&self, choice: &CandidateRelease) -> Option<&'static str> {
+        let known = self.pins.borrow().get(&choice.name).and_then(|own| own.get(choice.version)).copied();
+        known.unwrap_or_else(|| {
+            let pin = torch_pin(&choice.name, choice.version, self.knowledge);
+            self.pins.borrow_mut().entry(choice.name.clone()).or_default().insert(choice.version, pin);
+            pin
+        })
+    }
+
+    /// Whether a release has a wheel for a Python version; `None` if the tables do not list that.
+    pub(super) fn has_wheel(&self, choice: &CandidateRelease, python: &str) -> Option<bool> {
+        let wheel: WheelKey = (choice.version, choice.code, python.to_owned());
+        let known = self.wheels.borrow().get(&choice.name).and_then(|own| own.get(&wheel)).copied();
+        known.unwrap_or_else(|| {
+            let has = has_wheel(choice, python, self);
+            self.wheels.borrow_mut().entry(choice.name.clone()).or_default().insert(wheel, has);
+            has
+        })
+    }
+
+    /// Whether a specifier admits a version.
+    pub(super) fn admits(&self, pin: &'static str, version: &'static str) -> bool {
+        let known = self.admitted.borrow().get(&(pin, version)).copied();
+        known.unwrap_or_else(|| {
+            let admitted = range_contains(pin, version) == Some(true);
+            self.admitted.borrow_mut().insert((pin, version), admitted);
+            admitted
+        })
+    }
+}
+
+#[cfg(test)]
+mod python_tests {
+    use super::*;
+    use crate::fix::recommend::release::torch_pin;
+
+    fn choice(code: &'static str, version: &'static str) -> CandidateRelease {
+        let (name, spec) = (code.to_owned(), format!("{code}=={version}"));
+        CandidateRelease { name, code, version, build: None, spec, page: None, cuda: None, within: None }
+    }
+
+    #[test]
+    fn wheels_are_those_of_the_tables() {
+        let known = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
+        for (name, version, python, expected) in [
+            ("torch", "2.6.0", "3.11", Some(true)),
+            ("torch", "2.6.0", "3.8", Some(false)),
+            ("torch", "1.13.1", "3.12", Some(false)),
+            ("tensorflow", "2.18.0", "3.12", Some(true)),
+            ("tensorflow", "2.18.0", "3.13", Some(false)),
+            ("tensorflow", "1.15.5", "3.5", Some(false)),
+            ("tensorflow", "1.15.0", "3.5", Some(true)),
+            ("vllm", "0.8.3", "3.15", Some(false)),
+            ("torchvision", "0.21.0", "3.11", Some(true)),
+            ("torchvision", "0.3.0", "3.7", Some(true)),
+            ("torchvision", "0.3.0", "3.11", Some(false)),
+            ("torchvision", "0.2.2", "3.7", Some(false)),
+            ("cupy-cuda11x", "13.6.0", "3.8", Some(false)),
+            ("cupy-cuda12x", "13.6.0", "3.9", Some(true)),
+            ("cupy-cuda12x", "13.5.0", "3.9", Some(false)),
+            ("a", "1", "3.11", None),
+        ] {
+            let told = has_wheel(&choice(name, version), python, &known);
+            assert_eq!(told, expected, "{name} {version} {python}");
+        }
+    }
+
+    #[test]
+    fn a_wheel_for_one_processor_is_none_for_another() {
+        let both = vec!["amd64".to_owned(), "arm64".to_owned()];
+        let [one, both] = [vec!["arm64".to_owned()], both].map(|archs| ReleaseCache::new(archs, Knowledge::built_in()));
+        for (name, version, python, expected) in [
+            ("paddlepaddle-gpu", "2.6.2", "3.10", false),
+            ("onnxruntime-gpu", "1.18.1", "3.10", false),
+            ("onnxruntime-gpu", "1.18.1", "3.11", false),
+            ("onnxruntime-gpu", "1.31.1", "3.12", true),
+            ("xformers", "0.0.30", "3.11", false),
+            ("cupy-cuda12x", "14.2.0", "3.12", true),
+            ("vllm", "0.8.3", "3.11", false),
+            ("vllm", "0.11.0", "3.11", true),
+        ] {
+            for known in [&one, &both] {
+                let told = has_wheel(&choice(name, version), python, known);
+                assert_eq!(told, Some(expected), "{name} {version} {python} {:?}", known.archs);
+            }
+            assert_eq!(has_any_wheel(&choice(name, version), &one), expected, "{name} {version}");
+        }
+    }
+
+    /// A release is found as it is written before any is read, which is the same where none is there twice.
+    #[test]
+    fn no_release_is_pinned_in_two_ways() {
+        let rows = Knowledge::built_in().torch_pins();
+        for (at, one) in rows.iter().enumerate().filter(|(_, row)| row.version != "*") {
+            let mut others = rows.iter().skip(at + 1).filter(|row| row.distribution == one.distribution);
+            let twice = others.find(|row| compare_versions(row.version, one.version).is_eq());
+            assert!(twice.is_none(), "{} {}", one.distribution, one.version);
+        }
+        assert_eq!(torch_pin("vllm", "no version", Knowledge::built_in()), None);
+        assert!(torch_pin("torchvision", "0.21.0", Knowledge::built_in()).is_some_and(|pin| pin.contains("2.6.0")));
+        assert_eq!(
+            torch_pin("torchvision", "0.21", Knowledge::built_in()),
+            torch_pin("torchvision", "0.21.0", Knowledge::built_in())
+        );
+    }
+
+    #[test]
+    fn the_middle_one_is_taken() {
+        assert_eq!(middle_version(vec!["3.10", "3.9", "3.11"]), Some("3.10"));
+        assert_eq!(middle_version(vec!["3.10", "3.9"]), Some("3.9"));
+        assert_eq!(middle_version(vec!["3.12"]), Some("3.12"));
+        assert_eq!(middle_version(Vec::new()), None);
+    }
+}
+
+#[cfg(test)]
+mod nvidia_dependencies_tests {
+    use super::*;
+
+    fn choice(code: &'static str, spec: &str, version: &'static str, page: bool) -> CandidateRelease {
+        let (name, _) = spec.split_once(['[', '=']).expect(spec);
+        let page = page.then(|| "https://x/cu121".to_owned());
+        let build = page.is_some().then_some("cu121");
+        let (name, spec) = (name.to_owned(), spec.to_owned());
+        CandidateRelease { name, code, version, build, spec, page, cuda: None, within: None }
+    }
+
+    #[test]
+    fn each_brings_its_own_libraries_where_nothing_ties_them() {
+        let knowledge = Knowledge::built_in();
+        let torch = |version: &'static str| choice("torch", &format!("torch=={version}"), version, false);
+        let jax = |extra: &str| choice("jax-cuda12-plugin", &format!("jax[{extra}]==0.6.2"), "0.6.2", false);
+        let flow = |spec: &str| choice("tensorflow", spec, "2.18.0", false);
+        let vision = choice("torchvision", "torchvision==0.21.0", "0.21.0", false);
+        let vllm = choice("vllm", "vllm==0.8.3", "0.8.3", false);
+        let cupy = choice("cupy-cuda12x", "cupy-cuda12x==13.6.0", "13.6.0", false);
+        let whole = choice("torch", "torch==2.1.2+cu121", "2.1.2", true);
+        for (one, other, expected) in [
+            (&torch("2.6.0"), &jax("cuda12"), true),
+            (&torch("2.14.1"), &jax("cuda12"), true),
+            (&vllm, &jax("cuda12"), true),
+            (&torch("2.6.0"), &flow("tensorflow[and-cuda]==2.18.0"), true),
+            (&jax("cuda12"), &flow("tensorflow[and-cuda]==2.18.0"), true),
+            (&torch("2.6.0"), &jax("cuda12-local"), false),
+            (&torch("1.12.1"), &jax("cuda12"), false),
+            (&whole, &jax("cuda12"), false),
+            (&torch("2.6.0"), &flow("tensorflow==2.18.0"), false),
+            (&torch("2.6.0"), &vision, false),
+            (&torch("2.6.0"), &vllm, false),
+            (&vllm, &vision, false),
+            (&torch("2.6.0"), &cupy, false),
+            (&jax("cuda12"), &cupy, false),
+        ] {
+            for (one, other) in [(one, other), (other, one)] {
+                assert_eq!(
+                    have_conflicting_nvidia_wheels(one, other, knowledge),
+                    expected,
+                    "{} {}",
+                    one.spec,
+                    other.spec
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod release_cache_tests {
+    use super::*;
+
+    fn choice(name: &str, code: &'static str, version: &'static str) -> CandidateRelease {
+        let (name, spec) = (name.to_owned(), format!("{name}=={version}"));
+        CandidateRelease { name, code, version, build: None, spec, page: None, cuda: None, within: None }
+    }
+
+    #[test]
+    fn what_is_asked_again_is_told_alike_and_of_no_other() {
+        let known = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
+        let choices = [
+            choice("torch", "torch", "2.6.0"),
+            choice("torch", "torch", "1.13.1"),
+            choice("torchvision", "torchvision", "0.21.0"),
+            choice("torchvision", "torchvision", "0.20.0"),
+            choice("tensorflow", "tensorflow", "2.18.0"),
+            choice("no-such-thing", "tensorflow", "2.18.0"),
+            choice("no-such-thing", "no-such-thing", "2.18.0"),
+        ];
+        // Twice, so that the second answer is the one that was kept.
+        for one in choices.iter().chain(&choices) {
+            let fresh = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
+            assert_eq!(known.torch_pin(one), torch_pin(&one.name, one.version, known.knowledge), "{}", one.spec);
+            for python in ["3.8", "3.12", "3.13"] {
+                let told = known.has_wheel(one, python);
+                assert_eq!(told, has_wheel(one, python, &fresh), "{} {python}", one.spec);
+            }
+            for pin in ["==2.6.0", ">=2", "no range"] {
+                assert_eq!(known.admits(pin, one.version), range_contains(pin, one.version) == Some(true), "{pin}");
+            }
+        }
+    }
+}

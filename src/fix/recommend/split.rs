@@ -1,0 +1,93 @@
+//! Pools on which nothing starts, and the fewest images that start on all others.
+
+use std::collections::BTreeSet;
+
+use crate::fix::recommend::rank::TestedCandidate;
+
+/// Maximum number of images for an exact search; beyond that the search is greedy.
+const MAX_EXACT_IMAGES: usize = 3;
+
+/// Returns the indices of pools on which nothing starts.
+pub(super) fn pools_without_start(tried: &[TestedCandidate<'_>], pools: usize) -> Vec<usize> {
+    (0..pools).filter(|at| !tried.iter().any(|one| starts_on(one, *at))).collect()
+}
+
+/// Whether a combination starts on a pool.
+fn starts_on(one: &TestedCandidate<'_>, pool: usize) -> bool {
+    one.ends.get(pool).is_some_and(|end| end.starts())
+}
+
+/// Returns the fewest combinations that start on every pool on which any does, each with its pools.
+pub(super) fn smallest_split(tried: &[TestedCandidate<'_>], pools: usize) -> Vec<(usize, Vec<usize>)> {
+    let mut sets: Vec<(usize, BTreeSet<usize>)> = Vec::new();
+    for (at, one) in tried.iter().enumerate() {
+        let set: BTreeSet<usize> = (0..pools).filter(|pool| starts_on(one, *pool)).collect();
+        if !set.is_empty() && !sets.iter().any(|(_, other)| set.is_subset(other)) {
+            sets.retain(|(_, other)| !other.is_subset(&set) || *other == set);
+            sets.push((at, set));
+        }
+    }
+    let wanted: BTreeSet<usize> = sets.iter().flat_map(|(_, set)| set.iter().copied()).collect();
+    let found = (1..=MAX_EXACT_IMAGES)
+        .find_map(|size| exact_cover(&sets, &wanted, size))
+        .unwrap_or_else(|| greedy_cover(&sets, &wanted));
+    let mut left = wanted;
+    let mut parts = Vec::new();
+    for (at, set) in found.iter().filter_map(|place| sets.get(*place)) {
+        let own: Vec<usize> = set.intersection(&left).copied().collect();
+        left.retain(|pool| !set.contains(pool));
+        parts.push((*at, own));
+    }
+    parts
+}
+
+/// Returns the first sets of this number that contain all wanted pools.
+fn exact_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size: usize) -> Option<Vec<usize>> {
+    let first = *wanted.first()?;
+    if size == 0 {
+        return None;
+    }
+    for (place, (_, set)) in sets.iter().enumerate().filter(|(_, (_, set))| set.contains(&first)) {
+        let left: BTreeSet<usize> = wanted.difference(set).copied().collect();
+        if left.is_empty() {
+            return Some(vec![place]);
+        }
+        if let Some(mut rest) = exact_cover(sets, &left, size - 1) {
+            rest.insert(0, place);
+            return Some(rest);
+        }
+    }
+    None
+}
+
+/// Returns sets that contain all wanted pools, each time the one with most of the rest.
+fn greedy_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>) -> Vec<usize> {
+    let (mut left, mut found) = (wanted.clone(), Vec::new());
+    while !left.is_empty() {
+        let gain = |(_, set): &(usize, BTreeSet<usize>)| set.intersection(&left).count();
+        let Some((place, (_, set))) = sets.iter().enumerate().rev().max_by_key(|(_, one)| gain(one)) else { break };
+        left.retain(|pool| !set.contains(pool));
+        found.push(place);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sets(all: &[&[usize]]) -> Vec<(usize, BTreeSet<usize>)> {
+        all.iter().enumerate().map(|(at, set)| (at, set.iter().copied().collect())).collect()
+    }
+
+    #[test]
+    fn the_fewest_sets_that_hold_all_are_found() {
+        let all = sets(&[&[0, 1], &[2], &[1, 2, 3], &[3]]);
+        let wanted: BTreeSet<usize> = (0..4).collect();
+        assert_eq!(exact_cover(&all, &wanted, 1), None);
+        assert_eq!(exact_cover(&all, &wanted, 2), Some(vec![0, 2]));
+        assert_eq!(exact_cover(&all, &(0..5).collect(), 3), None, "nothing holds the last");
+        assert_eq!(exact_cover(&[], &BTreeSet::new(), 3), None);
+        assert_eq!(greedy_cover(&all, &wanted), [2, 0]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Packages as observed in an input: package manager, version and indexes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::cause::Cause;
+use crate::model::fact::FactId;
+
+/// The package manager that installs a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PackageManager {
+    /// pip and compatible installers.
+    Pip,
+    /// conda and mamba.
+    Conda,
+    /// apt, dnf, yum.
+    Apt,
+}
+
+impl PackageManager {
+    /// Returns the name in image descriptions.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pip => "pip",
+            Self::Conda => "conda",
+            Self::Apt => "apt",
+        }
+    }
+}
+
+/// The version of a package as requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PackageVersion {
+    /// An exact version, with its local part.
+    Exact(String),
+    /// A range, or no constraint: the version depends on the day of the build.
+    Open(String),
+    /// A version with a variable that has no value.
+    Unresolved(Cause),
+}
+
+/// The package indexes from which a command installs, where neither version nor variant determines the build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IndexSelection {
+    /// The default index.
+    #[default]
+    Default,
+    /// Only the index of one variant.
+    Only(String),
+    /// The default index and the extra indexes of these variants: the highest version wins, a local one above its
+    /// base.
+    Beside(Vec<String>),
+    /// Unknown indexes.
+    Unknown(Cause),
+}
+
+/// A package that an input installs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObservedPackage {
+    /// The package manager that installs it.
+    pub manager: PackageManager,
+    /// The normalized name.
+    pub name: String,
+    /// The requested version.
+    pub version: PackageVersion,
+    /// The CUDA variant of the index or URL that the command uses: `cu121`, `cpu`.
+    pub variant: Option<String>,
+    /// The indexes from which it is installed.
+    pub offered: IndexSelection,
+    /// Why it may be a pre-release, which the tables do not list.
+    #[serde(default)]
+    pub early: Option<Cause>,
+    /// Whether an installed version is replaced.
+    pub upgrade: bool,
+    /// Whether it is installed without its dependencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+    /// The first conda channel of the command.
+    #[serde(default)]
+    pub channel: Option<String>,
+    /// The Python version that the command names.
+    pub python: Option<String>,
+    /// Why it may not be installed at all.
+    pub conditional: Option<Cause>,
+    /// Whether it is installed into another Python environment than that of the base image.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
+    /// The number of the command; the packages of one command are resolved together.
+    pub command: u32,
+    /// Evidence.
+    pub fact: FactId,
+}
+
+impl ObservedPackage {
+    /// Creates a package that is declared by something other than a command.
+    pub fn new(manager: PackageManager, name: String, version: PackageVersion, fact: FactId) -> Self {
+        Self {
+            manager,
+            name,
+            version,
+            variant: None,
+            offered: IndexSelection::Default,
+            early: None,
+            upgrade: true,
+            alone: false,
+            channel: None,
+            python: None,
+            conditional: None,
+            apart: false,
+            command: 0,
+            fact,
+        }
+    }
+}
+
+/// A package that a command removes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedPackage {
+    /// The package manager that removes it.
+    pub manager: PackageManager,
+    /// The normalized name.
+    pub name: String,
+    /// The number of the command.
+    pub command: u32,
+}

@@ -1,0 +1,7 @@
+//! Values that all stages share: facts with evidence, causes of unknown values, image references and outcomes.
+
+pub mod cause;
+pub mod fact;
+pub mod outcome;
+pub mod reference;
+pub mod row_info;
