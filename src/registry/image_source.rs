@@ -288,7 +288,7 @@ mod tests {
         // Folders and files that are there are no images, and no reference ends as a path does.
         let error = ImageSource::parse("src/").expect_err("a folder").to_string();
         assert!(error.contains("is a directory without an image: it contains neither index.json"), "{error}");
-        for text in ["src", "src/oci", "src/main.rs", "rules"] {
+        for text in ["src", "src/cli", "src/main.rs", "rules"] {
             let source = parse_source(text);
             assert!(matches!(source, ImageSource::Registry(_)), "{text}");
             let told = source.same_name_note(text).expect(text);

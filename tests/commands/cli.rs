@@ -4,6 +4,7 @@ use place::{DOCKERFILE, Place, code, err, fates, out};
 use serde_json::Value;
 
 use crate::support::place;
+use crate::support::program::imagelint_program;
 
 /// Is refused on both pools.
 const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
@@ -486,7 +487,7 @@ fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
 
 /// The exit code of a command of which nobody reads what it tells.
 fn unread(place: &Place, arguments: &[&str], error_stream: bool) -> Option<i32> {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = std::process::Command::new(imagelint_program());
     command.current_dir(place.path("")).args(arguments).env("IMAGELINT_FLEET", place.path("fleet.toml"));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("program runs");

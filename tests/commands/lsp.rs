@@ -12,6 +12,7 @@ use place::{DOCKERFILE, FLEET, Place};
 use serde_json::{Value, json};
 
 use crate::support::place;
+use crate::support::program::imagelint_program;
 
 /// No answer takes longer on the slowest machine.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -31,7 +32,7 @@ struct Editor {
 impl Editor {
     /// Starts the program in another folder than the one that is open.
     fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let mut command = Command::new(imagelint_program());
         command.arg("lsp").args(arguments).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());
         for variable in ["IMAGELINT_CONFIG", "IMAGELINT_FLEET", "IMAGELINT_KNOWLEDGE"] {
             command.env_remove(variable);
@@ -486,7 +487,7 @@ fn neovim_shows_what_is_told_and_applies_what_is_offered() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lsp/neovim.lua");
     let mut command = Command::new("nvim");
     command.args(["--headless", "--clean", "-n", "-c"]).arg(format!("luafile {}", script.display())).arg("Dockerfile");
-    command.current_dir(place.path("")).env("IMAGELINT", env!("CARGO_BIN_EXE_imagelint"));
+    command.current_dir(place.path("")).env("IMAGELINT", imagelint_program());
     command.env("XDG_CONFIG_HOME", place.path(".git/config")).env("XDG_STATE_HOME", place.path(".git/state"));
     let done = command.output().expect("nvim; tests/install-tools installs it");
     let out = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);

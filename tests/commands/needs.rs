@@ -7,6 +7,7 @@ use place::{Place, code, err, out};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::program::imagelint_program;
 use crate::support::{layout, place};
 
 const ENOUGH: &str = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
@@ -15,7 +16,7 @@ fn needs(image: &str, more: &[&str]) -> Value {
     let folder = TempDir::new().expect("temporary folder");
     let path = folder.path().join("x.image.toml");
     fs::write(&path, image).expect("written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     let output = command.arg("needs").arg(&path).args(["--format", "json"]).args(more).output().expect("runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
@@ -152,7 +153,7 @@ fn an_image_without_gpu_content_demands_nothing() {
 #[test]
 fn the_human_form_names_drivers_reasons_and_places() {
     let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let mut command = Command::new(imagelint_program());
         command.current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", "80").arg("needs").args(arguments);
         String::from_utf8(command.output().expect("runs").stdout).expect("text")
     };
@@ -223,7 +224,7 @@ fn gpus_without_a_supported_driver_branch_are_shown_on_request() {
 
 #[test]
 fn what_is_not_there_is_a_broken_input() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     let output = command.args(["needs", "oci:/nowhere/at-all:x"]).output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/at-all"));

@@ -9,9 +9,11 @@ use imagelint::rules::{RuleBook, Vocabulary, web_book};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::program::imagelint_program;
+
 /// Exit code, standard output and standard error of a run.
 fn run(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_imagelint")).args(arguments).output().expect("runs");
+    let output = Command::new(imagelint_program()).args(arguments).output().expect("runs");
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     (output.status.code().expect("an end"), text(&output.stdout), text(&output.stderr))
 }
@@ -197,7 +199,7 @@ fn errors_and_lines_of_logs_are_explained() {
         assert_eq!(code, 3, "{text:?}");
         assert!(!out.contains('\u{1b}'), "{out}");
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     let log = "a\nRuntimeError: CUDA error: no kernel image is available for execution on the device\nb\n";
     let output = command.args(["explain", "-"]).write_stdin(log).output().expect("runs");
     assert!(String::from_utf8_lossy(&output.stdout).contains("no-kernel-image ("));
@@ -296,7 +298,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
 #[test]
 fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
     let explain = |arguments: &[&str], log: Vec<u8>| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let mut command = Command::new(imagelint_program());
         let output = command.arg("explain").args(arguments).write_stdin(log).output().expect("runs");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -343,7 +345,7 @@ fn verdicts_are_explained_and_answers_begin_with_a_sentence() {
 #[test]
 fn pages_fit_the_width_and_end_with_their_address() {
     for page in RuleBook::built_in().pages() {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let mut command = Command::new(imagelint_program());
         let output = command.args(["explain", &page.name]).env("COLUMNS", "80").output().expect("runs");
         let out = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(out.trim_end().ends_with(&format!("/rules/{}.html", page.name)), "{out}");

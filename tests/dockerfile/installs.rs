@@ -15,6 +15,8 @@ use imagelint::model::fact::{ObservedPackage, PackageVersion};
 use imagelint::text::source::{SourceId, SourceText, Sources};
 use serde_json::Value;
 
+use crate::support::program::imagelint_program;
+
 fn folders() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/installs");
     let mut found: Vec<PathBuf> =
@@ -24,8 +26,7 @@ fn folders() -> Vec<PathBuf> {
 }
 
 fn said(folder: &Path, args: &[&str]) -> BTreeSet<String> {
-    let output = Command::cargo_bin("imagelint")
-        .expect("the program")
+    let output = Command::new(imagelint_program())
         .current_dir(folder)
         .args(["check", "--format", "json", "--fail-on", "never"])
         .args(args)

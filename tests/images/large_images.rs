@@ -16,6 +16,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::support::layer_build as build;
+use crate::support::program::imagelint_program;
 
 /// The most memory that a scan may have in use beside its own code: with that of a release build, 60 MB.
 const MOST_MEMORY: u64 = 40 << 20;
@@ -130,7 +131,7 @@ fn limited(folder: &Path, arguments: &[&str]) -> (Output, u64) {
     fs::write(at("fleet.toml"), FLEET).expect("fleet.toml");
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &(MOST_ASKED >> 10).to_string()])
-        .arg(env!("CARGO_BIN_EXE_imagelint"))
+        .arg(imagelint_program())
         .args(arguments)
         .args(["--fail-on", "never", "--format", "json"])
         .arg("--fleet")

@@ -15,6 +15,8 @@ use imagelint::{describe, fleet};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::support::program::imagelint_program;
+
 /// Columns of shown outputs.
 const WIDTH: &str = "100";
 
@@ -50,7 +52,7 @@ fn pages() -> Vec<String> {
 }
 
 fn program(folder: &Path, arguments: &[&str]) -> (String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     command.args(arguments).current_dir(folder).env("COLUMNS", WIDTH).env("NO_COLOR", "1");
     for variable in ["IMAGELINT_FLEET", "IMAGELINT_CONFIG", "IMAGELINT_KNOWLEDGE", "GITHUB_ACTIONS", "FORCE_COLOR"] {
         command.env_remove(variable);

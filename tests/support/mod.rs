@@ -9,6 +9,7 @@ pub(crate) mod layer_build;
 pub(crate) mod layout;
 pub(crate) mod place;
 pub(crate) mod population;
+pub(crate) mod program;
 pub(crate) mod registry;
 pub(crate) mod sample;
 pub(crate) mod schema;

@@ -8,6 +8,8 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::program::imagelint_program;
+
 /// Starts on both pools.
 pub(crate) const DOCKERFILE: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0+cu124\n";
 
@@ -62,7 +64,7 @@ impl Place {
 
     /// The program in this folder, with nothing of the caller's settings.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::cargo_bin("imagelint").expect("the program");
+        let mut command = Command::new(imagelint_program());
         command.current_dir(self.0.path()).args(arguments);
         for variable in [
             "NO_COLOR",

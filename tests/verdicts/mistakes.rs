@@ -12,6 +12,8 @@ use assert_cmd::Command;
 use imagelint::rules::RuleBook;
 use serde_json::Value;
 
+use crate::support::program::imagelint_program;
+
 type Said = BTreeMap<String, BTreeSet<String>>;
 
 fn folder() -> PathBuf {
@@ -28,8 +30,7 @@ fn names(ending: &str) -> BTreeSet<String> {
 /// What the program says of each Dockerfile.
 fn said(names: &[&String], arguments: &[&str]) -> Said {
     let files = names.iter().map(|name| format!("{name}.Dockerfile"));
-    let output = Command::cargo_bin("imagelint")
-        .expect("the program")
+    let output = Command::new(imagelint_program())
         .current_dir(folder())
         .args(["check", "--format", "json", "--fail-on", "never"])
         .args(arguments)

@@ -7,6 +7,8 @@ use imagelint::report::model;
 use imagelint::report::model::Observed;
 use imagelint::rules::RuleBook;
 
+use crate::support::program::imagelint_program;
+
 #[test]
 fn every_page_says_of_its_examples_what_it_promises_and_nothing_else() {
     let (mut validated, mut wrong) = (0, Vec::new());
@@ -53,7 +55,7 @@ fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
     let path = place.path().join("Dockerfile");
     std::fs::write(&path, text).expect("written");
     let findings = |persona: Persona| {
-        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let mut command = assert_cmd::Command::new(imagelint_program());
         let path = path.to_str().expect("UTF-8");
         let output =
             command.args(["check", "--format", "json", "--persona", persona.word(), path]).output().expect("runs");

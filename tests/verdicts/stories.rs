@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::program::imagelint_program;
+
 /// What one file of the folder says; all of them together are the table.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -118,7 +120,7 @@ fn fleet_of(case: &Case, table: &Table, root: &Path, folder: &Path) -> PathBuf {
 fn report_of(case: &Case, table: &Table) -> Result<Value, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = TempDir::new().expect("temporary folder");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     command.current_dir(root).arg("check").arg(input_of(case, table, root, folder.path()));
     command.arg("--fleet").arg(fleet_of(case, table, root, folder.path()));
     command.args(["--format", "json", "--fail-on", "never"]);

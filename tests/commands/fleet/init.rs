@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use crate::fleet::fixture;
 use crate::fleet::place::{Place, code, err, out};
+use crate::support::program::imagelint_program;
 
 /// Runs in a place where only these programs and those of bash exist.
 fn run(place: &Place, programs: &[(&str, &str)], arguments: &[&str]) -> Output {
@@ -15,7 +16,7 @@ fn run(place: &Place, programs: &[(&str, &str)], arguments: &[&str]) -> Output {
         fs::write(bin.join(name), format!("#!/bin/bash\n{script}\n")).expect("a program");
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     command.current_dir(place.path("")).args(["fleet", "init"]).args(arguments).env("PATH", &bin);
     command.env_remove("IMAGELINT_FLEET").output().expect("runs")
 }

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::integrations::place::Place;
 use crate::integrations::runner::{Context, Done, Runner};
 use crate::integrations::{REFUSED, own_yaml};
+use crate::support::program::imagelint_program;
 
 /// Keeps what it was called with; a list of comments is what lies in a file, a body is kept.
 const GH: &str = r#"#!/bin/bash
@@ -35,7 +36,7 @@ impl Job {
         for (name, text) in [("gh", GH), ("cargo", CARGO), ("rustup", RUSTUP)] {
             job.program(name, text);
         }
-        job.with("inputs.program", assert_cmd::cargo::cargo_bin!("imagelint").to_str().expect("UTF-8"))
+        job.with("inputs.program", imagelint_program().to_str().expect("UTF-8"))
     }
 
     /// Puts a program in front of those of the system.
@@ -167,7 +168,7 @@ fn a_pull_request_gets_one_comment_that_is_replaced() {
 
 /// The built program, but for `compare`: that says what it was asked, or fails.
 fn comparing(job: Job, compare: &str) -> Job {
-    let built = assert_cmd::cargo::cargo_bin!("imagelint").display().to_string();
+    let built = imagelint_program().display().to_string();
     let script = format!("#!/bin/bash\nif [[ $1 == compare ]]; then {compare}; else exec '{built}' \"$@\"; fi\n");
     job.program("stand-in", &script);
     let path = job.temporary.path().join("stand-in").display().to_string();
@@ -180,8 +181,7 @@ const FURTHER: &str = "--persona=pedantic\n--no-config\n--pool=new\n  --pool\n o
 
 /// Whether options take a value, by their long names, as a command helps with them.
 fn options(command: &str) -> BTreeMap<String, bool> {
-    let help =
-        std::process::Command::new(assert_cmd::cargo::cargo_bin!("imagelint")).args([command, "--help"]).output();
+    let help = std::process::Command::new(imagelint_program()).args([command, "--help"]).output();
     let help = String::from_utf8(help.expect("help").stdout).expect("UTF-8");
     // What an option is for stands further in.
     let options = help.lines().filter(|line| !line.starts_with("         "));

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::integrations::REFUSED;
 use crate::integrations::place::{Place, code, err, out};
+use crate::support::program::imagelint_program;
 
 /// Names of the commands, as the program lists them.
 fn commands(place: &Place) -> Vec<String> {
@@ -79,7 +80,7 @@ fn the_manual_has_a_page_for_each_command() {
 
 /// What a run says on the error stream after its reader took a few bytes and left.
 fn after_a_closed_pipe(place: &Place, arguments: &[&str], bytes: usize) -> (Option<i32>, String) {
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("imagelint"))
+    let mut child = Command::new(imagelint_program())
         .args(arguments)
         .current_dir(place.path(""))
         .env("XDG_CACHE_HOME", place.path(".git/cache"))

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::integrations::place::{Place, code, out};
 use crate::integrations::{REFUSED, own, own_yaml};
+use crate::support::program::imagelint_program;
 
 fn hook(id: &str) -> Value {
     let hooks = own_yaml(".pre-commit-hooks.yaml");
@@ -141,7 +142,7 @@ fn hooks_run_commands_that_there_are() {
 
 /// A line of bash in a folder, with the built program in front of all others.
 fn bash(line: &str, folder: &Path) -> Output {
-    let program = assert_cmd::cargo::cargo_bin!("imagelint");
+    let program = imagelint_program();
     let path = format!("{}:{}", program.parent().expect("a folder").display(), std::env::var("PATH").expect("a path"));
     let mut command = Command::new("bash");
     command.args(["-euo", "pipefail", "-c", line]).current_dir(folder).env("PATH", path);
@@ -247,7 +248,7 @@ fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     place.file("Dockerfile", REFUSED);
     // What the cache keeps of an earlier run.
     fs::create_dir_all(place.path(".imagelint/bin")).expect("a folder");
-    let program = assert_cmd::cargo::cargo_bin!("imagelint");
+    let program = imagelint_program();
     std::os::unix::fs::symlink(program, place.path(".imagelint/bin/imagelint")).expect("a link");
     let lines: Vec<&str> = job["script"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
     let done = bash(&lines.join("\n"), &place.path(""));

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use crate::integrations::own;
 use crate::integrations::place::Place;
+use crate::support::program::imagelint_program;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -37,7 +38,7 @@ fn blocks(document: &str) -> Vec<Block> {
 
 /// The standard output of a command of the README, without color, for a terminal of 80 columns.
 fn printed(arguments: &str, folder: &Path) -> String {
-    let done = Command::new(env!("CARGO_BIN_EXE_imagelint"))
+    let done = Command::new(imagelint_program())
         .args(arguments.split(' '))
         .current_dir(folder)
         .env_remove("IMAGELINT_FLEET")
@@ -94,8 +95,9 @@ fn the_commands_of_the_readme_run() {
     }
     place.file("bin/kubectl", &format!("#!/bin/sh\ncat '{}/tests/fixtures/nodes/nodes.json'\n", root().display()));
     // No nvidia-smi: the fleet file is the one with examples.
-    let program = Path::new(env!("CARGO_BIN_EXE_imagelint")).parent().expect("a folder");
-    let path = format!("{}:{}:/usr/bin:/bin", place.path("bin").display(), program.display());
+    let program = imagelint_program();
+    let folder = program.parent().expect("a folder");
+    let path = format!("{}:{}:/usr/bin:/bin", place.path("bin").display(), folder.display());
     let lines = blocks(&readme).into_iter().filter(|block| block.language == "sh");
     let lines: Vec<String> =
         lines.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
@@ -140,7 +142,7 @@ fn the_test_command_of_the_readme_is_the_one_of_the_checks() {
 #[test]
 fn the_pictures_of_the_demo_are_what_the_program_prints() {
     let done = Command::new("python3")
-        .args(["docs/demo", "--check", env!("CARGO_BIN_EXE_imagelint")])
+        .args(["docs/demo", "--check", imagelint_program().to_str().expect("UTF-8")])
         .current_dir(root())
         .output()
         .expect("python3");

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use imagelint::rules::RuleBook;
 
+use crate::support::program::imagelint_program;
 use crate::writing::prose::Measure;
 
 /// Words in a sentence: on average, and at most.
@@ -109,7 +110,7 @@ fn the_help_is_plain() {
 
 /// Adds the help of a command and of those below it.
 fn help(measure: &mut Measure, words: &[String]) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     let output = command.args(words).arg("--help").output().expect("runs");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let name = [&["imagelint".to_owned()], words].concat().join(" ");

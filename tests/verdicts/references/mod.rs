@@ -15,6 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::references::data::{Case, cases};
+use crate::support::program::imagelint_program;
 
 /// A finding: its line, where it has one in the input, and its message.
 type Said = (Option<u64>, String);
@@ -65,7 +66,7 @@ fn judged(inputs: &[Input]) -> BTreeMap<String, BTreeMap<String, Vec<Said>>> {
         for input in &inputs {
             fs::write(folder.path().join(&input.name), &input.text).expect("written");
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_imagelint"))
+        let output = Command::new(imagelint_program())
             .current_dir(folder.path())
             .args(arguments)
             .args(inputs.iter().map(|input| &input.name))

@@ -9,6 +9,7 @@ use imagelint::report::model;
 use serde::Deserialize;
 use tempfile::TempDir;
 
+use crate::support::program::imagelint_program;
 use crate::truth::data::Report;
 use crate::truth::mapper;
 
@@ -77,7 +78,7 @@ pub(crate) fn offered(report: &Report) -> Offered {
     let (image, fleet) = (folder.path().join("report.image.toml"), folder.path().join("fleet.toml"));
     fs::write(&image, mapper::image(report)).expect("image written");
     fs::write(&fleet, mapper::fleet(report)).expect("fleet written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     command.arg("check").arg(&image).arg("--fleet").arg(&fleet);
     command.args(["--show-fixes", "--format", "json", "--fail-on", "never"]);
     let output = command.output().expect("program runs");

@@ -9,6 +9,7 @@ use imagelint::report::model;
 use imagelint::report::model::{Step, Verdict};
 use tempfile::TempDir;
 
+use crate::support::program::imagelint_program;
 use crate::truth::data::Report;
 use crate::truth::mapper;
 
@@ -49,7 +50,7 @@ fn verdict(report: &Report, folder: &Path) -> Result<Verdict, String> {
     let (image, fleet) = (folder.join("report.image.toml"), folder.join("fleet.toml"));
     fs::write(&image, mapper::image(report)).expect("image written");
     fs::write(&fleet, mapper::fleet(report)).expect("fleet written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let mut command = Command::new(imagelint_program());
     command.arg("check").arg(&image).arg("--fleet").arg(&fleet);
     command.args(["--format", "json", "--fail-on", "never", "--color", "never"]);
     let output = command.output().expect("program runs");
