@@ -479,8 +479,7 @@ fn smallest_drivers(
             // It starts with the driver that the pool has, which is none of those that are known.
             continue;
         }
-        let older =
-            older.map(|older| ComparedOlderDriver { driver: older.driver.to_string(), route: older.route.into() });
+        let older = older.map(|older| ComparedOlderDriver { driver: older.driver.to_string(), route: older.route });
         let smallest = SmallestPoolDriver { driver: driver.map(|driver| driver.to_string()), older, below };
         found.insert(pool.name.value.clone(), smallest);
     }

@@ -121,7 +121,7 @@ fn required_drivers(case: &FixContext<'_>, tried: &TestedFix) -> Vec<model::FixD
     }
     let of_range = |pools: &[String], one: &StartingReleases| model::FixDrivers {
         pools: pools.to_vec(),
-        route: one.route.into(),
+        route: one.route,
         from: one.from.to_string(),
         to: one.to.map(|to| to.to_string()),
     };

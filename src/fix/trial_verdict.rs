@@ -1,7 +1,8 @@
 //! The verdicts of a trial, one for each pool, and whether they show progress.
 
 use crate::model::outcome::Outcome;
-use crate::report::kinds::{StartRoute, VerdictKind};
+use crate::replay::StartRoute;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 
 /// The verdict for an image on one node pool, before or with a change.

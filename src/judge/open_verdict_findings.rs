@@ -12,7 +12,7 @@ use crate::model::cause::Explanation;
 use crate::model::fact::{FactId, FactKey, ImageFacts, PrintedValue, ValueState};
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
 use crate::replay::{
-    Basis, HostResult, ReplayFailure, Route, StartupResult, StartupVerdict, StepResult, pool_field_value,
+    Basis, HostResult, ReplayFailure, StartRoute, StartupResult, StartupVerdict, StepResult, pool_field_value,
 };
 use crate::report::kinds::LocationKind;
 use crate::report::model;
@@ -184,7 +184,7 @@ fn results_by_value(verdict: &StartupVerdict<'_>) -> Option<String> {
     for host in &verdict.hosts {
         let end = match host.fate {
             StartupResult::Fails(wall) => format!("fails ({})", wall.outcome().rule_name()),
-            StartupResult::Starts(Route::ForwardCompat) => "starts on cuda-compat of the image".to_owned(),
+            StartupResult::Starts(StartRoute::ForwardCompat) => "starts on cuda-compat of the image".to_owned(),
             StartupResult::Starts(_) => "starts".to_owned(),
             StartupResult::Undetermined => "unknown".to_owned(),
         };

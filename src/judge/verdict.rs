@@ -7,12 +7,12 @@ use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, Explanation};
-use crate::model::fact::{ComponentRole, FactKey, PrintedValue, ValueState};
+use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, ValueState};
 use crate::replay::{
     Basis, HostResult, ReplayFailure, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult, deciding_facts,
     explanations, pool_field_value,
 };
-use crate::report::kinds::{StepStatus, VerdictConfidence, VerdictKind};
+use crate::report::kinds::{StepStatus, VerdictKind};
 use crate::report::model;
 
 /// Returns the verdict on a subject without GPU content, for another processor, or without readable content.
@@ -64,7 +64,7 @@ fn verdict_without_scenarios(
         codes: model::Codes::default(),
         route: None,
         message,
-        confidence: VerdictConfidence::Declared,
+        confidence: Confidence::Declared,
         missing,
         not_seen: Vec::new(),
         notes: Vec::new(),
@@ -95,11 +95,11 @@ pub(super) fn report_verdict(
         reason: wall.and_then(ReplayFailure::reason),
         codes: model::Codes { certain, possible },
         route: match verdict.fate {
-            Some(StartupResult::Starts(route)) => Some(route.into()),
+            Some(StartupResult::Starts(route)) => Some(route),
             _ => None,
         },
         message: verdict_message(verdict, knowledge),
-        confidence: verdict.confidence.into(),
+        confidence: verdict.confidence,
         missing: if told {
             missing_for_verdict(verdict, knowledge).into_iter().chain(unread_files(builds)).collect()
         } else {
@@ -162,7 +162,7 @@ pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge
         // The route is that of its code; none of it runs where a library is missing that it goes without.
         Some(StartupResult::Starts(route)) => {
             let without = verdict.hosts.iter().all(|host| explanations::runs_without_gpu(host.replay(knowledge)));
-            format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
+            format!("starts ({}){}", route.word(), if without { ", and uses no GPU" } else { "" })
         }
         Some(StartupResult::Undetermined) | None => {
             OpenVerdict::from_verdict(verdict, knowledge).map_or_else(String::new, |opened| opened.text())

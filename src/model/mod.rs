@@ -2,6 +2,7 @@
 
 pub mod cause;
 pub mod fact;
+pub(crate) mod named_values;
 pub mod outcome;
 pub mod reference;
 pub mod row_info;

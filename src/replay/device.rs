@@ -14,8 +14,8 @@ use crate::replay::granted_capabilities::{
 };
 use crate::replay::loader::ImageLibcuda;
 use crate::replay::{
-    Basis, Citation, CudaErrorCodes, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult,
-    libraries, loader, mount, requirement,
+    Basis, Citation, CudaErrorCodes, RefusalReason, Replay, ReplayFailure, StartRoute, StartStep, StepRecord,
+    StepResult, libraries, loader, mount, requirement,
 };
 
 /// Source of the rules for device requests.
@@ -130,7 +130,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         return StepRecord::new(StartStep::Devices, result, facts.into_iter().flatten().chain(library), cite);
     }
     record(match asked {
-        GpuRequestKind::Gpus => StepResult::Passes(Route::Native),
+        GpuRequestKind::Gpus => StepResult::Passes(StartRoute::Native),
         GpuRequestKind::UntoldVariable | GpuRequestKind::UntoldDevice => StepResult::Unknown,
         // No driver library is put in either, and that was told above.
         GpuRequestKind::Nothing => StepResult::NotApplicable,
@@ -138,7 +138,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         GpuRequestKind::Missing | GpuRequestKind::Mixed
             if replay.granted_capabilities() == GrantedCapabilities::Refused =>
         {
-            StepResult::Passes(Route::Native)
+            StepResult::Passes(StartRoute::Native)
         }
         // Of what may not be asked for, the hook ends before it reads anything else.
         GpuRequestKind::Forbidden | GpuRequestKind::Missing | GpuRequestKind::Mixed => {
@@ -146,7 +146,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         }
         // The program runs into it; what keeps the container from being created comes first.
         GpuRequestKind::DriverOnly if is_stopped_later(replay) || is_stub_loaded(replay) => {
-            StepResult::Passes(Route::Native)
+            StepResult::Passes(StartRoute::Native)
         }
         GpuRequestKind::DriverOnly => {
             StepResult::Stops(ReplayFailure::new(Outcome::NoGpu, CudaErrorCodes::certain(100)))
@@ -291,10 +291,10 @@ pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
             return StepRecord::new(StartStep::Capabilities, StepResult::Unknown, [missing], cite);
         }
         GrantedCapabilities::Refused => StepResult::Stops(ReplayFailure::refused(RefusalReason::Capability)),
-        GrantedCapabilities::Set(set) if includes_libcuda(set) => StepResult::Passes(Route::Native),
+        GrantedCapabilities::Set(set) if includes_libcuda(set) => StepResult::Passes(StartRoute::Native),
         // Libcuda stays outside, unless the container is not even created or the loader asks for it first.
         GrantedCapabilities::Set(_) if is_refused_later(replay) || libraries::stops_in_loader(replay) => {
-            StepResult::Passes(Route::Native)
+            StepResult::Passes(StartRoute::Native)
         }
         GrantedCapabilities::Set(_) => {
             let (result, library) = result_without_compute(replay);

@@ -16,7 +16,7 @@ use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAP
 pub use crate::replay::missing_facts::{MissingFact, missing_facts};
 use crate::replay::requirement::{RequirementCheck, RequirementSkip};
 use crate::replay::{
-    LibcudaSource, LoadedLibcuda, Replay, Route, StartStep, StepRecord, StepResult, gpu_code, libraries,
+    LibcudaSource, LoadedLibcuda, Replay, StartRoute, StartStep, StepRecord, StepResult, gpu_code, libraries,
     library_messages, loader, minimum_capability, refusal_messages, requirement, runtime, user_mode,
 };
 
@@ -212,10 +212,10 @@ fn describe_user_mode(replay: Replay<'_>, record: &StepRecord) -> String {
     let version = found.version.map_or_else(|| "of unknown version".to_owned(), |version| version.to_string());
     let kernel = driver_name(replay.host);
     match record.result {
-        StepResult::Passes(Route::ForwardCompat) if found.by_note => {
+        StepResult::Passes(StartRoute::ForwardCompat) if found.by_note => {
             format!("libcuda {version} works on {kernel} of this GPU, as does the libcuda of the host")
         }
-        StepResult::Passes(Route::ForwardCompat) => {
+        StepResult::Passes(StartRoute::ForwardCompat) => {
             format!("libcuda {version} works on {kernel} of this GPU by forward compatibility")
         }
         StepResult::Stops(wall) => failure_message(replay, wall),
@@ -244,7 +244,7 @@ fn describe_runtime(replay: Replay<'_>, record: &StepRecord) -> String {
         (None, None) => "an unknown CUDA".to_owned(),
     };
     match record.result {
-        StepResult::Passes(Route::MinorVersion) => {
+        StepResult::Passes(StartRoute::MinorVersion) => {
             format!(
                 "the CUDA {runtime} runtime of {name} starts on a driver for {supported} by minor version compatibility"
             )
@@ -299,7 +299,7 @@ fn describe_code(replay: Replay<'_>, record: &StepRecord) -> String {
             }
             None => format!("{name} has {list}: {}", failure_message(replay, wall)),
         },
-        StepResult::Passes(Route::Jit) => {
+        StepResult::Passes(StartRoute::Jit) => {
             format!("{name} has {list}: the driver compiles its PTX for {}", gpu_name(replay))
         }
         _ => format!("{name} has {list}: native code for {}", gpu_name(replay)),
@@ -315,13 +315,13 @@ pub fn missing_library_notes(replay: Replay<'_>) -> Vec<String> {
 
 /// Returns what a program that starts may lack: GPU code in libraries that it selects while it runs and, if it starts
 /// by PTX, in the libraries of its CUDA.
-pub fn unknown_gpu_code(replay: Replay<'_>, route: Route) -> Vec<String> {
+pub fn unknown_gpu_code(replay: Replay<'_>, route: StartRoute) -> Vec<String> {
     let code_in = |what: String| format!("GPU code for {} in {what}", gpu_name(replay));
     let idle = gpu_code::unusable_optional_libraries(replay)
         .into_iter()
         .map(|file| format!("{file}, which {} may run", replay.component.name));
     let cuda = replay.component.cuda.known().map(|cuda| cuda.release());
-    let cuda = cuda.filter(|_| route == Route::Jit && gpu_code::is_beyond_cuda_libraries(replay));
+    let cuda = cuda.filter(|_| route == StartRoute::Jit && gpu_code::is_beyond_cuda_libraries(replay));
     let of_cuda = cuda.map(|cuda| format!("the libraries of CUDA {}.{}", cuda.0, cuda.1));
     of_cuda.into_iter().chain(idle).map(code_in).collect()
 }

@@ -8,8 +8,8 @@ use crate::replay::display_names::{
 };
 use crate::replay::failure_cause::{no_gpu_reason, no_gpu_rule};
 use crate::replay::{
-    LibcudaSource, LoadedLibcuda, RefusalReason, Replay, ReplayFailure, Route, StepResult, failure_cause, gpu_code,
-    library_messages, loader, minimum_capability, refusal_messages, runtime, user_mode,
+    LibcudaSource, LoadedLibcuda, RefusalReason, Replay, ReplayFailure, StartRoute, StepResult, failure_cause,
+    gpu_code, library_messages, loader, minimum_capability, refusal_messages, runtime, user_mode,
 };
 
 /// The explanation of a failure, as a finding reports it.
@@ -291,7 +291,7 @@ fn help_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -
         {
             let (runtime, driver) = (replay.component.cuda.known()?, &named.driver);
             let runs = match route_without_compat(replay)? {
-                Route::MinorVersion => {
+                StartRoute::MinorVersion => {
                     let run = named.select_verb(driver, "runs", "run");
                     format!("{run} CUDA {runtime} by minor version compatibility")
                 }
@@ -405,9 +405,9 @@ fn newest_supported_cuda(replay: Replay<'_>, found: &LoadedLibcuda<'_>) -> Optio
 }
 
 /// Returns the route by which the component would start on the node's driver without the compat library.
-fn route_without_compat(replay: Replay<'_>) -> Option<Route> {
+fn route_without_compat(replay: Replay<'_>) -> Option<StartRoute> {
     match runtime::runtime_step(replay, &LoadedLibcuda::from_host(replay)).result {
-        StepResult::Passes(route @ (Route::Native | Route::MinorVersion)) => Some(route),
+        StepResult::Passes(route @ (StartRoute::Native | StartRoute::MinorVersion)) => Some(route),
         _ => None,
     }
 }

@@ -9,8 +9,8 @@ use crate::replay::coverage::{CodeCoverage, CoverageShare, code_coverage, cubin_
 use crate::replay::runtime::{is_bare_container, is_beyond_known_branches};
 use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{
-    Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
-    StepResult, libraries, minimum_capability,
+    Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, StartRoute, StartStep,
+    StepRecord, StepResult, libraries, minimum_capability,
 };
 
 /// Source of the rules for binary and PTX compatibility.
@@ -99,7 +99,7 @@ pub(super) fn gpu_code_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepR
     if !from_ptx {
         return record(found);
     }
-    if found == StepResult::Passes(Route::Jit) && reported_ptx_failures(replay).is_some() {
+    if found == StepResult::Passes(StartRoute::Jit) && reported_ptx_failures(replay).is_some() {
         found = StepResult::Unknown;
     }
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];
@@ -244,8 +244,8 @@ fn library_code_result(replay: Replay<'_>, coverage: CodeCoverage, compiler: Ptx
         CoverageShare::Most => {}
     }
     match compiler {
-        PtxCompiler::Works if coverage.ptx > 0 => StepResult::Passes(Route::Jit),
-        _ if coverage.share(coverage.cubin) == CoverageShare::Most => StepResult::Passes(Route::Native),
+        PtxCompiler::Works if coverage.ptx > 0 => StepResult::Passes(StartRoute::Jit),
+        _ if coverage.share(coverage.cubin) == CoverageShare::Most => StepResult::Passes(StartRoute::Native),
         PtxCompiler::TooOld | PtxCompiler::Missing if coverage.cubin > 0 => StepResult::Unknown,
         PtxCompiler::TooOld => {
             StepResult::Stops(ReplayFailure::new(Outcome::UnsupportedPtx, CudaErrorCodes::certain(codes.bad_ptx)))

@@ -7,7 +7,8 @@ use crate::replay::gpu_request::{GpuRequestKind, uses_container_toolkit};
 use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, includes_libraries};
 use crate::replay::loader::ImageLibcuda;
 use crate::replay::{
-    Basis, BasisList, Citation, CudaErrorCodes, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult, loader,
+    Basis, BasisList, Citation, CudaErrorCodes, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult,
+    loader,
 };
 
 /// Source of the rule that needed libraries are resolved at start.
@@ -42,7 +43,7 @@ pub(super) fn libraries_step(replay: Replay<'_>) -> StepRecord {
         LibraryAvailability::No => StepResult::Stops(ReplayFailure::new(Outcome::LibraryMissing, CudaErrorCodes::NONE)),
         LibraryAvailability::Unfound => StepResult::Unknown,
         LibraryAvailability::Unseen => StepResult::NotSeen,
-        LibraryAvailability::Yes => StepResult::Passes(Route::Native),
+        LibraryAvailability::Yes => StepResult::Passes(StartRoute::Native),
     };
     library_record(replay, StartStep::Libraries, result, fact, list, AT_START)
 }
@@ -77,7 +78,7 @@ pub(super) fn opened_later_step(replay: Replay<'_>) -> StepRecord {
         }
         LibraryAvailability::No => StepResult::FailsLater,
         LibraryAvailability::Unseen | LibraryAvailability::Unfound => StepResult::NotSeen,
-        LibraryAvailability::Yes => StepResult::Passes(Route::Native),
+        LibraryAvailability::Yes => StepResult::Passes(StartRoute::Native),
     };
     library_record(replay, StartStep::OpenedLater, result, fact, list, LATER)
 }

@@ -134,7 +134,7 @@ fn a_library_that_nothing_includes_is_reported() {
 
 #[test]
 fn what_is_missing_stops_at_the_start_and_not_later() {
-    let passes = StepResult::Passes(Route::Native);
+    let passes = StepResult::Passes(StartRoute::Native);
     let stops = StepResult::Stops(ReplayFailure::new(Outcome::LibraryMissing, CudaErrorCodes::NONE));
     let none = StepResult::NotApplicable;
     let (few, all) = ("NVIDIA_DRIVER_CAPABILITIES = \"compute,utility\"", "NVIDIA_DRIVER_CAPABILITIES = \"all\"");
@@ -185,7 +185,7 @@ fn libraries_follow_the_granted_capabilities() {
     ] {
         let env = format!("NVIDIA_DRIVER_CAPABILITIES = \"{asked}\"");
         let (_, later, _) = library_results_on(&env, &format!("opens = [\"{library}\"]"), pool);
-        let expected = if there { StepResult::Passes(Route::Native) } else { StepResult::FailsLater };
+        let expected = if there { StepResult::Passes(StartRoute::Native) } else { StepResult::FailsLater };
         assert_eq!(later, expected, "{library} of `{asked}`: {pool}");
     }
 }

@@ -6,7 +6,7 @@ use crate::knowledge::ToolkitChange;
 use crate::model::fact::{DriverLibrary, ValueState};
 use crate::replay::granted_capabilities::{GrantedCapabilities, includes_libraries};
 use crate::replay::{
-    Basis, Citation, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult, loader,
+    Basis, Citation, RefusalReason, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult, loader,
 };
 
 /// Source for mounts under WSL.
@@ -48,7 +48,7 @@ pub(super) fn mount_step(replay: Replay<'_>) -> StepRecord {
         let facts = [Some(Basis::Image(libraries.id)), Some(Basis::Pool(PoolField::Wsl))];
         let result = match &libraries.state {
             ValueState::Known(list) if list.iter().any(|library| blocks_wsl_mount(library, set)) => stops,
-            ValueState::Known(_) | ValueState::Absent { .. } => StepResult::Passes(Route::Native),
+            ValueState::Known(_) | ValueState::Absent { .. } => StepResult::Passes(StartRoute::Native),
             ValueState::Unknown(_) => StepResult::Unknown,
         };
         return record(result, facts, WSL_CITATION);

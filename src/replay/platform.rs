@@ -5,7 +5,9 @@ use crate::model::fact::{ImageFacts, ValueState};
 use crate::model::outcome::Outcome;
 use crate::replay::environment::ContainerEnv;
 use crate::replay::gpu_request::{requests_no_devices, requests_only_cdi_names};
-use crate::replay::{Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult};
+use crate::replay::{
+    Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult,
+};
 
 /// Source for the choice of a manifest by platform.
 const IMAGE_INDEX_CITATION: Citation = Citation("OCI image specification 1.1, image-index.md");
@@ -20,11 +22,11 @@ pub(super) fn platform_step(replay: Replay<'_>) -> StepRecord {
     let facts = [Basis::Image(platforms.id), Basis::Pool(PoolField::Platform)];
     let result = match &platforms.state {
         ValueState::Known(list) if list.iter().any(|platform| is_same_platform(platform, &replay.host.platform)) => {
-            StepResult::Passes(Route::Native)
+            StepResult::Passes(StartRoute::Native)
         }
         ValueState::Known(_) => StepResult::Stops(ReplayFailure::new(Outcome::WrongPlatform, CudaErrorCodes::NONE)),
         // Nothing fixes the platform: it is built for the one that is asked.
-        ValueState::Absent { .. } => StepResult::Passes(Route::Native),
+        ValueState::Absent { .. } => StepResult::Passes(StartRoute::Native),
         ValueState::Unknown(_) => StepResult::Unknown,
     };
     StepRecord::new(StartStep::Platform, result, facts, IMAGE_INDEX_CITATION)
@@ -73,7 +75,7 @@ pub(super) fn mode_step(replay: Replay<'_>) -> StepRecord {
     ];
     let option = host.options.mode_configured.then_some(Basis::Entry(PoolEntry::Option(ToolkitOptions::MODE)));
     let facts = pool.into_iter().flatten().map(Basis::Pool).chain(option).chain(row);
-    StepRecord::new(StartStep::Mode, StepResult::Passes(Route::Native), facts, MODE_CITATION)
+    StepRecord::new(StartStep::Mode, StepResult::Passes(StartRoute::Native), facts, MODE_CITATION)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::model::fact::{Component, ComponentRole, Confidence, ImageFacts};
 use crate::replay::replay_cache::{ReplayEnd, deciding_step_of};
 use crate::replay::startup_result::pool_field_value;
 use crate::replay::{
-    Basis, CudaErrorCodes, HostResult, Replay, ReplayCache, ReplayFailure, Route, StartStep, StartupResult,
+    Basis, CudaErrorCodes, HostResult, Replay, ReplayCache, ReplayFailure, StartRoute, StartStep, StartupResult,
     StartupVerdict, StepRecord, StepResult, loader,
 };
 
@@ -289,7 +289,9 @@ fn most_frequent_failure(tried: &[ReplayedHost<'_>]) -> Option<StartupResult> {
 /// Merges equal results: the most notable route of hosts that start, the common codes of hosts that fail.
 fn merge_results(fate: StartupResult, tried: &[ReplayedHost<'_>]) -> StartupResult {
     tried.iter().fold(fate, |fate, one| match (fate, one.fate) {
-        (StartupResult::Starts(route), StartupResult::Starts(other)) => StartupResult::Starts(Route::max(route, other)),
+        (StartupResult::Starts(route), StartupResult::Starts(other)) => {
+            StartupResult::Starts(StartRoute::max(route, other))
+        }
         (StartupResult::Fails(wall), StartupResult::Fails(other)) => StartupResult::Fails(merge_failures(wall, other)),
         _ => fate,
     })

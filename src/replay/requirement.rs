@@ -12,7 +12,9 @@ use crate::model::fact::{Derivation, Evidence};
 use crate::replay::gpu_request::{GpuRequest, GpuRequestKind};
 use crate::replay::loaded_libcuda::LoadedLibcuda;
 use crate::replay::user_mode::surrounding_branches;
-use crate::replay::{Basis, Citation, RefusalReason, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult};
+use crate::replay::{
+    Basis, Citation, RefusalReason, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult,
+};
 
 /// Source for the check in legacy mode.
 const LEGACY_CITATION: Citation = Citation(
@@ -94,7 +96,7 @@ pub(super) fn requirement_step(replay: Replay<'_>) -> StepRecord {
         return of(StepResult::Unknown, missing);
     }
     let result = match found {
-        RequirementCheck::Holds => StepResult::Passes(Route::Native),
+        RequirementCheck::Holds => StepResult::Passes(StartRoute::Native),
         RequirementCheck::Refused => StepResult::Stops(ReplayFailure::refused(RefusalReason::Requirement)),
         RequirementCheck::Malformed => StepResult::Stops(ReplayFailure::refused(RefusalReason::MalformedRequirement)),
         RequirementCheck::Undetermined(needs) => {

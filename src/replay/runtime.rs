@@ -8,8 +8,8 @@ use crate::model::outcome::Outcome;
 use crate::replay::granted_capabilities::requests_no_libcuda;
 use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{
-    Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
-    StepResult, libraries, user_mode,
+    Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, StartRoute, StartStep,
+    StepRecord, StepResult, libraries, user_mode,
 };
 
 /// Source for whether a build has CUDA.
@@ -114,7 +114,8 @@ pub(super) fn has_cuda_label(replay: Replay<'_>) -> bool {
 /// Whether a failing step for the GPU or libcuda decides nothing because nothing is known to call CUDA; a base image
 /// with CUDA counts as a caller.
 pub(super) fn has_no_cuda_caller(replay: Replay<'_>, step: StartStep) -> bool {
-    is_bare_container(replay) || (step == StartStep::Loader && is_uncalled_runtime(replay))
+    let about_libcuda = matches!(step, StartStep::Capabilities | StartStep::Loader);
+    is_bare_container(replay) || (about_libcuda && is_uncalled_runtime(replay))
 }
 
 /// Returns the result of a failing driver step in an image that has no GPU code and no CUDA caller: not applicable,
@@ -183,14 +184,14 @@ pub(super) fn build_step(replay: Replay<'_>) -> StepRecord {
     if cuda.is_unknown() && code.known().is_some_and(GpuCode::has_code) {
         return StepRecord::new(
             StartStep::Build,
-            StepResult::Passes(Route::Native),
+            StepResult::Passes(StartRoute::Native),
             [Basis::Image(code.id)],
             BUILD_CITATION,
         );
     }
     let result = match &cuda.state {
         _ if is_bare_container(replay) => StepResult::NotApplicable,
-        ValueState::Known(_) => StepResult::Passes(Route::Native),
+        ValueState::Known(_) => StepResult::Passes(StartRoute::Native),
         ValueState::Absent { .. } => StepResult::Stops(ReplayFailure::new(Outcome::CpuOnly, CudaErrorCodes::NONE)),
         ValueState::Unknown(_) => StepResult::Unknown,
     };
@@ -232,7 +233,7 @@ pub(super) fn runtime_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepRe
         None if is_beyond_known_branches(replay, loaded)
             && runtime.release() <= replay.knowledge.newest_cuda().release() =>
         {
-            (StepResult::Passes(Route::Native), None)
+            (StepResult::Passes(StartRoute::Native), None)
         }
         None => surrounding_branches(replay, loaded).map_or((StepResult::Unknown, None), |around| {
             let [below, above] = around.map(|row| compare_driver(replay.knowledge, runtime, row.cuda, loaded.version));
@@ -289,12 +290,12 @@ fn compare_exact_runtime(
 ) -> (StepResult, Option<&'static RowInfo>) {
     if supported.release() >= runtime.release() {
         let same = supported.release() == runtime.release();
-        return driver.filter(|_| same).map_or((StepResult::Passes(Route::Native), None), |driver| {
+        return driver.filter(|_| same).map_or((StepResult::Passes(StartRoute::Native), None), |driver| {
             compare_within_release(knowledge, runtime, driver)
         });
     }
     let too_old = StepResult::Stops(ReplayFailure::new(Outcome::InsufficientDriver, CudaErrorCodes::certain(35)));
-    let minor = StepResult::Passes(Route::MinorVersion);
+    let minor = StepResult::Passes(StartRoute::MinorVersion);
     let Some(floor) = knowledge.minor_compat(runtime.major()) else {
         // A major newer than the tables asks for no less than the newest that they have.
         let newest = knowledge.minor_compats().last().filter(|_| is_beyond_known_toolkits(knowledge, runtime));
@@ -328,7 +329,7 @@ fn compare_within_release(
     driver: DriverVersion,
 ) -> (StepResult, Option<&'static RowInfo>) {
     let below = || toolkits_too_new_for(knowledge, runtime, driver);
-    let Some(row) = below().next() else { return (StepResult::Passes(Route::Native), None) };
+    let Some(row) = below().next() else { return (StepResult::Passes(StartRoute::Native), None) };
     // Of a runtime that is known by its release alone every toolkit of it may be the one.
     let all = below().count() == toolkits_of_release(knowledge, runtime).count();
     let too_old = StepResult::Stops(ReplayFailure::new(Outcome::InsufficientDriver, CudaErrorCodes::certain(35)));

@@ -3,13 +3,13 @@
 use crate::fleet::{Host, PoolField};
 use crate::knowledge::Knowledge;
 use crate::model::fact::{Component, Confidence, FactId, FactKey, ImageFacts};
-use crate::replay::{Basis, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult};
+use crate::replay::{Basis, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult};
 
 /// The result of starting one component on one host, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StartupResult {
     /// It starts, by this route.
-    Starts(Route),
+    Starts(StartRoute),
     /// Unknown.
     Undetermined,
     /// It fails for this reason, whatever else is unknown.
@@ -19,7 +19,7 @@ pub enum StartupResult {
 impl StartupResult {
     /// Creates a builder without any step.
     pub(super) fn builder() -> StartupResultBuilder {
-        StartupResultBuilder { wall: None, unknown: false, route: Route::Native }
+        StartupResultBuilder { wall: None, unknown: false, route: StartRoute::Native }
     }
 
     /// Whether two results count as equal: failures with the same outcome, or starts by any route.
@@ -37,7 +37,7 @@ impl StartupResult {
 pub(super) struct StartupResultBuilder {
     wall: Option<ReplayFailure>,
     unknown: bool,
-    route: Route,
+    route: StartRoute,
 }
 
 impl StartupResultBuilder {
@@ -119,7 +119,7 @@ impl StartupVerdict<'_> {
     }
 
     /// Returns the route by which it starts on every host.
-    pub(super) fn route(&self) -> Option<Route> {
+    pub(super) fn route(&self) -> Option<StartRoute> {
         match self.fate {
             Some(StartupResult::Starts(route)) => Some(route),
             Some(StartupResult::Undetermined | StartupResult::Fails(_)) | None => None,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::fleet::{PoolEntry, PoolField};
 use crate::knowledge::RowInfo;
 use crate::model::fact::FactId;
+use crate::model::named_values::named_values;
 use crate::model::outcome::Outcome;
 
 /// The steps of a start, in the order in which they happen.
@@ -81,28 +82,17 @@ impl StartStep {
     }
 }
 
-/// How a container starts, from the plainest route to the most special one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Route {
-    /// On a driver that supports the build directly.
-    Native,
-    /// On a driver older than the CUDA toolkit of the build, within one CUDA major version.
-    MinorVersion,
-    /// On the user-mode driver of the image, by forward compatibility.
-    ForwardCompat,
-    /// By compiling PTX at start-up.
-    Jit,
-}
-
-impl Route {
-    /// Returns the name used in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::MinorVersion => "minor-version",
-            Self::ForwardCompat => "forward-compat",
-            Self::Jit => "jit",
-        }
+named_values! {
+    /// How a container starts, from the plainest route to the most special one.
+    StartRoute {
+        /// As built: the driver supports the build directly.
+        Native = "native",
+        /// On a driver older than the toolkit, within one CUDA major release.
+        MinorVersion = "minor-version",
+        /// With the user-mode driver of the image.
+        ForwardCompat = "forward-compat",
+        /// By compiling PTX at start-up.
+        Jit = "jit",
     }
 }
 
@@ -219,7 +209,7 @@ impl ReplayFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepResult {
     /// The start continues, by this route.
-    Passes(Route),
+    Passes(StartRoute),
     /// The start fails here.
     Stops(ReplayFailure),
     /// The result is unknown; the facts of the record list what is missing.

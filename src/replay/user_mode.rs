@@ -6,8 +6,8 @@ use crate::knowledge::{BranchRow, GpuClass, Knowledge, RowInfo};
 use crate::model::fact::CompatLibrary;
 use crate::model::outcome::Outcome;
 use crate::replay::{
-    Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord,
-    StepResult,
+    Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, StartRoute, StartStep,
+    StepRecord, StepResult,
 };
 
 /// Source for forward compatibility.
@@ -49,7 +49,7 @@ pub(super) fn user_mode_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Step
             record(stops, &[driver, Basis::Pool(PoolField::Toolkit), Basis::Row(&row.info)], WSL_LIBRARY_CITATION)
         }
         // Whatever the version, it is the kernel-mode driver's own.
-        Some(LibcudaSource::Host) => record(StepResult::Passes(Route::Native), &[driver], SAME_VERSION_CITATION),
+        Some(LibcudaSource::Host) => record(StepResult::Passes(StartRoute::Native), &[driver], SAME_VERSION_CITATION),
         Some(LibcudaSource::Nowhere) => record(StepResult::NotApplicable, &[], SAME_VERSION_CITATION),
         Some(LibcudaSource::Image(_)) => {
             let result = match (loaded.version, replay.host.driver) {
@@ -65,7 +65,7 @@ pub(super) fn user_mode_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Step
                 host if host.wsl => (StepResult::Stops(COMPAT_UNUSABLE), None),
                 _ if is_jetson(replay) => jetson_upgrade_result(replay, loaded),
                 // Taken, it is for this branch by its note.
-                _ if loaded.by_note => (StepResult::Passes(Route::ForwardCompat), None),
+                _ if loaded.by_note => (StepResult::Passes(StartRoute::ForwardCompat), None),
                 _ => forward_compat_result(replay, library),
             };
             let gpu_row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row);
@@ -95,7 +95,7 @@ pub(super) fn is_jetson(replay: Replay<'_>) -> bool {
 fn jetson_upgrade_result(replay: Replay<'_>, loaded: &LoadedLibcuda) -> (StepResult, Option<&'static RowInfo>) {
     let (Some(base), Some(cuda)) = (replay.host.driver_cuda, loaded.cuda) else { return (StepResult::Unknown, None) };
     match replay.knowledge.jetson_upgrade(base, cuda) {
-        Some((true, row)) => (StepResult::Passes(Route::ForwardCompat), Some(row)),
+        Some((true, row)) => (StepResult::Passes(StartRoute::ForwardCompat), Some(row)),
         Some((false, row)) => (StepResult::Stops(COMPAT_UNUSABLE), Some(row)),
         None => (StepResult::Unknown, None),
     }
@@ -106,7 +106,7 @@ fn jetson_upgrade_result(replay: Replay<'_>, loaded: &LoadedLibcuda) -> (StepRes
 fn image_library_result(replay: Replay<'_>, library: DriverVersion, host: DriverVersion) -> StepResult {
     let admitted = replay.host.gpu.as_ref().and_then(|gpu| gpu.forward_compat) == Some(true);
     if library == host {
-        StepResult::Passes(Route::Native)
+        StepResult::Passes(StartRoute::Native)
     } else if library.is_branch_only() && library.branch() == host.branch() {
         StepResult::Unknown
     } else if library.branch() > host.branch() && !admitted {
@@ -123,11 +123,11 @@ pub(super) fn forward_compat_result(
     library: &CompatLibrary,
 ) -> (StepResult, Option<&'static RowInfo>) {
     if library.is_module_specific() {
-        return (StepResult::Passes(Route::ForwardCompat), None);
+        return (StepResult::Passes(StartRoute::ForwardCompat), None);
     }
     let Some(host) = replay.host.driver else { return (StepResult::Unknown, None) };
     if library.version == host {
-        return (StepResult::Passes(Route::Native), None);
+        return (StepResult::Passes(StartRoute::Native), None);
     }
     if library.version < host {
         return (StepResult::Stops(ReplayFailure::new(Outcome::DriverMismatch, CudaErrorCodes::certain(803))), None);
@@ -139,7 +139,7 @@ pub(super) fn forward_compat_result(
         (_, Some(false)) => {
             StepResult::Stops(ReplayFailure::new(Outcome::CompatNotSupported, CudaErrorCodes::certain(804)))
         }
-        (Some(true), Some(true)) => StepResult::Passes(Route::ForwardCompat),
+        (Some(true), Some(true)) => StepResult::Passes(StartRoute::ForwardCompat),
         (None, _) | (_, None) => StepResult::Unknown,
     };
     (result, row)
@@ -242,7 +242,7 @@ pub(super) fn gpu_known_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Step
             None => unknown = true,
         }
     }
-    record(if unknown { StepResult::Unknown } else { StepResult::Passes(Route::Native) }, deciding)
+    record(if unknown { StepResult::Unknown } else { StepResult::Passes(StartRoute::Native) }, deciding)
 }
 
 /// Whether the branch of the kernel-mode driver is known not to support the GPU.
@@ -263,10 +263,10 @@ fn jetson_module_result(replay: Replay<'_>) -> (StepResult, Option<&'static RowI
             let wall = ReplayFailure::new(Outcome::GpuUnsupported, CudaErrorCodes::possible(&[100]));
             (StepResult::Stops(wall), Some(&release.info))
         }
-        (Some(Some(release)), _) => (StepResult::Passes(Route::Native), Some(&release.info)),
+        (Some(Some(release)), _) => (StepResult::Passes(StartRoute::Native), Some(&release.info)),
         // Of a number that no release has, nobody tells which modules it is for.
         (Some(None), _) => (StepResult::Unknown, None),
-        (None, _) => (StepResult::Passes(Route::Native), gpu.and_then(|gpu| gpu.row)),
+        (None, _) => (StepResult::Passes(StartRoute::Native), gpu.and_then(|gpu| gpu.row)),
     }
 }
 

@@ -1,48 +1,10 @@
 //! Enums for the values in a report of which there is a fixed set, each with its name in JSON.
 
-use std::fmt;
-use std::str::FromStr;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::model::fact::Confidence;
-use crate::replay::Route;
+use crate::model::named_values::named_values;
+use crate::replay::StartRoute;
 use crate::rules::Severity;
 
-macro_rules! kinds {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
-        }
-
-        impl $name {
-            /// The word in reports.
-            #[must_use]
-            pub const fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.word())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = ();
-
-            fn from_str(text: &str) -> Result<Self, ()> {
-                match text { $($word => Ok(Self::$variant),)* _ => Err(()) }
-            }
-        }
-    };
-}
-
-kinds! {
+named_values! {
     /// The prediction for an image or a component on a pool or a host.
     VerdictKind {
         /// It starts on every host.
@@ -66,7 +28,7 @@ impl VerdictKind {
     }
 }
 
-kinds! {
+named_values! {
     /// How bad a finding is, the worst first.
     #[derive(Default)]
     FindingSeverity {
@@ -90,7 +52,7 @@ impl From<Severity> for FindingSeverity {
     }
 }
 
-kinds! {
+named_values! {
     /// Whether a fix may be applied without a person who decides.
     FixSafety {
         /// It changes nothing else.
@@ -102,7 +64,7 @@ kinds! {
     }
 }
 
-kinds! {
+named_values! {
     /// The result of a step of the simulated start.
     StepStatus {
         /// The start goes on.
@@ -120,7 +82,7 @@ kinds! {
     }
 }
 
-kinds! {
+named_values! {
     /// What is known of a fact.
     FactState {
         /// It has a value.
@@ -132,7 +94,7 @@ kinds! {
     }
 }
 
-kinds! {
+named_values! {
     /// What was checked.
     SubjectKind {
         /// A Dockerfile, or one stage of it.
@@ -146,7 +108,7 @@ kinds! {
     }
 }
 
-kinds! {
+named_values! {
     /// Where a location points.
     LocationKind {
         /// A file of the user, such as a Dockerfile.
@@ -165,56 +127,6 @@ kinds! {
         Settings = "settings",
         /// A bake or compose file.
         Builds = "builds",
-    }
-}
-
-kinds! {
-    /// How far a verdict can be trusted, the weakest first.
-    VerdictConfidence {
-        /// It comes from a database entry without a measurement.
-        Assumed = "assumed",
-        /// It comes from a database entry.
-        Inferred = "inferred",
-        /// The user declared it.
-        Declared = "declared",
-        /// It was read from the image.
-        Measured = "measured",
-    }
-}
-
-impl From<Route> for StartRoute {
-    fn from(route: Route) -> Self {
-        match route {
-            Route::Native => Self::Native,
-            Route::MinorVersion => Self::MinorVersion,
-            Route::ForwardCompat => Self::ForwardCompat,
-            Route::Jit => Self::Jit,
-        }
-    }
-}
-
-impl From<Confidence> for VerdictConfidence {
-    fn from(confidence: Confidence) -> Self {
-        match confidence {
-            Confidence::Assumed => Self::Assumed,
-            Confidence::Inferred => Self::Inferred,
-            Confidence::Declared => Self::Declared,
-            Confidence::Measured => Self::Measured,
-        }
-    }
-}
-
-kinds! {
-    /// How a container starts.
-    StartRoute {
-        /// As built.
-        Native = "native",
-        /// On a driver older than the toolkit, within one CUDA major release.
-        MinorVersion = "minor-version",
-        /// With the user-mode driver of the image.
-        ForwardCompat = "forward-compat",
-        /// By compiling PTX at start-up.
-        Jit = "jit",
     }
 }
 

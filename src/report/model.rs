@@ -5,13 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fleet::cluster::{NodeRequirements, Start};
-use crate::model::fact::{InspectionDepth, Observations};
+use crate::model::fact::{Confidence, InspectionDepth, Observations};
 use crate::model::outcome::Outcome;
-use crate::replay::RefusalReason;
-use crate::report::kinds::{
-    FactState, FindingSeverity, FixSafety, LocationKind, StartRoute, StepStatus, SubjectKind, VerdictConfidence,
-    VerdictKind,
-};
+use crate::replay::{RefusalReason, StartRoute};
+use crate::report::kinds::{FactState, FindingSeverity, FixSafety, LocationKind, StepStatus, SubjectKind, VerdictKind};
 use crate::text::source::{SourceText, Span};
 
 /// A run of imagelint.
@@ -171,7 +168,7 @@ pub struct Verdict {
     /// The expected error, or the reason why the result is unknown.
     pub message: String,
     /// How far it can be trusted.
-    pub confidence: VerdictConfidence,
+    pub confidence: Confidence,
     /// Pool fields and image facts that would decide a `depends` or `undetermined`, each with how to supply it.
     pub missing: Vec<Missing>,
     /// Components with unknown GPU code.

@@ -6,9 +6,10 @@
 
 use std::io;
 
+use crate::replay::StartRoute;
 use crate::report::checked_files::unread_suffix;
 use crate::report::escape::{escape_one_line, shorten};
-use crate::report::kinds::{FactState, StartRoute, StepStatus, VerdictKind};
+use crate::report::kinds::{FactState, StepStatus, VerdictKind};
 use crate::report::model::{Fact, Fleet, Location, Pool, Report, Scenario, Step, Subject, Verdict};
 use crate::report::phrases::{
     NO_FLEET, component_label, fact_label, join_first, location_label, pluralize, reason_text, subject_title,

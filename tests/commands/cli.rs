@@ -559,3 +559,18 @@ fn a_folder_without_a_rule_page_is_told() {
     let some = place.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
     assert!(!err(&some).contains("no rule page"), "{}", err(&some));
 }
+
+#[test]
+fn flags_of_every_command_lead_to_the_default_command_too() {
+    let place = Place::new();
+    place.file("Dockerfile", "FROM ubuntu:22.04\n");
+    for arguments in [&["--color", "never"][..], &["--color", "never", "."], &["--color=never", "Dockerfile"]] {
+        let output = place.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("checked 1 image"), "{arguments:?}: {text}");
+    }
+    let output = place.run(&["--color", "never", "frobnicate"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unrecognized subcommand 'frobnicate'"));
+}

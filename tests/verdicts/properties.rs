@@ -16,7 +16,7 @@ use imagelint::knowledge::Knowledge;
 use imagelint::model::fact::{Confidence, ImageFacts};
 use imagelint::model::outcome::Outcome;
 use imagelint::model::reference::ImageReference;
-use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, Route, StartupResult, replay};
+use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, StartRoute, StartupResult, replay};
 use imagelint::text::source::{SourceText, Sources};
 use population::{Draw, HostSpec, ImageSpec};
 
@@ -41,14 +41,15 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
         cases += 1;
         let name = match fate {
-            StartupResult::Starts(route) => route.name(),
+            StartupResult::Starts(route) => route.word(),
             StartupResult::Undetermined => "undetermined",
             StartupResult::Fails(wall) => wall.outcome().name(),
         };
         *met.entry(name).or_default() += 1;
     }
     assert!(cases >= 20_000, "{cases} cases");
-    let routes = [Route::Native, Route::MinorVersion, Route::ForwardCompat, Route::Jit].map(Route::name);
+    let routes = [StartRoute::Native, StartRoute::MinorVersion, StartRoute::ForwardCompat, StartRoute::Jit]
+        .map(StartRoute::word);
     for name in Outcome::ALL.iter().map(|outcome| outcome.name()).chain(routes) {
         let number = met.get(name).copied().unwrap_or_default();
         assert!(number * 100 >= cases, "{name}: {number} of {cases}\n{met:#?}");

@@ -106,9 +106,14 @@ impl Args {
         let said = flag_order::move_flags_behind_command(&said, &Self::command());
         let parsed = Self::try_parse_from(&said).map_err(add_suggestions);
         let flag = said.get(1).is_some_and(|word| word.to_string_lossy().starts_with('-'));
+        let path = || said.iter().skip(2).any(|word| Path::new(word).exists());
         match parsed {
             // Flags of `check` without its name.
-            Err(error) if flag && error.kind() == ErrorKind::UnknownArgument => {
+            Err(error)
+                if flag
+                    && (matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::MissingSubcommand)
+                        || (error.kind() == ErrorKind::InvalidSubcommand && path())) =>
+            {
                 let check = said.iter().take(1).cloned().chain([OsString::from("check")]);
                 Self::try_parse_from(check.chain(said.iter().skip(1).cloned())).map_err(add_suggestions)
             }

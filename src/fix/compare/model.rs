@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::model::outcome::Outcome;
-use crate::report::kinds::{StartRoute, VerdictKind};
+use crate::replay::StartRoute;
+use crate::report::kinds::VerdictKind;
 use crate::report::model;
 use crate::report::phrases::verdict_kind_label;
 

@@ -178,7 +178,7 @@ fn is_newer_driver(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
     use crate::fix::compare::model::ComparedOlderDriver;
-    use crate::report::kinds::StartRoute;
+    use crate::replay::StartRoute;
 
     /// Creates a verdict with this outcome.
     fn verdict_with(fate: &str, outcome: Option<&str>) -> ComparedVerdict {

@@ -11,7 +11,7 @@ use crate::cuda::DriverVersion;
 use crate::fix::minimum_driver::{SubjectImages, SubjectResult};
 use crate::fleet::{Declared, DriverSpec, Host, Pool};
 use crate::knowledge::{GpuClass, Knowledge};
-use crate::replay::Route;
+use crate::replay::StartRoute;
 use crate::text::source::Span;
 
 /// Returns the pool with another driver.
@@ -185,7 +185,7 @@ impl<'a> HostsByRelease<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartingReleases {
     /// The route by which it starts.
-    pub route: Route,
+    pub route: StartRoute,
     /// The first release.
     pub from: DriverVersion,
     /// The last release; `None` if it is the newest known.
@@ -230,7 +230,7 @@ pub struct OlderStartingDriver {
     /// The oldest such release that is known.
     pub driver: DriverVersion,
     /// The route by which it starts.
-    pub route: Route,
+    pub route: StartRoute,
 }
 
 /// Finds the oldest release below the minimum driver with which a subject starts.

@@ -29,13 +29,15 @@ use crate::fleet::{Host, Pool};
 use crate::judge::{AnalysisSubject, InferenceCache, is_for_nvidia_gpus};
 use crate::knowledge::{Knowledge, ToolkitRow};
 use crate::model::fact::ImageFacts;
-use crate::replay::{ReplayCache, Route, StartupResult, fails_everywhere, pool_verdicts_with_cache, starts_everywhere};
+use crate::replay::{
+    ReplayCache, StartRoute, StartupResult, fails_everywhere, pool_verdicts_with_cache, starts_everywhere,
+};
 
 /// How a subject starts on a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectResult {
     /// It starts, by the worst route of the possible nodes of the pool.
-    Starts(Route),
+    Starts(StartRoute),
     /// It fails.
     Fails,
     /// It depends on the node, or is unknown.
@@ -108,7 +110,7 @@ impl SubjectImages {
         let mut shared = ReplayCache::default();
         let of_all = starts_everywhere(&pairs, &mut shared, knowledge, doubt);
         let end = if of_all == Some(true) {
-            SubjectResult::Starts(Route::Native)
+            SubjectResult::Starts(StartRoute::Native)
         } else if fails_everywhere(&pairs, &mut shared, knowledge) {
             SubjectResult::Fails
         } else {

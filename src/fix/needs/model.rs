@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::outcome::Outcome;
-use crate::report::kinds::StartRoute;
+use crate::replay::StartRoute;
 
 /// The needs of one input image.
 #[derive(Clone, Debug, Serialize)]

@@ -11,8 +11,8 @@ use crate::fix::needs::model::{
 };
 use crate::fix::needs::survey::{gpu_class_name, is_other_platform};
 use crate::knowledge::{GpuClass, GpuRow, Knowledge};
+use crate::replay::StartRoute;
 use crate::report::escape::{escape_one_line, shorten};
-use crate::report::kinds::StartRoute;
 use crate::report::phrases::{component_label, fact_label, join_first};
 use crate::report::terminal_colors::{Tone, paint};
 use crate::report::wrap::{display_width, wrap};

@@ -18,7 +18,7 @@ use crate::knowledge::{GpuClass, Knowledge};
 use crate::model::fact::{Component, ComponentRole, Facts, ImageFacts, Origin, ValueState};
 use crate::model::outcome::Outcome;
 use crate::replay::{
-    Basis, DiscardingRecorder, FullRecorder, Replay, Route, StartStep, StartupResult, StepRecord, StepResult,
+    Basis, DiscardingRecorder, FullRecorder, Replay, StartRoute, StartStep, StartupResult, StepRecord, StepResult,
     explanations, replay,
 };
 use crate::text::source::Sources;
@@ -255,7 +255,7 @@ impl<'a> ComponentSurvey<'a> {
         let mut steps = FullRecorder::default();
         replay(self.replay_on(host), &mut steps);
         match steps.0.iter().find(|step| step.step == StartStep::Code).map(|step| step.result) {
-            Some(StepResult::Passes(Route::Jit)) => "jit",
+            Some(StepResult::Passes(StartRoute::Jit)) => "jit",
             Some(StepResult::Passes(_)) => "native",
             Some(StepResult::Stops(_)) => "none",
             _ => "unknown",
@@ -341,7 +341,7 @@ fn supported_drivers(hosts: &[Host], runs: &[DriverRun]) -> model::SupportedDriv
     let driver = |at: usize| hosts.get(at).and_then(|host| host.driver).map(|driver| driver.to_string());
     let range = |run: &DriverRun| {
         let route = match run.fate {
-            StartupResult::Starts(route) => Some(route.into()),
+            StartupResult::Starts(route) => Some(route),
             StartupResult::Fails(_) | StartupResult::Undetermined => None,
         };
         Some(model::DriverRange { from: driver(run.first)?, to: driver(run.last)?, route })

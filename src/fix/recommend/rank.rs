@@ -8,7 +8,7 @@ use crate::fix::recommend::candidate::CandidateImage;
 use crate::fix::recommend::release::{compare_versions, tag_size_rank};
 use crate::fix::recommend::trial::CandidateResult;
 use crate::knowledge::compare_natural;
-use crate::replay::Route;
+use crate::replay::StartRoute;
 
 /// A tested combination.
 #[derive(Clone, Debug)]
@@ -38,20 +38,20 @@ impl TestedCandidate<'_> {
 
     /// Whether it starts on some pool only by PTX JIT, with libraries that were not inspected.
     pub(super) fn needs_uninspected_jit(&self) -> bool {
-        self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: Route::Jit, unseen: true }))
+        self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: StartRoute::Jit, unseen: true }))
     }
 
     /// Returns the same combination, with starts by PTX JIT counted as unknown.
     pub(super) fn without_jit(&self) -> Self {
         let of = |end: &CandidateResult| match end {
-            CandidateResult::Starts { route: Route::Jit, .. } => CandidateResult::Open,
+            CandidateResult::Starts { route: StartRoute::Jit, .. } => CandidateResult::Open,
             end => *end,
         };
         Self { ends: self.ends.iter().map(of).collect(), ..self.clone() }
     }
 
     /// Returns the routes on all pools where it starts.
-    fn routes(&self) -> impl Iterator<Item = Route> {
+    fn routes(&self) -> impl Iterator<Item = StartRoute> {
         self.ends.iter().filter_map(|end| match end {
             CandidateResult::Starts { route, .. } => Some(*route),
             CandidateResult::Idle | CandidateResult::Fails(_) | CandidateResult::Open => None,
@@ -59,8 +59,8 @@ impl TestedCandidate<'_> {
     }
 
     /// Returns its routes, the worst first.
-    fn routes_worst_first(&self) -> Vec<Route> {
-        let mut all: Vec<Route> = self.routes().collect();
+    fn routes_worst_first(&self) -> Vec<StartRoute> {
+        let mut all: Vec<StartRoute> = self.routes().collect();
         all.sort_unstable_by(|one, other| other.cmp(one));
         all
     }
@@ -177,7 +177,7 @@ fn worse_routes_text(best: &TestedCandidate<'_>, one: &TestedCandidate<'_>, pool
         if let (CandidateResult::Starts { route: best, .. }, CandidateResult::Starts { route, .. }) = (best, one)
             && route > best
         {
-            told.push(format!("{} on `{pool}` instead of {}", route.name(), best.name()));
+            told.push(format!("{} on `{pool}` instead of {}", route.word(), best.word()));
         }
     }
     told.join(", ")
@@ -191,9 +191,9 @@ mod tests {
     use crate::fix::recommend::release::CandidateRelease;
     use crate::model::outcome::Outcome;
 
-    const NATIVE: CandidateResult = CandidateResult::Starts { route: Route::Native, unseen: false };
-    const JIT: CandidateResult = CandidateResult::Starts { route: Route::Jit, unseen: false };
-    const UNSEEN: CandidateResult = CandidateResult::Starts { route: Route::Native, unseen: true };
+    const NATIVE: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, unseen: false };
+    const JIT: CandidateResult = CandidateResult::Starts { route: StartRoute::Jit, unseen: false };
+    const UNSEEN: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, unseen: true };
 
     fn choice(version: &'static str) -> CandidateRelease {
         let (name, spec) = ("a".to_owned(), format!("a=={version}"));
@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn what_is_compiled_at_start_up_is_no_start_of_its_own() {
         let one = choice("1.0");
-        let carried = CandidateResult::Starts { route: Route::Jit, unseen: true };
+        let carried = CandidateResult::Starts { route: StartRoute::Jit, unseen: true };
         for (ends, expected) in [([NATIVE, carried], true), ([NATIVE, JIT], false), ([NATIVE, UNSEEN], false)] {
             let one = tried(&one, &ends, "1.1", BaseImageKind::Given, "a:1");
             assert_eq!(one.needs_uninspected_jit(), expected, "{ends:?}");
-            let compiled = ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: Route::Jit, .. }));
+            let compiled = ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: StartRoute::Jit, .. }));
             assert_eq!(one.without_jit().starts_everywhere(), !compiled, "{ends:?}");
         }
     }

@@ -18,7 +18,7 @@ use crate::knowledge::Knowledge;
 use crate::model::fact::{ComponentRole, ImageFacts};
 use crate::model::outcome::Outcome;
 use crate::replay::{
-    HostResult, ReplayCache, Route, StartStep, StartupResult, StartupVerdict, StepResult, explanations,
+    HostResult, ReplayCache, StartRoute, StartStep, StartupResult, StartupVerdict, StepResult, explanations,
     fails_everywhere, is_undecided, pool_verdicts_with_cache,
 };
 use crate::report::kinds::SubjectKind;
@@ -30,7 +30,7 @@ pub(super) enum CandidateResult {
     /// It starts on every node that the pool may have, by this route or a better one.
     Starts {
         /// The route.
-        route: Route,
+        route: StartRoute,
         /// Whether some of its GPU code or libraries was not inspected.
         unseen: bool,
     },
@@ -224,7 +224,7 @@ fn pool_group_result(
     let list = pool_verdicts_with_cache(&pairs, &mut shared, knowledge);
     past.shared = shared.reset_for_other_images();
     // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
-    let mut worst = CandidateResult::Starts { route: Route::Native, unseen: false };
+    let mut worst = CandidateResult::Starts { route: StartRoute::Native, unseen: false };
     let extension =
         |verdict: &StartupVerdict<'_>| verdict.hosts.iter().any(|host| host.component.role == ComponentRole::Extension);
     for verdict in list.iter().filter(|one| !extension(one) || one.component.is_some_and(counts)) {
@@ -265,7 +265,7 @@ fn verdict_result(verdict: &StartupVerdict<'_>, bare: bool, knowledge: Knowledge
     let seen = [StartStep::Code, StartStep::Libraries, StartStep::OpenedLater];
     let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
     // What PTX alone carries to a GPU leaves the libraries of its CUDA behind.
-    let behind = route == Route::Jit
+    let behind = route == StartRoute::Jit
         && own().any(|host| !explanations::unknown_gpu_code(host.replay(knowledge), route).is_empty());
     CandidateResult::Starts { route, unseen: unseen || behind }
 }

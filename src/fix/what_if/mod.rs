@@ -11,7 +11,8 @@ pub use self::print::{write_human, write_markdown};
 use crate::fix::compare;
 use crate::fix::compare::model::VerdictChange;
 use crate::fix::what_if::model::{PoolReadiness, UnknownVerdictReason, WhatIfImage};
-use crate::report::kinds::{StartRoute, VerdictKind};
+use crate::replay::StartRoute;
+use crate::report::kinds::VerdictKind;
 use crate::report::model::{Missing, Subject};
 
 /// Returns what changes for one image on the existing pools; `None` if nothing does.

@@ -36,6 +36,7 @@ pub use self::unpackaged_files::UnpackagedFiles;
 
 pub use crate::cuda::CompatNote;
 use crate::model::cause::Cause;
+use crate::model::named_values::named_values;
 use crate::model::row_info::{How, RowInfo};
 use crate::text::source::{SourceId, Span};
 
@@ -163,28 +164,18 @@ pub enum Evidence {
     },
 }
 
-/// How reliable a fact is, the weakest level first; always computed from the evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    /// Based on a table row without a checked source.
-    Assumed,
-    /// Based on a table row.
-    Inferred,
-    /// Written in a file or option of the user.
-    Declared,
-    /// Read from the image itself.
-    Measured,
-}
-
-impl Confidence {
-    /// Returns the name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Assumed => "assumed",
-            Self::Inferred => "inferred",
-            Self::Declared => "declared",
-            Self::Measured => "measured",
-        }
+named_values! {
+    /// How far a fact or a verdict can be trusted, the weakest first; always computed from the evidence.
+    #[schemars(rename = "VerdictConfidence")]
+    Confidence {
+        /// It comes from a database entry without a measurement.
+        Assumed = "assumed",
+        /// It comes from a database entry.
+        Inferred = "inferred",
+        /// The user declared it.
+        Declared = "declared",
+        /// It was read from the image.
+        Measured = "measured",
     }
 }
 

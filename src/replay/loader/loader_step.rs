@@ -8,7 +8,8 @@ use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::loader::search_path::SearchPath;
 use crate::replay::loader::{entrypoint_probe, ld_cache};
 use crate::replay::{
-    Basis, Citation, CudaErrorCodes, LoadedLibcuda, Replay, ReplayFailure, Route, StartStep, StepRecord, StepResult,
+    Basis, Citation, CudaErrorCodes, LoadedLibcuda, Replay, ReplayFailure, StartRoute, StartStep, StepRecord,
+    StepResult,
 };
 
 /// Source for how the container toolkit selects between the host's libcuda and the compat directory.
@@ -114,7 +115,7 @@ fn loader_result<'a>(
             let facts = first.into_iter().chain([compat, baked]).chain(pool).chain(row);
             (
                 LoadedLibcuda::from_host(replay),
-                StepRecord::new(StartStep::Loader, StepResult::Passes(Route::Native), facts, cite),
+                StepRecord::new(StartStep::Loader, StepResult::Passes(StartRoute::Native), facts, cite),
             )
         }
         LibcudaCandidate::Compat(library) => {
@@ -122,19 +123,19 @@ fn loader_result<'a>(
             let loaded = LoadedLibcuda { forced_by: first, ..LoadedLibcuda::from_compat_library(replay, library) };
             // One of the very version of the driver is no other than the host's.
             let same = loaded.version.is_some() && loaded.version == replay.host.driver;
-            let route = if same { Route::Native } else { Route::ForwardCompat };
+            let route = if same { StartRoute::Native } else { StartRoute::ForwardCompat };
             (loaded, StepRecord::new(StartStep::Loader, StepResult::Passes(route), facts, cite))
         }
         LibcudaCandidate::Either(library) => {
             let facts = [compat].into_iter().chain(pool).chain([Basis::Pool(PoolField::Gpu)]).chain(row);
             let loaded = LoadedLibcuda { by_note: true, ..LoadedLibcuda::from_compat_library(replay, library) };
-            (loaded, StepRecord::new(StartStep::Loader, StepResult::Passes(Route::ForwardCompat), facts, cite))
+            (loaded, StepRecord::new(StartStep::Loader, StepResult::Passes(StartRoute::ForwardCompat), facts, cite))
         }
         LibcudaCandidate::Image(library) => {
             let result = if library.stub {
                 StepResult::Stops(ReplayFailure::new(Outcome::StubLibrary, CudaErrorCodes::certain(34)))
             } else {
-                StepResult::Passes(Route::Native)
+                StepResult::Passes(StartRoute::Native)
             };
             let facts = [baked].into_iter().chain(first).chain(pool);
             let loaded = LoadedLibcuda { forced_by: first, ..LoadedLibcuda::from_image_library(replay, library) };

@@ -432,9 +432,11 @@ fn packaged_library_lies_in_the_library_directory_of_its_system() {
 
 #[test]
 fn compat_library_of_the_driver_version_counts_as_native() {
-    for (driver, expected) in
-        [("550.54.15", Route::Native), ("550.54.14", Route::ForwardCompat), ("535.54.03", Route::ForwardCompat)]
-    {
+    for (driver, expected) in [
+        ("550.54.15", StartRoute::Native),
+        ("550.54.14", StartRoute::ForwardCompat),
+        ("535.54.03", StartRoute::ForwardCompat),
+    ] {
         let forced = format!(
             "{}env = {{ LD_LIBRARY_PATH = \"/usr/local/cuda/compat\" }}\n",
             pool_fields("docker-gpus", "1.17.8", driver)

@@ -32,7 +32,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["registry/credential_helper.rs"]),
     ("rustls", &["registry/pinned_certificates.rs"]),
     ("rustls_platform_verifier", &["registry/pinned_certificates.rs"]),
-    ("schemars", &["model/fact/", "model/outcome.rs", "report/", "replay/"]),
+    ("schemars", &["model/", "report/", "replay/"]),
     ("serde", &["*"]),
     (
         "serde_json",
