@@ -189,8 +189,12 @@ fn missing_table_entry(replay: Replay<'_>, step: StartStep) -> Option<MissingFac
 fn missing_caller_reason(replay: Replay<'_>, step: StartStep, loaded: &LoadedLibcuda) -> Option<String> {
     let end = match missing_for_caller(replay, step, loaded) {
         Some(lacks) => format!("find no {lacks}"),
-        None if runtime::is_caller_unlikely(replay, step) => "fail at this step".to_owned(),
-        None => runtime::result_without_cuda_caller(replay, step).map(|_| "fail at this step".to_owned())?,
+        None if runtime::is_caller_unlikely(replay, step)
+            || runtime::result_without_cuda_caller(replay, step).is_some() =>
+        {
+            "fail at this step".to_owned()
+        }
+        None => return None,
     };
     Some(format!("nothing that calls CUDA was found; a program that does would {end}"))
 }

@@ -393,7 +393,8 @@ fn every_table_is_read_by_a_lookup() {
         let (method, row) = line.trim().strip_suffix(';')?.split_once(": ")?;
         row.contains("Row = ").then_some(method)
     });
-    let code: String = sources().into_iter().map(|(_, text)| text).collect();
+    let code: String =
+        sources().into_iter().filter(|(path, _)| !path.ends_with("tests.rs")).map(|(_, text)| text).collect();
     let unread: Vec<&str> = methods.filter(|method| !code.contains(&format!(".{method}()"))).collect();
     assert_eq!(unread, Vec::<&str>::new());
 }

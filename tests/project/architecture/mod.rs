@@ -137,17 +137,8 @@ const BUILT_IN: &[(&str, &str)] = &[
 const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
 
 /// Rooms that never say what belongs in a table.
-const TABLED_ROOMS: &[&str] = &[
-    "dockerfile/builds/",
-    "fix/",
-    "extract/",
-    "infer/",
-    "install/",
-    "layer/installed/",
-    "judge/",
-    "fix/needs/",
-    "replay/",
-];
+const TABLED_ROOMS: &[&str] =
+    &["dockerfile/builds/", "fix/", "extract/", "infer/", "install/", "layer/installed/", "judge/", "replay/"];
 
 /// Rooms in them that show users what to type.
 const EXAMPLE_ROOMS: &[&str] = &["fix/recommend/", "fix/what_if/", "judge/examples/"];
