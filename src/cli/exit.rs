@@ -60,7 +60,7 @@ impl ExitTally {
 
 /// Whether a finding makes the exit code 1.
 fn is_failure(finding: &Finding, fail_on: FailOn) -> bool {
-    let open = Notice::OPEN.iter().any(|notice| notice.word() == finding.rule);
+    let open = Notice::OPEN.iter().any(|notice| notice.name() == finding.rule);
     let least = match fail_on {
         FailOn::Undetermined if open => return true,
         FailOn::Error | FailOn::Undetermined => FindingSeverity::Error,

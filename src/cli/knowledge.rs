@@ -172,7 +172,7 @@ fn print_row(out: &mut impl io::Write, row: &ShownRow) -> io::Result<()> {
         writeln!(out, "  {name:<20} {}", escape_one_line(&value))?;
     }
     let info = row.info;
-    writeln!(out, "  {:<20} {}, {}: {}", "known", info.how.word(), info.checked, escape_one_line(info.source))
+    writeln!(out, "  {:<20} {}, {}: {}", "known", info.how.name(), info.checked, escape_one_line(info.source))
 }
 
 /// Returns a field value as text, `None` if it is empty.
@@ -209,7 +209,7 @@ fn row_json(row: &ShownRow) -> Value {
         row.fields.iter().map(|(name, value)| ((*name).to_owned(), value_json(value))).collect();
     json!({
         "table": row.info.table, "row": row.info.row, "fields": fields,
-        "source": row.info.source, "checked": row.info.checked.to_string(), "how": row.info.how.word(),
+        "source": row.info.source, "checked": row.info.checked.to_string(), "how": row.info.how.name(),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::rules::RulePage;
 /// Writes a rule page without its header and its examples.
 pub(crate) fn print_rule_page(out: &mut impl io::Write, page: &RulePage, width: usize) -> io::Result<()> {
     let about = page.summary();
-    let title = format!("{} ({}, {}): ", page.name, page.severity.word(), page.persona.word());
+    let title = format!("{} ({}, {}): ", page.name, page.severity.name(), page.persona.name());
     writeln!(out, "{title}{}", wrap(&escape_one_line(&about), display_width(&title), 2, width))?;
     let sections = &page.sections;
     for (title, text) in [

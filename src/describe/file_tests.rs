@@ -9,6 +9,7 @@ as_of = 2021-06-29
 platform = "linux/amd64"
 cuda_runtime = "11.2.2"
 entrypoint = ["/opt/start.sh", "--all"]
+command = ["--port", "80"]
 tag_now = ["CUDA_VERSION: now 12.4"]
 complete = ["env", "packages", "files", "code"]
 removed = ["/usr/local/cuda/compat", "cuda-compat-12-4"]

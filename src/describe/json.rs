@@ -38,8 +38,10 @@ impl ImageDescription {
         put("platform", platforms_json(&self.platforms));
         put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
         put("builds_for_gpus", self.builds_for_gpus.then_some(Value::Bool(true)));
+        put("copies_unread_images", self.copies_unread_images.then_some(Value::Bool(true)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
         put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
+        put("command", self.command.as_ref().map(|words| json!(words.value)));
         put("tag_now", self.tag_now.as_ref().map(|changes| json!(changes.value)));
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
         put("complete", (!complete.is_empty()).then(|| json!(complete)));

@@ -222,12 +222,16 @@ pub struct ImageDescription {
     pub platforms: Vec<Spanned<String>>,
     /// Whether the files of the base image were copied into an empty image, without its environment.
     pub from_scratch: bool,
-    /// Whether commands compile for GPUs, or copy unread files into the image.
+    /// Whether commands compile for GPUs.
     pub builds_for_gpus: bool,
+    /// Whether files are copied from an image whose content is unknown.
+    pub copies_unread_images: bool,
     /// CUDA runtime of the image.
     pub cuda_runtime: Option<Spanned<CudaVersion>>,
     /// The program that the image starts.
     pub entrypoint: Option<Spanned<Vec<String>>>,
+    /// The default arguments behind the entrypoint, or the program itself without one.
+    pub command: Option<Spanned<Vec<String>>>,
     /// How the current requirement of the base image's tag differs from that of the pinned digest.
     pub tag_now: Option<Spanned<Vec<String>>>,
     /// The categories of which everything is listed.

@@ -26,8 +26,10 @@ pub const DESCRIPTION_KEYS: &[&str] = &[
     "platform",
     "from_scratch",
     "builds_for_gpus",
+    "copies_unread_images",
     "cuda_runtime",
     "entrypoint",
+    "command",
     "tag_now",
     "complete",
     "removed",
@@ -75,8 +77,12 @@ impl ImageDescription {
                     "platform" => description.platforms = read_names(&mut reader, key, value),
                     "from_scratch" => description.from_scratch = reader.boolean(key, value).unwrap_or(false),
                     "builds_for_gpus" => description.builds_for_gpus = reader.boolean(key, value).unwrap_or(false),
+                    "copies_unread_images" => {
+                        description.copies_unread_images = reader.boolean(key, value).unwrap_or(false);
+                    }
                     "cuda_runtime" => description.cuda_runtime = read_parsed(&mut reader, key, value),
                     "entrypoint" => description.entrypoint = Some(read_words(&mut reader, key, value)),
+                    "command" => description.command = Some(read_words(&mut reader, key, value)),
                     "tag_now" => description.tag_now = Some(read_words(&mut reader, key, value)),
                     "complete" => description.complete = read_categories(&mut reader, value),
                     "removed" => description.removed = read_names(&mut reader, key, value),

@@ -34,9 +34,11 @@ impl ImageDescription {
         );
         write_line(&mut out, "from_scratch", self.from_scratch.then(|| "true".to_owned()));
         write_line(&mut out, "builds_for_gpus", self.builds_for_gpus.then(|| "true".to_owned()));
+        write_line(&mut out, "copies_unread_images", self.copies_unread_images.then(|| "true".to_owned()));
         write_line(&mut out, "cuda_runtime", version.as_deref().map(toml_string));
         let words = |words: &Spanned<Vec<String>>| toml_list(words.value.iter().map(|word| toml_string(word)));
         write_line(&mut out, "entrypoint", self.entrypoint.as_ref().map(words));
+        write_line(&mut out, "command", self.command.as_ref().map(words));
         write_line(&mut out, "tag_now", self.tag_now.as_ref().map(words));
         let complete = self.complete.iter().map(|family| toml_string(family.value.as_str()));
         write_line(&mut out, "complete", (!self.complete.is_empty()).then(|| toml_list(complete)));

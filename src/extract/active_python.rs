@@ -134,8 +134,9 @@ fn framework_component(package: &ObservedPackage, knowledge: Knowledge) -> Optio
     if package.manager != PackageManager::Pip {
         return None;
     }
-    let built =
-        || knowledge.framework_with_variants().filter(|_| knowledge.torch_pins_of(&package.name).next().is_some());
+    let built = || {
+        knowledge.framework_with_variants().filter(|_| knowledge.torch_requirements_of(&package.name).next().is_some())
+    };
     knowledge.framework(&package.name).or_else(built).map(|row| row.component)
 }
 

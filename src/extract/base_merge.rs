@@ -113,6 +113,7 @@ fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(
     seen.of_base.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
     seen.of_base.scripts.splice(0..0, base.of_base.scripts.iter().map(|fact| shift(*fact)).collect::<Vec<_>>());
     seen.of_base.builds_for_gpus |= base.of_base.builds_for_gpus;
+    seen.of_base.copies_unread_images |= base.of_base.copies_unread_images;
     seen.of_base.untold.splice(0..0, base.of_base.untold.iter().copied());
     seen.of_base.keeping.splice(0..0, base.of_base.keeping.iter().copied());
     seen.of_base.renewing.splice(0..0, base.of_base.renewing.iter().copied());

@@ -1,8 +1,9 @@
 //! Whether the commands of a build can add shared libraries besides those of the base image and of known packages.
 
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
-use crate::install::{InstallEffects, PackageInstall, PackageInstaller, normalise_name};
+use crate::install::{InstallEffects, PackageInstall, normalise_name};
 use crate::knowledge::{BroughtRow, Knowledge, LibraryNeedsRow};
+use crate::model::fact::PackageManager;
 use crate::shell::{Command, Word};
 
 /// Programs that add no program and no library to an image.
@@ -52,12 +53,12 @@ pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledg
         return upkeep && INSTALLERS.contains(&program);
     }
     let plain = |install: &PackageInstall| match install.manager {
-        PackageInstaller::Pip => {
+        PackageManager::Pip => {
             let told = found.usual || alone;
             told && install.extras.iter().all(|extra| is_known_extra(&install.name, extra, knowledge))
         }
-        PackageInstaller::Apt => true,
-        PackageInstaller::Conda => knowledge.has_known_content(&install.name),
+        PackageManager::System => true,
+        PackageManager::Conda => knowledge.has_known_content(&install.name),
     };
     found.packages.iter().all(plain) && !words.any(own)
 }
@@ -72,7 +73,7 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
             is_known_extra(&install.name, extra, knowledge)
                 || knowledge.is_library_free_extra(&install.name, &normalise_name(extra))
         };
-        install.manager == PackageInstaller::Pip && !install.alone && !install.extras.iter().all(told)
+        install.manager == PackageManager::Pip && !install.alone && !install.extras.iter().all(told)
     };
     if found.packages.iter().any(of_extra) {
         return true;
@@ -119,7 +120,7 @@ pub(super) fn upgrades_dependencies(command: &Command) -> bool {
 
 /// Whether an install is one specific build of a package, without its dependencies.
 fn is_single_build(install: &PackageInstall) -> bool {
-    install.manager == PackageInstaller::Pip && install.alone && install.variant.is_some()
+    install.manager == PackageManager::Pip && install.alone && install.variant.is_some()
 }
 
 /// What commands may have added to an image beyond what is known.

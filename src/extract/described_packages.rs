@@ -12,7 +12,7 @@ use crate::model::fact::{
 };
 
 /// The package managers that a description covers.
-const MANAGERS: [PackageManager; 3] = [PackageManager::Pip, PackageManager::Conda, PackageManager::Apt];
+const MANAGERS: [PackageManager; 3] = [PackageManager::Pip, PackageManager::Conda, PackageManager::System];
 
 /// Returns the sections of a description by package manager.
 pub(super) fn package_sections(
@@ -21,13 +21,13 @@ pub(super) fn package_sections(
     [
         (PackageManager::Pip, &packages.pip),
         (PackageManager::Conda, &packages.conda),
-        (PackageManager::Apt, &packages.apt),
+        (PackageManager::System, &packages.apt),
     ]
 }
 
 /// Returns the name of a package in the form that observations use.
 pub(super) fn normalised_name(manager: PackageManager, name: &str) -> String {
-    if manager == PackageManager::Apt { name.to_owned() } else { normalise_name(name) }
+    if manager == PackageManager::System { name.to_owned() } else { normalise_name(name) }
 }
 
 /// Splits a name as pip takes it into the plain name and the extras in brackets: `jax[cuda12]`.
@@ -111,9 +111,9 @@ fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
     let mut brought = knowledge.brought_packages().iter().filter(|row| row.distribution == name);
     let mut written_over = knowledge.processor_packages().iter().filter(|row| row.same_folder);
     knowledge.framework(name).is_some_and(|row| row.variants)
-        || brought.any(|row| knowledge.torch_pins_of(row.brings).next().is_some())
+        || brought.any(|row| knowledge.torch_requirements_of(row.brings).next().is_some())
         || written_over.any(|row| row.distribution == name || row.instead == name)
-        || knowledge.torch_pins_of(name).next().is_some()
+        || knowledge.torch_requirements_of(name).next().is_some()
         || !knowledge.project_indexes(name).is_empty()
 }
 
@@ -160,7 +160,7 @@ pub(super) fn describe_packages(seen: &Observations, knowledge: Knowledge) -> De
         let list = match package.manager {
             PackageManager::Pip => &mut found.pip,
             PackageManager::Conda => &mut found.conda,
-            PackageManager::Apt => &mut found.apt,
+            PackageManager::System => &mut found.apt,
         };
         if ordered && chosen(&package) {
             list.push(named(package, full_description(package)));
@@ -225,7 +225,7 @@ fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> b
     };
     // What it brings along is chosen from the indexes, whatever its own version says.
     let along = local && package.offered != IndexSelection::Default;
-    let pins = || Knowledge::built_in().torch_pins_of(&package.name).next().is_some();
+    let pins = || Knowledge::built_in().torch_requirements_of(&package.name).next().is_some();
     known
         && of_build
         && !(along && pins())

@@ -85,6 +85,7 @@ impl DescriptionReader {
         }
         self.seen.base_env = !description.from_scratch;
         self.seen.of_base.builds_for_gpus = description.builds_for_gpus;
+        self.seen.of_base.copies_unread_images = description.copies_unread_images;
         self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
         if let Some(span) = description.platforms.iter().map(|platform| platform.span).reduce(Span::cover) {
             let list: Vec<String> = description.platforms.iter().map(|platform| platform.value.clone()).collect();
@@ -95,17 +96,7 @@ impl DescriptionReader {
             let fact = self.add_text_fact(FactKey::CudaRuntime, None, &cuda.value.to_string(), cuda.span);
             self.seen.cuda_runtime = Some((cuda.value, fact));
         }
-        if let Some(words) = &description.entrypoint {
-            let fact = self.add_fact(
-                FactKey::Entrypoint,
-                None,
-                ValueState::Known(PrintedValue::from(&words.value)),
-                words.span,
-            );
-            self.seen.of_base.start_words.clone_from(&words.value);
-            self.seen.of_base.starts = Some((start_commands::commands_of_argv(&words.value), fact));
-            self.seen.entrypoint = Some((words.value.clone(), fact));
-        }
+        self.read_start_arguments(description);
         if let Some(changes) = &description.tag_now {
             let fact = self.add_fact(
                 FactKey::TagNow,
@@ -133,6 +124,21 @@ impl DescriptionReader {
             let fact = self.add_text_fact(FactKey::Env, Some(&name.value), &value.value, value.span);
             self.seen.env.insert(name.value.clone(), (Ok(value.value.clone()), fact));
         }
+    }
+
+    /// Records the entrypoint and the command of a description.
+    fn read_start_arguments(&mut self, description: &ImageDescription) {
+        let mut record = |words: &Spanned<Vec<String>>, key| {
+            let fact = self.add_fact(key, None, ValueState::Known(PrintedValue::from(&words.value)), words.span);
+            (words.value.clone(), fact)
+        };
+        let entrypoint = description.entrypoint.as_ref().map(|words| record(words, FactKey::Entrypoint));
+        let command = description.command.as_ref().map(|words| record(words, FactKey::Command));
+        let arguments: Vec<String> = entrypoint.iter().chain(&command).flat_map(|(words, _)| words.clone()).collect();
+        let fact = command.as_ref().or(entrypoint.as_ref()).map(|(_, fact)| *fact);
+        self.seen.of_base.starts = fact.map(|fact| (start_commands::commands_of_argv(&arguments), fact));
+        self.seen.of_base.start_words = arguments;
+        (self.seen.entrypoint, self.seen.command) = (entrypoint, command);
     }
 
     /// Reads variables that are unknown or extend those of the base, and what the build removes from the base.
@@ -168,7 +174,7 @@ impl DescriptionReader {
             for (name, package) in list {
                 let (plain, extras) = match manager {
                     PackageManager::Pip => described_packages::split_extras(&name.value),
-                    PackageManager::Conda | PackageManager::Apt => (name.value.as_str(), Vec::new()),
+                    PackageManager::Conda | PackageManager::System => (name.value.as_str(), Vec::new()),
                 };
                 let package = self.read_package(manager, plain, package);
                 if !extras.is_empty() {
@@ -365,8 +371,10 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
         platforms: seen.platforms.iter().flat_map(|(list, _)| list).map(|platform| text(platform)).collect(),
         from_scratch: !seen.base_env,
         builds_for_gpus: seen.of_base.builds_for_gpus,
+        copies_unread_images: seen.of_base.copies_unread_images,
         cuda_runtime: inferred_cuda_runtime(seen).map(Spanned::without_span),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::without_span(words.clone())),
+        command: seen.command.as_ref().map(|(words, _)| Spanned::without_span(words.clone())),
         tag_now: seen.tag_now.as_ref().map(|(changes, _)| Spanned::without_span(changes.clone())),
         ..ImageDescription::default()
     };

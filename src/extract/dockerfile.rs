@@ -202,6 +202,8 @@ impl TargetReader<'_> {
         let started = EntrypointAndCmd::from_stages(dockerfile, evaluated);
         self.seen.entrypoint = started.entrypoint.map(|said| self.record_start_arguments(said, FactKey::Entrypoint));
         let of_command = started.command.map(|said| self.record_start_arguments(said, FactKey::Command));
+        let command = started.effective_command().zip(of_command.as_ref());
+        self.seen.command = command.map(|(command, (_, fact))| (command.argv(), *fact));
         let fact = of_command.or_else(|| self.seen.entrypoint.clone()).map(|(_, fact)| fact);
         self.seen.of_base.starts = fact.map(|fact| (started.commands(), fact));
         self.seen.of_base.start_words = started.written_arguments();

@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::install::{
-    BuildCandidates, InstallEffects, PackageInstall, PackageInstaller, VersionSpec, compare_pep440_versions,
-    is_version_between, normalise_name, public_version, range_contains,
+    BuildCandidates, InstallEffects, PackageInstall, VersionSpec, compare_pep440_versions, is_version_between,
+    normalise_name, public_version, range_contains,
 };
 use crate::knowledge::{BroughtRow, Knowledge};
 use crate::model::cause::Cause;
-use crate::model::fact;
-use crate::model::fact::{Observations, ObservedPackage, PackageVersion};
+use crate::model::fact::{Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::text::source::Span;
 
 /// Returns the packages with GPU code that the installs of one command add as dependencies, except those named or
@@ -29,7 +28,7 @@ pub(super) fn find_gpu_dependencies(
     let there_already: BTreeSet<&str> = certain.map(|package| package.name.as_str()).collect();
     let bounds = combine_constraints(&command.constraints, knowledge);
     let mut found = Vec::new();
-    for install in named.iter().filter(|install| install.manager == PackageInstaller::Pip && !install.alone) {
+    for install in named.iter().filter(|install| install.manager == PackageManager::Pip && !install.alone) {
         let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
         let meant = requested_version(install, bounds.get(install.name.as_str()), knowledge);
         for row in knowledge
@@ -119,7 +118,7 @@ pub(super) fn dependencies_with_extras(
         PackageVersion::Unresolved(_) => VersionSpec::Unresolved,
     };
     let asking = PackageInstall {
-        manager: PackageInstaller::Pip,
+        manager: PackageManager::Pip,
         name: package.name.clone(),
         extras: extras.to_vec(),
         version,
@@ -150,7 +149,7 @@ pub(super) fn dependencies_with_extras(
             };
             let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| untold(&one.name)));
             let alone = package.alone || knowledge.lacks_library_extra(&one.name, &one.extras);
-            let new = ObservedPackage::new(fact::PackageManager::Pip, one.name, version, package.fact);
+            let new = ObservedPackage::new(PackageManager::Pip, one.name, version, package.fact);
             ObservedPackage { conditional, alone, offered: package.offered.clone(), upgrade: package.upgrade, ..new }
         })
         .map(|one| ObservedPackage { python: package.python.clone(), command: package.command, ..one })

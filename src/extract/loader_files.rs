@@ -473,7 +473,7 @@ mod tests {
                 let version = crate::model::fact::PackageVersion::Open(String::new());
                 let fact = crate::model::fact::FactId(0);
                 seen.packages.push(crate::model::fact::ObservedPackage::new(
-                    PackageManager::Apt,
+                    PackageManager::System,
                     name.to_owned(),
                     version,
                     fact,

@@ -48,7 +48,7 @@ pub(super) fn record_missing_installer(
         return;
     }
     let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return };
-    let Some(row) = reader.knowledge.image_installers(&base.familiar_name()) else { return };
+    let Some(row) = reader.knowledge.installers_of_repository(&base.familiar_name()) else { return };
     let missing = called_installer(command).filter(|name| row.lacks.contains(name));
     reader.state.any_installer = missing.is_some() || !provides_no_installer(reader, command);
     let Some((name, word)) = missing.zip(command.words.first()) else { return };

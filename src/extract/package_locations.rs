@@ -32,7 +32,7 @@ pub(super) fn default_locations() -> Vec<PackageLocation> {
 pub(super) fn is_package_copied(source: &str, manager: PackageManager, name: &str, places: &[PackageLocation]) -> bool {
     let source = absolute_source(source);
     match manager {
-        PackageManager::Apt => matches!(source.as_str(), "/" | "/usr"),
+        PackageManager::System => matches!(source.as_str(), "/" | "/usr"),
         PackageManager::Pip | PackageManager::Conda => places.iter().any(|place| match place {
             PackageLocation::Flat(folder) => {
                 contains_folder(&source, folder) || is_package_folder(path_below(folder, &source), name)
@@ -173,8 +173,8 @@ mod tests {
             );
         }
         assert!(
-            is_package_copied("/usr", PackageManager::Apt, "x", &[])
-                && !is_package_copied("/usr/local", PackageManager::Apt, "x", &[])
+            is_package_copied("/usr", PackageManager::System, "x", &[])
+                && !is_package_copied("/usr/local", PackageManager::System, "x", &[])
         );
         assert!(is_whole_tree("/") && is_whole_tree("./") && is_whole_tree("/*") && !is_whole_tree("/opt"));
     }

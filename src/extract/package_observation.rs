@@ -1,6 +1,5 @@
 //! Conversion of the installs and removals of a command to package observations.
 
-use crate::install;
 use crate::install::{BuildCandidates, InstallEffects, PackageInstall, VersionSpec, normalise_name};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
@@ -47,13 +46,12 @@ pub(super) fn observe_package(
         .clone()
         .map(|because| Cause::EarlyVersion { name: install.name.clone(), because: Box::new(because) });
     let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
-    let bare =
-        install.manager == install::PackageInstaller::Pip && knowledge.lacks_library_extra(&install.name, &extras);
+    let bare = install.manager == PackageManager::Pip && knowledge.lacks_library_extra(&install.name, &extras);
     let of_processor = |extra: &&String| knowledge.other_processor_of_word(extra).is_some();
     let of_extra = extras.iter().find(of_processor).filter(|_| knowledge.cpu_package(&install.name).is_some());
     ObservedPackage {
         early,
-        manager: to_fact_manager(install.manager),
+        manager: install.manager,
         name: install.name.clone(),
         version,
         variant: install.variant.as_ref().map(|variant| &variant.tag).or(of_extra).cloned(),
@@ -80,17 +78,7 @@ fn unresolved_version_reason(install: &PackageInstall) -> Cause {
 /// Removes the packages that the current command uninstalls from the observations.
 pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
     for (manager, name, _) in &found.removed {
-        let manager = to_fact_manager(*manager);
-        seen.packages.retain(|package| package.manager != manager || package.name != *name);
-        seen.gone.push(RemovedPackage { manager, name: name.clone(), command: seen.commands });
-    }
-}
-
-/// Converts an install manager to the manager of an observation.
-fn to_fact_manager(manager: install::PackageInstaller) -> PackageManager {
-    match manager {
-        install::PackageInstaller::Pip => PackageManager::Pip,
-        install::PackageInstaller::Conda => PackageManager::Conda,
-        install::PackageInstaller::Apt => PackageManager::Apt,
+        seen.packages.retain(|package| package.manager != *manager || package.name != *name);
+        seen.gone.push(RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands });
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn target_python_version(
         let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
         version.is_some_and(|version| version.split('-').next() != Some(own))
     };
-    let apt = reader.seen.packages.iter().filter(|package| package.manager == PackageManager::Apt);
+    let apt = reader.seen.packages.iter().filter(|package| package.manager == PackageManager::System);
     (!apt.into_iter().any(another)).then(|| own.to_owned())
 }
 
@@ -107,7 +107,7 @@ fn has_image_python(reader: &CommandReader<'_>) -> bool {
     let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return false };
     let named = reader.knowledge.image_python(base).is_some_and(|row| row.version == row.python);
     let of_system =
-        |package: &&ObservedPackage| package.manager == PackageManager::Apt && package.conditional.is_none();
+        |package: &&ObservedPackage| package.manager == PackageManager::System && package.conditional.is_none();
     let mut packages = reader.seen.packages.iter().filter(of_system);
     named || packages.any(|package| package.name == "python3" || package.name.starts_with("python3-"))
 }

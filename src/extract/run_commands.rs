@@ -193,7 +193,7 @@ impl CommandReader<'_> {
         found.packages.extend(install::unpacked_archive(command, knowledge).filter(|one| !self.has_package(one)));
         let tool = virtual_environments::installs_isolated_tool(command);
         let left_out = if tool { self.drop_tool_packages(&mut found) } else { Vec::new() };
-        for package in found.packages.iter_mut().filter(|package| package.manager == install::PackageInstaller::Apt) {
+        for package in found.packages.iter_mut().filter(|package| package.manager == PackageManager::System) {
             let brought =
                 self.state.repositories.iter().find_map(|one| knowledge.common_package_name(one, &package.name));
             package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
@@ -201,8 +201,8 @@ impl CommandReader<'_> {
         let environments = &self.state.environments;
         let apart = tool || environments.installs_into(command, &self.folder, run.path_head.as_deref(), &lookup);
         let home = self.python_location(command, run, &lookup);
-        let of_pip = |package: &&mut PackageInstall| package.manager == install::PackageInstaller::Pip;
-        if found.packages.iter().any(|package| package.manager == install::PackageInstaller::Pip)
+        let of_pip = |package: &&mut PackageInstall| package.manager == PackageManager::Pip;
+        if found.packages.iter().any(|package| package.manager == PackageManager::Pip)
             && let RequestedPython::Version(version) = python_version::requested_python(self, command, run, &lookup)
         {
             for package in found.packages.iter_mut().filter(of_pip) {
@@ -306,7 +306,7 @@ impl CommandReader<'_> {
             let fact = self.record_compiled_code(compiled);
             self.state.locations.set_package_locations(fact, places.clone());
         }
-        found.removed.retain(|(manager, ..)| !command.conditional || *manager != install::PackageInstaller::Apt);
+        found.removed.retain(|(manager, ..)| !command.conditional || *manager != PackageManager::System);
         remove_packages(self.seen, &found);
         let gone =
             |code: &ObservedGpuCode| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));

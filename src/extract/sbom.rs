@@ -64,7 +64,7 @@ fn package_identity(claim: &SbomPackage) -> (PackageManager, String) {
     let purl = claim.purl.as_deref().and_then(|purl| purl.strip_prefix("pkg:")?.split_once('/'));
     match purl.map(|(kind, _)| kind) {
         Some("conda") => (PackageManager::Conda, normalise_name(&claim.name)),
-        Some("deb" | "rpm" | "apk" | "alpm") => (PackageManager::Apt, claim.name.clone()),
+        Some("deb" | "rpm" | "apk" | "alpm") => (PackageManager::System, claim.name.clone()),
         _ => (PackageManager::Pip, normalise_name(&claim.name)),
     }
 }

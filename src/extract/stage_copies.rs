@@ -186,6 +186,7 @@ impl<'a> StageEvaluator<'a> {
         own.of_base.brought = std::mem::take(&mut reader.seen.of_base.brought);
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
+        own.of_base.copies_unread_images = reader.seen.of_base.copies_unread_images;
         reader.seen = own;
         Some(StageContents { packages, code, loose, unread, state: std::mem::replace(&mut reader.state, done) })
     }
@@ -227,7 +228,7 @@ impl<'a> StageEvaluator<'a> {
         let origins = vec![Origin::File { source: reader.source, span }, here];
         let fact = reader.seen.facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
         let version = PackageVersion::Open(String::new());
-        reader.seen.packages.push(ObservedPackage::new(PackageManager::Apt, package.name, version, fact));
+        reader.seen.packages.push(ObservedPackage::new(PackageManager::System, package.name, version, fact));
     }
 
     /// Records the CUDA that a COPY takes from a CUDA image, and that unread images may contain code for GPUs.
@@ -235,8 +236,14 @@ impl<'a> StageEvaluator<'a> {
         let knowledge = self.options.knowledge;
         if let (None, Some(from)) = (copy.from_stage, &copy.from) {
             let image = from.0.known_text().and_then(|name| ImageReference::parse(name).ok());
-            let plain = image.is_some_and(|image| knowledge.plain_image(&image.familiar_name()).is_some());
-            reader.seen.of_base.builds_for_gpus |= !plain;
+            let name = image.as_ref().map(ImageReference::familiar_name).unwrap_or_default();
+            let tag = image.as_ref().and_then(ImageReference::tag).unwrap_or_default();
+            let changes = &mut reader.seen.of_base;
+            if knowledge.framework_image(&name, tag).is_some() {
+                changes.builds_for_gpus = true;
+            } else {
+                changes.copies_unread_images |= knowledge.plain_image(&name).is_none();
+            }
         }
         let bottom = self.source_image(copy);
         let own = bottom.as_ref().and_then(|(image, _)| copied_toolkit::release_of_cuda_image(image, knowledge));

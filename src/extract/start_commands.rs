@@ -36,7 +36,7 @@ impl StartInstruction<'_> {
     }
 
     /// Returns the arguments that the container runs.
-    fn argv(&self) -> Vec<String> {
+    pub(super) fn argv(&self) -> Vec<String> {
         if self.instruction.json.is_some() {
             return exec_form_arguments(self.instruction);
         }
@@ -78,8 +78,7 @@ impl<'a> EntrypointAndCmd<'a> {
 
     /// Returns the arguments of ENTRYPOINT and CMD as written.
     pub(super) fn written_arguments(&self) -> Vec<String> {
-        let text = self.entrypoint.is_some_and(|said| said.instruction.json.is_none());
-        let both = [self.entrypoint, self.command.filter(|_| !text)];
+        let both = [self.entrypoint, self.effective_command()];
         both.iter().flatten().flat_map(StartInstruction::written_arguments).collect()
     }
 
@@ -95,11 +94,15 @@ impl<'a> EntrypointAndCmd<'a> {
 
     /// Returns the arguments of ENTRYPOINT and CMD that the container runs.
     fn argv(&self) -> Vec<String> {
-        // An ENTRYPOINT that is a text leaves its CMD out; `ENTRYPOINT []` is none.
-        let entrypoint = self.entrypoint.map(|said| said.argv()).unwrap_or_default();
-        let text = self.entrypoint.is_some_and(|said| said.instruction.json.is_none());
-        let command = self.command.filter(|_| !text).map(|said| said.argv()).unwrap_or_default();
-        [entrypoint, command].concat()
+        // `ENTRYPOINT []` is none.
+        let both = [self.entrypoint, self.effective_command()];
+        both.iter().flatten().flat_map(StartInstruction::argv).collect()
+    }
+
+    /// Returns the CMD, unless an ENTRYPOINT in shell form ignores it.
+    pub(super) fn effective_command(&self) -> Option<StartInstruction<'a>> {
+        let shell_form = self.entrypoint.is_some_and(|said| said.instruction.json.is_none());
+        self.command.filter(|_| !shell_form)
     }
 }
 

@@ -8,11 +8,12 @@ use crate::dockerfile::context::path_matches;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{
-    BuildCandidates, FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, PackageInstaller, VariantSource,
-    VersionSpec, public_version,
+    BuildCandidates, FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource, VersionSpec,
+    public_version,
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::PackageManager;
 use crate::shell::Command;
 use crate::text::source::{SourceId, Span};
 
@@ -110,7 +111,7 @@ impl WheelFolders {
             };
             unknown = unknown.or_else(|| more.map(|why| unknown_wheels_reason(&place, why)));
         }
-        for package in found.packages.iter_mut().filter(|package| package.manager == PackageInstaller::Pip) {
+        for package in found.packages.iter_mut().filter(|package| package.manager == PackageManager::Pip) {
             choose_wheel(package, &wheels, (alone, unknown.as_ref()), knowledge);
         }
     }

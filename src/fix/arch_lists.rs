@@ -3,9 +3,9 @@
 use crate::cuda::CudaVersion;
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::PTX_SUFFIX;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange, base_image_tags};
+use crate::fix::{FixCandidate, ProposedChange, base_image_tags};
 use crate::model::outcome::Outcome;
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The largest number of other base images that are considered.
 const MAX_BASES: usize = 4;

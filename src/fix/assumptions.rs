@@ -2,17 +2,18 @@
 //!
 //! Where it fails then, what cures that is worth knowing, and is told with what it hangs on.
 
+use crate::fix::TestedFix;
 use crate::fix::assumed_base::AssumedBase;
 use crate::fix::changed_subject::subject_with_saved_observations;
 use crate::fix::fix_context::{TargetPools, platforms_of_pools};
 use crate::fix::search::search_fixes;
 use crate::fix::search_resources::SearchResources;
 use crate::fix::trial_verdict::whole_subject_verdicts;
-use crate::fix::{ChangeKind, TestedFix};
 use crate::fleet::Launch;
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
 use crate::model::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
+use crate::report::kinds::ChangeKind;
 use crate::report::model;
 
 /// The assumption that the unread part of the image is empty.

@@ -4,10 +4,8 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::tested_fix::test_candidate;
 use crate::fix::trial::TrialRunner;
 use crate::fix::trial_verdict::trial_verdicts;
-use crate::fix::{
-    ChangeKind, FixCandidate, ProposedChange, TestedFix, TrialVerdict, base_image_tags, compat_library, framework,
-};
-use crate::report::kinds::VerdictKind;
+use crate::fix::{FixCandidate, ProposedChange, TestedFix, TrialVerdict, base_image_tags, compat_library, framework};
+use crate::report::kinds::{ChangeKind, VerdictKind};
 
 /// The largest number of base images that are combined with builds.
 const MAX_BASES: usize = 4;

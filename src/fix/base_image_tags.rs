@@ -9,7 +9,7 @@ use crate::fix::cuda_tag::{CudaTag, cuda_version_from_tag, os_release_number};
 use crate::fix::fix_context::FixContext;
 use crate::fix::floating_tags::{is_same_flavour, resolve_floating_tag};
 use crate::fix::versions::{FAR_STEP, are_neighbours, minor_release};
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange, assumed_base};
+use crate::fix::{FixCandidate, ProposedChange, assumed_base};
 use crate::infer::tag_version;
 use crate::knowledge::{Knowledge, compare_natural};
 use crate::model::fact::{
@@ -17,7 +17,7 @@ use crate::model::fact::{
 };
 use crate::model::outcome::Outcome;
 use crate::model::reference::ImageReference;
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The largest number of alternative tags that are proposed for one image.
 const MAX_TAGS: usize = 64;

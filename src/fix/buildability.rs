@@ -379,8 +379,8 @@ fn has_conflicting_pin(
     after: &Observations,
 ) -> bool {
     let of_platform = |arch: &str| case.platforms.iter().any(|platform| platform.split('/').nth(1) == Some(arch));
-    let rows = case.knowledge().release_asks().iter();
-    let rows = rows.filter(|row| row.distribution == one.name && row.version == one.version);
+    let rows = case.knowledge().requirements_of(one.name.as_ref());
+    let rows = rows.filter(|row| row.version == one.version && !row.newest && !row.unasked);
     let mut asked = rows.filter(|row| row.arch.is_none_or(of_platform));
     asked.any(|row| {
         let goes = wanted.iter().any(|one| one.name == row.package);

@@ -9,11 +9,12 @@ use crate::fix::trial::TrialRunner;
 use crate::fix::trial_verdict::{makes_progress, trial_verdicts};
 use crate::fix::versions::FAR_STEP;
 use crate::fix::{
-    ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, compat_library, environment_variables,
-    framework, image_platforms,
+    FixCandidate, ProposedChange, TestedFix, base_image_tags, compat_library, environment_variables, framework,
+    image_platforms,
 };
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, ReportDetail};
+use crate::report::kinds::ChangeKind;
 
 /// The largest number of changes in a sequence.
 const MAX_CHANGES: usize = 3;

@@ -2,10 +2,10 @@
 
 use crate::cuda::{CudaVersion, is_in_compat_tree, split_path};
 use crate::fix::fix_context::FixContext;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{CudaImageRow, Knowledge};
 use crate::model::fact::{ObservedBase, PackageManager};
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates that remove the compat library, or install the one for the CUDA version of a core component.
 pub(super) fn compat_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
@@ -46,7 +46,7 @@ fn compat_package_name(knowledge: Knowledge, cuda: CudaVersion) -> Option<&'stat
 pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
     let mut wishes: Vec<(String, ProposedChange)> = Vec::new();
-    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Apt) {
+    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::System) {
         let of_driver = knowledge.driver_package(&package.name).is_some_and(|row| !row.toolkit);
         let known = wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.name.clone()));
         if of_driver && !known {

@@ -3,10 +3,10 @@
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::{is_conda_package, last_pip_package};
 use crate::fix::versions::{cuda_version_of_build, distance};
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{CondaBuildRow, compare_natural};
 use crate::model::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion};
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The architecture for which the tables list conda builds.
 const LISTED_ARCHITECTURE: &str = "amd64";

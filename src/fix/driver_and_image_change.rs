@@ -8,11 +8,11 @@ use crate::fix::single_changes::single_change_fixes;
 use crate::fix::tested_fix::rank_fixes;
 use crate::fix::trial::TrialRunner;
 use crate::fix::trial_verdict::{makes_progress, trial_verdicts};
-use crate::fix::{ChangeKind, PoolChange, ProposedChange, TestedFix, base_and_build_pair, fleet_changes};
+use crate::fix::{PoolChange, ProposedChange, TestedFix, base_and_build_pair, fleet_changes};
 use crate::fleet::{Fleet, Pool};
 use crate::judge;
 use crate::judge::{AnalysisSettings, FleetHosts, ReportDetail};
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The largest number of pools that are considered.
 const MAX_POOLS: usize = 4;

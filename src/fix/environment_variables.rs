@@ -4,12 +4,12 @@
 use crate::cuda::{CudaVersion, LIB64_DIRECTORY, debian_library_directory, library_path_directories};
 use crate::fix::driver_capabilities::capability_lists;
 use crate::fix::fix_context::FixContext;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::fix::{FixCandidate, ProposedChange};
 use crate::judge::SubjectContent;
 use crate::model::fact::Origin;
 use crate::model::outcome::Outcome;
 use crate::replay::GKE_DRIVER_DIRECTORY;
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
 const CUDA_DEVICES: &str = "CUDA_VISIBLE_DEVICES";

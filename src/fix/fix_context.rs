@@ -49,7 +49,7 @@ enum StepSeverity {
 }
 
 /// The highest severity of each step, over all hosts that a pool may have.
-type StepSeverities = BTreeMap<String, StepSeverity>;
+type StepSeverities = BTreeMap<StartStep, StepSeverity>;
 
 /// A subject that fails or may fail on some pools, with everything that a search for fixes needs.
 pub(super) struct FixContext<'a> {
@@ -193,16 +193,16 @@ impl<'a> FixContext<'a> {
     /// Whether an unknown or stopping step now passes, and no step is worse than before or newly unknown. Where every
     /// host was undetermined and some now start, steps that were unknown may stop others.
     fn is_uncertainty_reduced(&self, was: &StepSeverities, verdict: &model::Verdict, told: &model::Subject) -> bool {
-        let before = |step: &str| was.get(step).copied().unwrap_or_default();
+        let before = |step: StartStep| was.get(&step).copied().unwrap_or_default();
         let is = worst_severities(verdict);
         let told_apart = starts_on_some_hosts(verdict) && !self.somewhere.contains(&verdict.pool);
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let no_worse = |step: &model::Step| {
-            let settled = told_apart && before(&step.step) == StepSeverity::Unknown;
-            let as_before = step_severity(step) <= before(&step.step) && !self.is_newly_unknown(step, told);
+            let settled = told_apart && before(step.step) == StepSeverity::Unknown;
+            let as_before = step_severity(step) <= before(step.step) && !self.is_newly_unknown(step, told);
             settled || as_before || (step.result == StepStatus::Unknown && self.was_already_unknown(step, told))
         };
-        is.iter().any(|(step, end)| *end == StepSeverity::Passes && before(step) != StepSeverity::Passes)
+        is.iter().any(|(step, end)| *end == StepSeverity::Passes && before(*step) != StepSeverity::Passes)
             && steps.all(no_worse)
     }
 
@@ -307,7 +307,7 @@ fn step_severity(step: &model::Step) -> StepSeverity {
 fn worst_severities(verdict: &model::Verdict) -> StepSeverities {
     let mut found = StepSeverities::new();
     for step in verdict.scenarios.iter().flat_map(|scenario| &scenario.steps) {
-        let end = found.entry(step.step.clone()).or_default();
+        let end = found.entry(step.step).or_default();
         *end = step_severity(step).max(*end);
     }
     found
@@ -315,10 +315,12 @@ fn worst_severities(verdict: &model::Verdict) -> StepSeverities {
 
 /// Returns the improvement of a start-up that a fix must bring: a necessary condition of `is_resolved`.
 fn required_improvement(aim: TargetPools, was: &StepSeverities) -> ImprovementGoal {
-    let passes = |step: &StartStep| was.get(step.name()).is_none_or(|end| *end == StepSeverity::Passes);
+    let passes = |step: &StartStep| was.get(step).is_none_or(|end| *end == StepSeverity::Passes);
     match aim {
         TargetPools::Failing => ImprovementGoal::Somewhere,
-        TargetPools::Open => ImprovementGoal::Better(StartStep::ALL.into_iter().filter(|step| !passes(step)).collect()),
+        TargetPools::Open => {
+            ImprovementGoal::Better(StartStep::ALL.iter().copied().filter(|step| !passes(step)).collect())
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fix::fix_context::{FixContext, TargetPools};
 use crate::fix::minimum_driver::{releases_for_pool, with_driver};
 use crate::fix::trial::TrialRunner;
-use crate::fix::{ChangeKind, FixCandidate, PoolChange, ProposedChange, TrialVerdict};
+use crate::fix::{FixCandidate, PoolChange, ProposedChange, TrialVerdict};
 use crate::fleet::{DriverSpec, Mode, Pool};
 use crate::model::outcome::Outcome;
-use crate::report::kinds::{FixSafety, VerdictKind};
+use crate::report::kinds::{ChangeKind, FixSafety, VerdictKind};
 
 /// The variable and value that disable the requirement check.
 const DISABLE_REQUIREMENT_CHECK: (&str, &str) = ("NVIDIA_DISABLE_REQUIRE", "1");

@@ -8,11 +8,11 @@ use crate::fix::versions::{
     FAR_STEP, are_neighbours, companion_updates, cuda_version_of_build, default_build, distance,
     is_build_selected_by_index, known_releases, nearest_releases, package_without_release, python_condition,
 };
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange, bundled_libraries};
+use crate::fix::{FixCandidate, ProposedChange, bundled_libraries};
 use crate::install::{public_version, range_contains};
 use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
 use crate::model::fact::{CodeTargets, FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The number of nearest releases of a framework that are considered.
 const MAX_RELEASES: usize = 10;
@@ -373,8 +373,8 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 
 /// Whether a release of a distribution pins the torch version.
 fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
-    let mut rows = knowledge.torch_pins_of(distribution);
-    rows.any(|row| row.version == version && !row.unasked && row.torch.starts_with("=="))
+    let mut rows = knowledge.torch_requirements_of(distribution);
+    rows.any(|row| row.version == version && !row.unasked && row.range.starts_with("=="))
 }
 
 /// A build from its index: whether the release stays the same, the title, the safety and the change.

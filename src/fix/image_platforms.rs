@@ -2,11 +2,11 @@
 
 use crate::fix::fix_context::FixContext;
 use crate::fix::write::has_platform_flag;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::fix::{FixCandidate, ProposedChange};
 use crate::infer::infer_image_facts;
 use crate::model::fact::{Observations, ValueState};
 use crate::model::outcome::Outcome;
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns the candidate that builds the image for the platforms of the pools that it lacks.
 pub(super) fn platform_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {

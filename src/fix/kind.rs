@@ -2,96 +2,45 @@
 
 use std::fmt::Write as _;
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal: $changed:literal, $met:literal, $safety:literal;)*) => {
-        /// What is changed, in the order of the cost.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum ChangeKind { $($(#[$doc])* $variant,)* }
+use crate::report::kinds::ChangeKind;
 
-        impl ChangeKind {
-            /// All of them, the smallest change first.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            /// The word in reports.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            /// What is changed, what the program meets then, and how safe it is, in words.
-            const fn words(self) -> [&'static str; 3] {
-                match self { $(Self::$variant => [$changed, $met, $safety],)* }
-            }
+/// Returns what a change of this kind changes, what changes for the program, and how safe it is.
+const fn describe(kind: ChangeKind) -> [&'static str; 3] {
+    match kind {
+        ChangeKind::Environment => [
+            "one variable of the image: devices, capabilities, its own requirement, search path",
+            "nothing",
+            "safe; unsafe for a requirement, a removed value and the order of a search path",
+        ],
+        ChangeKind::ArchList => ["the GPUs that an extension is compiled for", "nothing", "safe"],
+        ChangeKind::DriverLibraries => ["driver libraries in the image, which are left out", "nothing", "unsafe"],
+        ChangeKind::FrameworkVariant => [
+            "the same release of a framework, built for another CUDA or with the libraries that it requires",
+            "the build",
+            "safe; unsafe if other packages build on it, on a mirror, or with more packages; manual if another package is a build for the old CUDA",
+        ],
+        ChangeKind::BaseTag => [
+            "another tag of the same image: patch, minor release or operating system",
+            "the base",
+            "safe within a CUDA minor release. Unsafe within an operating system, a CUDA major release and few minor releases of a framework that no other package builds on. Else manual",
+        ],
+        ChangeKind::Platform => ["the platforms that the image is built for", "the build", "manual"],
+        ChangeKind::Driver => {
+            ["the driver of a pool: the smallest release with which it starts", "only the nodes", "manual"]
         }
-    };
-}
-
-kinds! {
-    /// One variable of the image.
-    Environment = "environment":
-        "one variable of the image: devices, capabilities, its own requirement, search path",
-        "nothing",
-        "safe; unsafe for a requirement, a removed value and the order of a search path";
-    /// The GPUs that an extension is compiled for.
-    ArchList = "arch-list":
-        "the GPUs that an extension is compiled for",
-        "nothing",
-        "safe";
-    /// Driver libraries that the image brings itself.
-    DriverLibraries = "driver-libraries":
-        "driver libraries in the image, which are left out",
-        "nothing",
-        "unsafe";
-    /// The same release of a framework, built for another CUDA.
-    FrameworkVariant = "framework-variant":
-        "the same release of a framework, built for another CUDA or with the libraries that it requires",
-        "the build",
-        "safe; unsafe if other packages build on it, on a mirror, or with more packages; manual if another package is a build for the old CUDA";
-    /// Another tag of the same image.
-    BaseTag = "base-tag":
-        "another tag of the same image: patch, minor release or operating system",
-        "the base",
-        "safe within a CUDA minor release. Unsafe within an operating system, a CUDA major release and few minor releases of a framework that no other package builds on. Else manual";
-    /// The platforms that the image is built for.
-    Platform = "platform":
-        "the platforms that the image is built for",
-        "the build",
-        "manual";
-    /// The driver of a pool.
-    Driver = "driver":
-        "the driver of a pool: the smallest release with which it starts",
-        "only the nodes",
-        "manual";
-    /// The compat library.
-    Compat = "compat":
-        "the compat library, which is installed or left out",
-        "nothing",
-        "safe to leave out, else unsafe";
-    /// Another release of a framework.
-    FrameworkVersion = "framework-version":
-        "another release of the framework: patch, then minor",
-        "the release",
-        "unsafe; manual across major releases and many minor releases";
-    /// Another base image.
-    BaseImage = "base-image":
-        "a CUDA image instead of one without CUDA, if libraries are missing",
-        "everything from the base",
-        "manual";
-    /// The container toolkit of a pool.
-    Toolkit = "toolkit":
-        "the container toolkit of a pool, or its mode",
-        "only the nodes",
-        "manual";
-    /// A variable given at the start of the container.
-    RunEnvironment = "run-environment":
-        "a variable given at the start of the container",
-        "only a check",
-        "manual";
-}
-
-impl ChangeKind {
-    /// Whether this kind changes the image, as opposed to the fleet.
-    pub const fn changes_image(self) -> bool {
-        !matches!(self, Self::Driver | Self::Toolkit | Self::RunEnvironment)
+        ChangeKind::Compat => {
+            ["the compat library, which is installed or left out", "nothing", "safe to leave out, else unsafe"]
+        }
+        ChangeKind::FrameworkVersion => [
+            "another release of the framework: patch, then minor",
+            "the release",
+            "unsafe; manual across major releases and many minor releases",
+        ],
+        ChangeKind::BaseImage => {
+            ["a CUDA image instead of one without CUDA, if libraries are missing", "everything from the base", "manual"]
+        }
+        ChangeKind::Toolkit => ["the container toolkit of a pool, or its mode", "only the nodes", "manual"],
+        ChangeKind::RunEnvironment => ["a variable given at the start of the container", "only a check", "manual"],
     }
 }
 
@@ -139,7 +88,7 @@ pub fn cost_order() -> String {
     }
     text.push_str("\n| kind | what changes | what changes for the program | safety |\n|---|---|---|---|\n");
     for kind in ChangeKind::ALL {
-        let _ = writeln!(text, "| `{}` | {} |", kind.name(), kind.words().join(" | "));
+        let _ = writeln!(text, "| `{}` | {} |", kind.name(), describe(*kind).join(" | "));
     }
     text
 }

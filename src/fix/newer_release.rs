@@ -11,13 +11,12 @@ use crate::fix::search_resources::SearchResources;
 use crate::fix::tested_fix::test_candidate;
 use crate::fix::trial::TrialRunner;
 use crate::fix::versions::cuda_version_of_build;
-use crate::fix::{
-    ChangeKind, FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, minimum_driver, trial,
-};
+use crate::fix::{FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, minimum_driver, trial};
 use crate::fleet::Pool;
 use crate::judge::{AnalysisSettings, AnalysisSubject};
 use crate::knowledge::compare_natural;
 use crate::model::outcome::Outcome;
+use crate::report::kinds::ChangeKind;
 use crate::report::model;
 
 /// The largest number of releases with their base images that are evaluated.

@@ -3,12 +3,12 @@
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::fix::{FixCandidate, ProposedChange};
 use crate::install::{is_version_between, public_version, range_contains};
 use crate::knowledge::{BroughtRow, FrameworkBuildRow, LibraryNeedsRow, compare_natural};
 use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::model::outcome::Outcome;
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The outcome of an image that lacks libraries.
 const LIBRARY_MISSING: Outcome = Outcome::LibraryMissing;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::fix::TestedFix;
 use crate::fix::fix_context::FixContext;
 use crate::fix::trial_verdict::trial_verdicts;
-use crate::fix::{ChangeKind, TestedFix};
-use crate::report::kinds::VerdictKind;
+use crate::report::kinds::{ChangeKind, VerdictKind};
 
 /// Describes the smallest split of the pools; `None` where one change suffices or nothing helps.
 pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Option<String> {

@@ -1,13 +1,12 @@
 //! Proposed changes of an image or of node pools, and how to see whether they took effect.
 
 use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
-use crate::fix::kind::ChangeKind;
 use crate::fleet::Mode;
 use crate::install::public_version;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{IndexSelection, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
 use crate::model::reference::ImageReference;
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The suffix of a GPU in a list that adds PTX, as torch writes it. Without a GPU it adds PTX for the newest one.
 pub(super) const PTX_SUFFIX: &str = "+PTX";
@@ -179,7 +178,7 @@ impl ProposedChange {
                 .iter()
                 .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| matches_value(now.as_deref(), value))),
             Self::DropPackage(name) => {
-                !seen.packages.iter().any(|one| one.manager == PackageManager::Apt && one.name == *name)
+                !seen.packages.iter().any(|one| one.manager == PackageManager::System && one.name == *name)
             }
             Self::All(list) => list.iter().all(|one| one.is_fulfilled_by(seen)),
             // What is written for these cannot be seen by itself; the verdicts say whether it is enough.

@@ -3,11 +3,11 @@
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange};
+use crate::fix::{FixCandidate, ProposedChange};
 use crate::install::public_version;
 use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
 use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
-use crate::report::kinds::FixSafety;
+use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates for the same release for another CUDA version, where the distribution name selects it.
 pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {

@@ -7,10 +7,10 @@ use crate::fix::fix_context::TargetPools;
 use crate::fix::report_fixes::to_report_fix;
 use crate::fix::search::search_fixes;
 use crate::fix::search_resources::SearchResources;
-use crate::fix::{ChangeKind, TestedFix, ThreadBudget};
+use crate::fix::{TestedFix, ThreadBudget};
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
-use crate::report::kinds::{FindingSeverity, FixSafety};
+use crate::report::kinds::{ChangeKind, FindingSeverity, FixSafety};
 use crate::report::model;
 use crate::text::source::SourceId;
 

@@ -8,10 +8,10 @@ use crate::fix::fix_context::TargetPools;
 use crate::fix::newer_release::find_newer_release;
 use crate::fix::search::search_fixes;
 use crate::fix::search_resources::SearchResources;
-use crate::fix::{ChangeKind, FixSearchResult, ProposedChange, TestedFix, ThreadBudget};
+use crate::fix::{FixSearchResult, ProposedChange, TestedFix, ThreadBudget};
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
 use crate::report::finding_groups::is_about_unknown_verdict;
-use crate::report::kinds::{FindingSeverity, FixSafety};
+use crate::report::kinds::{ChangeKind, FindingSeverity, FixSafety};
 use crate::report::model;
 use crate::text::source::Sources;
 
@@ -221,7 +221,7 @@ pub(super) fn to_report_fix(tried: &TestedFix, sources: &Sources) -> model::Fix 
     });
     model::Fix {
         title: tried.title.clone(),
-        kind: tried.kind.name().to_owned(),
+        kind: tried.kind,
         safety: if tried.breaks.is_empty() { tried.safety } else { tried.safety.max(FixSafety::Unsafe) },
         edits: edits.collect(),
         cures: tried.cures.clone(),

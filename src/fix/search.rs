@@ -6,10 +6,11 @@ use crate::fix::single_changes::single_change_fixes;
 use crate::fix::tested_fix::{TestedFix, rank_fixes, test_until_sufficient};
 use crate::fix::trial::TrialRunner;
 use crate::fix::{
-    ChangeKind, arch_lists, base_and_build_pair, base_downgrades, change_sequence, driver_and_image_change, framework,
-    pool_split, trial,
+    arch_lists, base_and_build_pair, base_downgrades, change_sequence, driver_and_image_change, framework, pool_split,
+    trial,
 };
 use crate::judge::{AnalysisSettings, AnalysisSubject};
+use crate::report::kinds::ChangeKind;
 use crate::report::model;
 
 /// The result of a search for fixes.

@@ -97,7 +97,7 @@ pub(super) fn apply_to_observations(
             new.env.insert(name.clone(), (Ok(value), id));
         }
         ProposedChange::DropPackage(name) => {
-            new.packages.retain(|one| one.manager != PackageManager::Apt || one.name != *name);
+            new.packages.retain(|one| one.manager != PackageManager::System || one.name != *name);
         }
         ProposedChange::DropFiles(paths) => new.files.retain(|path, _| !paths.contains(path)),
         ProposedChange::DropCompat => {
@@ -105,12 +105,13 @@ pub(super) fn apply_to_observations(
             let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), gone, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
             new.of_base.removed.push((COMPAT_ROOT.to_owned(), id));
             new.files.retain(|path, _| !is_in_compat_tree(split_path(path).0));
-            new.packages.retain(|one| one.manager != PackageManager::Apt || !is_compat_package(knowledge, &one.name));
+            new.packages
+                .retain(|one| one.manager != PackageManager::System || !is_compat_package(knowledge, &one.name));
         }
         ProposedChange::AddCompat(name) => {
             let id = fact(FactKey::Package, Some(name), name);
             new.packages.push(ObservedPackage::new(
-                PackageManager::Apt,
+                PackageManager::System,
                 name.clone(),
                 PackageVersion::Open(String::new()),
                 id,

@@ -4,9 +4,10 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::tested_fix::{TestedFix, test_until_sufficient};
 use crate::fix::trial::TrialRunner;
 use crate::fix::{
-    ChangeKind, FixCandidate, arch_lists, base_image_tags, compat_library, conda, environment_variables, fleet_changes,
-    framework, image_platforms, package_extras, renamed_packages,
+    FixCandidate, arch_lists, base_image_tags, compat_library, conda, environment_variables, fleet_changes, framework,
+    image_platforms, package_extras, renamed_packages,
 };
+use crate::report::kinds::ChangeKind;
 
 /// Returns every single change that helps, of each kind until one is sufficient.
 pub(super) fn single_change_fixes(

@@ -6,9 +6,9 @@ use crate::fix::kind::Cost;
 use crate::fix::trial::TrialRunner;
 use crate::fix::trial_verdict::{TrialVerdict, trial_verdicts};
 use crate::fix::versions::FAR_STEP;
-use crate::fix::{ChangeKind, FixCandidate, ProposedChange, base_downgrades};
+use crate::fix::{FixCandidate, ProposedChange, base_downgrades};
 use crate::judge::AnalysisSubject;
-use crate::report::kinds::{FixSafety, VerdictKind};
+use crate::report::kinds::{ChangeKind, FixSafety, VerdictKind};
 
 /// Note in the title of a fix that relies on CUDA minor version compatibility.
 const MINOR_VERSION_NOTE: &str =

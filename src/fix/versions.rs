@@ -3,7 +3,7 @@
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::install::{public_version, range_contains};
-use crate::knowledge::{Knowledge, TorchPinRow, TorchRow, compare_natural};
+use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow, compare_natural};
 use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
@@ -71,7 +71,7 @@ pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
 pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
     let whole = |version: &str| version.matches('.').count() >= 2;
     let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
-    let pins = knowledge.torch_pins_of(distribution);
+    let pins = knowledge.torch_requirements_of(distribution);
     let mut found: Vec<&'static str> =
         builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
     found.sort_by(|one, other| compare_natural(one, other));
@@ -150,8 +150,8 @@ pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: 
     if knowledge.has_variants(distribution) {
         return of_torch(version);
     }
-    let mut pins = knowledge.torch_pins_of(distribution);
-    let pin = pins.find(|row| row.version == version).map(|row| row.torch);
+    let mut pins = knowledge.torch_requirements_of(distribution);
+    let pin = pins.find(|row| row.version == version).map(|row| row.range);
     let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
     let mut rows = knowledge.wheel_pythons().iter().filter(|row| row.distribution == distribution).peekable();
     let told = rows.peek().is_some();
@@ -175,13 +175,13 @@ pub(super) fn companion_updates(
         }
         let PackageVersion::Exact(text) = &package.version else { continue };
         let from = public_version(text);
-        let rows = || knowledge.torch_pins_of(&package.name);
+        let rows = || knowledge.torch_requirements_of(&package.name);
         let Some(own) = rows().find(|row| row.version == from) else { continue };
-        if own.torch.is_empty() || range_contains(own.torch, version) == Some(true) {
+        if own.range.is_empty() || range_contains(own.range, version) == Some(true) {
             continue;
         }
-        let fits = |row: &&TorchPinRow| {
-            row.version != "*" && row.torch.starts_with("==") && range_contains(row.torch, version) == Some(true)
+        let fits = |row: &&RequiresDistRow| {
+            row.version != "*" && row.range.starts_with("==") && range_contains(row.range, version) == Some(true)
         };
         let to =
             rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version.to_owned();
@@ -210,10 +210,10 @@ pub(super) fn package_without_release<'a>(
 /// Whether the newest admitted release does not require torch itself, and exists for a build.
 fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
     let PackageVersion::Open(range) = &package.version else { return false };
-    let admitted = |row: &&TorchPinRow| range.is_empty() || range_contains(range, row.version) == Some(true);
-    let rows = knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*").filter(admitted);
+    let admitted = |row: &&RequiresDistRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").filter(admitted);
     let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
-    let torch = newest.torch.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
+    let torch = newest.range.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
     let is_built = knowledge.is_built_with_torch(&package.name);
     is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
 }
@@ -226,7 +226,7 @@ enum MatchingRelease {
     /// No matching release is known.
     Unknown,
     /// The newest matching release.
-    Release(&'static TorchPinRow),
+    Release(&'static RequiresDistRow),
 }
 
 /// Returns the release of an unpinned package that matches a release of torch.
@@ -237,15 +237,15 @@ fn matching_release(
     open: Option<u32>,
 ) -> MatchingRelease {
     let PackageVersion::Open(range) = &package.version else { return MatchingRelease::Free };
-    let mut rows = knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*").peekable();
+    let mut rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").peekable();
     if rows.peek().is_none() || open != Some(package.command) {
         return MatchingRelease::Free;
     }
-    let fits = |row: &&TorchPinRow| {
+    let fits = |row: &&RequiresDistRow| {
         let admitted = range.is_empty() || range_contains(range, row.version) == Some(true);
         // What asks for any later one as well is of the day of the first.
-        let of_day = row.torch.strip_prefix(">=").is_some_and(|first| minor_release(first) == minor_release(version));
-        admitted && (row.torch.starts_with("==") || of_day) && range_contains(row.torch, version) == Some(true)
+        let of_day = row.range.strip_prefix(">=").is_some_and(|first| minor_release(first) == minor_release(version));
+        admitted && (row.range.starts_with("==") || of_day) && range_contains(row.range, version) == Some(true)
     };
     let newest = rows.filter(fits).max_by(|one, other| compare_natural(one.version, other.version));
     newest.map_or(MatchingRelease::Unknown, MatchingRelease::Release)

@@ -91,7 +91,7 @@ fn derived_values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
     add("compute capability", &|host| gpu(host)?.capability.map(|capability| capability.to_string()), &|host| {
         of_gpu(host).filter(|_| !overridden)
     });
-    add("class", &|host| gpu(host)?.class.map(|class| class.word().to_owned()), &of_gpu);
+    add("class", &|host| gpu(host)?.class.map(|class| class.name().to_owned()), &of_gpu);
     add("brand", &|host| gpu(host)?.brand, &|host| of_gpu(host).filter(|_| pool.brand.is_none()));
     add("driver", &|host| host.driver.map(|driver| driver.to_string()), &|_| None);
     add("driver branch", &|host| host.driver_branch.map(|branch| branch.to_string()), &|_| None);

@@ -181,12 +181,12 @@ impl Pool {
             gpu.spec.and_then(|gpu| gpu.compute_capability).or(overridden).or(gpu.row.map(|row| row.capability));
         let drives = |branch| capability.and_then(|capability| knowledge.branch_supports(branch, capability));
         let found: Vec<_> = knowledge
-            .branches()
+            .driver_branches()
             .iter()
             .filter(|row| drives(row.branch).is_some_and(|(known, _)| known))
             .filter(|row| declared.is_none_or(|declared| declared == row.cuda.release()))
             .flat_map(|row| {
-                let floor = knowledge.minor_compats().iter().any(|floor| floor.min_driver.branch() == row.branch);
+                let floor = knowledge.minor_compat().iter().any(|floor| floor.min_driver.branch() == row.branch);
                 let oldest = row.releases.first().filter(|_| declared.is_some() || floor);
                 [oldest, row.releases.last()]
             })
@@ -219,7 +219,7 @@ impl Pool {
 /// Returns the first and the last known release of every branch that `inside` accepts; `None` where there is none.
 fn boundary_releases(knowledge: Knowledge, inside: impl Fn(DriverVersion) -> bool) -> Option<Vec<DriverVersion>> {
     let mut found = Vec::new();
-    for row in knowledge.branches() {
+    for row in knowledge.driver_branches() {
         for releases in [row.releases, row.other_releases] {
             let mut known = releases.iter().copied().filter(|version| inside(*version));
             found.extend(known.next());

@@ -58,12 +58,15 @@ fn implausible_driver_error(
     pool: &Pool,
     knowledge: Knowledge,
 ) -> Option<(String, Option<String>)> {
-    let oldest = knowledge.branches().first()?.branch;
+    let oldest = knowledge.driver_branches().first()?.branch;
     if version.branch() >= oldest || is_jetson_driver(version, pool, knowledge) {
         return None;
     }
     if let Some(cuda) = as_cuda_version(version, knowledge) {
-        let row = knowledge.branches().iter().find(|row| !cuda.is_major_only() && row.cuda.release() == cuda.release());
+        let row = knowledge
+            .driver_branches()
+            .iter()
+            .find(|row| !cuda.is_major_only() && row.cuda.release() == cuda.release());
         let branch =
             row.map(|row| format!(" CUDA {cuda} is included in driver branch {}", row.branch)).unwrap_or_default();
         let message = format!("`{version}` is not a driver version");
@@ -82,7 +85,7 @@ fn missing_dot_error(version: DriverVersion, knowledge: Knowledge) -> Option<(St
         return None;
     }
     let begins = |row: &&BranchRow| text.starts_with(&row.branch.to_string());
-    let branch = knowledge.branches().iter().rfind(begins).map(|row| row.branch.to_string());
+    let branch = knowledge.driver_branches().iter().rfind(begins).map(|row| row.branch.to_string());
     let help = branch.map(|branch| match text.strip_prefix(&branch) {
         Some(rest) if rest.len() > 1 => format!("did you mean `{branch}.{rest}` or the branch `{branch}`?"),
         _ => format!("did you mean `{branch}`?"),
@@ -93,7 +96,7 @@ fn missing_dot_error(version: DriverVersion, knowledge: Knowledge) -> Option<(St
 /// Returns the branches that a version may abbreviate, one with an extra dot, or else the nearest one.
 fn similar_branches(version: DriverVersion, knowledge: Knowledge) -> Vec<String> {
     let number = version.branch().to_string();
-    let branches = || knowledge.branches().iter().map(|row| row.branch);
+    let branches = || knowledge.driver_branches().iter().map(|row| row.branch);
     let begun: Vec<String> =
         branches().map(|branch| branch.to_string()).filter(|branch| branch.starts_with(&number)).collect();
     if (1..=MAX_SUGGESTED_BRANCHES).contains(&begun.len()) {
@@ -114,14 +117,14 @@ fn is_jetson_driver(version: DriverVersion, pool: &Pool, knowledge: Knowledge) -
 
 /// Returns the CUDA version that a driver version may be: one with a known major version, or the next one.
 fn as_cuda_version(version: DriverVersion, knowledge: Knowledge) -> Option<CudaVersion> {
-    let oldest = knowledge.branches().iter().map(|row| row.cuda.major()).min()?;
+    let oldest = knowledge.driver_branches().iter().map(|row| row.cuda.major()).min()?;
     let next = knowledge.newest_cuda().major() + 1;
     (oldest..=next).contains(&version.branch()).then_some(CudaVersion(version.0))
 }
 
 /// Whether a version is high enough to be a driver version.
 fn may_be_driver_version(version: CudaVersion, knowledge: Knowledge) -> bool {
-    knowledge.branches().first().is_some_and(|oldest| version.major() >= oldest.branch)
+    knowledge.driver_branches().first().is_some_and(|oldest| version.major() >= oldest.branch)
 }
 
 /// Returns the key that a toolkit version was probably meant for; `None` where it is a plausible toolkit version.

@@ -26,7 +26,7 @@ fn follows_from_variant(facts: &Facts, id: FactId, on_row: bool) -> bool {
 
 /// Whether a distribution runs on another component.
 fn framework_runs_on(row: &FrameworkRow, on: &str, knowledge: Knowledge) -> bool {
-    let pins = || knowledge.torch_pins_of(row.distribution).next().is_some();
+    let pins = || knowledge.torch_requirements_of(row.distribution).next().is_some();
     let built = || knowledge.framework_with_variants().is_some_and(|framework| framework.component == on);
     row.rides == Some(on) || (built() && pins())
 }

@@ -121,15 +121,15 @@ fn explain_cuda_mismatch(
 /// Returns the torch range that a release is compiled for, if the tables list it.
 fn compiled_torch_range(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
     let same = |other: &str| other == version || compare_pep440_versions(other, version).is_some_and(Ordering::is_eq);
-    let pinned = knowledge.torch_pins_of(name).find(|row| row.version != "*" && same(row.version));
-    let pinned = pinned.map(|row| row.torch).filter(|range| !range.is_empty());
+    let pinned = knowledge.torch_requirements_of(name).find(|row| row.version != "*" && same(row.version));
+    let pinned = pinned.map(|row| row.range).filter(|range| !range.is_empty());
     pinned.or_else(|| knowledge.framework_build(name, version).and_then(|row| row.torch))
 }
 
 /// Whether each release of a distribution is compiled for one torch release.
 pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
     let rides = knowledge.framework(name).is_some_and(|row| row.rides.is_some());
-    let pinned = || knowledge.torch_pins_of(name).any(|row| row.version != "*");
+    let pinned = || knowledge.torch_requirements_of(name).any(|row| row.version != "*");
     let built = || knowledge.framework_builds().iter().any(|row| row.distribution == name && row.torch.is_some());
     rides && (pinned() || built())
 }

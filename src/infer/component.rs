@@ -82,7 +82,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
     let stays = |package: &&ObservedPackage| {
         let open = !package.apart && matches!(package.version, PackageVersion::Open(_));
-        let pins = || knowledge.torch_pins_of(&package.name).next().is_some();
+        let pins = || knowledge.torch_requirements_of(&package.name).next().is_some();
         build.of_others.is_some() && open && pins()
     };
     for package in seen.packages.iter().filter(|package| !stays(package)) {

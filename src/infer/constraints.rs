@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use crate::infer::python_version::python_of_package;
 use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, LOWEST_VERSION, PackageAskRow};
+use crate::knowledge::{HIGHEST_VERSION, Knowledge, LOWEST_VERSION, RequiresDistRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage,
@@ -129,13 +129,13 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
     };
     let on_framework = |bound: &ObservedPackage| {
         let PackageVersion::Exact(version) = &bound.version else { return None };
-        let mut rows = knowledge.torch_pins_of(&bound.name);
+        let mut rows = knowledge.torch_requirements_of(&bound.name);
         let row = rows.find(|row| {
             !row.unasked && compare_pep440_versions(row.version, public_version(version)) == Some(Ordering::Equal)
         })?;
-        let version = match row.torch.strip_prefix("==") {
+        let version = match row.range.strip_prefix("==") {
             Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
-            _ => PackageVersion::Open(row.torch.to_owned()),
+            _ => PackageVersion::Open(row.range.to_owned()),
         };
         Some(ObservedPackage { name: framework?.to_owned(), version, ..bound.clone() })
     };
@@ -144,8 +144,8 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
 }
 
 /// Returns the rows of what the newest release of a distribution requires.
-fn requirement_rows(distribution: &str, knowledge: Knowledge) -> impl Iterator<Item = &'static PackageAskRow> {
-    knowledge.package_asks().iter().filter(move |row| row.distribution == distribution)
+fn requirement_rows(distribution: &str, knowledge: Knowledge) -> impl Iterator<Item = &'static RequiresDistRow> {
+    knowledge.requirements_of(distribution).filter(|row| row.newest)
 }
 
 /// Returns the packages that are not installed in their newest release, because its requirements conflict with other

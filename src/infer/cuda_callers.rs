@@ -8,9 +8,9 @@ use crate::model::fact::{
 };
 
 /// Returns what indicates that something in the image calls CUDA: packages, programs, GPU code, builds for GPUs,
-/// unread files or a description.
+/// unread files, a description or the command that it starts.
 pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component], knowledge: Knowledge) -> CudaUsage {
-    let stands_for_any = |one: &Component| one.anonymous && !one.program;
+    let calls_nothing = |one: &Component| (one.anonymous && !one.program) || is_without_cuda(one);
     let said = seen.of_base.builds_for_gpus
         || seen.cuda_runtime.is_some()
         || !seen.code.is_empty()
@@ -21,25 +21,39 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
             .chain(&file.opens)
             .any(|name| name == LIBCUDA_SONAME || knowledge.cuda_of_runtime(name).is_some())
     };
-    // Of an image that was read, the packages of its base are among those that were seen.
-    let read = seen.depth == InspectionDepth::Layers;
-    let brings = |package: &ObservedPackage| {
-        knowledge.runtime_package(&package.name).is_some() || knowledge.may_contain_libraries(&package.name)
-    };
-    let stands = components.iter().all(stands_for_any);
-    let brought = || seen.packages.iter().filter(|package| !read && brings(package));
-    let runtime = |package: &ObservedPackage| knowledge.runtime_package(&package.name).is_some();
-    if said || !stands || seen.needs.iter().any(asks) || !brought().all(runtime) {
+    if said || !components.iter().all(calls_nothing) || seen.needs.iter().any(asks) {
         return CudaUsage::Seen;
     }
+    // Of an image that was read, the packages of its base are among those that were seen.
+    let read = seen.depth == InspectionDepth::Layers;
+    let has_runtime = |package: &&ObservedPackage| {
+        knowledge.runtime_package(&package.name).is_some()
+            || knowledge.library_wheel(&package.name).is_some_and(|row| row.runtime)
+    };
+    let may_call = |package: &&ObservedPackage| {
+        knowledge.may_contain_libraries(&package.name)
+            && knowledge.cpu_package(&package.name).is_none()
+            && !has_runtime(package)
+    };
+    let packages = || seen.packages.iter().filter(|_| !read);
     let mut entries = seen.facts.iter();
     let unread =
         entries.find(|(_, entry)| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_)));
-    let of_system = |package: &ObservedPackage| package.manager == PackageManager::Apt;
+    let of_system = |package: &ObservedPackage| package.manager == PackageManager::System;
+    let monitor = |command: &String| knowledge.monitoring_program(command).is_some();
+    let complete = seen.complete.packages && seen.complete.code;
+    let started = seen.of_base.starts.iter().flat_map(|(commands, _)| commands);
     match unread {
-        _ if brought().next().is_some() => CudaUsage::Runtime,
+        None if started.clone().next().is_some() && started.clone().all(monitor) => CudaUsage::Monitor,
+        None if !read && complete && seen.packages.iter().all(of_system) => CudaUsage::Nobody,
         Some((list, _)) => CudaUsage::Unread(list),
-        None if !read && seen.complete.code && seen.packages.iter().all(of_system) => CudaUsage::Nobody,
+        None if seen.of_base.copies_unread_images || packages().any(|one| may_call(&one)) => CudaUsage::Possible,
+        None if packages().any(|one| has_runtime(&one)) => CudaUsage::Runtime,
         None => CudaUsage::None,
     }
+}
+
+/// Whether a component is a build without CUDA.
+fn is_without_cuda(component: &Component) -> bool {
+    matches!(component.cuda.state, ValueState::Absent { .. })
 }

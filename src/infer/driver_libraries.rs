@@ -66,7 +66,7 @@ pub(super) fn infer_driver_libraries(
     let mut row = None;
     // Where every file was read, a package is no more than its files.
     let by_files = seen.depth == InspectionDepth::Layers && seen.complete.files;
-    let of_system = |package: &&ObservedPackage| package.manager == PackageManager::Apt && !by_files;
+    let of_system = |package: &&ObservedPackage| package.manager == PackageManager::System && !by_files;
     let mut perhaps =
         find_possible_file(seen, is_driver_library, |path| !is_compat_file(path)).map(|(why, fact)| (why, fact, None));
     for package in seen.packages.iter().filter(of_system) {
@@ -214,7 +214,7 @@ fn driver_package_effect(
 
 /// Whether a package of the driver itself, with libcuda, is installed by name.
 fn has_driver_package(seen: &Observations, knowledge: Knowledge) -> bool {
-    seen.packages.iter().filter(|package| package.manager == PackageManager::Apt).any(|package| {
+    seen.packages.iter().filter(|package| package.manager == PackageManager::System).any(|package| {
         let row = knowledge.driver_package(&package.name);
         row.is_some_and(|row| row.libcuda && !row.through && !row.chance)
     })
@@ -334,7 +334,7 @@ pub(super) fn infer_compat(
         .packages
         .iter()
         .rev()
-        .find(|package| package.manager == PackageManager::Apt && is_compat_without_cuda(&package.name));
+        .find(|package| package.manager == PackageManager::System && is_compat_without_cuda(&package.name));
     if let Some(package) = other {
         let why = Cause::PackageDriverNotKnown { package: package.name.clone() };
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
@@ -382,7 +382,7 @@ fn lacks_toolkit_link(seen: &Observations, build: &BaseBuild, knowledge: Knowled
     let links = |package: &ObservedPackage| {
         let name = package.name.as_str();
         let runtime = knowledge.runtime_package(name).is_some() || knowledge.may_contain_libraries(name);
-        package.manager == PackageManager::Apt && runtime && compat_package_cuda(name).is_none()
+        package.manager == PackageManager::System && runtime && compat_package_cuda(name).is_none()
     };
     let plain = build.family == BaseFamily::Plain && seen.depth == InspectionDepth::Text;
     plain && !seen.files.contains_key(TOOLKIT_ROOT) && !seen.packages.iter().any(links)
@@ -568,7 +568,7 @@ mod tests {
             } else {
                 PackageVersion::Exact(version.to_owned())
             };
-            let package = ObservedPackage::new(PackageManager::Apt, name.to_owned(), told, fact);
+            let package = ObservedPackage::new(PackageManager::System, name.to_owned(), told, fact);
             let held = driver_package_content(&package, rpm, Knowledge::built_in());
             assert_eq!(held.version().map(|version| version.to_string()).as_deref(), expected, "{name} {version}");
         }
@@ -589,7 +589,7 @@ mod tests {
             let (name, perhaps) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
             let why = || Cause::InstalledByBranch { name: "it".to_owned() };
             let conditional = perhaps.then(why);
-            let package = ObservedPackage::new(PackageManager::Apt, name.to_owned(), version, fact);
+            let package = ObservedPackage::new(PackageManager::System, name.to_owned(), version, fact);
             seen.packages.push(ObservedPackage { conditional, ..package });
         }
         let images = infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in());

@@ -121,7 +121,7 @@ pub(super) fn loader_ignores_wheels(seen: &Observations, env: &EnvFacts, knowled
         seen.files.values().any(|file| matches!(&file.kind, FileKind::Text(text) if text.contains(NVIDIA_WHEEL_PATH)));
     let beside = seen.packages.iter().any(|package| {
         knowledge.has_variants(&package.name)
-            || knowledge.torch_pins_of(&package.name).next().is_some()
+            || knowledge.torch_requirements_of(&package.name).next().is_some()
             || external_libraries_of(package, knowledge).is_some_and(|asks| asks.along.is_some())
     });
     !(variable || told || listed || beside)

@@ -246,7 +246,7 @@ impl LibrarySources<'_> {
         let knowledge = self.knowledge;
         let told = looks == WheelLibrarySearch::LoaderOnly || is_library_wheel_replaced(self.seen, soname, knowledge);
         self.seen.packages.iter().all(|package| match package.manager {
-            PackageManager::Apt => !knowledge.may_contain_libraries(&package.name),
+            PackageManager::System => !knowledge.may_contain_libraries(&package.name),
             PackageManager::Conda => knowledge.lacks_library(&package.name, soname),
             PackageManager::Pip => {
                 let of_index = package.variant.is_none() && package.conditional.is_none();
@@ -320,7 +320,7 @@ impl LibrarySources<'_> {
             }
             match self.knowledge.package_libraries(&package.name, release_version(package)) {
                 Some(row) if !row.sonames.contains(&soname) => LibraryPresence::No,
-                Some(_) if package.manager == PackageManager::Apt => LibraryPresence::Yes,
+                Some(_) if package.manager == PackageManager::System => LibraryPresence::Yes,
                 Some(_) if looks == WheelLibrarySearch::Program && package.conditional.is_none() => {
                     LibraryPresence::Yes
                 }

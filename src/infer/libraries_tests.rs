@@ -46,7 +46,7 @@ fn pip_package(name: &str, version: &str, seen: &mut Observations) -> ObservedPa
 
 #[test]
 fn a_library_is_missing_only_where_everything_is_known() {
-    let (pip, apt, conda) = (PackageManager::Pip, PackageManager::Apt, PackageManager::Conda);
+    let (pip, apt, conda) = (PackageManager::Pip, PackageManager::System, PackageManager::Conda);
     let file = "/usr/lib/x86_64-linux-gnu/libcublas.so.11";
     for (what, files, packages, cuda, complete, expected) in [
         ("another major", &[][..], &[][..], "12.1", (false, true), LibraryProvider::Absent),
@@ -83,8 +83,8 @@ fn a_part_comes_with_its_library_but_may_be_missing_as_a_file() {
     for (what, files, packages, expected) in [
         ("both", &[whole, &file][..], &[][..], LibraryProvider::Image),
         ("the whole alone", &[whole], &[], LibraryProvider::Absent),
-        ("its package", &[], &[(PackageManager::Apt, "libcudnn8", "8.9.7.29-1+cuda12.2")], LibraryProvider::Image),
-        ("another package", &[], &[(PackageManager::Apt, "libcudnn9-cuda-12", "9.1.0-1")], LibraryProvider::Absent),
+        ("its package", &[], &[(PackageManager::System, "libcudnn8", "8.9.7.29-1+cuda12.2")], LibraryProvider::Image),
+        ("another package", &[], &[(PackageManager::System, "libcudnn9-cuda-12", "9.1.0-1")], LibraryProvider::Absent),
     ] {
         let mut seen = observations_with(files, packages);
         seen.complete.files = true;

@@ -46,7 +46,7 @@ fn has_other_python(seen: &Observations, of_base: Option<&str>) -> bool {
     let of_system = |package: &ObservedPackage| {
         let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
         let version = version.map(|rest| rest.split('-').next().unwrap_or(rest));
-        package.manager == PackageManager::Apt && version.is_some_and(|version| Some(version) != of_base)
+        package.manager == PackageManager::System && version.is_some_and(|version| Some(version) != of_base)
     };
     seen.other_python || seen.packages.iter().any(|package| of_conda(package) || of_system(package))
 }

@@ -32,7 +32,7 @@ pub(super) fn library_removal(
     cuda: CudaVersion,
     knowledge: Knowledge,
 ) -> LibraryRemoval {
-    let mut gone = seen.gone.iter().filter(|gone| gone.manager == PackageManager::Apt);
+    let mut gone = seen.gone.iter().filter(|gone| gone.manager == PackageManager::System);
     if gone.any(|gone| package_contains_library(&gone.name, soname, cuda, knowledge)) {
         return LibraryRemoval::Removed;
     }

@@ -120,7 +120,7 @@ fn component_named_after_package(
 fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<PackageRuntime> {
     let untold = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.clone() };
     match (package.manager, &package.version) {
-        (PackageManager::Apt, version) => {
+        (PackageManager::System, version) => {
             let (row, cuda) = knowledge.runtime_package(&package.name)?;
             // Where the name says no release, the version is that of CUDA.
             let own = match version {

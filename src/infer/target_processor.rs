@@ -106,7 +106,7 @@ fn reason_from_base_image(seen: &Observations, components: &[Component], knowled
 /// Returns the reason if the name or extra of a package states the CPU, in an image without GPU content.
 fn reason_from_cpu_package(seen: &Observations, components: &[Component], knowledge: Knowledge) -> Option<String> {
     let states = |one: &&ObservedPackage| {
-        let row = knowledge.cpu_package(&one.name).filter(|_| one.manager != PackageManager::Apt);
+        let row = knowledge.cpu_package(&one.name).filter(|_| one.manager != PackageManager::System);
         let of_extra = || one.variant.as_deref().is_some_and(|own| knowledge.other_processor_of_word(own).is_some());
         row.is_some_and(|row| row.by_name || of_extra())
     };
@@ -119,7 +119,8 @@ fn has_no_gpu_content(seen: &Observations, components: &[Component]) -> bool {
     let certain = seen.packages.iter().all(|package| package.conditional.is_none());
     let told = seen.of_base.untold.is_empty() && seen.of_base.unknown_wheels.is_empty();
     let installed = |one: &&Component| one.role != ComponentRole::Container && (!one.anonymous || one.program);
-    certain && told && !seen.of_base.builds_for_gpus && components.iter().filter(installed).all(is_without_cuda)
+    let unread = seen.of_base.builds_for_gpus || seen.of_base.copies_unread_images;
+    certain && told && !unread && components.iter().filter(installed).all(is_without_cuda)
 }
 
 /// Whether a component is a build without CUDA.

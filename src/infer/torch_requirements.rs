@@ -13,7 +13,7 @@ use crate::infer::torch_release::{
     TorchContext, has_torch_wheel_for_python, is_in_all_ranges, is_offered_by_indexes, is_released,
 };
 use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchPinRow, TorchRow};
+use crate::knowledge::{HIGHEST_VERSION, Knowledge, RequiresDistRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 
@@ -52,18 +52,18 @@ pub(super) fn requirement_within_ranges(
 ) -> Option<Result<TorchRequirement, Cause>> {
     let newest = listed_torch_requirement(package, python, knowledge)?;
     let PackageVersion::Open(own) = &package.version else { return Some(newest) };
-    let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*" && !row.unasked);
+    let listed = || knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*" && !row.unasked);
     let admitted = || listed().filter(|row| range_contains(own, row.version) == Some(true));
-    let by_version = |one: &&TorchPinRow, other: &&TorchPinRow| {
+    let by_version = |one: &&RequiresDistRow, other: &&RequiresDistRow| {
         compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal)
     };
-    let first = newest.as_ref().ok().map(|ask| ask.range).or_else(|| Some(admitted().max_by(by_version)?.torch));
+    let first = newest.as_ref().ok().map(|ask| ask.range).or_else(|| Some(admitted().max_by(by_version)?.range));
     if first.is_none_or(|torch| shares_release(torch, ranges, knowledge)) {
         return Some(newest);
     }
-    let chosen = admitted().filter(|row| shares_release(row.torch, ranges, knowledge)).max_by(by_version);
+    let chosen = admitted().filter(|row| shares_release(row.range, ranges, knowledge)).max_by(by_version);
     Some(match chosen {
-        Some(row) => Ok(TorchRequirement::from_range(row.torch)),
+        Some(row) => Ok(TorchRequirement::from_range(row.range)),
         // Only the newest is listed, and older ones ask for less.
         None if listed().next().is_none() => Ok(TorchRequirement::ANY),
         None => Err(Cause::ReleaseForTorch { package: package.name.clone(), torch: ranges.join(",").clone() }),
@@ -80,9 +80,9 @@ pub(super) fn satisfies_torch_constraints(
     if bounds.is_empty() {
         return Some(true);
     }
-    let mut rows = knowledge.torch_pins_of(distribution);
+    let mut rows = knowledge.torch_requirements_of(distribution);
     let row = rows.find(|row| compare_pep440_versions(row.version, version) == Some(Ordering::Equal))?;
-    Some(row.unasked || shares_release(row.torch, bounds, knowledge))
+    Some(row.unasked || shares_release(row.range, bounds, knowledge))
 }
 
 /// Returns the constraints on torch of a package's command as ranges; `None` if one is unknown.
@@ -109,8 +109,8 @@ fn shares_release(torch: &str, ranges: &[String], knowledge: Knowledge) -> bool 
 }
 
 /// Returns the newest listed version that a range admits, if it is not the newest of all.
-fn newest_admitted_row(range: &str, listed: &[&'static TorchPinRow]) -> Option<&'static TorchPinRow> {
-    let newest = |rows: &mut dyn Iterator<Item = &'static TorchPinRow>| {
+fn newest_admitted_row(range: &str, listed: &[&'static RequiresDistRow]) -> Option<&'static RequiresDistRow> {
+    let newest = |rows: &mut dyn Iterator<Item = &'static RequiresDistRow>| {
         rows.reduce(|one, other| {
             if compare_pep440_versions(other.version, one.version) == Some(Ordering::Greater) { other } else { one }
         })
@@ -126,12 +126,12 @@ fn listed_torch_requirement(
     python: Option<&str>,
     knowledge: Knowledge,
 ) -> Option<Result<TorchRequirement, Cause>> {
-    let rows = || knowledge.torch_pins_of(&package.name);
+    let rows = || knowledge.torch_requirements_of(&package.name);
     let listed = || rows().filter(|row| row.version != "*");
     rows().next()?;
     let any = rows().find(|row| row.version == "*");
     // One of which the metadata ask for none.
-    let whole = |row: &'static TorchPinRow| (!row.unasked).then(|| TorchRequirement::from_range(row.torch));
+    let whole = |row: &'static RequiresDistRow| (!row.unasked).then(|| TorchRequirement::from_range(row.range));
     let ask = match &package.version {
         PackageVersion::Exact(version) => {
             let own = listed()
@@ -144,7 +144,7 @@ fn listed_torch_requirement(
             within.map(whole).or_else(|| any.map(|row| Some(requirement_of_range(row, range, python))))
         }
         PackageVersion::Open(range) => any.map(|row| Some(requirement_of_range(row, range, python))),
-        PackageVersion::Unresolved(_) => any.map(|row| Some(TorchRequirement::at_most(row.torch))),
+        PackageVersion::Unresolved(_) => any.map(|row| Some(TorchRequirement::at_most(row.range))),
     };
     let untold = || Cause::TorchRequirement { package: package.name.clone() };
     match ask {
@@ -154,7 +154,7 @@ fn listed_torch_requirement(
 }
 
 /// Returns what a release requires of which at most newer ones are listed.
-fn requirement_of_older_release(row: &'static TorchPinRow, version: &str) -> TorchRequirement {
+fn requirement_of_older_release(row: &'static RequiresDistRow, version: &str) -> TorchRequirement {
     let not_before =
         |(listed, _): &&(&str, &str)| compare_pep440_versions(listed, version).is_some_and(Ordering::is_ge);
     match row.older.iter().find(not_before) {
@@ -162,34 +162,34 @@ fn requirement_of_older_release(row: &'static TorchPinRow, version: &str) -> Tor
             TorchRequirement::from_range(range)
         }
         Some((_, range)) => TorchRequirement::at_most(range),
-        None => TorchRequirement::at_most(row.torch),
+        None => TorchRequirement::at_most(row.range),
     }
 }
 
 /// Returns what the newest release within a range requires.
-fn requirement_of_range(row: &'static TorchPinRow, range: &str, python: Option<&str>) -> TorchRequirement {
+fn requirement_of_range(row: &'static RequiresDistRow, range: &str, python: Option<&str>) -> TorchRequirement {
     if range_contains(range, HIGHEST_VERSION) != Some(false) {
         let Some(python) = python else {
-            let oldest = row.on_python.first().map_or(row.torch, |(_, range)| range);
-            return TorchRequirement { range: row.torch, least: oldest };
+            let oldest = row.on_python.first().map_or(row.range, |(_, range)| range);
+            return TorchRequirement { range: row.range, least: oldest };
         };
         let not_before =
             |(listed, _): &&(&str, &str)| compare_pep440_versions(listed, python).is_some_and(Ordering::is_ge);
         return match row.on_python.iter().find(not_before) {
             Some((listed, range)) if *listed == python => TorchRequirement::from_range(range),
             Some((_, range)) => TorchRequirement::at_most(range),
-            None => TorchRequirement::from_range(row.torch),
+            None => TorchRequirement::from_range(row.range),
         };
     }
     // The one behind the last that lies within asks for no less than any that does.
     let last = row.older.iter().rposition(|(listed, _)| range_contains(range, listed) == Some(true));
     let behind = last.and_then(|last| row.older.get(last + 1));
-    TorchRequirement::at_most(behind.map_or(row.torch, |(_, range)| range))
+    TorchRequirement::at_most(behind.map_or(row.range, |(_, range)| range))
 }
 
 /// Whether a package requires torch.
 pub(super) fn requires_torch(package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    knowledge.torch_pins_of(&package.name).next().is_some()
+    knowledge.torch_requirements_of(&package.name).next().is_some()
 }
 
 /// The state of the image in which a command installs a companion.
@@ -260,14 +260,14 @@ pub(super) fn companion_requirement(
     }
     let row = newest_installable_companion(package, own, ranges, place);
     let will_do = row
-        .is_some_and(|row| installed_torch_version(now).is_some_and(|it| range_contains(row.torch, it) == Some(true)));
+        .is_some_and(|row| installed_torch_version(now).is_some_and(|it| range_contains(row.range, it) == Some(true)));
     if let (CompanionPresence::Perhaps(who), false) = (stays, will_do) {
         return Some(CompanionRequirement::Torch(Err(explain_possible_replacement(&who))));
     }
     if let CompanionPresence::Perhaps(who) = there
         && !nothing_there
         && !row.is_some_and(|row| {
-            row.unasked || installed_torch_version(now).is_some_and(|it| range_contains(row.torch, it) == Some(true))
+            row.unasked || installed_torch_version(now).is_some_and(|it| range_contains(row.range, it) == Some(true))
         })
     {
         return Some(CompanionRequirement::Torch(Err(explain_possible_presence(package, &who))));
@@ -275,10 +275,10 @@ pub(super) fn companion_requirement(
     let row = row?;
     Some(match (row.unasked, place.python) {
         (true, _) => CompanionRequirement::Nothing,
-        (false, Some(_)) => CompanionRequirement::Torch(Ok(TorchRequirement::from_range(row.torch))),
+        (false, Some(_)) => CompanionRequirement::Torch(Ok(TorchRequirement::from_range(row.range))),
         // A release for an older Python asks for an older torch.
         (false, None) if nothing_there => CompanionRequirement::Torch(Ok(TorchRequirement::ANY)),
-        (false, None) => CompanionRequirement::Torch(Ok(TorchRequirement { range: row.torch, least: "" })),
+        (false, None) => CompanionRequirement::Torch(Ok(TorchRequirement { range: row.range, least: "" })),
     })
 }
 
@@ -327,7 +327,8 @@ fn torch_stays_when_named(
     if !fits || !kept || !seen.of_base.keeping.contains(&package.command) {
         return CompanionPresence::No;
     }
-    let exact = |one: &ObservedPackage| day.knowledge.torch_pins_of(&one.name).any(|row| row.torch.starts_with("=="));
+    let exact =
+        |one: &ObservedPackage| day.knowledge.torch_requirements_of(&one.name).any(|row| row.range.starts_with("=="));
     // What another one brings along stands in front of that one, and is written where that is.
     let place = |one: &ObservedPackage| seen.facts.origins(one.fact);
     let brought =
@@ -435,11 +436,11 @@ fn newest_installable_companion(
     own: &str,
     ranges: &[String],
     place: CompanionContext<'_>,
-) -> Option<&'static TorchPinRow> {
+) -> Option<&'static RequiresDistRow> {
     let CompanionContext { day, python, .. } = place;
-    let served = |row: &&TorchPinRow| {
+    let served = |row: &&RequiresDistRow| {
         let goes = |torch: &TorchRow| {
-            range_contains(row.torch, torch.version) == Some(true)
+            range_contains(row.range, torch.version) == Some(true)
                 && (row.unasked || is_in_all_ranges(ranges, torch.version) == Some(true))
         };
         let there = |torch: &TorchRow| is_released(torch, day) && is_offered_by_indexes(torch, package, day);
@@ -447,7 +448,8 @@ fn newest_installable_companion(
             |torch: &TorchRow| python.is_none_or(|python| has_torch_wheel_for_python(torch, python, day.knowledge));
         day.knowledge.served_torch_releases().any(|torch| goes(torch) && there(torch) && of_python(torch))
     };
-    let listed = day.knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*" && !row.torch.is_empty());
+    let listed =
+        day.knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*" && !row.range.is_empty());
     let admitted = listed.filter(|row| own.is_empty() || range_contains(own, row.version) == Some(true));
     admitted
         .filter(served)

@@ -7,12 +7,13 @@ use crate::dockerfile::ExpandedText;
 use crate::install::build_variant::is_build_tag;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{
-    BuildVariant, InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VariantSource, VersionSpec,
+    BuildVariant, InstallEffects, PackageInstall, RequirementFile, VariantSource, VersionSpec,
 };
 use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::requirement::{normalise_name, package_with_version, parse_requirement, pip_package, set_source};
 use crate::install::requirement_files;
 use crate::knowledge::Knowledge;
+use crate::model::fact::PackageManager;
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -85,7 +86,7 @@ pub(super) fn read_arguments(
                     read_spec_file(&word.value, word.span, around, found);
                 } else if let Some(package) = parse_match_spec(text, word.span) {
                     if removes {
-                        found.removed.push((PackageInstaller::Conda, package.name, package.span));
+                        found.removed.push((PackageManager::Conda, package.name, package.span));
                     } else {
                         found.packages.push(package);
                     }
@@ -98,7 +99,7 @@ pub(super) fn read_arguments(
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
-        if package.manager == PackageInstaller::Conda && package.channel.is_none() {
+        if package.manager == PackageManager::Conda && package.channel.is_none() {
             package.channel.clone_from(&channel);
         }
     }
@@ -209,7 +210,7 @@ pub(super) fn parse_match_spec(text: &str, span: Span) -> Option<PackageInstall>
     let channel = channel.or_else(|| bracket_field(fields, "channel").map(channel_name));
     let tag = build.as_deref().and_then(tag_of_build);
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None });
-    let (manager, extras) = (PackageInstaller::Conda, Vec::new());
+    let (manager, extras) = (PackageManager::Conda, Vec::new());
     Some(PackageInstall { manager, name, extras, version, variant, build, channel, ..pip_package("", span) })
 }
 
@@ -350,7 +351,7 @@ fn read_environment_file(opened: &OpenedFile, around: &CommandContext<'_>, found
     let folder = opened.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     requirement_files::read_included_files(folder, listed, around, &mut indexes, found);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
-        if package.manager == PackageInstaller::Pip {
+        if package.manager == PackageManager::Pip {
             indexes.choose_builds(package, around.knowledge);
         } else if package.channel.is_none() {
             package.channel.clone_from(&channel);

@@ -2,18 +2,8 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::model::cause::Cause;
+use crate::model::fact::PackageManager;
 use crate::text::source::{SourceId, Span};
-
-/// The program that installs a package.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PackageInstaller {
-    /// pip, or uv in pip's place.
-    Pip,
-    /// conda, mamba or micromamba.
-    Conda,
-    /// apt, dpkg, dnf, yum, zypper or rpm.
-    Apt,
-}
 
 /// The version of a package that a command requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +69,7 @@ pub enum BuildCandidates {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageInstall {
     /// The program that installs it.
-    pub manager: PackageInstaller,
+    pub manager: PackageManager,
     /// Its name; for pip as normalised by PEP 503.
     pub name: String,
     /// The requested extras.
@@ -142,7 +132,7 @@ pub struct InstallEffects {
     /// The packages that it installs.
     pub packages: Vec<PackageInstall>,
     /// The packages that it removes, and where that is written.
-    pub removed: Vec<(PackageInstaller, String, Span)>,
+    pub removed: Vec<(PackageManager, String, Span)>,
     /// Constraints on the versions of dependencies.
     pub constraints: Vec<PackageInstall>,
     /// The wheels that it saves in a folder without installing them.

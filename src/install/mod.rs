@@ -43,8 +43,8 @@ pub use command_effects::{read_installs, read_installs_in_context};
 pub use compile_targets::{CompiledCode, compiled_code, enables_gpu_code};
 pub use context::{CommandContext, OpenedFile};
 pub use effects::{
-    BuildCandidates, BuildVariant, FindLinksFolders, InstallEffects, PackageInstall, PackageInstaller, RequirementFile,
-    VariantSource, VersionSpec,
+    BuildCandidates, BuildVariant, FindLinksFolders, InstallEffects, PackageInstall, RequirementFile, VariantSource,
+    VersionSpec,
 };
 pub use framework_archive::{
     archive_folder, downloaded_archive_folder, is_framework_archive, parse_archive, unpacked_archive,

@@ -2,7 +2,7 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::effects::{InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VersionSpec};
+use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile, VersionSpec};
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexOptions, PIP_CONFIG_FILES, command_variable, exists_unread};
 use crate::install::pip_options::{
@@ -10,12 +10,13 @@ use crate::install::pip_options::{
     takes_override_file, takes_requirement_file,
 };
 use crate::install::requirement::{
-    is_unknown_source, normalise_name, parse_partial_wheel_url, parse_requirement, pip_package,
+    has_unknown_dependencies, normalise_name, parse_partial_wheel_url, parse_requirement, pip_package,
 };
 use crate::install::requirement_files::GeneratedRequirements;
 use crate::install::{pip_options, requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::PackageManager;
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -311,7 +312,7 @@ fn read_words(
             }
             "-e" | "--editable" => {
                 if let Some((path, span)) = value(inline) {
-                    if verb == "install" && is_unknown_source(&path, around.knowledge) {
+                    if verb == "install" && has_unknown_dependencies(&path, around.knowledge) {
                         found.sources.push((path.clone(), span, None));
                     }
                     add_project(&path, span, found);
@@ -345,11 +346,11 @@ fn read_package(
     let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
     let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
     let holding = marker.map(|marker| evaluate_marker(marker, around.environment));
-    if verb == "install" && holding != Some(Some(false)) && is_unknown_source(text, around.knowledge) {
+    if verb == "install" && holding != Some(Some(false)) && has_unknown_dependencies(text, around.knowledge) {
         found.sources.push((text.to_owned(), word.span, None));
     }
     if verb == "uninstall" {
-        found.removed.push((PackageInstaller::Pip, normalise_name(text), word.span));
+        found.removed.push((PackageManager::Pip, normalise_name(text), word.span));
     } else if verb == "sync" {
         let path = word.value.clone();
         found.files.push(RequirementFile { path, constraint: false, extras: Vec::new(), span: word.span, why: None });

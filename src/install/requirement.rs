@@ -6,13 +6,12 @@ use pep440_rs::{Operator, Version, VersionSpecifiers};
 
 use crate::install::build_variant::{is_build_tag, is_wheel_folder, tag_of_url, tag_of_version};
 use crate::install::context::OpenedFile;
-use crate::install::effects::{
-    BuildCandidates, BuildVariant, PackageInstall, PackageInstaller, VariantSource, VersionSpec,
-};
+use crate::install::effects::{BuildCandidates, BuildVariant, PackageInstall, VariantSource, VersionSpec};
 use crate::install::partial_url::known_file_path;
 use crate::install::version_range::is_plain_version;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::PackageManager;
 use crate::text::source::Span;
 
 /// Normalises the name of a distribution (PEP 503): lower case, one `-` for every run of `-`, `_` and `.`.
@@ -108,33 +107,47 @@ pub fn is_source_requirement(text: &str) -> bool {
     scheme.rsplit(['@', ' ']).next() != Some("file") && (text.contains("git+") || archive())
 }
 
-/// Whether a requirement is a repository or a source archive at a URL whose own dependencies are in no table.
-pub(super) fn is_unknown_source(text: &str, knowledge: Knowledge) -> bool {
-    if !is_source_requirement(text) {
-        return false;
-    }
+/// Whether a requirement is a repository, a source archive or a wheel at a URL whose own dependencies are in no table.
+pub(super) fn has_unknown_dependencies(text: &str, knowledge: Knowledge) -> bool {
     let by_name = || text.split_once('@').filter(|(name, _)| !name.contains("://"));
     let (before, address) = text.split_once("git+").or_else(by_name).unwrap_or(("", text));
     let (address, fragment) = address.trim().split_once('#').unwrap_or((address.trim(), ""));
     let place = address.split_once("://").map_or(address, |(_, place)| place);
     let path = place.split_once('/').map_or("", |(_, path)| path);
+    let path = path.split(['@', '?']).next().unwrap_or(path);
+    let wheel = path.strip_suffix(".whl").filter(|_| is_remote_url(address));
+    if wheel.is_none() && !is_source_requirement(text) {
+        return false;
+    }
     let egg = fragment.split('&').find_map(|part| part.strip_prefix("egg="));
     let named = before.trim().trim_end_matches('@').trim();
-    let named = Some(named).filter(|name| !name.is_empty()).or(egg);
-    let repository = path.split(['@', '?']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
+    let of_wheel = wheel.and_then(|path| path.rsplit('/').next()?.split('-').next());
+    let named = Some(named).filter(|name| !name.is_empty()).or(egg).or(of_wheel);
+    let repository = path.trim_end_matches('/').trim_end_matches(".git");
     let repository: Vec<&str> = repository.split('/').take(2).collect();
     let own = repository.last().copied().unwrap_or_default();
     let name = normalise_name(named.unwrap_or(own).split('[').next().unwrap_or_default());
-    let told = knowledge
-        .distribution_of_repository(&repository.join("/"))
-        .or_else(|| knowledge.distribution_of_repository(&name));
-    told.is_none() && !knowledge.is_library_free(&name, |_| true)
+    let of_repository = || knowledge.distribution_of_repository(&repository.join("/"));
+    let known = match wheel {
+        // A wheel that neither an index nor its own project serves may have other requirements.
+        Some(_) if is_outside_index(address) && of_repository().as_ref() != Some(&name) => {
+            let requires_none = knowledge.torch_requirements_of(&name).next().is_none();
+            knowledge.framework(&name).filter(|_| requires_none).map(|_| name.clone())
+        }
+        _ => of_repository().or_else(|| knowledge.distribution_of_repository(&name)),
+    };
+    known.is_none() && !knowledge.is_library_free(&name, |_| true)
+}
+
+/// Whether an address is a URL of a host.
+fn is_remote_url(address: &str) -> bool {
+    address.split_once("://").is_some_and(|(scheme, _)| scheme != "file")
 }
 
 /// Returns a pip package of any version, with all other fields at their defaults.
 pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
     PackageInstall {
-        manager: PackageInstaller::Pip,
+        manager: PackageManager::Pip,
         name: normalise_name(name),
         extras: Vec::new(),
         version: VersionSpec::None,
@@ -220,16 +233,21 @@ fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Packag
 
 /// Marks a package at a URL outside any index, since its build may differ from that of the index.
 fn mark_outside_index(address: &str, found: PackageInstall) -> PackageInstall {
-    let Some((_, place)) = address.split_once("://").filter(|(scheme, _)| *scheme != "file") else { return found };
+    if is_outside_index(address) {
+        PackageInstall { builds: BuildCandidates::Elsewhere(address.to_owned()), ..found }
+    } else {
+        found
+    }
+}
+
+/// Whether a URL is not one of a package index or of its copy, by its folders.
+fn is_outside_index(address: &str) -> bool {
+    let Some((_, place)) = address.split_once("://").filter(|(scheme, _)| *scheme != "file") else { return false };
     let mut folders = place.split('/').skip(1);
     let wheels = folders.clone().any(|part| is_wheel_folder(part) || part == "simple");
     // An index keeps each file three folders below that of all its packages.
     let kept = folders.any(|part| part == "packages") && folders.count() == 4;
-    if wheels || kept {
-        found
-    } else {
-        PackageInstall { builds: BuildCandidates::Elsewhere(address.to_owned()), ..found }
-    }
+    !wheels && !kept
 }
 
 /// Whether a wheel of a distribution with CUDA builds comes from no index: it is for plain `linux`, and neither

@@ -10,7 +10,7 @@ use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::partial_url::known_address_end;
 use crate::install::pip_options::apply_index_option;
-use crate::install::requirement::{is_unknown_source, parse_partial_wheel_url, parse_requirement, set_source};
+use crate::install::requirement::{has_unknown_dependencies, parse_partial_wheel_url, parse_requirement, set_source};
 use crate::install::requirement_lines::{RequirementLine, parse_requirement_lines};
 use crate::install::{pyproject, setuptools};
 use crate::model::cause::Cause;
@@ -157,7 +157,7 @@ impl RequirementFileReader<'_, '_> {
     fn add_requirement(&mut self, text: &str, marker: Option<&str>, constraint: bool, span: Span, opened: &OpenedFile) {
         let expanded = expand_variables(text, self.variable);
         let holds = marker.map(|marker| evaluate_marker(marker, self.around.environment));
-        let sources = expanded.as_deref().filter(|text| is_unknown_source(text, self.around.knowledge));
+        let sources = expanded.as_deref().filter(|text| has_unknown_dependencies(text, self.around.knowledge));
         if let Some(text) = sources.filter(|_| !constraint && holds != Some(Some(false))) {
             self.found.sources.push((text.to_owned(), span, opened.source));
         }

@@ -1,12 +1,11 @@
 //! Arguments of system package managers: `apt-get install`, `dnf install` and similar commands.
 
-use crate::install::effects::{
-    BuildCandidates, InstallEffects, PackageInstall, PackageInstaller, RequirementFile, VersionSpec,
-};
+use crate::install::effects::{BuildCandidates, InstallEffects, PackageInstall, RequirementFile, VersionSpec};
 use crate::install::system_package_name;
 use crate::install::system_package_name::SystemPackageSpec;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::PackageManager;
 use crate::shell::{Command, Word};
 
 /// Options of apt that take the next word as their value.
@@ -149,7 +148,7 @@ fn add_named_package(
     let Some(SystemPackageSpec { name, version }) = asked else { return };
     let dropped = name.strip_suffix('-').filter(|_| !removes && !rpm);
     if removes || dropped.is_some() {
-        found.removed.push((PackageInstaller::Apt, dropped.unwrap_or(&name).to_owned(), word.span));
+        found.removed.push((PackageManager::System, dropped.unwrap_or(&name).to_owned(), word.span));
     } else {
         add_system_package(&name, version, word, command, found);
     }
@@ -244,7 +243,7 @@ pub(super) fn add_system_package(
     found: &mut InstallEffects,
 ) {
     found.packages.push(PackageInstall {
-        manager: PackageInstaller::Apt,
+        manager: PackageManager::System,
         name: name.to_owned(),
         extras: Vec::new(),
         version,

@@ -95,7 +95,7 @@ pub(super) fn no_host_finding(
 ) -> Option<Finding> {
     let label = pool_field_label(pool, PoolField::Toolkit);
     let locations: Vec<Location> = places.pool(pool, Some(PoolField::Toolkit), label).into_iter().collect();
-    if orders.suppresses(Notice::Undetermined.word(), Some(&pool.name.value), &locations) {
+    if orders.suppresses(Notice::Undetermined.name(), Some(&pool.name.value), &locations) {
         return None;
     }
     let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");

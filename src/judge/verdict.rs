@@ -162,7 +162,7 @@ pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge
         // The route is that of its code; none of it runs where a library is missing that it goes without.
         Some(StartupResult::Starts(route)) => {
             let without = verdict.hosts.iter().all(|host| explanations::runs_without_gpu(host.replay(knowledge)));
-            format!("starts ({}){}", route.word(), if without { ", and uses no GPU" } else { "" })
+            format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
         }
         Some(StartupResult::Undetermined) | None => {
             OpenVerdict::from_verdict(verdict, knowledge).map_or_else(String::new, |opened| opened.text())
@@ -436,7 +436,7 @@ fn report_step(
         Basis::Row(row) => Some(report_row_id(row)),
     });
     model::Step {
-        step: record.step.name().to_owned(),
+        step: record.step,
         result: step_status(record.result),
         text: if settings.detail.includes_findings() {
             explanations::describe_step(host.replay(settings.knowledge), record)

@@ -1,19 +1,8 @@
 //! Aliases of values in fleet files, settings and options, and suggestions for unknown values.
 
 use crate::knowledge::Knowledge;
-use crate::knowledge::rows::RowInfo;
+use crate::knowledge::rows::ValueAliasRow;
 use crate::text::nearest::nearest_word;
-
-/// An alias that users write instead of a valid value.
-#[derive(Clone, Copy, Debug)]
-pub struct ValueAliasRow {
-    /// Table, key and source of the row.
-    pub info: RowInfo,
-    /// The alias in lower case: `k8s`.
-    pub word: &'static str,
-    /// Valid values that it may stand for, most likely first: `kubernetes`.
-    pub means: &'static [&'static str],
-}
 
 impl Knowledge {
     /// Returns the valid values that an unknown word may stand for, most likely first: by alias, otherwise by

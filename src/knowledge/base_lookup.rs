@@ -202,7 +202,7 @@ impl Knowledge {
     }
 
     /// Returns the row with the architectures of an image, as far as its name determines them.
-    pub fn image_arches(self, repository: &str, tag: &str) -> Option<&'static ImageArchesRow> {
+    pub fn architectures_of_image(self, repository: &str, tag: &str) -> Option<&'static ImageArchesRow> {
         let named = |row: &&ImageArchesRow| match row.repository.strip_suffix('*') {
             Some(begin) => repository.starts_with(begin),
             None => repository == row.repository,
@@ -210,7 +210,7 @@ impl Knowledge {
         let word = |row: &&ImageArchesRow| row.word.is_none_or(|word| tag.split(['-', '_']).any(|own| own == word));
         let since =
             |row: &&ImageArchesRow| row.from.is_none_or(|from| month_of_tag(tag).is_some_and(|month| from <= month));
-        let rows = self.image_arches_rows().iter().filter(named).filter(word).filter(since);
+        let rows = self.image_arches().iter().filter(named).filter(word).filter(since);
         rows.max_by_key(|row| (row.repository.len(), row.word.is_some()))
     }
 
@@ -336,7 +336,7 @@ mod tests {
             ("nvidia/cuda", "12.2.0-base-ubuntu22.04", false),
             ("", "", false),
         ] {
-            let found = Knowledge::built_in().image_arches(repository, tag);
+            let found = Knowledge::built_in().architectures_of_image(repository, tag);
             assert_eq!(found.is_some(), expected, "{repository}:{tag}");
             assert!(found.is_none_or(|row| row.arches == ["arm64"]), "{repository}:{tag}");
         }
@@ -351,7 +351,7 @@ mod tests {
             ("nvcr.io/nvidia/pytorch", "latest", false),
             ("nvcr.io/nvidia/tensorflow", "25.02-tf2-py3", false),
         ] {
-            let found = Knowledge::built_in().image_arches(repository, tag);
+            let found = Knowledge::built_in().architectures_of_image(repository, tag);
             assert_eq!(found.is_some_and(|row| row.arches == ["amd64", "arm64"]), expected, "{repository}:{tag}");
         }
     }

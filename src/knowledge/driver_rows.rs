@@ -5,29 +5,7 @@ use jiff::civil::Date;
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::Knowledge;
-use crate::knowledge::rows::RowInfo;
-
-/// Release date of a driver whose libcuda is in a compat package.
-#[derive(Clone, Copy, Debug)]
-pub struct DriverReleaseRow {
-    /// Table, key and source of the row.
-    pub info: RowInfo,
-    /// Driver version: `460.106.00`.
-    pub version: DriverVersion,
-    /// Release date.
-    pub released: Date,
-}
-
-/// A driver branch whose Ubuntu packages are now empty and depend on another branch.
-#[derive(Clone, Copy, Debug)]
-pub struct DriverMoveRow {
-    /// Table, key and source of the row.
-    pub info: RowInfo,
-    /// Branch in the package names: `455`, `510-server`.
-    pub name: &'static str,
-    /// Branches of the packages that they depend on, by Ubuntu release.
-    pub into: &'static [u32],
-}
+use crate::knowledge::rows::DriverMoveRow;
 
 /// Maximum delay between a driver release and its compat package, in days.
 const MAX_PACKAGING_DELAY_DAYS: i32 = 180;

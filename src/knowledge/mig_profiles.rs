@@ -1,18 +1,7 @@
 //! MIG profiles: the partitions of a GPU.
 
-use crate::knowledge::rows::RowInfo;
+use crate::knowledge::rows::MigProfileRow;
 use crate::knowledge::{Knowledge, gpu_names};
-
-/// The MIG profiles of a GPU.
-#[derive(Clone, Copy, Debug)]
-pub struct MigProfileRow {
-    /// Table, key and source of the row.
-    pub info: RowInfo,
-    /// Name in the table `gpus`.
-    pub gpu: &'static str,
-    /// Profiles without additions such as `+me`: `1g.10gb`.
-    pub profiles: &'static [&'static str],
-}
 
 impl Knowledge {
     /// Whether a GPU that `name` may refer to supports a MIG profile, regardless of additions (`1g.10gb.me`); `None`

@@ -1,6 +1,11 @@
 //! The compatibility database: tables about drivers, GPUs, toolkits, images and wheels, with source and date.
 
 #[macro_use]
+#[path = "build/package_tables.rs"]
+mod package_table_declarations;
+#[macro_use]
+#[path = "build/tables.rs"]
+mod table_declarations;
 #[path = "build/schema.rs"]
 pub(crate) mod schema;
 
@@ -10,16 +15,12 @@ pub mod toml_reader;
 mod alias_rows;
 mod base_lookup;
 mod cloud_instances;
-mod code_rows;
 mod cuda_tags;
 mod distribution_queries;
 mod driver_rows;
-mod error_rows;
 mod gpu_names;
-mod image_rows;
 mod jetson_windows_lookup;
 mod library_lookup;
-mod library_rows;
 mod lookup;
 mod mig_profiles;
 mod name_index;
@@ -33,11 +34,7 @@ mod rows;
 mod stage_names;
 mod toolkit_changes;
 mod toolkit_lookup;
-mod torch_rows;
-mod variant_names;
-mod verdict_rows;
 mod wheel_lookup;
-mod wheel_rows;
 
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::{
     BroughtRow, CudaLocalRow, FrameworkRow, GpuPackageRow, LibraryFreeRow, LibraryWheelRow, PlatformWheelRow,
-    TorchPinRow, WheelPythonRow,
+    RequiresDistRow, WheelPythonRow,
 };
 
 /// A fast hasher for names of the tables, which no attacker chooses; see `FxHash` of the Rust compiler.
@@ -92,8 +92,8 @@ macro_rules! by_name {
 }
 
 by_name! {
-    /// What the releases of a distribution ask of torch.
-    torch_pins_of: TorchPinRow in |all| all.torch_pins();
+    /// What the releases of a distribution require of other packages.
+    requirements_of: RequiresDistRow in |all| all.requires_dist();
     /// What a distribution is, where it has GPU code: one row, or none.
     frameworks_of: FrameworkRow in |all| all.frameworks();
     /// How the versions of a distribution say their CUDA.
@@ -120,8 +120,8 @@ mod tests {
     fn the_rows_of_a_name_are_those_of_the_table_in_its_order() {
         let knowledge = Knowledge::built_in();
         for name in ["torchvision", "vllm", "torch", "Torchvision", "torchvisio", "torchvision ", "numpy", ""] {
-            let all = knowledge.torch_pins().iter().filter(|row| row.distribution == name);
-            let (found, all): (Vec<_>, Vec<_>) = (knowledge.torch_pins_of(name).collect(), all.collect());
+            let all = knowledge.requires_dist().iter().filter(|row| row.distribution == name);
+            let (found, all): (Vec<_>, Vec<_>) = (knowledge.requirements_of(name).collect(), all.collect());
             assert_eq!(found.len(), all.len(), "{name}");
             assert!(found.iter().zip(&all).all(|(one, other)| std::ptr::eq(*one, *other)), "{name}");
         }

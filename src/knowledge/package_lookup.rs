@@ -4,10 +4,13 @@ use crate::cuda::CudaVersion;
 use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
     Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow,
-    LibraryWheelRow, RowInfo, RuntimePackageRow, TorchArchNameRow, TorchBuildRow, TorchRow,
+    LibraryWheelRow, RequiresDistRow, RowInfo, RuntimePackageRow, TorchArchNameRow, TorchBuildRow, TorchRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge};
 use crate::model::reference::ImageReference;
+
+/// The distribution whose release decides about the builds of those that require it.
+const TORCH: &str = "torch";
 
 /// Returns the first two numbers of a version: `2.3` of `2.3.0rc0`.
 fn minor_version(version: &str) -> Option<String> {
@@ -17,6 +20,19 @@ fn minor_version(version: &str) -> Option<String> {
 }
 
 impl Knowledge {
+    /// Returns what every distribution requires of torch.
+    pub fn torch_requirements(self) -> impl Iterator<Item = &'static RequiresDistRow> + Clone {
+        self.requires_dist().iter().filter(|row| row.package == TORCH)
+    }
+
+    /// Returns what the releases of a distribution require of torch.
+    pub fn torch_requirements_of(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
+        self.requirements_of(distribution).filter(|row| row.package == TORCH)
+    }
+
     /// Returns the row of a torch release, without a local version.
     pub fn torch_release(self, version: &str) -> Option<&'static TorchRow> {
         self.torch_releases().iter().find(|row| row.version == version)

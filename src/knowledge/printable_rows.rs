@@ -61,7 +61,7 @@ macro_rules! shown_as_word {
     ($($name:ty)*) => {$(
         impl Show for $name {
             fn show(&self) -> FieldValue {
-                FieldValue::Text(self.word().to_owned())
+                FieldValue::Text(self.name().to_owned())
             }
         }
     )*};
@@ -130,7 +130,12 @@ impl Show for BrandRow {
 }
 
 macro_rules! show {
-    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident: $row:ident by [$($key:ident),*] {
+            $($(#[$field_meta:meta])* $field:ident: $kind:ident $(($enum:ident))?,)*
+        }
+    )*) => {
         $(impl ShowRow for rows::$row {
             fn shown(&'static self) -> ShownRow {
                 ShownRow { info: &self.info, fields: vec![$((stringify!($field), self.$field.show())),*] }

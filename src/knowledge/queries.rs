@@ -118,7 +118,7 @@ impl Knowledge {
     fn query_driver(self, key: &str) -> KnowledgeAnswer {
         let mut answer = KnowledgeAnswer::default();
         let Ok(driver) = key.trim_start_matches(['r', 'R']).parse::<DriverVersion>() else { return answer };
-        let mut branches: Vec<u32> = self.branches().iter().map(|row| row.branch).collect();
+        let mut branches: Vec<u32> = self.driver_branches().iter().map(|row| row.branch).collect();
         branches.sort_by_key(|branch| branch.abs_diff(driver.branch()));
         answer.near = branches.into_iter().take(MAX_SUGGESTIONS).map(|branch| branch.to_string()).collect();
         let Some(branch) = self.driver_branch(driver.branch()) else {
@@ -155,7 +155,7 @@ impl Knowledge {
             return answer;
         }
         answer.push(self.target_set(cuda).map(ShowRow::shown));
-        answer.push(self.minor_compat(cuda.major()).map(ShowRow::shown));
+        answer.push(self.minor_compat_of(cuda.major()).map(ShowRow::shown));
         answer.push(self.compat_package(cuda).map(ShowRow::shown));
         let cells = self.forward_matrix().iter().filter(|row| row.cuda.release() == cuda.release());
         answer.rows.extend(cells.map(ShowRow::shown));

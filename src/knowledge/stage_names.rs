@@ -1,33 +1,22 @@
 //! Names of build stages and of programs that show the purpose of an image.
 
 use crate::knowledge::Knowledge;
-use crate::knowledge::rows::RowInfo;
+use crate::knowledge::rows::{DriverProgramRow, MonitoringProgramRow};
 
-/// A name of build stages that are not shipped.
-#[derive(Clone, Copy, Debug)]
-pub struct StageNameRow {
-    /// Table, key and source of the row.
-    pub info: RowInfo,
-    /// Last word of the stage name in lower case: `test`.
-    pub word: &'static str,
-    /// Purpose of such a stage: `tests`.
-    pub purpose: &'static str,
-}
-
-/// A program that installs the driver of its node.
-#[derive(Clone, Copy, Debug)]
-pub struct DriverProgramRow {
-    /// Table, key and source of the row.
-    pub info: RowInfo,
-    /// Name of the program: `nvidia-driver`.
-    pub program: &'static str,
+/// Returns the program of a command line.
+fn program_of(command: &str) -> &str {
+    command.split(' ').next().unwrap_or(command)
 }
 
 impl Knowledge {
     /// Returns the row of a program that installs the driver of its node, by its command line.
     pub fn driver_program(self, command: &str) -> Option<&'static DriverProgramRow> {
-        let program = command.split(' ').next().unwrap_or(command);
-        self.driver_programs().iter().find(|row| row.program == program)
+        self.driver_programs().iter().find(|row| row.program == program_of(command))
+    }
+
+    /// Returns the row of a program that only queries GPUs, by its command line.
+    pub fn monitoring_program(self, command: &str) -> Option<&'static MonitoringProgramRow> {
+        self.monitoring_programs().iter().find(|row| row.program == program_of(command))
     }
 
     /// Returns the purpose of a build stage that is not shipped, by its name: `tests` of `integration-tests`.

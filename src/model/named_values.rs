@@ -13,16 +13,19 @@ macro_rules! named_values {
         }
 
         impl $name {
+            /// All values, in their order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
             /// Returns the name in reports.
             #[must_use]
-            pub const fn word(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.word())
+                f.pad(self.name())
             }
         }
 

@@ -2,17 +2,20 @@
 
 use jiff::civil::Date;
 
-/// Evidence for a row, weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum How {
-    /// From memory without a source; never decides an error.
-    Memory,
-    /// Derived from other rows.
-    Inferred,
-    /// Read in the named document or file.
-    Documented,
-    /// Measured, or read from the artifact itself.
-    Measured,
+use crate::model::named_values::named_values;
+
+named_values! {
+    /// Evidence for a row, weakest first.
+    How {
+        /// From memory without a source; never decides an error.
+        Memory = "memory",
+        /// Derived from other rows.
+        Inferred = "inferred",
+        /// Read in the named document or file.
+        Documented = "documented",
+        /// Measured, or read from the artifact itself.
+        Measured = "measured",
+    }
 }
 
 /// Table and key of a row, and its source.

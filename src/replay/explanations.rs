@@ -3,6 +3,7 @@
 use crate::fleet::{DeviceSource, Host, Mode};
 use crate::model::fact::{GpuCode, PrintedValue, ValueState};
 use crate::model::outcome::{FailureCause, Outcome};
+use crate::replay::cuda_callers::{CudaCallers, is_bare_container, is_cpu_only_build};
 pub use crate::replay::display_names::POOLS_PLACEHOLDER;
 use crate::replay::display_names::{cpu_only_cause, driver_name, gpu_name, is_driver_assumed_from_cuda};
 use crate::replay::failure_cause::{failure_cause, missing_compute_message, no_gpu_reason, unprivileged_default_note};
@@ -35,22 +36,13 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
         StartStep::Capabilities => replay.host.mode == Mode::Legacy,
         step => matches!(step, StartStep::Devices | StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown),
     };
-    if record.result == StepResult::NotApplicable && about_driver && runtime::is_cpu_only_build(replay) {
+    if record.result == StepResult::NotApplicable && about_driver && is_cpu_only_build(replay) {
         return format!("{} and needs no driver", cpu_only_cause(replay));
     }
-    let behind = matches!(
-        record.step,
-        StartStep::Libraries | StartStep::OpenedLater | StartStep::Build | StartStep::Runtime | StartStep::Code
-    );
-    if record.result == StepResult::NotApplicable {
-        let of_nobody = runtime::result_without_cuda_caller(replay, record.step) == Some(StepResult::NotApplicable);
-        if of_nobody || (behind && runtime::is_bare_container(replay)) {
-            return "nothing in the image is known to call CUDA".to_owned();
-        }
-        let before = matches!(record.step, StartStep::Devices | StartStep::Capabilities);
-        if (before || runtime::is_bare_container(replay)) && runtime::excludes_gpu(replay, record) {
-            return "the image requests no GPU for computing, and nothing in it is known to call CUDA".to_owned();
-        }
+    if record.result == StepResult::NotApplicable
+        && let Some(reason) = reason_without_callers(replay, record.step)
+    {
+        return reason.to_owned();
     }
     match record.step {
         StartStep::Platform => describe_platform(replay, record),
@@ -76,6 +68,22 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
         },
         StartStep::Runtime => describe_runtime(replay, record),
         StartStep::Code => describe_code(replay, record),
+    }
+}
+
+/// Returns why a step is skipped if nothing in the image is known to call CUDA.
+fn reason_without_callers(replay: Replay<'_>, step: StartStep) -> Option<&'static str> {
+    let of_component = matches!(
+        step,
+        StartStep::Libraries | StartStep::OpenedLater | StartStep::Build | StartStep::Runtime | StartStep::Code
+    );
+    let skipped = |callers: CudaCallers| callers.result_of_failure(step, true).is_some();
+    match CudaCallers::of(replay) {
+        CudaCallers::NotRequested if skipped(CudaCallers::NotRequested) => {
+            Some("the image requests no GPU for computing, and nothing in it is known to call CUDA")
+        }
+        CudaCallers::Absent if skipped(CudaCallers::Absent) => Some("nothing in the image calls CUDA"),
+        _ => (of_component && is_bare_container(replay)).then_some("nothing in the image is known to call CUDA"),
     }
 }
 

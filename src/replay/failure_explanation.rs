@@ -321,7 +321,8 @@ fn help_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -
         }
         Outcome::UnsupportedPtx if on_host => {
             let built = replay.component.cuda.known()?;
-            let branch = replay.knowledge.branches().iter().find(|row| row.cuda.release() >= built.release())?.branch;
+            let branch =
+                replay.knowledge.driver_branches().iter().find(|row| row.cuda.release() >= built.release())?.branch;
             Some(format!(
                 "upgrade the driver of {POOLS_PLACEHOLDER} to branch {branch} or newer, or build native code for {}",
                 named.gpu
@@ -387,14 +388,14 @@ fn branch_limit(replay: Replay<'_>) -> Option<(u32, bool)> {
     if let Some(last) = row.last_branch.filter(|last| *last < branch) {
         return Some((last, false));
     }
-    let first = replay.knowledge.branches().iter().find(|known| known.cuda >= row.first_toolkit)?.branch;
+    let first = replay.knowledge.driver_branches().iter().find(|known| known.cuda >= row.first_toolkit)?.branch;
     (branch < first).then_some((first, true))
 }
 
 /// Describes the newest CUDA release whose programs all start with a driver.
 fn newest_supported_cuda(replay: Replay<'_>, found: &LoadedLibcuda<'_>) -> Option<String> {
     let supported = found.cuda?;
-    let floor = replay.knowledge.minor_compat(supported.major());
+    let floor = replay.knowledge.minor_compat_of(supported.major());
     let whole = floor.zip(found.version).is_some_and(|(floor, version)| floor.min_driver <= version);
     let release = supported.release();
     Some(if whole {

@@ -6,7 +6,8 @@ use crate::knowledge::{FrameworkRow, GpuClass, Knowledge, RowInfo, TorchRow};
 use crate::model::fact::{Evidence, FactId, FactKey, GpuCode, GpuCodeLibrary, PrintedValue, ValueState};
 use crate::model::outcome::Outcome;
 use crate::replay::coverage::{CodeCoverage, CoverageShare, code_coverage, cubin_runs};
-use crate::replay::runtime::{is_bare_container, is_beyond_known_branches};
+use crate::replay::cuda_callers::is_bare_container;
+use crate::replay::runtime::is_beyond_known_branches;
 use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, StartRoute, StartStep,

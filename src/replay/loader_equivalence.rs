@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, GpuCode, ValueState};
-use crate::replay::{Replay, StartStep, requirement, runtime};
+use crate::replay::cuda_callers::CudaCallers;
+use crate::replay::{Replay, cuda_callers, requirement};
 
 /// Returns a text that is equal for replays that no step up to the loader distinguishes, on any host. It includes the
 /// ids of their facts, so that equal replays give the same messages.
@@ -28,11 +29,9 @@ pub(super) fn loader_equivalence_key(one: Replay<'_>) -> String {
         stepped_back,
         of_cuda,
         code.known().is_some_and(GpuCode::has_code),
-        runtime::has_cuda_label(one),
+        cuda_callers::has_cuda_label(one),
         requirement::may_disable_requirements(one),
-        runtime::is_cuda_use_uncertain(one),
-        runtime::is_idle_runtime(one),
-        runtime::result_without_cuda_caller(one, StartStep::Loader).is_some(),
+        cuda_callers::is_cuda_use_uncertain(one),
         matches!(image.base_cuda.state, ValueState::Absent { .. }),
         image.base.is_none(),
         by_entrypoint(image.compat_probe.id),
@@ -40,7 +39,8 @@ pub(super) fn loader_equivalence_key(one: Replay<'_>) -> String {
     let files = (&image.driver_libraries, &image.library_directory, &image.ld_conf, &image.ld_cache, &image.firmware);
     let mut told = String::new();
     // Writing into a text cannot fail.
-    let _ = write!(told, "{name} {role:?} {cuda_is} {:?} {flags:?} {needs:?}", cuda.id);
+    let callers = CudaCallers::of(one);
+    let _ = write!(told, "{name} {role:?} {cuda_is} {:?} {flags:?} {callers:?} {needs:?}", cuda.id);
     let _ = write!(told, "{:?} {:?} {:?}", image.platforms, image.cuda_usage, image.env);
     let _ = write!(told, "{:?} {:?} {files:?}", image.compat, image.compat_probe);
     told

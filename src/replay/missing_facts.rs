@@ -4,6 +4,7 @@ use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fleet::PoolField;
 use crate::model::cause::Explanation;
 use crate::model::fact::{DriverLibrary, FactId};
+use crate::replay::cuda_callers::CudaCallers;
 use crate::replay::device::{CUDA_VISIBLE_DEVICES, unknown_visible_device};
 use crate::replay::gpu_code::{PartlyCoveredLibrary, PtxCompiler};
 use crate::replay::gpu_request::{GpuRequestKind, VISIBLE_DEVICES_VARIABLE, first_device_with, resolve_gpu_request};
@@ -185,29 +186,18 @@ fn missing_table_entry(replay: Replay<'_>, step: StartStep) -> Option<MissingFac
     Some(MissingFact { key, reason: Explanation::plain(reason), supply: supply.to_owned() })
 }
 
-/// Describes what would happen to a program that calls CUDA, in an image where none was found.
+/// Describes what would happen to a program that calls CUDA, if the step is unknown because none was found.
 fn missing_caller_reason(replay: Replay<'_>, step: StartStep, loaded: &LoadedLibcuda) -> Option<String> {
-    let end = match missing_for_caller(replay, step, loaded) {
-        Some(lacks) => format!("find no {lacks}"),
-        None if runtime::is_caller_unlikely(replay, step)
-            || runtime::result_without_cuda_caller(replay, step).is_some() =>
-        {
-            "fail at this step".to_owned()
-        }
-        None => return None,
+    let nowhere = loaded.source == Some(LibcudaSource::Nowhere);
+    let no_gpu = matches!(step, StartStep::Devices | StartStep::Capabilities) || nowhere;
+    let unknown = CudaCallers::of(replay).result_of_failure(step, no_gpu) == Some(StepResult::Unknown);
+    let end = match step {
+        _ if !unknown => return None,
+        StartStep::Devices | StartStep::Capabilities | StartStep::Loader if nowhere => "find no libcuda",
+        StartStep::Devices => "find no GPU",
+        _ => "fail at this step",
     };
     Some(format!("nothing that calls CUDA was found; a program that does would {end}"))
-}
-
-/// Returns what a program that calls CUDA would lack, in an image where none was found.
-fn missing_for_caller(replay: Replay<'_>, step: StartStep, loaded: &LoadedLibcuda) -> Option<&'static str> {
-    let nowhere = loaded.source == Some(LibcudaSource::Nowhere);
-    match step {
-        StartStep::Devices | StartStep::Capabilities | StartStep::Loader if nowhere => Some("libcuda"),
-        StartStep::Devices => Some("GPU"),
-        _ => None,
-    }
-    .filter(|_| runtime::has_no_cuda_caller(replay, step))
 }
 
 /// Returns what is unknown about the GPU code of the component.

@@ -8,6 +8,7 @@
 //! Invariant: only this module makes a [`ReplayFailure`].
 
 mod coverage;
+mod cuda_callers;
 mod deciding_facts;
 mod device;
 mod display_names;

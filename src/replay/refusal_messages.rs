@@ -93,7 +93,7 @@ pub(super) fn refusal_rule(replay: Replay<'_>, reason: Option<RefusalReason>, se
 /// Returns advice for satisfying a requirement on the node.
 pub(super) fn refusal_help(replay: Replay<'_>, several: bool) -> Option<String> {
     let wanted = required_cuda(replay)?;
-    let branch = replay.knowledge.branches().iter().find(|row| row.cuda.release() >= wanted.release())?.branch;
+    let branch = replay.knowledge.driver_branches().iter().find(|row| row.cuda.release() >= wanted.release())?.branch;
     let image = match replay.host.driver_cuda.filter(|_| !several) {
         Some(cuda) => format!("that requires CUDA {cuda} or older"),
         None => "with an older CUDA release".to_owned(),

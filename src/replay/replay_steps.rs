@@ -3,8 +3,8 @@
 use crate::replay::loaded_libcuda::LoadedLibcuda;
 use crate::replay::startup_result::StartupResultBuilder;
 use crate::replay::{
-    Replay, StartupResult, StepRecord, StepRecorder, device, gpu_code, libraries, loader, mount, platform, requirement,
-    runtime, user_mode,
+    Replay, StartupResult, StepRecord, StepRecorder, cuda_callers, device, gpu_code, libraries, loader, mount,
+    platform, requirement, runtime, user_mode,
 };
 
 /// Replays the start of one component on one host.
@@ -29,7 +29,7 @@ fn record_step<R: StepRecorder>(
     fate: &mut StartupResultBuilder,
     record: &mut R,
 ) -> bool {
-    let step = runtime::adjust_for_cuda_use(replay, step);
+    let step = cuda_callers::adjust_for_cuda_callers(replay, step);
     fate.add_step(&step);
     record.record(step);
     !R::ALL_STEPS && fate.is_decided()

@@ -2,181 +2,19 @@
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::fleet::PoolField;
-use crate::knowledge::{Knowledge, LibraryNeedsRow, MinorCompatRow, RowInfo, ToolkitRow};
-use crate::model::fact::{Component, ComponentRole, CudaUsage, Evidence, GpuCode, PrintedValue, ValueState};
+use crate::knowledge::{Knowledge, MinorCompatRow, RowInfo, ToolkitRow};
+use crate::model::fact::{GpuCode, ValueState};
 use crate::model::outcome::Outcome;
-use crate::replay::granted_capabilities::requests_no_libcuda;
+use crate::replay::cuda_callers::{BUILD_CITATION, is_bare_container};
 use crate::replay::user_mode::surrounding_branches;
 use crate::replay::{
     Basis, Citation, CudaErrorCodes, LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, StartRoute, StartStep,
     StepRecord, StepResult, libraries, user_mode,
 };
 
-/// Source for whether a build has CUDA.
-const BUILD_CITATION: Citation = Citation(
-    "the CUDA of a build is part of its version, its image or its description; a program built without CUDA needs no driver",
-);
 /// Source for minor version compatibility.
 const MINOR_VERSION_CITATION: Citation =
     Citation("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
-
-/// Adjusts the result of a step if nothing needs CUDA: a build without CUDA never needs a driver, and a container
-/// without a known CUDA caller does not miss a GPU that its image excludes.
-pub(super) fn adjust_for_cuda_use(replay: Replay<'_>, record: StepRecord) -> StepRecord {
-    let about_driver = matches!(record.step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown);
-    let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
-    let not_asked = is_cpu_only_build(replay) && (about_driver || no_gpu);
-    if let Some(result) =
-        result_without_cuda_caller(replay, record.step).filter(|_| !matches!(record.result, StepResult::Passes(_)))
-    {
-        return StepRecord { result, ..record };
-    }
-    if is_caller_unlikely(replay, record.step) && matches!(record.result, StepResult::Stops(_)) {
-        return StepRecord { result: StepResult::Unknown, ..record };
-    }
-    if no_gpu
-        && has_no_cuda_caller(replay, record.step)
-        && (record.step == StartStep::Loader || !excludes_gpu(replay, &record))
-    {
-        return StepRecord { result: StepResult::Unknown, ..record };
-    }
-    if let CudaUsage::Unread(list) = replay.image.cuda_usage
-        && no_gpu
-        && !is_bare_container(replay)
-        && excludes_gpu(replay, &record)
-    {
-        return StepRecord::new(record.step, StepResult::Unknown, [Basis::Image(list)], BUILD_CITATION);
-    }
-    let without =
-        || excludes_gpu(replay, &record) || may_target_cpu_nodes(replay) || libraries::lacks_image_libraries(replay);
-    if not_asked || (no_gpu && without()) {
-        return StepRecord { result: StepResult::NotApplicable, ..record };
-    }
-    if no_gpu && is_cuda_use_uncertain(replay) {
-        return StepRecord::new(
-            record.step,
-            StepResult::Unknown,
-            [Basis::Image(replay.component.cuda.id)],
-            BUILD_CITATION,
-        );
-    }
-    record
-}
-
-/// Whether it is unknown that the component uses CUDA: it exists with and without CUDA, depends on such a component
-/// or may be absent, and neither its CUDA version nor its GPU code is known.
-pub(super) fn is_cuda_use_uncertain(replay: Replay<'_>) -> bool {
-    let Component { name, cuda, code, possible_releases: may_be, .. } = replay.component;
-    let untold = cuda.is_unknown() && !code.known().is_some_and(GpuCode::has_code);
-    let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
-    let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
-    let always =
-        rows.any(|row| !row.variants && row.rides.is_none() && !row.optional) && !may_fall_back_without_gpu(replay);
-    untold && !of_cuda && !always && !has_cuda_label(replay) && !is_cuda_package(replay) && !is_bare_container(replay)
-}
-
-/// Whether the component is a part of CUDA of any release, by the table row on which its CUDA version rests.
-fn is_cuda_package(replay: Replay<'_>) -> bool {
-    let Evidence::Derived { row: Some(row), .. } = &replay.image.facts.get(replay.component.cuda.id).evidence else {
-        return false;
-    };
-    replay.knowledge.runtime_packages().iter().any(|one| std::ptr::eq(&raw const one.info, *row))
-}
-
-/// Whether the component may run without a GPU if external libraries are missing, as its last known releases do, on a
-/// base without CUDA.
-fn may_fall_back_without_gpu(replay: Replay<'_>) -> bool {
-    let knowledge = replay.knowledge;
-    let own = |row: &&LibraryNeedsRow| {
-        knowledge.framework(row.distribution).is_some_and(|framework| framework.component == replay.component.name)
-    };
-    let rows = || knowledge.library_needs().iter().filter(own);
-    let newer = |row: &LibraryNeedsRow| rows().any(|one| one.distribution == row.distribution && one.from > row.from);
-    let mut last = rows().filter(|row| !newer(row)).peekable();
-    let bare = matches!(replay.image.base_cuda.state, ValueState::Absent { .. });
-    bare && last.peek().is_some() && last.all(|row| row.falls_back)
-}
-
-/// Whether the version of what is installed, or its package index, names a CUDA version, even one that no table
-/// knows.
-pub(super) fn has_cuda_label(replay: Replay<'_>) -> bool {
-    let facts = &replay.image.facts;
-    let Evidence::Derived { from, .. } = &facts.get(replay.component.cuda.id).evidence else { return false };
-    let cuda = |text: &str| text.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    from.iter().any(|id| match &facts.get(*id).state {
-        ValueState::Known(PrintedValue::Text(text)) => {
-            cuda(text) || text.rsplit_once('+').is_some_and(|(_, local)| cuda(local))
-        }
-        _ => false,
-    })
-}
-
-/// Whether a failing step for the GPU or libcuda decides nothing because nothing is known to call CUDA; a base image
-/// with CUDA counts as a caller.
-pub(super) fn has_no_cuda_caller(replay: Replay<'_>, step: StartStep) -> bool {
-    let about_libcuda = matches!(step, StartStep::Capabilities | StartStep::Loader);
-    is_bare_container(replay) || (about_libcuda && is_uncalled_runtime(replay))
-}
-
-/// Returns the result of a failing driver step in an image that has no GPU code and no CUDA caller: not applicable,
-/// or unknown if the callers are unknown.
-pub(super) fn result_without_cuda_caller(replay: Replay<'_>, step: StartStep) -> Option<StepResult> {
-    let without_code = matches!(replay.component.code.state, ValueState::Absent { .. });
-    let nobody = replay.image.cuda_usage == CudaUsage::Nobody;
-    let result = if nobody { StepResult::NotApplicable } else { StepResult::Unknown };
-    (is_driver_step(step) && without_code && is_uncalled_runtime(replay) && !is_cpu_only_build(replay))
-        .then_some(result)
-}
-
-/// Whether the component is the CUDA runtime of a base image or a package, and nothing is known to call it.
-fn is_uncalled_runtime(replay: Replay<'_>) -> bool {
-    replay.component.anonymous && !replay.component.program && replay.image.cuda_usage != CudaUsage::Seen
-}
-
-/// Whether the step matters only to programs that call CUDA, while none was found and the image requests a driver
-/// without its compute libraries. A launcher that ignores the request, such as GKE's, replays these steps all the same.
-pub(super) fn is_caller_unlikely(replay: Replay<'_>, step: StartStep) -> bool {
-    is_driver_step(step) && requests_no_libcuda(replay.image) && (is_bare_container(replay) || is_idle_runtime(replay))
-}
-
-/// Whether the step asks what libcuda and its driver do for a program that calls CUDA.
-fn is_driver_step(step: StartStep) -> bool {
-    matches!(step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown | StartStep::Runtime)
-}
-
-/// Whether nothing is known to call CUDA, and the image's variables exclude the GPU or the driver's compute
-/// libraries.
-pub(super) fn excludes_gpu(replay: Replay<'_>, record: &StepRecord) -> bool {
-    let own =
-        |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, ValueState::Known(_)));
-    (is_bare_container(replay) || is_idle_runtime(replay))
-        && (record.facts.iter().next().is_some_and(own) || requests_no_libcuda(replay.image))
-}
-
-/// Whether the component has no name, and nothing is known to call CUDA.
-pub(super) fn is_idle_runtime(replay: Replay<'_>) -> bool {
-    is_uncalled_runtime(replay) && replay.image.cuda_usage != CudaUsage::Runtime
-}
-
-/// Whether image and component may be meant for nodes without GPUs: its GPU use is optional and uncertain, and an
-/// extension is a build without CUDA.
-fn may_target_cpu_nodes(replay: Replay<'_>) -> bool {
-    let stepped_back =
-        |one: &Component| one.role == ComponentRole::Extension && matches!(one.cuda.state, ValueState::Absent { .. });
-    let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == replay.component.name);
-    let optional = rows.any(|row| row.optional) && matches!(replay.component.cuda.state, ValueState::Unknown(_));
-    optional && replay.image.components.iter().any(stepped_back)
-}
-
-/// Whether the component is the container itself, which has nothing that is known to call CUDA.
-pub(super) fn is_bare_container(replay: Replay<'_>) -> bool {
-    replay.component.role == ComponentRole::Container
-}
-
-/// Whether the component is certainly a build without CUDA.
-pub(super) fn is_cpu_only_build(replay: Replay<'_>) -> bool {
-    matches!(replay.component.cuda.state, ValueState::Absent { .. })
-}
 
 /// Replays the build step: whether the component is a CUDA build.
 pub(super) fn build_step(replay: Replay<'_>) -> StepRecord {
@@ -258,7 +96,7 @@ fn common_result(one: StepResult, other: StepResult) -> StepResult {
 /// accepts it.
 pub(super) fn disputed_floor(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Option<&'static MinorCompatRow> {
     let (runtime, driver) = (replay.component.cuda.known()?, loaded.version?);
-    replay.knowledge.minor_compat(runtime.major()).filter(|floor| is_floor_disputed(floor, driver))
+    replay.knowledge.minor_compat_of(runtime.major()).filter(|floor| is_floor_disputed(floor, driver))
 }
 
 /// Whether a driver is below the minimum but within the branch that another document accepts.
@@ -296,9 +134,9 @@ fn compare_exact_runtime(
     }
     let too_old = StepResult::Stops(ReplayFailure::new(Outcome::InsufficientDriver, CudaErrorCodes::certain(35)));
     let minor = StepResult::Passes(StartRoute::MinorVersion);
-    let Some(floor) = knowledge.minor_compat(runtime.major()) else {
+    let Some(floor) = knowledge.minor_compat_of(runtime.major()) else {
         // A major newer than the tables asks for no less than the newest that they have.
-        let newest = knowledge.minor_compats().last().filter(|_| is_beyond_known_toolkits(knowledge, runtime));
+        let newest = knowledge.minor_compat().last().filter(|_| is_beyond_known_toolkits(knowledge, runtime));
         let enough = newest.is_some_and(|newest| supported.major() >= newest.cuda_major);
         // Majors without minor version compatibility compare in full.
         return (if enough { StepResult::Unknown } else { too_old }, newest.map(|newest| &newest.info));
@@ -338,7 +176,7 @@ fn compare_within_release(
 
 /// Returns the toolkits to which a runtime may belong, among those for which full driver versions are compared.
 fn toolkits_of_release(knowledge: Knowledge, runtime: CudaVersion) -> impl Iterator<Item = &'static ToolkitRow> {
-    let first = knowledge.minor_compats().first().map(|floor| floor.cuda_major);
+    let first = knowledge.minor_compat().first().map(|floor| floor.cuda_major);
     let in_full = first.is_some_and(|first| runtime.major() < first);
     let rows = move || knowledge.toolkits().iter().filter(move |row| row.version.release() == runtime.release());
     let exact = rows().any(|row| row.version == runtime);
@@ -384,7 +222,7 @@ pub(super) fn driver_ahead_of_branch(
 /// version.
 pub(super) fn named_minimum_driver(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Option<DriverVersion> {
     let (runtime, supported) = (replay.component.cuda.known()?, loaded.cuda?);
-    let of_major = || replay.knowledge.minor_compat(runtime.major()).map(|floor| floor.min_driver);
+    let of_major = || replay.knowledge.minor_compat_of(runtime.major()).map(|floor| floor.min_driver);
     let floor = toolkit_too_new_for_loaded(replay, loaded).map(|(_, oldest)| oldest).or_else(of_major)?;
     (supported.major() == runtime.major() && supported.release() >= runtime.release()).then_some(floor)
 }
@@ -395,7 +233,7 @@ pub(super) fn minimum_driver(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Opti
     let own_numbers = user_mode::is_jetson(replay) || replay.host.wsl;
     let exact = |oldest| (runtime.to_string(), oldest);
     let of_major =
-        || replay.knowledge.minor_compat(runtime.major()).map(|row| (row.cuda_major.to_string(), row.min_driver));
+        || replay.knowledge.minor_compat_of(runtime.major()).map(|row| (row.cuda_major.to_string(), row.min_driver));
     let of_release = || toolkits_of_release(replay.knowledge, *runtime).filter_map(oldest_driver).min().map(exact);
     named_minimum_driver(replay, loaded).map(exact).or_else(of_major).or_else(of_release).filter(|_| !own_numbers)
 }

@@ -1,84 +1,42 @@
 //! Records of the replay steps: cheap to create, and turned into text only when needed.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::fleet::{PoolEntry, PoolField};
 use crate::knowledge::RowInfo;
 use crate::model::fact::FactId;
 use crate::model::named_values::named_values;
 use crate::model::outcome::Outcome;
 
-/// The steps of a start, in the order in which they happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StartStep {
-    /// Whether there is a manifest for the host's platform.
-    Platform,
-    /// Which mode of the toolkit starts the container.
-    Mode,
-    /// Whether GPUs are put into the container.
-    Devices,
-    /// Whether the driver's compute libraries are put into the container.
-    Capabilities,
-    /// Whether the host meets `NVIDIA_REQUIRE_*`.
-    Requirement,
-    /// Whether every file and device can be mounted.
-    Mounts,
-    /// Whether the libraries exist that the program needs to start.
-    Libraries,
-    /// Which libcuda the loader loads.
-    Loader,
-    /// Whether that libcuda works with the kernel-mode driver.
-    UserMode,
-    /// Whether the driver supports the GPU.
-    GpuKnown,
-    /// Whether there is a CUDA build at all.
-    Build,
-    /// Whether the driver is new enough for the CUDA runtime.
-    Runtime,
-    /// Whether there is code for the GPU.
-    Code,
-    /// Whether the libraries exist that the program opens while it runs.
-    OpenedLater,
-}
-
-impl StartStep {
-    /// All steps, in their order.
-    pub const ALL: [Self; 14] = [
-        Self::Platform,
-        Self::Mode,
-        Self::Devices,
-        Self::Capabilities,
-        Self::Requirement,
-        Self::Mounts,
-        Self::Libraries,
-        Self::Loader,
-        Self::UserMode,
-        Self::GpuKnown,
-        Self::Build,
-        Self::Runtime,
-        Self::Code,
-        Self::OpenedLater,
-    ];
-
-    /// Returns the name used in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Platform => "platform",
-            Self::Mode => "mode",
-            Self::Devices => "devices",
-            Self::Capabilities => "capabilities",
-            Self::Requirement => "requirement",
-            Self::Mounts => "mounts",
-            Self::Libraries => "libraries",
-            Self::Loader => "loader",
-            Self::UserMode => "user-mode-driver",
-            Self::GpuKnown => "gpu-known",
-            Self::Build => "build",
-            Self::Runtime => "runtime",
-            Self::Code => "code",
-            Self::OpenedLater => "opened-later",
-        }
+named_values! {
+    /// The steps of a start, in the order in which they happen.
+    StartStep {
+        /// Whether there is a manifest for the host's platform.
+        Platform = "platform",
+        /// Which mode of the toolkit starts the container.
+        Mode = "mode",
+        /// Whether GPUs are put into the container.
+        Devices = "devices",
+        /// Whether the driver's compute libraries are put into the container.
+        Capabilities = "capabilities",
+        /// Whether the host satisfies `NVIDIA_REQUIRE_*`.
+        Requirement = "requirement",
+        /// Whether every file and device can be mounted.
+        Mounts = "mounts",
+        /// Whether the libraries exist that the program needs to start.
+        Libraries = "libraries",
+        /// Which libcuda the loader loads.
+        Loader = "loader",
+        /// Whether that libcuda works with the kernel-mode driver.
+        UserMode = "user-mode-driver",
+        /// Whether the driver supports the GPU.
+        GpuKnown = "gpu-known",
+        /// Whether there is a CUDA build at all.
+        Build = "build",
+        /// Whether the driver is new enough for the CUDA runtime.
+        Runtime = "runtime",
+        /// Whether there is code for the GPU.
+        Code = "code",
+        /// Whether the libraries exist that the program opens while it runs.
+        OpenedLater = "opened-later",
     }
 }
 
@@ -96,35 +54,21 @@ named_values! {
     }
 }
 
-/// Why a container is not created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RefusalReason {
-    /// The host violates a requirement of the image.
-    Requirement,
-    /// A requirement of the image has invalid syntax.
-    MalformedRequirement,
-    /// The image requests a driver capability that the toolkit does not know.
-    Capability,
-    /// The container requests a device that does not exist.
-    Device,
-    /// A file or device cannot be mounted.
-    Mount,
-    /// The runtime hook does not work in this mode.
-    Hook,
-}
-
-impl RefusalReason {
-    /// Returns the name used in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Requirement => "requirement",
-            Self::MalformedRequirement => "malformed-requirement",
-            Self::Capability => "capability",
-            Self::Device => "device",
-            Self::Mount => "mount",
-            Self::Hook => "hook",
-        }
+named_values! {
+    /// Why a container is not created.
+    RefusalReason {
+        /// The host violates a requirement of the image.
+        Requirement = "requirement",
+        /// A requirement of the image has invalid syntax.
+        MalformedRequirement = "malformed-requirement",
+        /// The image requests a driver capability that the toolkit does not know.
+        Capability = "capability",
+        /// The container requests a device that does not exist.
+        Device = "device",
+        /// A file or device cannot be mounted.
+        Mount = "mount",
+        /// The runtime hook does not work in this mode.
+        Hook = "hook",
     }
 }
 

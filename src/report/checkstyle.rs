@@ -32,7 +32,7 @@ impl ReportWriter for CheckstyleWriter<'_> {
             let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let severity = match finding.severity {
                 FindingSeverity::Note => "info",
-                other => other.word(),
+                other => other.name(),
             };
             let line = error_element(&spot, severity, &finding.rule, &message_with_image(finding, subject, &spot));
             match files.iter_mut().find(|(path, _)| *path == spot.path) {

@@ -108,7 +108,7 @@ const MAX_NAMED: usize = 3;
 
 /// Whether a finding is about an unknown verdict.
 pub fn is_about_unknown_verdict(finding: &Finding) -> bool {
-    Notice::OPEN.iter().any(|notice| notice.word() == finding.rule)
+    Notice::OPEN.iter().any(|notice| notice.name() == finding.rule)
 }
 
 /// The findings with one cause, and the images that have it, each with its pools.

@@ -70,7 +70,7 @@ impl ReportWriter for GithubWriter<'_> {
                 writeln!(out, "{line}")?;
             }
             if shown < *number {
-                rest.push(pluralize(number - shown, word.word()));
+                rest.push(pluralize(number - shown, word.name()));
             }
         }
         if !rest.is_empty() {

@@ -6,6 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use crate::model::fact::InspectionDepth;
+use crate::replay::StartStep;
 use crate::report::documentation_urls::rule_page_url;
 use crate::report::escape::escape_multiline;
 use crate::report::json::EscapingWriter;
@@ -135,7 +136,7 @@ struct FixCard {
 /// A step of a simulated start.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct StepCard {
-    step: String,
+    step: StartStep,
     result: StepStatus,
     text: usize,
     facts: Vec<usize>,
@@ -293,7 +294,7 @@ impl PageTables {
         let text = self.add_text(&step.text, subject);
         let told = fact_lines(step, subject, pool, report).iter().map(|fact| self.add_text(fact, subject)).collect();
         let cite = (!step.cite.is_empty()).then(|| self.add_text(&step.cite, subject));
-        self.steps.number_of(StepCard { step: step.step.clone(), result: step.result, text, facts: told, cite })
+        self.steps.number_of(StepCard { step: step.step, result: step.result, text, facts: told, cite })
     }
 }
 

@@ -5,6 +5,43 @@ use crate::replay::StartRoute;
 use crate::rules::Severity;
 
 named_values! {
+    /// What a fix changes, in the order of the cost: the smallest change first.
+    ChangeKind {
+        /// One variable of the image.
+        Environment = "environment",
+        /// The GPUs that an extension is compiled for.
+        ArchList = "arch-list",
+        /// Driver libraries in the image.
+        DriverLibraries = "driver-libraries",
+        /// The same release of a framework, built for another CUDA.
+        FrameworkVariant = "framework-variant",
+        /// Another tag of the same image.
+        BaseTag = "base-tag",
+        /// The platforms that the image is built for.
+        Platform = "platform",
+        /// The driver of a pool.
+        Driver = "driver",
+        /// The compat library.
+        Compat = "compat",
+        /// Another release of a framework.
+        FrameworkVersion = "framework-version",
+        /// Another base image.
+        BaseImage = "base-image",
+        /// The container toolkit of a pool.
+        Toolkit = "toolkit",
+        /// A variable given at the start of the container.
+        RunEnvironment = "run-environment",
+    }
+}
+
+impl ChangeKind {
+    /// Whether this kind changes the image, as opposed to the fleet.
+    pub const fn changes_image(self) -> bool {
+        !matches!(self, Self::Driver | Self::Toolkit | Self::RunEnvironment)
+    }
+}
+
+named_values! {
     /// The prediction for an image or a component on a pool or a host.
     VerdictKind {
         /// It starts on every host.

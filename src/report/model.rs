@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::fleet::cluster::{NodeRequirements, Start};
 use crate::model::fact::{Confidence, InspectionDepth, Observations};
 use crate::model::outcome::Outcome;
-use crate::replay::{RefusalReason, StartRoute};
-use crate::report::kinds::{FactState, FindingSeverity, FixSafety, LocationKind, StepStatus, SubjectKind, VerdictKind};
+use crate::replay::{RefusalReason, StartRoute, StartStep};
+use crate::report::kinds::{
+    ChangeKind, FactState, FindingSeverity, FixSafety, LocationKind, StepStatus, SubjectKind, VerdictKind,
+};
 use crate::text::source::{SourceText, Span};
 
 /// A run of imagelint.
@@ -237,8 +239,8 @@ pub struct When {
 /// A step of the simulated start.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// `requirement`, `loader`, ...
-    pub step: String,
+    /// The step.
+    pub step: StartStep,
     /// `passes`, `stops`, `unknown`, `not-seen`, `fails-later`, `not-applicable`.
     pub result: StepStatus,
     /// The result in words, with the values that decided it.
@@ -285,8 +287,8 @@ pub struct Finding {
 pub struct Fix {
     /// One line: `use the tag 12.4.1-base-ubuntu22.04`.
     pub title: String,
-    /// `base-tag`, `framework-variant`, `driver`, ...: what is changed.
-    pub kind: String,
+    /// What is changed.
+    pub kind: ChangeKind,
     /// `safe` if nothing else changes for the program, `unsafe` if a version changes or a pool breaks, `manual` if no file
     /// contains it.
     pub safety: FixSafety,
@@ -366,7 +368,7 @@ impl Fix {
             let to =
                 |one: &FixDrivers| one.to.as_ref().map_or_else(|| " or newer".to_owned(), |to| format!(" to {to}"));
             let told: Vec<String> = ranges.iter().map(|one| format!("{}{}", one.from, to(one))).collect();
-            let route = ranges.first().map_or("", |one| one.route.word());
+            let route = ranges.first().map_or("", |one| one.route.name());
             format!("{} ({route})", told.join(", "))
         };
         let of_pools = |of_them: &[FixDrivers]| {

@@ -47,7 +47,7 @@ pub fn verdict_kind_label(fate: VerdictKind) -> &'static str {
         VerdictKind::Depends => "may fail",
         VerdictKind::Undetermined => "unknown",
         VerdictKind::NotApplicable => "not applicable",
-        other => other.word(),
+        other => other.name(),
     }
 }
 

@@ -67,7 +67,7 @@ fn finding_counts(report: &Report, counted: FindingCounting) -> String {
     };
     let number = |severity: FindingSeverity| all.iter().filter(|one| **one == severity).count();
     let known = [FindingSeverity::Error, FindingSeverity::Warning, FindingSeverity::Note];
-    let known = known.map(|severity| (number(severity), severity.word()));
+    let known = known.map(|severity| (number(severity), severity.name()));
     let known = known.into_iter().filter(|(number, _)| 0 < *number);
     known.map(|(number, severity)| pluralize(number, severity)).collect::<Vec<_>>().join(", ")
 }

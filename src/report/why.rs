@@ -6,7 +6,7 @@
 
 use std::io;
 
-use crate::replay::StartRoute;
+use crate::replay::{StartRoute, StartStep};
 use crate::report::checked_files::unread_suffix;
 use crate::report::escape::{escape_one_line, shorten};
 use crate::report::kinds::{FactState, StepStatus, VerdictKind};
@@ -166,7 +166,7 @@ impl VerdictContext<'_> {
             StepStatus::Unknown | StepStatus::NotSeen => ("?", Tone::Open),
         };
         let sign = paint(sign, tone, self.color);
-        writeln!(out, "      {sign} {}: {}", escape_one_line(&step.step), escape_one_line(&step.text))?;
+        writeln!(out, "      {sign} {}: {}", step.step, escape_one_line(&step.text))?;
         let mut told = Vec::new();
         for id in &step.facts {
             self.write_fact(id, 0, &mut told, out)?;
@@ -448,8 +448,8 @@ fn verdict_reason<'r>(
         let host = group.hosts.first().filter(|_| several);
         let host =
             host.map_or_else(String::new, |host| format!("with {host}, {}; ", verdict_kind_label(group.first.fate)));
-        steps.push(step.step.as_str());
-        texts.push(format!("{host}{}: {}", escape_one_line(&step.step), escape_one_line(&step.text)));
+        steps.push(step.step.name());
+        texts.push(format!("{host}{}: {}", step.step, escape_one_line(&step.text)));
         for line in step.facts.iter().filter_map(|id| fact_text(chain, id, source)).take(MAX_FACTS) {
             if !facts.contains(&line) {
                 facts.push(line);
@@ -600,11 +600,11 @@ const VERDICT_MARGIN: usize = 6;
 /// route.
 fn deciding_step<'a>(scenario: &'a Scenario, verdict: &Verdict) -> Option<&'a Step> {
     let with = |result: StepStatus| scenario.steps.iter().find(|step| step.result == result);
-    let named = |name: &str| scenario.steps.iter().find(|step| step.step == name && step.result == StepStatus::Passes);
+    let passed = |one| scenario.steps.iter().find(|step| step.step == one && step.result == StepStatus::Passes);
     let of_route = || match verdict.route {
-        Some(StartRoute::ForwardCompat) => named("user-mode-driver").or_else(|| named("loader")),
-        Some(StartRoute::MinorVersion) => named("runtime"),
-        _ => named("code").or_else(|| named("runtime")),
+        Some(StartRoute::ForwardCompat) => passed(StartStep::UserMode).or_else(|| passed(StartStep::Loader)),
+        Some(StartRoute::MinorVersion) => passed(StartStep::Runtime),
+        _ => passed(StartStep::Code).or_else(|| passed(StartStep::Runtime)),
     };
     let last = || scenario.steps.iter().rev().find(|step| step.result == StepStatus::Passes);
     with(StepStatus::Stops)

@@ -30,7 +30,7 @@ pub fn rule_table(book: &RuleBook, link: impl Fn(&RulePage) -> String) -> String
     let mut text = String::from("| Rule | Severity | Persona | What it detects |\n|---|---|---|---|\n");
     for page in book.pages() {
         let name = format!("[{}]({})", inline_code(&page.name), link(page));
-        push_table_row(&mut text, &[&name, page.severity.word(), page.persona.word(), &page.summary()]);
+        push_table_row(&mut text, &[&name, page.severity.name(), page.persona.name(), &page.summary()]);
     }
     text
 }
@@ -74,14 +74,14 @@ fn page_chapter(page: &RulePage) -> String {
     let occasion = match &page.kind {
         PageKind::Startup(outcome) => format!("the outcome is {}", inline_code(outcome.name())),
         PageKind::Practice(condition) => inline_code(condition.text()),
-        PageKind::Reader(notice) => format!("the reader notes {}", inline_code(notice.word())),
+        PageKind::Reader(notice) => format!("the reader notes {}", inline_code(notice.name())),
     };
     for (key, value) in [
         ("reports when", occasion.as_str()),
-        ("severity", page.severity.word()),
-        ("persona", page.persona.word()),
-        ("status", page.status.word()),
-        ("fix", page.fix.word()),
+        ("severity", page.severity.name()),
+        ("persona", page.persona.name()),
+        ("status", page.status.name()),
+        ("fix", page.fix.name()),
         ("since", &page.since),
         ("message", &inline_code(&page.message.text())),
         ("help", &inline_code(&page.help.text())),

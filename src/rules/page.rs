@@ -334,7 +334,7 @@ fn check_examples(name: &str, severity: Severity, examples: &[Example], heading:
     for example in examples {
         if let Some(level) = own(example)
             && level != Level::Undetermined
-            && level.word() != severity.word()
+            && level.name() != severity.name()
         {
             return Err(Fault::new(
                 example.at,

@@ -26,7 +26,7 @@ macro_rules! words {
             pub const WORDS: &[&str] = &[$($word),*];
 
             /// The word in pages and reports.
-            pub const fn word(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
         }
@@ -41,7 +41,7 @@ macro_rules! words {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.word())
+                f.write_str(self.name())
             }
         }
     };
@@ -231,7 +231,7 @@ pub(super) fn parse_header(
     };
     let status = match &written.status {
         // What an outcome or a reader has to say is not kept back.
-        Some(word) if word.get_ref() == Status::Preview.word() && !matches!(kind, PageKind::Practice(_)) => {
+        Some(word) if word.get_ref() == Status::Preview.name() && !matches!(kind, PageKind::Practice(_)) => {
             return Err(Fault::new(toml_span(word), "only a page with a condition can be a preview"));
         }
         Some(word) => parse_keyword("status", word, Status::WORDS)?,

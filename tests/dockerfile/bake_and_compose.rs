@@ -760,14 +760,27 @@ target "app" {
     // The date of the build is in no file.
     let text = "target \"dated\" {\n  target = \"run-${timestamp()}\"\n  args = { A = \"1\", B = uuidv4() }\n}\n";
     let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
-    assert_eq!(lines(&builds), ["dated ./Dockerfile - A=1,B=? "]);
+    let why = "`target` of target `dated` is unknown: imagelint does not compute `timestamp` (docker-bake.hcl:2:19)";
+    assert_eq!(lines(&builds), [format!("dated ({why}) - A=1,B=? ")]);
     let notes = builds[0].notes.join("\n");
     for expected in ["`timestamp` (docker-bake.hcl:2:19)", "`uuidv4` (docker-bake.hcl:3:25)"] {
         assert!(notes.contains(expected), "{notes}");
     }
+    // What decides which Dockerfile is built has no default then.
+    for (key, written) in [
+        ("dockerfile", "frob(\"x\")"),
+        ("context", "\"./${frob(1)}\""),
+        ("inherits", "[frob(\"x\")]"),
+        ("matrix", "{ v = frob(1) }"),
+    ] {
+        let text = format!("target \"a\" {{\n  {key} = {written}\n}}\n");
+        let builds = read_bake_file("docker-bake.hcl", &text).expect("builds");
+        let why = format!("`{key}` of target `a` is unknown: imagelint does not compute `frob` (docker-bake.hcl:2:");
+        assert!(builds.len() == 1 && lines(&builds)[0].starts_with(&format!("a ({why}")), "{builds:?}");
+    }
     let text = "target \"m\" {\n  matrix = { v = [\"1\"] }\n  name = \"m-${sha256(v)}\"\n}\n";
     let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
-    assert_eq!(lines(&builds), ["m-0 ./Dockerfile -  "]);
+    assert_eq!(lines(&builds), ["m (name unknown; v = 1) ./Dockerfile -  "]);
     assert!(builds[0].notes.iter().any(|note| note.contains("`name`") && note.contains(":3:15)")), "{builds:?}");
 }
 

@@ -97,7 +97,7 @@ class Index:
 
     def make(self):
         """Writes all wheels, pages and system packages, unless they lie there from the same sources."""
-        tables = [self.knowledge / f"{t}.toml" for t in ("torch_releases", "torch_pins", "companion_packages")]
+        tables = [self.knowledge / f"{t}.toml" for t in ("torch_releases", "requires_dist", "companion_packages")]
         mark = hashlib.sha256(b"".join(f.read_bytes() for f in [pathlib.Path(__file__), *tables])).hexdigest()
         stamp = self.folder / "made"
         if stamp.exists() and stamp.read_text() == mark:
@@ -180,18 +180,18 @@ class Index:
     def companions(self):
         """What requires torch: each release with a row of its own, and the newest of the others."""
         brings = {row["distribution"]: row["brings"] for row in self.rows("companion_packages")}
-        for row in self.rows("torch_pins"):
+        for row in (row for row in self.rows("requires_dist") if row["package"] == "torch"):
             name, version = row["distribution"], row["version"]
             if name in ("torchvision", "torchaudio", "xformers") and version != "*":
-                self.companion(name, version, "" if row.get("unasked") else row["torch"], row["torch"])
+                self.companion(name, version, "" if row.get("unasked") else row["range"], row["range"])
             elif name == "vllm" and version != "*" and release(version) >= (0, 6):
-                self.wheel(name, version, [f"torch{row['torch']}", "transformers", "numpy"])
+                self.wheel(name, version, [f"torch{row['range']}", "transformers", "numpy"])
             elif name in WITH_TORCH and version == "*":
                 number, others = WITH_TORCH[name]
                 extra = [b for b in brings.get(name, []) if not any(o.startswith(b) for o in others)]
                 if name in ("timm", "open-clip-torch"):
                     extra = ["torchvision"]
-                self.wheel(name, number, [f"torch{row['torch']}", *extra, *others])
+                self.wheel(name, number, [f"torch{row['range']}", *extra, *others])
                 for older, asks in row.get("older", {}).items():
                     self.wheel(name, older, [f"torch{asks}", *extra, *others])
         for name, older in (("timm", "0.9.16"), ("ultralytics", "8.2.103")):

@@ -158,7 +158,7 @@ fn the_rules_reference_lists_every_rule() {
             };
             if own == part {
                 let name = rule_link(rule.name.as_str(), "../../../");
-                let words = [rule.severity.word(), rule.persona.word(), rule.status.word()];
+                let words = [rule.severity.name(), rule.persona.name(), rule.status.name()];
                 text.push_str(&row(&[&name, words[0], words[1], words[2], &rule.summary()]));
                 let _ = writeln!(contents, "  - {}", rule_link(rule.name.as_str(), "../../").replace('`', ""));
             }

@@ -27,7 +27,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.row_infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 97);
+    assert_eq!(by_table.len(), 96);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(compare_natural(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -38,12 +38,12 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
 /// Lookups that the replay asks often search by halves: their tables are sorted by what they search for.
 #[test]
 fn tables_are_sorted_by_what_is_searched_in_them() {
-    assert!(KNOWLEDGE.branches().is_sorted_by(|one, next| one.branch < next.branch));
-    assert!(KNOWLEDGE.branches().is_sorted_by_key(|row| row.cuda));
+    assert!(KNOWLEDGE.driver_branches().is_sorted_by(|one, next| one.branch < next.branch));
+    assert!(KNOWLEDGE.driver_branches().is_sorted_by_key(|row| row.cuda));
     assert!(KNOWLEDGE.toolkits().is_sorted_by(|one, next| one.version < next.version));
     assert!(KNOWLEDGE.target_sets().is_sorted_by(|one, next| one.cuda.release() < next.cuda.release()));
     assert!(KNOWLEDGE.compat_packages().is_sorted_by(|one, next| one.cuda.release() < next.cuda.release()));
-    assert!(KNOWLEDGE.minor_compats().is_sorted_by(|one, next| one.cuda_major < next.cuda_major));
+    assert!(KNOWLEDGE.minor_compat().is_sorted_by(|one, next| one.cuda_major < next.cuda_major));
     let cell = |row: &imagelint::knowledge::ForwardRow| (row.cuda.release(), row.base_branch);
     assert!(KNOWLEDGE.forward_matrix().is_sorted_by(|one, next| cell(one) < cell(next)));
 }
@@ -135,7 +135,7 @@ fn newer_toolkits_and_branches_ask_for_no_less() {
             assert!(older <= newer, "{} and {}", pair[0].version, pair[1].version);
         }
     }
-    for pair in KNOWLEDGE.branches().windows(2) {
+    for pair in KNOWLEDGE.driver_branches().windows(2) {
         assert!(pair[0].cuda <= pair[1].cuda, "{} and {}", pair[0].branch, pair[1].branch);
     }
     for pair in KNOWLEDGE.container_toolkits().windows(2) {
@@ -149,7 +149,7 @@ fn newer_toolkits_and_branches_ask_for_no_less() {
 
 #[test]
 fn releases_follow_each_other() {
-    for branch in KNOWLEDGE.branches() {
+    for branch in KNOWLEDGE.driver_branches() {
         assert!(branch.releases.is_sorted_by(|one, next| one < next), "{}: {:?}", branch.branch, branch.releases);
         assert!(branch.releases.iter().all(|release| release.branch() == branch.branch), "{}", branch.branch);
     }
@@ -170,7 +170,7 @@ fn no_day_lies_in_the_future() {
     let today = KNOWLEDGE.newest_source_date();
     let days = KNOWLEDGE.torch_releases().iter().filter_map(|row| row.released);
     let days = days.chain(KNOWLEDGE.framework_builds().iter().filter_map(|row| row.released));
-    let days = days.chain(KNOWLEDGE.branches().iter().filter_map(|row| row.released));
+    let days = days.chain(KNOWLEDGE.driver_branches().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.toolkits().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.container_toolkits().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.cuda_recipes().iter().flat_map(|row| [row.first, row.until]).flatten());
@@ -210,7 +210,8 @@ fn what_packages_bring_and_run_on_is_known() {
         let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.brings);
         let told = |local| KNOWLEDGE.cuda_of_version(row.brings, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
-        let companion = KNOWLEDGE.is_built_with_torch(row.brings) && KNOWLEDGE.torch_pins_of(row.brings).count() > 1;
+        let companion =
+            KNOWLEDGE.is_built_with_torch(row.brings) && KNOWLEDGE.torch_requirements_of(row.brings).count() > 1;
         let other = KNOWLEDGE.other_processor_of_package(row.brings).is_some();
         let known = KNOWLEDGE.framework(row.brings).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");

@@ -314,7 +314,7 @@ const TOOLKITS: &[&str] = &["1.14.0", "1.14.3", "1.17.4", "1.17.8", "1.18.2", "1
 
 impl HostSpec {
     pub(crate) fn drawn(draw: &mut Draw) -> Self {
-        let branches = Knowledge::built_in().branches();
+        let branches = Knowledge::built_in().driver_branches();
         let oldest = if draw.percent(75) { 470 } else { 410 };
         let known: Vec<_> = branches.iter().filter(|row| row.branch >= oldest && !row.releases.is_empty()).collect();
         let releases = draw.one(&known).releases;

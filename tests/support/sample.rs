@@ -45,7 +45,7 @@ fn steps(result: &str) -> Value {
     value!([
         {"step": "requirement", "result": "passes", "text": "the image requires nothing",
          "facts": ["f1"], "cite": ""},
-        {"step": "driver", "result": result, "text": "driver 470.182.03 is older than 525.60.13",
+        {"step": "runtime", "result": result, "text": "driver 470.182.03 is older than 525.60.13",
          "facts": ["f2", "pool.driver", "pool.launch", "toolkits/12.4.1"], "cite": "CUDA 12.4 release notes, table 3"},
     ])
 }

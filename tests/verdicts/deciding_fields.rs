@@ -335,9 +335,9 @@ fn a_missing_gpu_stops_what_is_known_to_call_cuda() {
         ("FROM python:3.11\nRUN pip install torch==2.7.1\n", "no-gpu"),
         ("FROM python:3.11\nRUN pip install cupy-cuda12x\n", "no-gpu"),
         ("FROM python:3.11\nENV NVIDIA_VISIBLE_DEVICES=void\nRUN pip install torch==2.7.1\n", "no-gpu"),
-        // Whichever CUDA the repository has, a CUDA it is.
-        ("FROM ubuntu:22.04\nRUN apt-get install -y nvidia-cuda-toolkit\n", "no-gpu"),
-        ("FROM ubuntu:22.04\nENV NVIDIA_VISIBLE_DEVICES=void\nRUN apt-get install -y cuda-toolkit\n", "no-gpu"),
+        // A toolkit without a program that uses it: nothing that calls CUDA was found.
+        ("FROM ubuntu:22.04\nRUN apt-get install -y nvidia-cuda-toolkit\n", "- ?"),
+        ("FROM ubuntu:22.04\nENV NVIDIA_VISIBLE_DEVICES=void\nRUN apt-get install -y cuda-toolkit\n", "- ?"),
         // It may not be there.
         ("FROM ubuntu:22.04\nRUN if [ -e /x ]; then apt-get install -y nvidia-cuda-toolkit; fi\n", "- ?"),
         ("FROM ubuntu:22.04\nRUN [ -e /x ] && apt-get install -y nvidia-cuda-toolkit; true\n", "- ?"),

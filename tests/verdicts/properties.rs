@@ -41,7 +41,7 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
         cases += 1;
         let name = match fate {
-            StartupResult::Starts(route) => route.word(),
+            StartupResult::Starts(route) => route.name(),
             StartupResult::Undetermined => "undetermined",
             StartupResult::Fails(wall) => wall.outcome().name(),
         };
@@ -49,7 +49,7 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
     }
     assert!(cases >= 20_000, "{cases} cases");
     let routes = [StartRoute::Native, StartRoute::MinorVersion, StartRoute::ForwardCompat, StartRoute::Jit]
-        .map(StartRoute::word);
+        .map(StartRoute::name);
     for name in Outcome::ALL.iter().map(|outcome| outcome.name()).chain(routes) {
         let number = met.get(name).copied().unwrap_or_default();
         assert!(number * 100 >= cases, "{name}: {number} of {cases}\n{met:#?}");

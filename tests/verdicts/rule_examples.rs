@@ -58,7 +58,7 @@ fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
         let mut command = assert_cmd::Command::new(imagelint_program());
         let path = path.to_str().expect("UTF-8");
         let output =
-            command.args(["check", "--format", "json", "--persona", persona.word(), path]).output().expect("runs");
+            command.args(["check", "--format", "json", "--persona", persona.name(), path]).output().expect("runs");
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
         let all = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
         all.into_iter().filter(|one| one["rule"] == "rule-not-evaluated").collect::<Vec<_>>()

@@ -176,7 +176,7 @@ fn the_table_of_rules_lists_every_page() {
 fn the_order_of_changes_names_every_kind() {
     let told = imagelint::fix::cost_order();
     assert!(
-        imagelint::fix::ChangeKind::ALL.iter().all(|kind| told.contains(&format!("| `{}` |", kind.name()))),
+        imagelint::report::kinds::ChangeKind::ALL.iter().all(|kind| told.contains(&format!("| `{}` |", kind.name()))),
         "{told}"
     );
 }

@@ -28,8 +28,8 @@ pub(super) fn list_rules(
             out,
             "{:<width$}  {:<7}  {:<8}  {summary}{preview}",
             page.name,
-            page.severity.word(),
-            page.persona.word(),
+            page.severity.name(),
+            page.persona.name(),
         )?;
     }
     Ok(Exit::Clean)
@@ -40,13 +40,13 @@ pub(in crate::cli) fn page_json(page: &RulePage) -> Value {
     let (kind, occasion) = match &page.kind {
         PageKind::Startup(outcome) => ("start-up", outcome.name()),
         PageKind::Practice(condition) => ("practice", condition.text()),
-        PageKind::Reader(notice) => ("notice", notice.word()),
+        PageKind::Reader(notice) => ("notice", notice.name()),
     };
     let own = page.help_for.iter().map(|(cause, help)| (cause.name().to_owned(), Value::String(help.text())));
     let help_for: serde_json::Map<String, Value> = own.collect();
     json!({
-        "rule": page.name, "kind": kind, "when": occasion, "severity": page.severity.word(),
-        "persona": page.persona.word(), "status": page.status.word(), "fix": page.fix.word(), "since": page.since,
+        "rule": page.name, "kind": kind, "when": occasion, "severity": page.severity.name(),
+        "persona": page.persona.name(), "status": page.status.name(), "fix": page.fix.name(), "since": page.since,
         "blame": page.blame, "message": page.message.text(), "help": page.help.text(),
         "cause": page.cause.as_ref().map(MessageTemplate::text),
         "help_for": help_for, "summary": page.summary(),

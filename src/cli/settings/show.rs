@@ -75,7 +75,7 @@ pub(crate) fn show_settings(
         print_setting(&mut out, "rule-folders", &path(folder), &origin)?;
     }
     let origin = origins.origin_of(flag(said.persona.is_some(), "--persona"), None, |own| own.persona.as_ref());
-    print_setting(&mut out, "persona", holds.persona().word(), &origin)?;
+    print_setting(&mut out, "persona", holds.persona().name(), &origin)?;
     let origin = origins.origin_of(flag(said.preview, "--preview"), None, |own| own.preview.as_ref());
     writeln!(out, "preview = {}  # {}", holds.preview, escape_one_line(&origin))?;
     let level = holds.fail_on().to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();

@@ -167,7 +167,13 @@ impl BakeDefinition {
                 let context = context_with_variables(&context, &variables);
                 let own = self.target_attributes(&target, &context);
                 let mut build = ImageBuild { asked, ..build_target(&name, &own, &context) };
-                build.notes.extend(self.evaluation_notes(&target, &own, &context));
+                let notes = self.evaluation_notes(&target, &own, &context);
+                if let DockerfileSource::Unknown(why) = &mut build.recipe
+                    && let Some(note) = notes.iter().find(|note| is_same_attribute(note, why))
+                {
+                    why.clone_from(note);
+                }
+                build.notes.extend(notes);
                 let further =
                     build.referenced_builds().map(|(_, name)| name).filter(|name| self.targets.contains_key(*name));
                 let new = further.filter(|name| seen.insert((*name).to_owned()));
@@ -189,15 +195,15 @@ impl BakeDefinition {
     fn matrix_targets(&self, target: &str, context: &Context<'_>) -> Vec<MatrixTarget> {
         let attributes = self.target_attributes(target, context);
         let Some(rows) = matrix_rows(&attributes, context) else { return vec![(Ok(target.to_owned()), Vec::new())] };
-        let named = |(at, row): (usize, Vec<(String, Value)>)| {
+        let named = |row: Vec<(String, Value)>| {
             let context = context_with_variables(context, &row);
             let own = self.target_attributes(target, &context);
             let name = own.get("name").and_then(|name| value_text(&evaluate_expression(name, &context)?));
             let refused = || self.failure_note(target, "name", own.get("name")?, &context);
-            let name = name.map_or_else(|| refused().map_or_else(|| Ok(format!("{target}-{at}")), Err), Ok);
+            let name = name.map_or_else(|| refused().map_or_else(|| Ok(unnamed_target(target, &row)), Err), Ok);
             (name, row)
         };
-        rows.into_iter().enumerate().map(named).collect()
+        rows.into_iter().map(named).collect()
     }
 
     /// Returns the targets that others inherit from.
@@ -349,6 +355,20 @@ fn matrix_rows(attributes: &BakeAttributes, context: &Context<'_>) -> Option<Vec
     Some(rows)
 }
 
+/// Whether two notes are about the same attribute, which they name first.
+fn is_same_attribute(one: &str, other: &str) -> bool {
+    one.split_once("` of").map(|(key, _)| key) == other.split_once("` of").map(|(key, _)| key)
+}
+
+/// Returns a title for a target of a matrix whose name is unknown: `app (name unknown; cuda = 12.4)`.
+fn unnamed_target(target: &str, row: &[(String, Value)]) -> String {
+    let values: Vec<String> = row
+        .iter()
+        .map(|(axis, value)| format!("{axis} = {}", value_text(value).unwrap_or_else(|| value.to_string())))
+        .collect();
+    format!("{target} (name unknown; {})", values.join(", "))
+}
+
 /// Returns a copy of a context with additional variables.
 fn context_with_variables<'a>(context: &Context<'a>, row: &[(String, Value)]) -> Context<'a> {
     let mut context = context.clone();
@@ -405,6 +425,12 @@ fn build_target(name: &str, attributes: &BakeAttributes, context: &Context<'_>) 
             },
             None => {}
         }
+    }
+    let decisive = ["context", "dockerfile", "dockerfile-inline", "inherits", "matrix", "target"];
+    let unknown = |key: &str| attributes.get(key).is_some_and(|it| evaluate_expression(it, context).is_none());
+    if let Some(key) = decisive.into_iter().find(|key| unknown(key)) {
+        let why = format!("`{key}` of target `{name}` is unknown, because its expression could not be evaluated");
+        build.recipe = DockerfileSource::Unknown(why);
     }
     build.notes = notes;
     build

@@ -47,7 +47,7 @@ fn has_only_metadata(tree: &MergedLayers, folder: &str) -> bool {
 }
 
 /// Packages by manager and name, then by folder.
-type SitePackagesByName<'a> = BTreeMap<(installed::InstalledPackageManager, String), BTreeMap<String, SitePackage<'a>>>;
+type SitePackagesByName<'a> = BTreeMap<(installed::PackageDatabase, String), BTreeMap<String, SitePackage<'a>>>;
 /// Contents of build files, with the folders that they lie in.
 type BuildRecords<'a> = Vec<(PackageDirectory, &'a FileEvidence, ImageEntry<'a>)>;
 
@@ -90,7 +90,7 @@ impl LayerScan<'_> {
         }
         apply_build_files(&mut found, &built);
         for (name, folder, url) in editable {
-            if let Some(sites) = found.get_mut(&(installed::InstalledPackageManager::Python, name)) {
+            if let Some(sites) = found.get_mut(&(installed::PackageDatabase::Python, name)) {
                 apply_editable_sources(sites, &folder, url);
             }
         }
@@ -98,11 +98,11 @@ impl LayerScan<'_> {
             // A build of conda for CUDA concerns a GPU whatever it is a build of.
             let for_cuda =
                 |one: &SitePackage<'_>| one.variant.as_deref().is_some_and(|variant| variant.starts_with("cu"));
-            let of_conda = manager == installed::InstalledPackageManager::Conda && sites.values().any(for_cuda);
+            let of_conda = manager == installed::PackageDatabase::Conda && sites.values().any(for_cuda);
             if !of_conda && !is_gpu_relevant(&name) {
                 continue;
             }
-            if manager == installed::InstalledPackageManager::Python {
+            if manager == installed::PackageDatabase::Python {
                 sites.retain(|folder, one| one.site.prefix != *folder || !has_only_metadata(tree, folder));
             }
             let counting = python.first_searched_sites(sites.values().map(|one| &one.site));
@@ -116,11 +116,8 @@ impl LayerScan<'_> {
                 other: other.version.as_str().into(),
                 elsewhere: other.site.folder.as_str().into(),
             });
-            let manager = if manager == installed::InstalledPackageManager::Conda {
-                PackageManager::Conda
-            } else {
-                PackageManager::Pip
-            };
+            let manager =
+                if manager == installed::PackageDatabase::Conda { PackageManager::Conda } else { PackageManager::Pip };
             let of_all = those.iter().all(|one| one.variant == first.variant);
             if open.is_some() && manager == PackageManager::Pip {
                 let own = Knowledge::built_in().framework(&name).map(|row| row.component.to_owned());
@@ -201,7 +198,7 @@ impl LayerScan<'_> {
             let at = ImageEntry { layer, ..placed };
             let fact = self.add_fact(FactKey::Package, &package.name, PrintedValue::Text(package.version.clone()), at);
             let mut seen = ObservedPackage::new(
-                PackageManager::Apt,
+                PackageManager::System,
                 package.name.clone(),
                 package_version(&package.version),
                 fact,
@@ -280,9 +277,8 @@ fn apply_build_files<'a>(found: &mut SitePackagesByName<'a>, built: &BuildRecord
         let of = |name: &str| {
             name == package || name.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with('-'))
         };
-        let named = found
-            .iter_mut()
-            .filter(|((manager, name), _)| *manager == installed::InstalledPackageManager::Python && of(name));
+        let named =
+            found.iter_mut().filter(|((manager, name), _)| *manager == installed::PackageDatabase::Python && of(name));
         let mut those: Vec<&mut SitePackage<'a>> = named.filter_map(|(_, sites)| sites.get_mut(&site.folder)).collect();
         for one in &mut those {
             // A leftover of another version would say nothing of it.
@@ -299,7 +295,7 @@ fn apply_build_files<'a>(found: &mut SitePackagesByName<'a>, built: &BuildRecord
         {
             let (version, plain) = (version.clone(), has_no_build_tag(version));
             let one = SitePackage { site: site.clone(), version, others: Vec::new(), variant, plain, placed: *placed };
-            let sites = found.entry((installed::InstalledPackageManager::Python, package.clone())).or_default();
+            let sites = found.entry((installed::PackageDatabase::Python, package.clone())).or_default();
             sites.insert(site.folder.clone(), one);
         }
     }
@@ -355,5 +351,5 @@ pub(in crate::extract) fn is_gpu_relevant(name: &str) -> bool {
         || knowledge.library_packages().iter().any(|row| row.name == name)
         || knowledge.conda_variant(name).is_some()
         || knowledge.may_contain_libraries(name)
-        || knowledge.torch_pins_of(name).next().is_some()
+        || knowledge.torch_requirements_of(name).next().is_some()
 }

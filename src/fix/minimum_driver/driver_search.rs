@@ -36,9 +36,9 @@ pub fn releases_for_pool(pool: &Pool, knowledge: Knowledge) -> Vec<DriverVersion
 /// Returns every release of a driver that is installed separately, oldest first. These are the releases of the
 /// branches, those bundled with toolkits, and the minimum drivers of CUDA majors.
 pub fn all_driver_releases(knowledge: Knowledge) -> Vec<DriverVersion> {
-    let of_branches = knowledge.branches().iter().flat_map(|row| row.releases.iter().copied());
+    let of_branches = knowledge.driver_branches().iter().flat_map(|row| row.releases.iter().copied());
     let of_toolkits = knowledge.toolkits().iter().filter_map(|row| row.bundled_driver);
-    let floors = knowledge.minor_compats().iter().map(|row| row.min_driver);
+    let floors = knowledge.minor_compat().iter().map(|row| row.min_driver);
     sort_unique(of_branches.chain(of_toolkits).chain(floors).collect())
 }
 

@@ -230,8 +230,8 @@ fn threshold_releases<'i>(
     mut others: Vec<DriverVersion>,
     knowledge: Knowledge,
 ) -> Vec<DriverVersion> {
-    others.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
-    others.extend(knowledge.branches().iter().flat_map(|row| row.other_releases.iter().copied()));
+    others.extend(knowledge.minor_compat().iter().map(|row| row.min_driver));
+    others.extend(knowledge.driver_branches().iter().flat_map(|row| row.other_releases.iter().copied()));
     others.extend(images.flat_map(|image| image_thresholds(image, knowledge)));
     others
 }

@@ -25,7 +25,7 @@ impl EquivalentGpus {
     /// Whether a driver branch that NVIDIA supports on a date drives these GPUs.
     pub(super) fn has_supported_driver(&self, day: Date, knowledge: Knowledge) -> bool {
         let Some(last) = self.last_branch.filter(|_| self.class != GpuClass::Jetson) else { return true };
-        let rows = knowledge.branches();
+        let rows = knowledge.driver_branches();
         let ended = |end: Option<Date>| end.is_some_and(|end| end < day);
         let newest_ended = rows.iter().filter(|row| ended(row.end_of_support)).map(|row| row.branch).max();
         // The end of a branch is unknown: it is supported if it is newer than all that have ended.

@@ -177,7 +177,7 @@ fn worse_routes_text(best: &TestedCandidate<'_>, one: &TestedCandidate<'_>, pool
         if let (CandidateResult::Starts { route: best, .. }, CandidateResult::Starts { route, .. }) = (best, one)
             && route > best
         {
-            told.push(format!("{} on `{pool}` instead of {}", route.word(), best.word()));
+            told.push(format!("{} on `{pool}` instead of {}", route.name(), best.name()));
         }
     }
     told.join(", ")

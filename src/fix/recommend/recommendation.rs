@@ -125,7 +125,7 @@ fn pool_results(
     let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| wanted(**end));
     let told = |((name, end), driver): ((&String, &CandidateResult), Option<crate::cuda::DriverVersion>)| {
         let (fate, route, outcome) = match end {
-            CandidateResult::Starts { route, .. } => ("starts", Some(route.word()), None),
+            CandidateResult::Starts { route, .. } => ("starts", Some(route.name()), None),
             CandidateResult::Idle => ("no-gpu-used", None, None),
             CandidateResult::Fails(outcome) => ("fails", None, Some(outcome.name())),
             CandidateResult::Open => ("undetermined", None, None),

@@ -13,7 +13,7 @@ use crate::fix::recommend::request::PackageRequest;
 use crate::infer::{is_compiled_for_torch, variant_cuda};
 use crate::install::{compare_pep440_versions, is_version_between, range_contains};
 use crate::knowledge::{
-    BroughtRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, TorchPinRow, TorchRow, compare_natural,
+    BroughtRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural,
 };
 use crate::text::nearest::nearest_word;
 
@@ -60,7 +60,7 @@ pub(super) enum LibraryKnowledge {
 impl CandidateRelease {
     /// Returns how much is known of the libraries that it requires.
     pub(super) fn library_knowledge(&self, knowledge: Knowledge) -> LibraryKnowledge {
-        let pinned = || knowledge.torch_pins_of(&self.name).next().is_some();
+        let pinned = || knowledge.torch_requirements_of(&self.name).next().is_some();
         let needs = || self.version.parse().ok().and_then(|version| knowledge.library_needs_of(self.code, version));
         if self.within.is_some() || knowledge.has_variants(self.code) || pinned() || needs().is_some() {
             LibraryKnowledge::Known
@@ -251,8 +251,8 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
 
 /// Returns the releases of a package that pins `PyTorch` and has no rows of its own.
 fn companion_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let rows = knowledge.torch_pins_of(name).filter(|row| row.version != "*");
-    let choice = |row: &'static TorchPinRow| CandidateRelease {
+    let rows = knowledge.torch_requirements_of(name).filter(|row| row.version != "*");
+    let choice = |row: &'static RequiresDistRow| CandidateRelease {
         name: name.to_owned(),
         code: row.distribution,
         version: row.version,
@@ -358,13 +358,13 @@ fn have_common_torch(own: &'static str, others: &'static str, known: &ReleaseCac
 
 /// Returns the `PyTorch` specifier that a distribution requires, if the tables list it.
 fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
-    let rows = || knowledge.torch_pins_of(name);
+    let rows = || knowledge.torch_requirements_of(name);
     // As it is written, which most are, before it is read: no table has one release in two ways.
     let written = || rows().find(|row| row.version == version);
     let own = || rows().find(|row| compare_versions(row.version, version).is_eq());
     let any = || rows().find(|row| row.version == "*");
     let built = || knowledge.framework_build(name, version).and_then(|row| row.torch);
-    written().or_else(own).or_else(any).map(|row| row.torch).or_else(built)
+    written().or_else(own).or_else(any).map(|row| row.range).or_else(built)
 }
 
 /// Returns the error for a package without releases in the knowledge tables.
@@ -372,7 +372,7 @@ fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
     let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
     let brought = knowledge.brought_packages().iter().filter(|row| row.same).map(|row| row.distribution);
     let built = knowledge.framework_with_variants().map(|row| row.distribution);
-    let pins = knowledge.torch_pins().iter().filter(|row| row.version != "*").map(|row| row.distribution);
+    let pins = knowledge.torch_requirements().filter(|row| row.version != "*").map(|row| row.distribution);
     let mut names: Vec<&str> = builds.chain(brought).chain(built).chain(pins).collect();
     names.sort_unstable();
     names.dedup();
@@ -614,9 +614,9 @@ mod python_tests {
     /// A release is found as it is written before any is read, which is the same where none is there twice.
     #[test]
     fn no_release_is_pinned_in_two_ways() {
-        let rows = Knowledge::built_in().torch_pins();
-        for (at, one) in rows.iter().enumerate().filter(|(_, row)| row.version != "*") {
-            let mut others = rows.iter().skip(at + 1).filter(|row| row.distribution == one.distribution);
+        let rows = Knowledge::built_in().torch_requirements();
+        for (at, one) in rows.clone().enumerate().filter(|(_, row)| row.version != "*") {
+            let mut others = rows.clone().skip(at + 1).filter(|row| row.distribution == one.distribution);
             let twice = others.find(|row| compare_versions(row.version, one.version).is_eq());
             assert!(twice.is_none(), "{} {}", one.distribution, one.version);
         }

@@ -133,7 +133,7 @@ fn package_removals(
     texts: &DockerfileTexts<'_>,
     named: impl Fn(&str) -> bool,
 ) -> Option<Vec<SourceEdit>> {
-    let own = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Apt && named(&one.name));
+    let own = case.seen.packages.iter().filter(|one| one.manager == PackageManager::System && named(&one.name));
     let mut edits: Vec<SourceEdit> = Vec::new();
     for package in own {
         let Some((source, word)) = fact_spans(case, package.fact).into_iter().next() else { continue };

@@ -34,7 +34,9 @@ pub(in crate::infer) fn possible_base_builds(
             let told = matches!(seen.depth, InspectionDepth::Text | InspectionDepth::Description);
             let unread = told && (seen.base_env || !seen.complete.env);
             let mut builds = builds_for_reference(reference, *fact, arch, as_of, unread, knowledge);
-            if let Some(row) = knowledge.image_arches(&reference.familiar_name(), reference.tag().unwrap_or_default()) {
+            if let Some(row) =
+                knowledge.architectures_of_image(&reference.familiar_name(), reference.tag().unwrap_or_default())
+            {
                 for build in builds.iter_mut().filter(|build| build.platforms.is_none()) {
                     build.set_platforms(row.arches.iter().copied(), &row.info);
                 }

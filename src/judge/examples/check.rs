@@ -111,7 +111,7 @@ fn reported_rules(
     for finding in report.findings.iter().filter(|finding| named(&finding.rule)) {
         // Against the built-in fleet no finding is an error; the example speaks of the rule.
         let own = example.fleet.is_none() && finding.rule == page.name;
-        let level = if own { page.severity.word() } else { finding.severity.word() };
+        let level = if own { page.severity.name() } else { finding.severity.name() };
         said.insert(format!("{level}: {}", finding.rule));
     }
     let open = |verdict: &model::Verdict| {

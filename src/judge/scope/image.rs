@@ -73,7 +73,7 @@ impl RuleScope<'_> {
 
     /// Returns the packages with compat libraries, if commands install several.
     fn compat_packages(&self, told: impl Fn(Vec<String>) -> FactLookup) -> Option<BlamedLookup> {
-        let certain = |one: &&ObservedPackage| one.manager == PackageManager::Apt && one.conditional.is_none();
+        let certain = |one: &&ObservedPackage| one.manager == PackageManager::System && one.conditional.is_none();
         let packages =
             self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT_PACKAGE_PREFIX));
         let last = packages.clone().next_back()?.fact;

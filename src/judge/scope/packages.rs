@@ -70,7 +70,7 @@ impl RuleScope<'_> {
         let ValueState::Known(cuda) = &self.image.base_cuda.state else { return base };
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let other = |package: &&ObservedPackage| {
-            package.manager == PackageManager::Apt
+            package.manager == PackageManager::System
                 && package.conditional.is_none()
                 && package_cuda_major(package).is_some_and(|major| major != cuda.0.part(0))
         };
@@ -119,7 +119,7 @@ impl RuleScope<'_> {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let there = |name: &str| all.packages.iter().any(|package| package.name == name);
         let alone = |package: &&ObservedPackage| {
-            let row = self.knowledge.cpu_package(&package.name).filter(|_| package.manager != PackageManager::Apt);
+            let row = self.knowledge.cpu_package(&package.name).filter(|_| package.manager != PackageManager::System);
             // What an extra brings may come by conda, by another package's extra, or with the base.
             let extra = |row: &ProcessorPackageRow| row.instead.contains('[');
             let elsewhere =
@@ -206,7 +206,7 @@ impl RuleScope<'_> {
         for package in self.seen?.packages.iter().filter(certain) {
             let named = self.knowledge.runtime_package(&package.name);
             let cuda = match (&package.manager, &package.version) {
-                (PackageManager::Apt, _) => named.and_then(|(_, cuda)| cuda),
+                (PackageManager::System, _) => named.and_then(|(_, cuda)| cuda),
                 (PackageManager::Conda, PackageVersion::Exact(exact)) => {
                     let row = self.knowledge.conda_variant(&package.name);
                     let brings = row.is_some_and(|row| !row.cpu && row.channel.is_none()) || named.is_some();

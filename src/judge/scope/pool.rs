@@ -193,7 +193,7 @@ impl RuleScope<'_> {
 
     /// Returns the result of a start-up step.
     fn step_lookup(&self, name: &str) -> Option<BlamedLookup> {
-        let step = StartStep::ALL.into_iter().find(|step| step.name().replace('-', "_") == name)?;
+        let step = *StartStep::ALL.iter().find(|step| step.name().replace('-', "_") == name)?;
         let mut told = self.pool.into_iter().flat_map(|pool| &pool.steps);
         let result = told.find(|(one, _)| *one == step).and_then(|(_, result)| *result);
         Some(BlamedLookup::without_fact(result.map_or(FactLookup::Unknown, text_lookup)))

@@ -28,7 +28,12 @@ pub(crate) struct File {
 }
 
 macro_rules! row_types {
-    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident: $row:ident by [$($key:ident),*] {
+            $($(#[$field_meta:meta])* $field:ident: $kind:ident $(($enum:ident))?,)*
+        }
+    )*) => {
         /// The type of a table's rows.
         fn row_type(table: &Table) -> &'static str {
             match table.name {
@@ -146,10 +151,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::Brands => list(value, brand),
         K::Pairs => pairs(value),
         K::Variant(name, variants) => variant(name, variants, text(needed()?)?),
-        K::VariantOrFirst(name, variants) => {
-            let written = value.map(text).transpose()?.or(variants.first().copied());
-            variant(name, variants, written.unwrap_or_default())
-        }
+        K::HowElseInferred => variant("How", HOW, value.map_or(Ok("inferred"), text)?),
     }
 }
 

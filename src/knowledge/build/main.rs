@@ -3,8 +3,11 @@
 #![expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
 
 #[macro_use]
-mod schema;
+mod package_tables;
+#[macro_use]
+mod tables;
 mod emit;
+mod schema;
 
 use std::error::Error;
 use std::fs;

@@ -4,7 +4,7 @@ use jiff::civil::{Date, date};
 use toml::de::DeValue;
 
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
-use crate::knowledge::schema::Kind;
+use crate::knowledge::schema::{HOW, Kind};
 use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
 use crate::knowledge::{BrandRow, ByArch, CompatSelection, GpuClass, How, ToolkitChange};
 
@@ -126,19 +126,27 @@ macro_rules! parsed_fields {
 
 parsed_fields!(DriverVersion ComputeCapability CodeTarget);
 
+/// Returns the enum of a field of a kind, and the words that the field may have.
+fn enum_of_kind(kind: Kind) -> Option<(&'static str, &'static [&'static str])> {
+    match kind {
+        Kind::Variant(name, words) => Some((name, words)),
+        Kind::HowElseInferred => Some(("How", HOW)),
+        _ => None,
+    }
+}
+
 macro_rules! word_fields {
     ($($name:ident)*) => {$(
         impl Field for $name {
             fn absent(kind: Kind) -> Option<Self> {
-                let Kind::VariantOrFirst(_, words) = kind else { return None };
-                words.first().and_then(|word| Self::of_word(word))
+                if matches!(kind, Kind::HowElseInferred) { "inferred".parse().ok() } else { None }
             }
 
             fn read(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Self> {
-                let (Kind::Variant(name, words) | Kind::VariantOrFirst(name, words)) = kind else { return None };
+                let (name, words) = enum_of_kind(kind)?;
                 debug_assert_eq!(name, stringify!($name), "the schema names the type of the row");
                 let word = reader.string(key, value)?;
-                let found = Self::of_word(&word);
+                let found = word.parse().ok();
                 if found.is_none() {
                     reader.unknown_word(key, &word, span_of(value), words);
                 }

@@ -86,7 +86,12 @@ trait ReadRow: Row {
 }
 
 macro_rules! read_rows {
-    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident: $row:ident by [$($key:ident),*] {
+            $($(#[$field_meta:meta])* $field:ident: $kind:ident $(($enum:ident))?,)*
+        }
+    )*) => {
         $(impl ReadRow for crate::knowledge::$row {
             fn read(row: &mut RawRow<'_, '_, '_>, head: Head) -> Option<Self> {
                 let info = row.info(stringify!($name), head);

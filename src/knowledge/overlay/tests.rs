@@ -31,7 +31,7 @@ fn own_rows_stand_beside_the_built_in_ones() {
 fn an_own_row_takes_the_place_of_the_one_with_its_key() {
     let row = "[[row]]\nbranch = 535\ncuda = \"12.3\"\n";
     let after = with_file("driver_branches.toml", &format!("{PROVENANCE}{row}")).expect("a table");
-    assert_eq!(after.branches().len(), Knowledge::built_in().branches().len());
+    assert_eq!(after.driver_branches().len(), Knowledge::built_in().driver_branches().len());
     assert_eq!(after.driver_branch(535).map(|row| row.cuda.to_string()), Some("12.3".to_owned()));
     assert!(after.driver_branch(550).is_some());
 }

@@ -34,10 +34,10 @@ const MAX_PACKAGE_TEXT: usize = 512 << 10;
 /// The largest length of names, versions and other values.
 const MAX_VALUE_LENGTH: usize = 512;
 
-/// The package manager whose database contains a package.
+/// The database of installed packages that contains a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum InstalledPackageManager {
+pub enum PackageDatabase {
     /// pip, uv and tools that write the same metadata.
     Python,
     /// conda, mamba and pixi.
@@ -54,7 +54,7 @@ pub enum InstalledPackageManager {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct InstalledPackage {
     /// Who keeps the record.
-    pub manager: InstalledPackageManager,
+    pub manager: PackageDatabase,
     /// Its name; a distribution's in the normal form of PEP 503.
     pub name: String,
     /// Its version, as it stands there; empty where nothing says it.

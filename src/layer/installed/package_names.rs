@@ -2,7 +2,7 @@
 
 use crate::install::normalise_name;
 use crate::layer::installed::file_kind::{InstalledFileKind, classify_file, relative_path, split_directory};
-use crate::layer::installed::{GpuBackend, InstalledPackage, InstalledPackageManager, clean_value};
+use crate::layer::installed::{GpuBackend, InstalledPackage, PackageDatabase, clean_value};
 
 /// Returns the package whose metadata is at a path, as far as the path states it, wherever that is.
 pub fn package_from_path(path: &str) -> Option<InstalledPackage> {
@@ -41,7 +41,7 @@ fn package_from_egg(name: &str) -> Option<InstalledPackage> {
 fn python_package(name: &str, version: &str) -> Option<InstalledPackage> {
     let name = normalise_name(&clean_value(name)?);
     let version = clean_value(version).unwrap_or_default();
-    Some(InstalledPackage { manager: InstalledPackageManager::Python, name, version, build: None })
+    Some(InstalledPackage { manager: PackageDatabase::Python, name, version, build: None })
 }
 
 /// Parses `pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0.json`; the last two dashes separate the parts.
@@ -50,7 +50,7 @@ fn package_from_conda_meta(name: &str) -> Option<InstalledPackage> {
     let build = clean_value(parts.next()?)?;
     let version = clean_value(parts.next()?)?;
     let name = clean_value(parts.next()?)?;
-    Some(InstalledPackage { manager: InstalledPackageManager::Conda, name, version, build: Some(build) })
+    Some(InstalledPackage { manager: PackageDatabase::Conda, name, version, build: Some(build) })
 }
 
 /// Returns the GPU platform in a conda build string such as `py3.10_cuda12.1_cudnn8.9.2_0` or

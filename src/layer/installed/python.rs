@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::install::{normalise_name, tag_of_url};
 use crate::layer::installed::file_kind::split_directory;
 use crate::layer::installed::package_names::package_from_path;
-use crate::layer::installed::{FileEvidence, InstalledPackage, InstalledPackageManager, clean_value};
+use crate::layer::installed::{FileEvidence, InstalledPackage, PackageDatabase, clean_value};
 
 /// The largest number of lines that are read; longer metadata continues with the description.
 const MAX_LINES: usize = 256;
@@ -23,7 +23,7 @@ pub(super) fn read_metadata(path: &str, text: &str) -> Vec<FileEvidence> {
     match (name, version) {
         (Some(name), Some(version)) => {
             vec![FileEvidence::Package(InstalledPackage {
-                manager: InstalledPackageManager::Python,
+                manager: PackageDatabase::Python,
                 name,
                 version,
                 build: None,

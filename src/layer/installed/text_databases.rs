@@ -1,7 +1,7 @@
 //! Reads the text databases of installed packages of dpkg and apk.
 
 use crate::layer::installed::{
-    FileEvidence, InstalledPackage, InstalledPackageManager, MAX_PACKAGE_TEXT, MAX_PACKAGES, clean_value,
+    FileEvidence, InstalledPackage, MAX_PACKAGE_TEXT, MAX_PACKAGES, PackageDatabase, clean_value,
 };
 
 /// States, the last word of `Status`, in which the files of a package are present.
@@ -14,7 +14,7 @@ pub(super) fn read_dpkg_status(text: &str, alone: bool) -> Vec<FileEvidence> {
     for line in text.lines().chain([""]) {
         if line.trim().is_empty() {
             if there {
-                list.push(InstalledPackageManager::Dpkg, name, version);
+                list.push(PackageDatabase::Dpkg, name, version);
             }
             (name, version, there) = (None, None, alone);
         } else if let Some((key, value)) = line.split_once(':') {
@@ -37,7 +37,7 @@ pub(super) fn read_apk_database(text: &str) -> Vec<FileEvidence> {
     let (mut name, mut version) = (None, None);
     for line in text.lines().chain([""]) {
         if line.trim().is_empty() {
-            list.push(InstalledPackageManager::Apk, name.take(), version.take());
+            list.push(PackageDatabase::Apk, name.take(), version.take());
         } else if let Some(value) = line.strip_prefix("P:") {
             name = clean_value(value);
         } else if let Some(value) = line.strip_prefix("V:") {
@@ -58,7 +58,7 @@ pub(super) struct PackageList {
 
 impl PackageList {
     /// Adds a package with a name and a version, unless the limit is reached.
-    pub(super) fn push(&mut self, manager: InstalledPackageManager, name: Option<String>, version: Option<String>) {
+    pub(super) fn push(&mut self, manager: PackageDatabase, name: Option<String>, version: Option<String>) {
         let (Some(name), Some(version)) = (name, version) else { return };
         self.text = self.text.saturating_add(name.len() + version.len());
         if self.found.len() < MAX_PACKAGES && self.text <= MAX_PACKAGE_TEXT {

@@ -367,10 +367,14 @@ pub enum CudaUsage {
     Runtime,
     /// Nothing: all CUDA files belong to the base image.
     None,
+    /// Nothing, and the image starts a program that only queries the GPUs.
+    Monitor,
     /// Nothing, and the image description is complete: it lists no GPU code and no Python package.
     Nobody,
     /// Nothing, but the packages that this list installs were not read.
     Unread(FactId),
+    /// Nothing for certain, but a package or a file of an unread image may call CUDA.
+    Possible,
 }
 
 /// Everything about an image that the start-up replay depends on.

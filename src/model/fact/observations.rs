@@ -151,6 +151,9 @@ pub struct BaseChanges {
     /// Whether commands compile for GPUs, or copy unread files into the image.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub builds_for_gpus: bool,
+    /// Whether files are copied from an image whose content is unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copies_unread_images: bool,
     /// Numbers of the commands that may install unknown packages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<u32>,
@@ -360,6 +363,9 @@ pub struct Observations {
     /// The program that the image starts, if declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
+    /// The arguments of its CMD, if declared; in shell form, the shell comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<(Vec<String>, FactId)>,
     /// How the current requirement of the base tag differs from that of the pinned digest; `None` if the tag was not
     /// read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -404,6 +410,7 @@ impl Observations {
             base_repository: None,
             build_asks: Vec::new(),
             entrypoint: None,
+            command: None,
             tag_now: None,
             cuda_runtime: None,
             complete: Completeness::default(),

@@ -4,27 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::cause::Cause;
 use crate::model::fact::FactId;
+use crate::model::named_values::named_values;
 
-/// The package manager that installs a package.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PackageManager {
-    /// pip and compatible installers.
-    Pip,
-    /// conda and mamba.
-    Conda,
-    /// apt, dnf, yum.
-    Apt,
-}
-
-impl PackageManager {
-    /// Returns the name in image descriptions.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pip => "pip",
-            Self::Conda => "conda",
-            Self::Apt => "apt",
-        }
+named_values! {
+    /// The package manager that installs a package.
+    PackageManager {
+        /// pip, or uv in pip's place.
+        Pip = "pip",
+        /// conda, mamba or micromamba.
+        Conda = "conda",
+        /// That of the distribution: apt, dpkg, dnf, yum, zypper or rpm.
+        System = "apt",
     }
 }
 

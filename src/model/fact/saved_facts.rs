@@ -180,6 +180,7 @@ impl Observations {
             self.built_on,
             self.platforms.as_ref().map(|(_, fact)| *fact),
             self.entrypoint.as_ref().map(|(_, fact)| *fact),
+            self.command.as_ref().map(|(_, fact)| *fact),
             self.of_base.starts.as_ref().map(|(_, fact)| *fact),
             self.tag_now.as_ref().map(|(_, fact)| *fact),
             self.cuda_runtime.as_ref().map(|(_, fact)| *fact),

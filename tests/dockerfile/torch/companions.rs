@@ -269,7 +269,7 @@ fn the_tables_agree_on_what_comes_along() {
             let brought = knowledge.brought_packages().iter();
             let mut brought = brought.filter(|one| one.distribution == row.distribution && one.brings == *name);
             // What asks for one torch leaves no choice.
-            let pinned = knowledge.torch_pins_of(row.distribution).next().is_some();
+            let pinned = knowledge.torch_requirements_of(row.distribution).next().is_some();
             assert!(pinned || brought.next().is_some(), "{} {name}", row.distribution);
         }
     }

@@ -81,9 +81,10 @@ fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
         let torch = version("torch").expect("a version");
         for name in names.iter().filter(|name| **name != "torch") {
             let own = version(name).expect("a version");
-            let row = knowledge.torch_pins_of(name).find(|row| row.version == own).expect("a release of the tables");
+            let row =
+                knowledge.torch_requirements_of(name).find(|row| row.version == own).expect("a release of the tables");
             assert_eq!(
-                imagelint::install::range_contains(row.torch, torch),
+                imagelint::install::range_contains(row.range, torch),
                 Some(true),
                 "{name}=={own} of torch {torch}"
             );

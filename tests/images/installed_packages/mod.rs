@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use imagelint::layer::installed::{
-    FileEvidence, FileReadMode, GpuBackend, InstalledPackage, InstalledPackageManager, file_read_mode, read_evidence,
+    FileEvidence, FileReadMode, GpuBackend, InstalledPackage, PackageDatabase, file_read_mode, read_evidence,
 };
 
 const SITE: &str = "opt/venv/lib/python3.12/site-packages";
@@ -32,7 +32,7 @@ fn told(path: &str) -> Vec<FileEvidence> {
     }
 }
 
-fn package(manager: InstalledPackageManager, name: &str, version: &str) -> FileEvidence {
+fn package(manager: PackageDatabase, name: &str, version: &str) -> FileEvidence {
     let (name, version) = (name.to_owned(), version.to_owned());
     FileEvidence::Package(InstalledPackage { manager, name, version, build: None })
 }
@@ -137,7 +137,7 @@ fn build_files_of_other_makes_and_with_nothing_to_tell() {
 
 #[test]
 fn records_of_python_distributions() {
-    let python = |name, version| vec![package(InstalledPackageManager::Python, name, version)];
+    let python = |name, version| vec![package(PackageDatabase::Python, name, version)];
     let record = "app/.venv/lib/python3.12/site-packages/my_edited_pkg-0.1+cu124.dist-info";
     let source = |url: &str, editable| vec![FileEvidence::Source { url: url.to_owned(), variant: None, editable }];
     for (path, expected) in [
@@ -161,7 +161,7 @@ fn records_of_python_distributions() {
 fn records_that_lack_something() {
     let record = format!("{SITE}/torch-2.1.0+cu121.dist-info");
     let metadata = format!("{record}/METADATA");
-    let from_path = vec![package(InstalledPackageManager::Python, "torch", "2.1.0+cu121")];
+    let from_path = vec![package(PackageDatabase::Python, "torch", "2.1.0+cu121")];
     for text in ["", "\nName: other\nVersion: 1\n", "Name:\nVersion:\n", "Name torch", "\u{fffd}\n"] {
         assert_eq!(read_evidence(&metadata, text.as_bytes()), from_path, "{text}");
     }
@@ -203,7 +203,7 @@ fn environments_of_venv_virtualenv_and_uv() {
 
 #[test]
 fn debian_packages_that_are_there() {
-    let dpkg = |name, version| package(InstalledPackageManager::Dpkg, name, version);
+    let dpkg = |name, version| package(PackageDatabase::Dpkg, name, version);
     // The fourth was removed, its settings were kept; the third is unpacked alone.
     let expected = [
         dpkg("cuda-compat-12-4", "550.54.15-0ubuntu1"),
@@ -233,8 +233,8 @@ fn debian_packages_that_are_there() {
 fn alpine_packages() {
     let text = "C:Q1eVpk=\nP:musl\nV:1.2.5-r0\nA:x86_64\nF:lib\nR:libc.musl-x86_64.so.1\n\nP:libstdc++\nV:13.2.1_git20240309-r0\n\nP:half\n\nV:1\n\n";
     let expected = [
-        package(InstalledPackageManager::Apk, "musl", "1.2.5-r0"),
-        package(InstalledPackageManager::Apk, "libstdc++", "13.2.1_git20240309-r0"),
+        package(PackageDatabase::Apk, "musl", "1.2.5-r0"),
+        package(PackageDatabase::Apk, "libstdc++", "13.2.1_git20240309-r0"),
     ];
     for path in ["lib/apk/db/installed", "usr/lib/apk/db/installed"] {
         assert_eq!(read_evidence(path, text.as_bytes()), expected, "{path}");
@@ -252,7 +252,7 @@ fn rpm_packages_of_both_formats() {
         ("libcublas-12-4", "12.4.5.8-1"),
         ("libcudnn9-cuda-12", "9.1.0.70-1"),
     ]
-    .map(|(name, version)| package(InstalledPackageManager::Rpm, name, version))
+    .map(|(name, version)| package(PackageDatabase::Rpm, name, version))
     .to_vec();
     expected.sort();
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {
@@ -308,8 +308,8 @@ fn rpm_packages_in_the_format_of_its_own() {
         header("glibc", "2.38", "150600.14"),
     ]);
     let expected = [
-        package(InstalledPackageManager::Rpm, "cuda-cudart-12-4", "12.4.127-1"),
-        package(InstalledPackageManager::Rpm, "glibc", "2.38-150600.14"),
+        package(PackageDatabase::Rpm, "cuda-cudart-12-4", "12.4.127-1"),
+        package(PackageDatabase::Rpm, "glibc", "2.38-150600.14"),
     ];
     assert_eq!(read_evidence(path, &sound), expected);
     assert_eq!(read_evidence(path, &ndb(&[])), Vec::new());
@@ -420,7 +420,7 @@ fn a_file_that_is_longer_than_what_is_read_of_it_tells_nothing_but_that() {
     // The head of a record is enough.
     let record = "x/site-packages/a-1.dist-info/METADATA";
     let text = format!("Name: a\nVersion: 1\n\n{}", long(record, "text\n"));
-    assert_eq!(read_evidence(record, text.as_bytes()), [package(InstalledPackageManager::Python, "a", "1")]);
+    assert_eq!(read_evidence(record, text.as_bytes()), [package(PackageDatabase::Python, "a", "1")]);
 }
 
 #[test]
@@ -429,5 +429,5 @@ fn a_list_without_end_is_cut_and_says_so() {
     let found = read_evidence("lib/apk/db/installed", text.as_bytes());
     assert_eq!(found.len(), 10_001);
     assert!(missed(&found[10_000..]));
-    assert_eq!(found[9_999], package(InstalledPackageManager::Apk, "a", "1"));
+    assert_eq!(found[9_999], package(PackageDatabase::Apk, "a", "1"));
 }

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use imagelint::layer::installed::{
-    FileReadMode, InstalledPackage, InstalledPackageManager, PackageDirectory, RecordLocation, file_read_mode,
-    locate_record, package_from_path,
+    FileReadMode, InstalledPackage, PackageDatabase, PackageDirectory, RecordLocation, file_read_mode, locate_record,
+    package_from_path,
 };
 
 fn is_text(path: &str) -> bool {
@@ -110,10 +110,9 @@ fn near_misses_are_left() {
 
 #[test]
 fn names_say_package_version_and_build() {
-    let python =
-        |name: &str, version: &str| (InstalledPackageManager::Python, name.to_owned(), version.to_owned(), None);
+    let python = |name: &str, version: &str| (PackageDatabase::Python, name.to_owned(), version.to_owned(), None);
     let conda = |name: &str, version: &str, build: &str| {
-        (InstalledPackageManager::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))
+        (PackageDatabase::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))
     };
     let meta = |name: &str| format!("opt/conda/conda-meta/{name}.json");
     for (path, (manager, name, version, build)) in [

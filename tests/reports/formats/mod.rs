@@ -9,7 +9,7 @@ use imagelint::report::github::GithubWriter;
 use imagelint::report::gitlab::GitlabWriter;
 use imagelint::report::html::write_html;
 use imagelint::report::junit::JunitWriter;
-use imagelint::report::kinds::{FindingSeverity, FixSafety, LocationKind};
+use imagelint::report::kinds::{ChangeKind, FindingSeverity, FixSafety, LocationKind};
 use imagelint::report::markdown::{MarkdownTarget, write_markdown};
 use imagelint::report::model::{Edit, Fix, Region, Report};
 use imagelint::report::ndjson::NdjsonWriter;
@@ -75,7 +75,7 @@ fn full() -> Report {
     let region = finding.locations[0].region.expect("a region");
     let mut fix = Fix {
         title: "take an older tag".to_owned(),
-        kind: "base-tag".to_owned(),
+        kind: ChangeKind::BaseTag,
         safety: FixSafety::Unsafe,
         edits: vec![Edit { path: "Dockerfile".to_owned(), region, replacement: "nvidia/cuda:11.4.3".to_owned() }],
         cures: vec!["desk-3090".to_owned()],

@@ -3,6 +3,7 @@
 use crate::support::sample;
 use std::collections::BTreeMap;
 
+use imagelint::replay::StartStep;
 use imagelint::report::human::{strip_for_human, write_human};
 use imagelint::report::human_options::HumanOptions;
 use imagelint::report::json::{parse_report, write_json};
@@ -219,7 +220,7 @@ fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
     let note = "note: nvcr.io/app:1: component x fails on its own (";
     assert_eq!(text.matches(note).count(), 1, "{text}");
     let step = &mut report.subjects[0].verdicts[0].scenarios[0].steps[0];
-    (step.step, step.text, step.result) = ("code".to_owned(), "was not seen".to_owned(), StepStatus::NotSeen);
+    (step.step, step.text, step.result) = (StartStep::Code, "was not seen".to_owned(), StepStatus::NotSeen);
     let text = reasons(&report, Some("desk-3090"));
     assert!(text.contains("? code: was not seen"), "{text}");
     assert!(!text.contains("✓ code"), "{text}");
@@ -271,7 +272,7 @@ fn why_fits_a_screen_unless_every_step_is_asked_for() {
     write_why(&sample(), &options, &|_| Some("release notes (checked 2026-11-01)".to_owned()), &mut out)
         .expect("a vector");
     let text = String::from_utf8(out).expect("UTF-8");
-    assert!(text.contains("driver: driver 470.182.03 is older than 525.60.13\n"), "{text}");
+    assert!(text.contains("runtime: driver 470.182.03 is older than 525.60.13\n"), "{text}");
     assert!(text.contains("driver of the pool: 470.182.03 (fleet.toml:4:10)\n"), "{text}");
     assert!(text.contains("source: release notes (checked 2026-11-01)\n"), "{text}");
     assert!(!text.contains("requirement:") && !text.contains("pool.launch") && text.lines().count() < 40, "{text}");

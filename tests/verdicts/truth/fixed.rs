@@ -89,5 +89,5 @@ pub(crate) fn offered(report: &Report) -> Offered {
     let fate =
         subject.verdicts.iter().find(|verdict| verdict.component.is_none()).map(|verdict| verdict.fate.to_string());
     let fixes = subject.findings.into_iter().flat_map(|finding| finding.fixes);
-    Offered { fate: fate.unwrap_or_default(), kinds: fixes.map(|fix| fix.kind).collect() }
+    Offered { fate: fate.unwrap_or_default(), kinds: fixes.map(|fix| fix.kind.name().to_owned()).collect() }
 }
