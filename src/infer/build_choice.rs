@@ -2,7 +2,7 @@
 //! purpose.
 
 use crate::knowledge::{FrameworkRow, Knowledge};
-use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts, ValueState};
+use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts};
 
 /// Whether a fact follows from a build variant that a table gives as the default.
 pub(super) fn is_default_variant(facts: &Facts, id: FactId) -> bool {
@@ -42,7 +42,7 @@ pub(super) fn requires_gpu_build(one: &Component, knowledge: Knowledge) -> bool 
 ///
 /// Not where the other one runs on the chosen build.
 pub(super) fn demote_explicit_cpu_builds(facts: &Facts, components: &mut [Component], knowledge: Knowledge) {
-    let without = |one: &Component| matches!(one.cuda.state, ValueState::Absent { .. });
+    let without = |one: &Component| one.is_without_cuda();
     let runs_on = |one: &Component, on: &str| {
         let mut packages = knowledge.frameworks().iter().filter(|row| row.component == one.name);
         packages.any(|row| framework_runs_on(row, on, knowledge))

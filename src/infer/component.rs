@@ -413,9 +413,7 @@ fn record_missing_code(facts: &mut Facts, component: &mut Component, seen: &Obse
     let name = component.name.clone();
     let files: Vec<&str> = knowledge.required_code_libraries(&name).collect();
     let has_some = !files.is_empty() || component.code.known().is_some_and(GpuCode::has_code);
-    component.lacks_required_code = has_some
-        && !matches!(component.cuda.state, ValueState::Absent { .. })
-        && !knowledge.runs_without_gpu_code(&name);
+    component.lacks_required_code = has_some && !component.is_without_cuda() && !knowledge.runs_without_gpu_code(&name);
     if !component.lacks_required_code {
         component.code = uninspected_code(facts, &name, seen, vec![component.cuda.id]);
     } else if !is_conditional_component(seen, &name, knowledge) {

@@ -10,7 +10,7 @@ use crate::model::fact::{
 /// Returns what indicates that something in the image calls CUDA: packages, programs, GPU code, builds for GPUs,
 /// unread files, a description or the command that it starts.
 pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component], knowledge: Knowledge) -> CudaUsage {
-    let calls_nothing = |one: &Component| (one.anonymous && !one.program) || is_without_cuda(one);
+    let calls_nothing = |one: &Component| (one.anonymous && !one.program) || one.is_without_cuda();
     let said = seen.of_base.builds_for_gpus
         || seen.cuda_runtime.is_some()
         || !seen.code.is_empty()
@@ -22,20 +22,20 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
             .any(|name| name == LIBCUDA_SONAME || knowledge.cuda_of_runtime(name).is_some())
     };
     if said || !components.iter().all(calls_nothing) || seen.needs.iter().any(asks) {
-        return CudaUsage::Seen;
+        return CudaUsage::Found;
     }
-    // Of an image that was read, the packages of its base are among those that were seen.
-    let read = seen.depth == InspectionDepth::Layers;
-    let has_runtime = |package: &&ObservedPackage| {
+    // In an image that was scanned, the packages of its base are among those that were seen.
+    let scanned = seen.depth == InspectionDepth::Layers;
+    let packages = if scanned { &[][..] } else { seen.packages.as_slice() };
+    let has_runtime = |package: &ObservedPackage| {
         knowledge.runtime_package(&package.name).is_some()
             || knowledge.library_wheel(&package.name).is_some_and(|row| row.runtime)
     };
-    let may_call = |package: &&ObservedPackage| {
+    let may_call = |package: &ObservedPackage| {
         knowledge.may_contain_libraries(&package.name)
             && knowledge.cpu_package(&package.name).is_none()
             && !has_runtime(package)
     };
-    let packages = || seen.packages.iter().filter(|_| !read);
     let mut entries = seen.facts.iter();
     let unread =
         entries.find(|(_, entry)| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_)));
@@ -44,16 +44,11 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
     let complete = seen.complete.packages && seen.complete.code;
     let started = seen.of_base.starts.iter().flat_map(|(commands, _)| commands);
     match unread {
-        None if started.clone().next().is_some() && started.clone().all(monitor) => CudaUsage::Monitor,
-        None if !read && complete && seen.packages.iter().all(of_system) => CudaUsage::Nobody,
-        Some((list, _)) => CudaUsage::Unread(list),
-        None if seen.of_base.copies_unread_images || packages().any(|one| may_call(&one)) => CudaUsage::Possible,
-        None if packages().any(|one| has_runtime(&one)) => CudaUsage::Runtime,
-        None => CudaUsage::None,
+        None if started.clone().next().is_some() && started.clone().all(monitor) => CudaUsage::MonitoringProgram,
+        None if !scanned && complete && seen.packages.iter().all(of_system) => CudaUsage::Absent,
+        Some((list, _)) => CudaUsage::UnreadList(list),
+        None if seen.of_base.copies_unread_images || packages.iter().any(may_call) => CudaUsage::Possible,
+        None if packages.iter().any(has_runtime) => CudaUsage::RuntimePackage,
+        None => CudaUsage::NotFound,
     }
-}
-
-/// Whether a component is a build without CUDA.
-fn is_without_cuda(component: &Component) -> bool {
-    matches!(component.cuda.state, ValueState::Absent { .. })
 }

@@ -122,7 +122,7 @@ fn required_libraries(
     for package in &seen.packages {
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
         // A build without CUDA asks for none of its libraries.
-        if !of || matches!(component.cuda.state, ValueState::Absent { .. }) {
+        if !of || component.is_without_cuda() {
             continue;
         }
         if let Some(why) = library_dependencies::explain_unknown_library_needs(seen, package, place.arch, knowledge) {

@@ -5,7 +5,6 @@ use crate::infer::component::CUDA_RUNTIME_COMPONENT;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{
     Component, ComponentRole, Facts, Observations, ObservedBase, ObservedPackage, PackageManager, TargetProcessor,
-    ValueState,
 };
 
 /// Infers the processor that an image is meant for; `gpu_base`: whether its base image is for NVIDIA GPUs.
@@ -75,7 +74,7 @@ fn reason_from_conda_package(seen: &Observations, components: &[Component], know
     let for_cpu = |command: u32| seen.packages.iter().any(|one| one.command == command && selects(one, true));
     let elsewhere = |one: &ObservedPackage| selects(one, false) && !for_cpu(one.command);
     let built = knowledge.framework_with_variants().map(|row| row.component);
-    let may_use = |one: &Component| Some(one.name.as_str()) == built && !is_without_cuda(one);
+    let may_use = |one: &Component| Some(one.name.as_str()) == built && !one.is_without_cuda();
     let for_gpus = seen.packages.iter().any(elsewhere) || components.iter().any(may_use);
     (!for_gpus).then(|| format!("the package `{}` selects CPU-only builds", package.name))
 }
@@ -120,19 +119,14 @@ fn has_no_gpu_content(seen: &Observations, components: &[Component]) -> bool {
     let told = seen.of_base.untold.is_empty() && seen.of_base.unknown_wheels.is_empty();
     let installed = |one: &&Component| one.role != ComponentRole::Container && (!one.anonymous || one.program);
     let unread = seen.of_base.builds_for_gpus || seen.of_base.copies_unread_images;
-    certain && told && !unread && components.iter().filter(installed).all(is_without_cuda)
-}
-
-/// Whether a component is a build without CUDA.
-fn is_without_cuda(one: &Component) -> bool {
-    matches!(one.cuda.state, ValueState::Absent { .. })
+    certain && told && !unread && components.iter().filter(installed).all(Component::is_without_cuda)
 }
 
 /// Returns the reason if builds without CUDA were selected explicitly, and nothing else may use a GPU.
 fn reason_from_explicit_builds(facts: &Facts, components: &[Component]) -> Option<String> {
     let core = || components.iter().filter(|one| one.role == ComponentRole::Core);
     let chosen = core().find(|one| build_choice::is_explicit_variant(facts, one.cuda.id))?;
-    let without = |one: &Component| is_without_cuda(one) && !build_choice::is_default_variant(facts, one.cuda.id);
+    let without = |one: &Component| one.is_without_cuda() && !build_choice::is_default_variant(facts, one.cuda.id);
     (chosen.name != CUDA_RUNTIME_COMPONENT && core().all(without))
         .then(|| format!("the image installs a build of {} without CUDA", chosen.name))
 }

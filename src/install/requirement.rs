@@ -109,13 +109,16 @@ pub fn is_source_requirement(text: &str) -> bool {
 
 /// Whether a requirement is a repository, a source archive or a wheel at a URL whose own dependencies are in no table.
 pub(super) fn has_unknown_dependencies(text: &str, knowledge: Knowledge) -> bool {
+    if !text.contains("://") {
+        return false;
+    }
     let by_name = || text.split_once('@').filter(|(name, _)| !name.contains("://"));
     let (before, address) = text.split_once("git+").or_else(by_name).unwrap_or(("", text));
     let (address, fragment) = address.trim().split_once('#').unwrap_or((address.trim(), ""));
     let place = address.split_once("://").map_or(address, |(_, place)| place);
     let path = place.split_once('/').map_or("", |(_, path)| path);
     let path = path.split(['@', '?']).next().unwrap_or(path);
-    let wheel = path.strip_suffix(".whl").filter(|_| is_remote_url(address));
+    let wheel = path.strip_suffix(".whl").filter(|_| remote_place(address).is_some());
     if wheel.is_none() && !is_source_requirement(text) {
         return false;
     }
@@ -131,17 +134,16 @@ pub(super) fn has_unknown_dependencies(text: &str, knowledge: Knowledge) -> bool
     let known = match wheel {
         // A wheel that neither an index nor its own project serves may have other requirements.
         Some(_) if is_outside_index(address) && of_repository().as_ref() != Some(&name) => {
-            let requires_none = knowledge.torch_requirements_of(&name).next().is_none();
-            knowledge.framework(&name).filter(|_| requires_none).map(|_| name.clone())
+            knowledge.framework(&name).is_some() && knowledge.torch_requirements_of(&name).next().is_none()
         }
-        _ => of_repository().or_else(|| knowledge.distribution_of_repository(&name)),
+        _ => of_repository().is_some() || knowledge.distribution_of_repository(&name).is_some(),
     };
-    known.is_none() && !knowledge.is_library_free(&name, |_| true)
+    !known && !knowledge.is_library_free(&name, |_| true)
 }
 
-/// Whether an address is a URL of a host.
-fn is_remote_url(address: &str) -> bool {
-    address.split_once("://").is_some_and(|(scheme, _)| scheme != "file")
+/// Returns the host and the path of a URL; `None` for other addresses, such as those of files.
+fn remote_place(address: &str) -> Option<&str> {
+    address.split_once("://").filter(|(scheme, _)| *scheme != "file").map(|(_, place)| place)
 }
 
 /// Returns a pip package of any version, with all other fields at their defaults.
@@ -242,7 +244,7 @@ fn mark_outside_index(address: &str, found: PackageInstall) -> PackageInstall {
 
 /// Whether a URL is not one of a package index or of its copy, by its folders.
 fn is_outside_index(address: &str) -> bool {
-    let Some((_, place)) = address.split_once("://").filter(|(scheme, _)| *scheme != "file") else { return false };
+    let Some(place) = remote_place(address) else { return false };
     let mut folders = place.split('/').skip(1);
     let wheels = folders.clone().any(|part| is_wheel_folder(part) || part == "simple");
     // An index keeps each file three folders below that of all its packages.

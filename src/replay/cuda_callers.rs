@@ -40,18 +40,18 @@ impl CudaCallers {
         if is_bare_container(replay) {
             return if excluded { Self::NotRequested } else { Self::Expected };
         }
-        if !anonymous || program || is_cpu_only_build(replay) {
+        if !anonymous || program || replay.component.is_without_cuda() {
             return Self::Found;
         }
         match usage {
-            CudaUsage::Seen => Self::Found,
-            CudaUsage::Nobody => Self::Absent,
-            CudaUsage::Unread(_) | CudaUsage::Possible if excluded => Self::NotFound,
+            CudaUsage::Found => Self::Found,
+            CudaUsage::Absent => Self::Absent,
+            CudaUsage::UnreadList(_) | CudaUsage::Possible if excluded => Self::NotFound,
             // The program itself needs a device.
-            CudaUsage::Monitor if without_device => Self::NotFound,
+            CudaUsage::MonitoringProgram if without_device => Self::NotFound,
             _ if excluded => Self::NotRequested,
-            CudaUsage::Monitor => Self::NotFound,
-            CudaUsage::None | CudaUsage::Unread(_) | CudaUsage::Possible
+            CudaUsage::MonitoringProgram => Self::NotFound,
+            CudaUsage::NotFound | CudaUsage::UnreadList(_) | CudaUsage::Possible
                 if matches!(code.state, ValueState::Absent { .. }) =>
             {
                 Self::NotFound
@@ -60,7 +60,8 @@ impl CudaCallers {
         }
     }
 
-    /// Returns the result of a step that fails, if there may be no caller whom the failure concerns.
+    /// Returns the result of a failing step if the failure may concern no program; `no_gpu`: it is a missing GPU or
+    /// libcuda.
     pub(super) fn result_of_failure(self, step: StartStep, no_gpu: bool) -> Option<StepResult> {
         let concerns_callers = no_gpu || is_driver_step(step);
         match self {
@@ -90,26 +91,24 @@ pub(super) fn is_bare_container(replay: Replay<'_>) -> bool {
     replay.component.role == ComponentRole::Container
 }
 
-/// Whether the component is certainly a build without CUDA.
-pub(super) fn is_cpu_only_build(replay: Replay<'_>) -> bool {
-    matches!(replay.component.cuda.state, ValueState::Absent { .. })
-}
-
-/// Adjusts the result of a step if it concerns nobody: a build without CUDA needs no driver, and a container without a
-/// caller of CUDA may not miss a GPU.
+/// Adjusts the result of a step that may concern no program: a build without CUDA needs no driver, and a container in
+/// which nothing calls CUDA needs no GPU.
 pub(super) fn adjust_for_cuda_callers(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     let no_gpu = matches!(record.result, StepResult::Stops(failure) if failure.outcome() == Outcome::NoGpu);
     let about_driver = matches!(record.step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown);
-    if is_cpu_only_build(replay) && (about_driver || no_gpu) {
+    if replay.component.is_without_cuda() && (about_driver || no_gpu) {
         return StepRecord { result: StepResult::NotApplicable, ..record };
     }
+    let failed = matches!(record.result, StepResult::Stops(_));
+    if !failed && record.result != StepResult::Unknown {
+        return record;
+    }
     let callers = CudaCallers::of(replay);
-    let open = record.result == StepResult::Unknown && callers == CudaCallers::Absent;
-    if (open || matches!(record.result, StepResult::Stops(_)))
+    if (failed || callers == CudaCallers::Absent)
         && let Some(result) = callers.result_of_failure(record.step, no_gpu)
     {
         return match replay.image.cuda_usage {
-            CudaUsage::Unread(list) if no_gpu && result == StepResult::Unknown => {
+            CudaUsage::UnreadList(list) if no_gpu && result == StepResult::Unknown => {
                 StepRecord::new(record.step, result, [Basis::Image(list)], BUILD_CITATION)
             }
             _ => StepRecord { result, ..record },
@@ -128,8 +127,7 @@ pub(super) fn adjust_for_cuda_callers(replay: Replay<'_>, record: StepRecord) ->
 /// Whether image and component may be meant for nodes without GPUs: its GPU use is optional and uncertain, and an
 /// extension is a build without CUDA.
 fn may_target_cpu_nodes(replay: Replay<'_>) -> bool {
-    let without_cuda =
-        |one: &Component| one.role == ComponentRole::Extension && matches!(one.cuda.state, ValueState::Absent { .. });
+    let without_cuda = |one: &Component| one.role == ComponentRole::Extension && one.is_without_cuda();
     let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == replay.component.name);
     let optional = rows.any(|row| row.optional) && matches!(replay.component.cuda.state, ValueState::Unknown(_));
     optional && replay.image.components.iter().any(without_cuda)
@@ -181,4 +179,31 @@ pub(super) fn has_cuda_label(replay: Replay<'_>) -> bool {
         }
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::step_tests::{image_from_description, pool_hosts, step_result_and_text};
+
+    #[test]
+    fn only_steps_that_concern_a_caller_are_skipped_for_want_of_one() {
+        let image = image_from_description(
+            "base = \"nvidia/cuda:12.4.1-base-ubuntu22.04\"\n[env]\nNVIDIA_DRIVER_CAPABILITIES = \"utility\"\n",
+        );
+        let hosts = pool_hosts("launch = \"enroot\"\n");
+        let no_request = "the image requests no GPU for computing, and nothing in it is known to call CUDA";
+        for (step, expected) in [
+            (StartStep::Capabilities, no_request),
+            (StartStep::Loader, no_request),
+            (StartStep::Runtime, no_request),
+            (StartStep::Mounts, "the image blocks no known mount"),
+            (StartStep::OpenedLater, "the image is not known to open a library later"),
+        ] {
+            for host in &hosts {
+                let (result, text) = step_result_and_text(&image, host, step);
+                assert_eq!((result.as_str(), text.as_str()), ("n/a", expected), "{step}");
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::fleet::{DeviceSource, Host, Mode};
 use crate::model::fact::{GpuCode, PrintedValue, ValueState};
 use crate::model::outcome::{FailureCause, Outcome};
-use crate::replay::cuda_callers::{CudaCallers, is_bare_container, is_cpu_only_build};
+use crate::replay::cuda_callers::{CudaCallers, is_bare_container};
 pub use crate::replay::display_names::POOLS_PLACEHOLDER;
 use crate::replay::display_names::{cpu_only_cause, driver_name, gpu_name, is_driver_assumed_from_cuda};
 use crate::replay::failure_cause::{failure_cause, missing_compute_message, no_gpu_reason, unprivileged_default_note};
@@ -36,7 +36,7 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
         StartStep::Capabilities => replay.host.mode == Mode::Legacy,
         step => matches!(step, StartStep::Devices | StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown),
     };
-    if record.result == StepResult::NotApplicable && about_driver && is_cpu_only_build(replay) {
+    if record.result == StepResult::NotApplicable && about_driver && replay.component.is_without_cuda() {
         return format!("{} and needs no driver", cpu_only_cause(replay));
     }
     if record.result == StepResult::NotApplicable
@@ -73,18 +73,34 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
 
 /// Returns why a step is skipped if nothing in the image is known to call CUDA.
 fn reason_without_callers(replay: Replay<'_>, step: StartStep) -> Option<&'static str> {
+    let bare = is_bare_container(replay);
     let of_component = matches!(
         step,
         StartStep::Libraries | StartStep::OpenedLater | StartStep::Build | StartStep::Runtime | StartStep::Code
     );
-    let skipped = |callers: CudaCallers| callers.result_of_failure(step, true).is_some();
+    if bare && of_component {
+        return Some("nothing in the image is known to call CUDA");
+    }
     match CudaCallers::of(replay) {
-        CudaCallers::NotRequested if skipped(CudaCallers::NotRequested) => {
+        CudaCallers::NotRequested if bare || is_caller_step(step) => {
             Some("the image requests no GPU for computing, and nothing in it is known to call CUDA")
         }
-        CudaCallers::Absent if skipped(CudaCallers::Absent) => Some("nothing in the image calls CUDA"),
-        _ => (of_component && is_bare_container(replay)).then_some("nothing in the image is known to call CUDA"),
+        CudaCallers::Absent if is_caller_step(step) => Some("nothing in the image calls CUDA"),
+        _ => None,
     }
+}
+
+/// Whether the step matters only to a program that calls CUDA.
+fn is_caller_step(step: StartStep) -> bool {
+    matches!(
+        step,
+        StartStep::Devices
+            | StartStep::Capabilities
+            | StartStep::Loader
+            | StartStep::UserMode
+            | StartStep::GpuKnown
+            | StartStep::Runtime
+    )
 }
 
 /// Whether a step is unknown only because an earlier step is unknown.

@@ -12,7 +12,7 @@ pub(super) fn loader_equivalence_key(one: Replay<'_>) -> String {
     let Replay { image, component, .. } = one;
     let Component { name, role, cuda, code, possible_releases: may_be, .. } = component;
     let needs = image.needs.iter().find(|needs| needs.component == *name);
-    let absent = |other: &Component| matches!(other.cuda.state, ValueState::Absent { .. });
+    let absent = |other: &Component| other.is_without_cuda();
     let stepped_back = image.components.iter().any(|other| other.role == ComponentRole::Extension && absent(other));
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
     let by_entrypoint = |id: FactId| match &image.facts.get(id).evidence {

@@ -168,12 +168,12 @@ impl BakeDefinition {
                 let own = self.target_attributes(&target, &context);
                 let mut build = ImageBuild { asked, ..build_target(&name, &own, &context) };
                 let notes = self.evaluation_notes(&target, &own, &context);
-                if let DockerfileSource::Unknown(why) = &mut build.recipe
-                    && let Some(note) = notes.iter().find(|note| is_same_attribute(note, why))
-                {
-                    why.clone_from(note);
+                if let Some(key) = undecided_attribute(&own, &context) {
+                    let note = notes.iter().find(|(attribute, _)| attribute == key);
+                    let why = note.map_or_else(|| unevaluated_note(key, &name), |(_, note)| note.clone());
+                    build.recipe = DockerfileSource::Unknown(why);
                 }
-                build.notes.extend(notes);
+                build.notes.extend(notes.into_iter().map(|(_, note)| note));
                 let further =
                     build.referenced_builds().map(|(_, name)| name).filter(|name| self.targets.contains_key(*name));
                 let new = further.filter(|name| seen.insert((*name).to_owned()));
@@ -355,9 +355,19 @@ fn matrix_rows(attributes: &BakeAttributes, context: &Context<'_>) -> Option<Vec
     Some(rows)
 }
 
-/// Whether two notes are about the same attribute, which they name first.
-fn is_same_attribute(one: &str, other: &str) -> bool {
-    one.split_once("` of").map(|(key, _)| key) == other.split_once("` of").map(|(key, _)| key)
+/// Attributes that decide which Dockerfile and which of its stages a target builds.
+const DECISIVE_ATTRIBUTES: [&str; 6] = ["context", "dockerfile", "dockerfile-inline", "inherits", "matrix", "target"];
+
+/// Returns the first decisive attribute without a value, if any.
+fn undecided_attribute(attributes: &BakeAttributes, context: &Context<'_>) -> Option<&'static str> {
+    let without_value =
+        |key: &str| attributes.get(key).is_some_and(|written| evaluate_expression(written, context).is_none());
+    DECISIVE_ATTRIBUTES.into_iter().find(|key| without_value(key))
+}
+
+/// Returns a note about an attribute whose expression has no value.
+fn unevaluated_note(key: &str, target: &str) -> String {
+    format!("`{key}` of target `{target}` is unknown, because its expression could not be evaluated")
 }
 
 /// Returns a title for a target of a matrix whose name is unknown: `app (name unknown; cuda = 12.4)`.
@@ -386,7 +396,7 @@ fn build_target(name: &str, attributes: &BakeAttributes, context: &Context<'_>) 
         let written = attributes.get(key)?;
         let value = evaluate_expression(written, context);
         if value.is_none() {
-            notes.push(format!("`{key}` of target `{name}` is unknown, because its expression could not be evaluated"));
+            notes.push(unevaluated_note(key, name));
         }
         value.filter(|value| !matches!(value, Value::Null))
     };
@@ -419,18 +429,10 @@ fn build_target(name: &str, attributes: &BakeAttributes, context: &Context<'_>) 
             }
             Some(written) => match evaluate_expression(written, context).as_ref().and_then(Value::as_object) {
                 Some(entries) => into.extend(entries.iter().map(|(key, value)| (key.clone(), value_text(value)))),
-                None => notes.push(format!(
-                    "`{key}` of target `{name}` is unknown, because its expression could not be evaluated"
-                )),
+                None => notes.push(unevaluated_note(key, name)),
             },
             None => {}
         }
-    }
-    let decisive = ["context", "dockerfile", "dockerfile-inline", "inherits", "matrix", "target"];
-    let unknown = |key: &str| attributes.get(key).is_some_and(|it| evaluate_expression(it, context).is_none());
-    if let Some(key) = decisive.into_iter().find(|key| unknown(key)) {
-        let why = format!("`{key}` of target `{name}` is unknown, because its expression could not be evaluated");
-        build.recipe = DockerfileSource::Unknown(why);
     }
     build.notes = notes;
     build

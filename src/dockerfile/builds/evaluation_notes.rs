@@ -14,14 +14,14 @@ use crate::dockerfile::builds::bake_expression::{
 const MAX_VARIABLE_DEPTH: usize = 8;
 
 impl BakeDefinition {
-    /// Returns a note for each attribute without a value: an unsupported function, or one that rejects its arguments,
-    /// with its position.
+    /// Returns notes for the attributes without a value, each with the name of its attribute: an unsupported function,
+    /// or one that rejects its arguments, with its position.
     pub(super) fn evaluation_notes(
         &self,
         target: &str,
         attributes: &BakeAttributes,
         context: &Context<'_>,
-    ) -> Vec<String> {
+    ) -> Vec<(String, String)> {
         let mut notes = BTreeMap::new();
         for (key, whole) in attributes.iter().filter(|(_, written)| evaluate_expression(written, context).is_none()) {
             let written = hcl::format::to_string(whole).unwrap_or_default();
@@ -44,7 +44,7 @@ impl BakeDefinition {
                 notes.insert((key.clone(), format!("({at}")), why);
             }
         }
-        notes.into_values().collect()
+        notes.into_iter().map(|((attribute, _), note)| (attribute, note)).collect()
     }
 
     /// Returns a note about a function that rejects its arguments, in an attribute or in a variable that it refers

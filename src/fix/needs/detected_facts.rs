@@ -146,7 +146,7 @@ fn component_text(image: &ImageFacts, component: &Component) -> String {
         ValueState::Absent { .. } => format!("CPU-only{variant}"),
         ValueState::Unknown(_) => format!("CUDA release unknown{variant}"),
     });
-    if !matches!(component.cuda.state, ValueState::Absent { .. }) {
+    if !component.is_without_cuda() {
         parts.push(match &component.code.state {
             ValueState::Known(code) => match PrintedValue::from(code) {
                 PrintedValue::List(targets) => code_targets_text(&targets),

@@ -133,8 +133,7 @@ impl RuleScope<'_> {
         // What the base image brings along is no reason to want a GPU.
         let installed = |one: &Component| one.role != ComponentRole::Container && !one.anonymous;
         let off = |one: &Component| one.is_disabled_by_variable(&self.image.facts);
-        let has_code =
-            |one: &Component| installed(one) && (!matches!(one.cuda.state, ValueState::Absent { .. }) || off(one));
+        let has_code = |one: &Component| installed(one) && (!one.is_without_cuda() || off(one));
         let silent = !certain || all.facts.iter().any(|(_, entry)| unread(entry));
         if found.is_empty() || silent || self.image.components.iter().any(has_code) {
             return BlamedLookup::without_fact(FactLookup::Absent);

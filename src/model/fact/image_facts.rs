@@ -293,6 +293,11 @@ impl Component {
         }
     }
 
+    /// Whether it is certainly a build without CUDA.
+    pub fn is_without_cuda(&self) -> bool {
+        matches!(self.cuda.state, ValueState::Absent { .. })
+    }
+
     /// Returns the environment variable that decides whether it uses CUDA; `None` if its CUDA version depends on no
     /// variable.
     pub fn cuda_variable<'a>(&self, facts: &'a Facts) -> Option<&'a str> {
@@ -301,7 +306,7 @@ impl Component {
 
     /// Whether an environment variable restricts it to the CPU.
     pub fn is_disabled_by_variable(&self, facts: &Facts) -> bool {
-        matches!(self.cuda.state, ValueState::Absent { .. }) && self.cuda_variable(facts).is_some()
+        self.is_without_cuda() && self.cuda_variable(facts).is_some()
     }
 }
 
@@ -358,22 +363,22 @@ fn suffix_key(name: &str) -> u64 {
     last.map_or_else(|| name.bytes().fold(0, |end, byte| end << 8 | u64::from(byte)), u64::from_be_bytes)
 }
 
-/// What is known in an image that calls CUDA.
+/// What is known about programs in the image that call CUDA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CudaUsage {
     /// Something calls CUDA, or is declared to.
-    Seen,
-    /// Nothing but a package of the CUDA runtime.
-    Runtime,
-    /// Nothing: all CUDA files belong to the base image.
-    None,
-    /// Nothing, and the image starts a program that only queries the GPUs.
-    Monitor,
-    /// Nothing, and the image description is complete: it lists no GPU code and no Python package.
-    Nobody,
-    /// Nothing, but the packages that this list installs were not read.
-    Unread(FactId),
-    /// Nothing for certain, but a package or a file of an unread image may call CUDA.
+    Found,
+    /// Nothing was found; a package installs the CUDA runtime.
+    RuntimePackage,
+    /// Nothing was found: all CUDA files belong to the base image.
+    NotFound,
+    /// Nothing was found, and the image starts a program that only queries the GPUs.
+    MonitoringProgram,
+    /// Nothing calls CUDA: the description is complete, and lists no GPU code and no Python package.
+    Absent,
+    /// Nothing was found, but the packages of this list were not read.
+    UnreadList(FactId),
+    /// Nothing was found, but a package or a file of an unread image may call CUDA.
     Possible,
 }
 
