@@ -7,7 +7,7 @@ use crate::cli::build_dependencies::{cycle_error, dependency_cycle, replace_buil
 use crate::cli::command_inputs::{CommandInputs, InputOptions, ReferencedBuild};
 use crate::cli::services_without_gpu;
 use crate::cli::text_file::{MAX_TEXT_BYTES, path_in_repository, read_command_line_file, read_text};
-use crate::dockerfile::builds::{BuildsError, DockerfileSource, ImageBuild as Described};
+use crate::dockerfile::builds::{BuildsError, DockerfileSource, ImageBuild};
 use crate::dockerfile::{EvaluateOptions, LazyDockerfile, builds};
 use crate::judge::PoolRestriction;
 use crate::report::kinds::LocationKind;
@@ -38,7 +38,7 @@ impl<'a> BuildDefinition<'a> {
     /// Returns the directory to which the paths of a build are relative. Compose uses the directory of its file. Bake
     /// uses the current directory (github.com/docker/buildx/issues/1028), unless the files exist only in the
     /// directory of the bake file.
-    fn base_directory(&self, build: &Described) -> &'a Path {
+    fn base_directory(&self, build: &ImageBuild) -> &'a Path {
         let (here, own) = (Path::new(""), self.file.parent().unwrap_or(Path::new("")));
         let is_there = |folder: &Path| match &build.recipe {
             DockerfileSource::Path(path) => folder.join(&build.context).join(path).is_file(),
@@ -117,7 +117,7 @@ impl CommandInputs {
     /// Adds a subject for each build of a bake or compose file.
     fn add_builds(
         &mut self,
-        described: &[Described],
+        described: &[ImageBuild],
         written: &BuildDefinition<'_>,
         build: &InputOptions<'_>,
         sources: &mut Sources,
@@ -191,7 +191,7 @@ fn build_definition_error(name: &str, text: &str, error: &BuildsError) -> InputE
 }
 
 /// Returns the options of a build: those of the command line take precedence over those of the file.
-fn build_options(described: &Described, build: &InputOptions<'_>) -> EvaluateOptions {
+fn build_options(described: &ImageBuild, build: &InputOptions<'_>) -> EvaluateOptions {
     let mut options = EvaluateOptions {
         target: build.args.target.clone().or_else(|| described.target.clone()),
         platforms: if build.set.platforms.is_empty() { &described.platforms } else { &build.set.platforms }.clone(),
@@ -213,7 +213,7 @@ fn build_options(described: &Described, build: &InputOptions<'_>) -> EvaluateOpt
 
 /// Reads the Dockerfile of a build: its path, its source and its parsed form.
 fn read_dockerfile(
-    described: &Described,
+    described: &ImageBuild,
     folder: &Path,
     read: &mut BTreeMap<PathBuf, (SourceId, LazyDockerfile)>,
     title: &str,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cli::command_inputs::{BuildDependencies, CommandInputs, ReferencedBuild};
 use crate::cli::context_files::{DOCKERFILE_SOURCE, gather_context_files};
 use crate::dockerfile::EvaluateOptions;
-use crate::dockerfile::builds::ImageBuild as Described;
+use crate::dockerfile::builds::ImageBuild;
 use crate::extract;
 use crate::extract::{KnownBase, KnownBases};
 use crate::model::reference::{BUILD_TARGET_REGISTRY, ImageReference};
@@ -20,8 +20,8 @@ const DEPENDENCY_PLATFORMS: [&str; 2] = ["linux/amd64", "linux/arm64"];
 
 /// Replaces contexts that name other builds by image references; `first` is the index of the first build in `all`.
 pub(super) fn replace_build_contexts(
-    one: &Described,
-    all: &[Described],
+    one: &ImageBuild,
+    all: &[ImageBuild],
     first: usize,
     options: &mut EvaluateOptions,
 ) -> BuildDependencies {
@@ -40,8 +40,8 @@ pub(super) fn replace_build_contexts(
 
 /// Returns the names of builds in a dependency cycle reachable from `one`, in build order, the first name repeated at
 /// the end.
-pub(super) fn dependency_cycle(one: &Described, all: &[Described]) -> Option<Vec<String>> {
-    let mut way: Vec<(&Described, Vec<&Described>)> = vec![(one, dependencies(one, all))];
+pub(super) fn dependency_cycle(one: &ImageBuild, all: &[ImageBuild]) -> Option<Vec<String>> {
+    let mut way: Vec<(&ImageBuild, Vec<&ImageBuild>)> = vec![(one, dependencies(one, all))];
     let mut done: Vec<&str> = Vec::new();
     while let Some((at, open)) = way.last_mut() {
         let Some(next) = open.pop() else {
@@ -61,7 +61,7 @@ pub(super) fn dependency_cycle(one: &Described, all: &[Described]) -> Option<Vec
 }
 
 /// Returns the builds that a build depends on directly.
-fn dependencies<'a>(one: &'a Described, all: &'a [Described]) -> Vec<&'a Described> {
+fn dependencies<'a>(one: &'a ImageBuild, all: &'a [ImageBuild]) -> Vec<&'a ImageBuild> {
     one.referenced_builds().filter_map(|(_, name)| all.iter().find(|other| other.name == name)).collect()
 }
 

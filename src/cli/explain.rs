@@ -17,7 +17,7 @@ use crate::report::escape::escape_one_line;
 use crate::report::phrases::pluralize;
 use crate::report::wrap::wrap;
 use crate::rules::{
-    MatchKind, PageMatch, describe_launch_method, describe_verdict_term, explain_text, find_deciding_line,
+    MatchKind, PageMatch, describe_launch_method, explain_report_term, explain_text, find_deciding_line,
     find_launch_method, find_verdict_term, matching_errors, matching_log_messages, misspelled_page, similar_names,
 };
 
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, C
                 }
                 return Ok(Exit::Nothing);
             }
-            let verdict = verdict.filter(|_| found.is_empty()).map(|row| describe_verdict_term(asked, row));
+            let verdict = verdict.filter(|_| found.is_empty()).map(|row| explain_report_term(asked, row));
             for sentence in verdict.into_iter().chain(launch.map(describe_launch_method)) {
                 writeln!(out, "{}", wrap(&escape_one_line(&sentence), 0, 0, width))?;
             }

@@ -1,7 +1,6 @@
 //! Requirements files and scripts among the inputs: the Dockerfiles that read them are checked in their place.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::cli::command_inputs::InputOptions;
@@ -10,7 +9,7 @@ use crate::cli::file_search::{
     DiscoveredInput, ReferencingDockerfile, find_inputs, is_description_name, is_dockerfile_name,
 };
 use crate::cli::parallel;
-use crate::cli::text_file::{MAX_TEXT_BYTES, read_text};
+use crate::cli::text_file::{MAX_TEXT_BYTES, path_from_current_directory, read_text};
 use crate::dockerfile::context::{ContextFileError, ContextFiles};
 use crate::dockerfile::{Dockerfile, EvaluateOptions};
 use crate::extract::KnownBases;
@@ -161,7 +160,11 @@ fn referencing_dockerfile(
     let files = read(first);
     let found = stands_for(first, &files);
     if !found.is_empty() {
-        return Some(ReferencingDockerfile { path: path_from_current_folder(path), context: None, stands_for: found });
+        return Some(ReferencingDockerfile {
+            path: path_from_current_directory(path),
+            context: None,
+            stands_for: found,
+        });
     }
     // A build may be started in a folder above its Dockerfile.
     let missing = |context: &&Path| {
@@ -176,15 +179,9 @@ fn referencing_dockerfile(
     above.find_map(|context| {
         let found = stands_for(context, &read(context));
         (!found.is_empty()).then(|| ReferencingDockerfile {
-            path: path_from_current_folder(path),
-            context: Some(path_from_current_folder(context)),
+            path: path_from_current_directory(path),
+            context: Some(path_from_current_directory(context)),
             stands_for: found,
         })
     })
-}
-
-/// Returns a path relative to the current directory if it lies there.
-fn path_from_current_folder(path: &Path) -> PathBuf {
-    let here = env::current_dir().and_then(|here| here.canonicalize()).ok();
-    here.and_then(|here| path.strip_prefix(here).map(Path::to_path_buf).ok()).unwrap_or_else(|| path.to_path_buf())
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{env, fs, io};
 
 use crate::cli::file_search::{is_description_name, is_dockerfile_name};
 use crate::model::reference::ImageReference;
@@ -133,7 +133,11 @@ pub(super) fn path_in_repository(path: &Path, folder: &Path) -> Result<PathBuf, 
     if !found.starts_with(root) {
         return Err(format!("{} is outside the repository and is not read", path.display()));
     }
-    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
-    let seen = here.and_then(|here| found.strip_prefix(here).map(Path::to_path_buf).ok());
-    Ok(seen.unwrap_or(found))
+    Ok(path_from_current_directory(&found))
+}
+
+/// Returns a full path relative to the current directory if it is in it.
+pub(crate) fn path_from_current_directory(path: &Path) -> PathBuf {
+    let folder = env::current_dir().and_then(|folder| folder.canonicalize()).ok();
+    folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path).to_path_buf()
 }

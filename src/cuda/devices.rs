@@ -67,7 +67,7 @@ pub fn device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest 
     }
 }
 
-/// Returns the same for older toolkits, which recognise the special values only as the whole value.
+/// Returns the device request of older toolkits, which recognise the special values only as the whole value.
 pub fn old_toolkit_device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest {
     match value {
         None if legacy_image => DeviceRequest::All,

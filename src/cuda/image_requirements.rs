@@ -156,7 +156,8 @@ pub fn cuda_version_requirement(value: &str, version: ContainerToolkitRelease) -
     Ok(format!("cuda>={major}.{minor}"))
 }
 
-/// Returns the same for toolkits that scanned one to three numbers and ignored leading zeros.
+/// Returns the requirement for a CUDA version as older toolkits parse it: one to three numbers, leading zeros
+/// ignored.
 fn scan_cuda_version_requirement(value: &str) -> Option<String> {
     let mut numbers = [0_u32; 3];
     let mut places = numbers.iter_mut();

@@ -144,7 +144,7 @@ fn framework_component(package: &ObservedPackage, knowledge: Knowledge) -> Optio
 fn has_equal_builds(seen: &Observations, homes: &PythonLocations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
     let mut each: BTreeMap<Option<&PythonLocation>, Vec<String>> = BTreeMap::new();
     for package in seen.packages.iter().filter(|package| of(package)) {
-        let said = format!("{} {:?} {:?} {:?}", package.name, package.version, package.variant, package.offered);
+        let said = format!("{} {:?} {:?} {:?}", package.name, package.version, package.variant, package.indexes);
         each.entry(homes.get(&package.fact)).or_default().push(said);
     }
     let mut each = each.into_values();
@@ -166,7 +166,7 @@ fn visible_locations<'h>(
             _ => None,
         })
         .collect();
-    let words = split_start_arguments(&seen.of_base.start_words);
+    let words = split_start_arguments(&seen.base_changes.start_words);
     let started = started_python(seen, &environments, &words, at);
     let flat = places.iter().filter_map(|home| match home {
         Some(PythonLocation::Folder(folder)) => Some((*home, folder.as_str())),
@@ -208,7 +208,7 @@ fn env_value(seen: &Observations, name: &str) -> String {
     if let Some((Ok(value), _)) = seen.env.get(name) {
         return value.clone();
     }
-    let parts = seen.of_base.env_templates.get(name).map(|template| &template.set);
+    let parts = seen.base_changes.env_templates.get(name).map(|template| &template.set);
     let text = |part: &TemplatePart| match part {
         TemplatePart::Text(text) => text.clone(),
         TemplatePart::Variable(_) => String::new(),

@@ -43,7 +43,7 @@ pub(super) fn record_arch_lists(
         let outside = list.outside.iter().map(|span| Origin::File { source: at.dockerfile, span: *span });
         let origins: Vec<Origin> = inside.chain(outside).collect();
         let known = |own: &ObservedArchList| own.name == list.name && seen.facts.origins(own.fact) == origins;
-        if seen.of_base.arch_lists.len() >= MAX_ARCH_LISTS || seen.of_base.arch_lists.iter().any(known) {
+        if seen.base_changes.arch_lists.len() >= MAX_ARCH_LISTS || seen.base_changes.arch_lists.iter().any(known) {
             continue;
         }
         let compiler = match &at.base.kind {
@@ -57,7 +57,7 @@ pub(super) fn record_arch_lists(
         let written: Vec<String> = list.entries.iter().map(|(entry, _)| entry.clone()).collect();
         let state = ValueState::Known(PrintedValue::from(&written));
         let fact = seen.facts.add(FactKey::ArchList, Some(&list.name), state, Evidence::Leaf(origins));
-        seen.of_base.arch_lists.push(ObservedArchList {
+        seen.base_changes.arch_lists.push(ObservedArchList {
             name: list.name,
             entries: list.entries,
             ptx: list.ptx,

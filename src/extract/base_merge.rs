@@ -16,8 +16,8 @@ pub(super) fn merge_base_observations(base: &Observations, seen: &mut Observatio
                 continue;
             }
             seen.env.insert(name.clone(), (value.clone(), shift(*fact)));
-            if let Some(template) = base.of_base.env_templates.get(name) {
-                seen.of_base.env_templates.insert(name.clone(), template.clone());
+            if let Some(template) = base.base_changes.env_templates.get(name) {
+                seen.base_changes.env_templates.insert(name.clone(), template.clone());
             }
         }
         seen.complete.env |= base.complete.env;
@@ -45,7 +45,7 @@ pub(super) fn merge_base_observations(base: &Observations, seen: &mut Observatio
     }
     shift_command_numbers(base.commands, seen);
     merge_contents(base, seen, &shift);
-    seen.gone.splice(0..0, base.gone.iter().cloned());
+    seen.removed_packages.splice(0..0, base.removed_packages.iter().cloned());
 }
 
 /// Renumbers the commands of a build to follow those of its base image.
@@ -53,14 +53,14 @@ fn shift_command_numbers(commands: u32, seen: &mut Observations) {
     for package in seen.packages.iter_mut().chain(&mut seen.bounds) {
         package.command = package.command.saturating_add(commands);
     }
-    for (command, _) in &mut seen.of_base.unknown_wheels {
+    for (command, _) in &mut seen.base_changes.unknown_wheels {
         *command = command.saturating_add(commands);
     }
-    let BaseChanges { untold, keeping, renewing, .. } = &mut *seen.of_base;
+    let BaseChanges { unread_commands: untold, keeping, renewing, .. } = &mut *seen.base_changes;
     for command in untold.iter_mut().chain(keeping).chain(renewing) {
         *command = command.saturating_add(commands);
     }
-    for gone in &mut seen.gone {
+    for gone in &mut seen.removed_packages {
         gone.command = gone.command.saturating_add(commands);
     }
     seen.commands = seen.commands.saturating_add(commands);
@@ -89,7 +89,7 @@ fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(
         seen.packages
             .iter()
             .filter(of)
-            .any(|package| package.upgrade || !matches!(package.version, PackageVersion::Open(_)))
+            .any(|package| package.upgrade || !matches!(package.version, PackageVersion::Range(_)))
     };
     let code = base.code.iter().filter(|code| !replaced(&code.component, seen));
     let code: Vec<ObservedGpuCode> =
@@ -104,22 +104,24 @@ fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(
     seen.packages.splice(0..0, packages);
     let bounds = base.bounds.iter().map(|package| ObservedPackage { fact: shift(package.fact), ..package.clone() });
     seen.bounds.splice(0..0, bounds.collect::<Vec<_>>());
-    seen.of_base.removed.extend(base.of_base.removed.iter().map(|(what, fact)| (what.clone(), shift(*fact))));
+    seen.base_changes.removed.extend(base.base_changes.removed.iter().map(|(what, fact)| (what.clone(), shift(*fact))));
     for (path, file) in &base.files {
         let shifted = || ObservedFile { kind: file.kind.clone(), fact: shift(file.fact) };
         seen.files.entry(path.clone()).or_insert_with(shifted);
     }
-    let wheels = base.of_base.unknown_wheels.iter().map(|(command, fact)| (*command, shift(*fact)));
-    seen.of_base.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
-    seen.of_base.scripts.splice(0..0, base.of_base.scripts.iter().map(|fact| shift(*fact)).collect::<Vec<_>>());
-    seen.of_base.builds_for_gpus |= base.of_base.builds_for_gpus;
-    seen.of_base.copies_unread_images |= base.of_base.copies_unread_images;
-    seen.of_base.untold.splice(0..0, base.of_base.untold.iter().copied());
-    seen.of_base.keeping.splice(0..0, base.of_base.keeping.iter().copied());
-    seen.of_base.renewing.splice(0..0, base.of_base.renewing.iter().copied());
-    seen.of_base.loose.extend(base.of_base.loose.iter().cloned());
-    for (path, (reason, fact)) in &base.of_base.perhaps {
-        seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
+    let wheels = base.base_changes.unknown_wheels.iter().map(|(command, fact)| (*command, shift(*fact)));
+    seen.base_changes.unknown_wheels.splice(0..0, wheels.collect::<Vec<_>>());
+    seen.base_changes
+        .scripts
+        .splice(0..0, base.base_changes.scripts.iter().map(|fact| shift(*fact)).collect::<Vec<_>>());
+    seen.base_changes.builds_for_gpus |= base.base_changes.builds_for_gpus;
+    seen.base_changes.copies_unread_images |= base.base_changes.copies_unread_images;
+    seen.base_changes.unread_commands.splice(0..0, base.base_changes.unread_commands.iter().copied());
+    seen.base_changes.keeping.splice(0..0, base.base_changes.keeping.iter().copied());
+    seen.base_changes.renewing.splice(0..0, base.base_changes.renewing.iter().copied());
+    seen.base_changes.loose.extend(base.base_changes.loose.iter().cloned());
+    for (path, (reason, fact)) in &base.base_changes.perhaps {
+        seen.base_changes.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
     }
 }
 

@@ -133,13 +133,13 @@ impl LineAttribution<'_> {
     /// Marks a build as chosen if a Dockerfile line chose it and the files of the image do not by themselves show
     /// that.
     fn mark_chosen_builds(&self, seen: &mut Observations) {
-        for package in seen.packages.iter_mut().filter(|package| package.offered == IndexSelection::Default) {
+        for package in seen.packages.iter_mut().filter(|package| package.indexes == IndexSelection::Default) {
             let said = self.declared.packages.iter().rfind(|said| said.name == package.name);
             let chosen = package.variant.clone().map(IndexSelection::Only);
             if let (Some(said), Some(chosen)) = (said, chosen)
-                && said.offered == chosen
+                && said.indexes == chosen
             {
-                package.offered = chosen;
+                package.indexes = chosen;
             }
         }
     }

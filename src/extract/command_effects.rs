@@ -3,7 +3,8 @@
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
 use crate::install::{InstallEffects, PackageInstall, normalise_name};
 use crate::knowledge::{BroughtRow, Knowledge, LibraryNeedsRow};
-use crate::model::fact::PackageManager;
+use crate::model::cause::Cause;
+use crate::model::fact::{PackageManager, PackageVersion};
 use crate::shell::{Command, Word};
 
 /// Programs that add no program and no library to an image.
@@ -54,7 +55,7 @@ pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledg
     }
     let plain = |install: &PackageInstall| match install.manager {
         PackageManager::Pip => {
-            let told = found.usual || alone;
+            let told = found.default_index_only || alone;
             told && install.extras.iter().all(|extra| is_known_extra(&install.name, extra, knowledge))
         }
         PackageManager::System => true,
@@ -73,7 +74,7 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
             is_known_extra(&install.name, extra, knowledge)
                 || knowledge.is_library_free_extra(&install.name, &normalise_name(extra))
         };
-        install.manager == PackageManager::Pip && !install.alone && !install.extras.iter().all(told)
+        install.manager == PackageManager::Pip && !install.no_deps && !install.extras.iter().all(told)
     };
     if found.packages.iter().any(of_extra) {
         return true;
@@ -88,7 +89,8 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     let project = |word: &&str| word.contains("git+") || (word.starts_with(['.', '/']) && !list(word));
     let projects = words.iter().skip(1).filter(|word| project(word)).count();
     // Of what is built from sources, no command tells the version.
-    let told = found.packages.iter().filter(|one| one.untold.is_some() || one.source.is_some()).count();
+    let has_unknown_version = |one: &PackageInstall| matches!(&one.version, PackageVersion::Unresolved(why) if *why != Cause::VariableWithoutValue);
+    let told = found.packages.iter().filter(|one| has_unknown_version(one) || one.source.is_some()).count();
     (by_hand && found.packages.is_empty()) || (of_pip && projects > told)
 }
 
@@ -120,7 +122,7 @@ pub(super) fn upgrades_dependencies(command: &Command) -> bool {
 
 /// Whether an install is one specific build of a package, without its dependencies.
 fn is_single_build(install: &PackageInstall) -> bool {
-    install.manager == PackageManager::Pip && install.alone && install.variant.is_some()
+    install.manager == PackageManager::Pip && install.no_deps && install.variant.is_some()
 }
 
 /// What commands may have added to an image beyond what is known.

@@ -61,7 +61,7 @@ pub(super) fn observe_described_package(
     let version = match &package.unknown {
         Some(reason) => PackageVersion::Unresolved(why(reason)),
         None if exact => PackageVersion::Exact(package.version.clone()),
-        None => PackageVersion::Open(package.version.trim_start_matches('*').to_owned()),
+        None => PackageVersion::Range(package.version.trim_start_matches('*').to_owned()),
     };
     let offered = match (&package.index_unknown, &package.index) {
         (Some(reason), _) => IndexSelection::Unknown(why(reason)),
@@ -71,21 +71,21 @@ pub(super) fn observe_described_package(
     };
     // Of a command `+cu118` behind a range is the index that it chooses from.
     let (version, of_index) = match version {
-        PackageVersion::Open(range) if depth == InspectionDepth::Text => {
+        PackageVersion::Range(range) if depth == InspectionDepth::Text => {
             let (range, tag) = range.split_once('+').map_or((range.as_str(), None), |(range, tag)| (range, Some(tag)));
-            (PackageVersion::Open(range.to_owned()), tag.map(str::to_owned))
+            (PackageVersion::Range(range.to_owned()), tag.map(str::to_owned))
         }
         version => (version, None),
     };
     ObservedPackage {
         variant: of_index.clone().or_else(|| package.variant.clone()),
-        offered: of_index.map_or(offered, IndexSelection::Only),
-        early: package.early.as_ref().map(why),
+        indexes: of_index.map_or(offered, IndexSelection::Only),
+        prerelease: package.early.as_ref().map(why),
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != InspectionDepth::Text,
-        alone: package.alone,
+        no_deps: package.alone,
         channel: package.channel.clone(),
-        apart: package.apart,
+        separate_environment: package.apart,
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -100,10 +100,10 @@ pub(super) fn restore_command_order(packages: &DescribedPackages, seen: &mut Obs
     for gone in &packages.gone {
         let Some(manager) = MANAGERS.into_iter().find(|manager| manager.name() == gone.value.manager) else { continue };
         let name = normalised_name(manager, &gone.value.name);
-        seen.gone.push(RemovedPackage { manager, name, command: gone.value.command });
+        seen.removed_packages.push(RemovedPackage { manager, name, command: gone.value.command });
     }
     let commands = seen.packages.iter().chain(&seen.bounds).map(|package| package.command);
-    seen.commands = commands.chain(seen.gone.iter().map(|gone| gone.command)).max().unwrap_or(0);
+    seen.commands = commands.chain(seen.removed_packages.iter().map(|gone| gone.command)).max().unwrap_or(0);
 }
 
 /// Whether the build of a package depends on the commands around it, or influences such a choice.
@@ -124,21 +124,21 @@ pub(super) fn describe_packages(seen: &Observations, knowledge: Knowledge) -> De
     // The base image may bring any framework, and another package a library.
     let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
     let told = |name: &str| knowledge.framework(name).is_some() || is_order_sensitive(name, knowledge) || library(name);
-    let gone = seen.gone.iter().filter(|gone| told(&gone.name));
+    let gone = seen.removed_packages.iter().filter(|gone| told(&gone.name));
     let simple = |package: &ObservedPackage| is_version_sufficient(package, seen.depth);
     // What goes with one release of torch, and has none of its own: what came before it has a say.
     let goes_with = |package: &ObservedPackage| {
-        knowledge.is_built_with_torch(&package.name) && matches!(package.version, PackageVersion::Open(_))
+        knowledge.is_built_with_torch(&package.name) && matches!(package.version, PackageVersion::Range(_))
     };
     let open = seen.packages.iter().any(goes_with);
-    let around = open && !(seen.of_base.untold.is_empty() && seen.of_base.keeping.is_empty());
+    let around = open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping.is_empty());
     let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::without_span).collect();
     let ordered = commands.len() > 1
-        || seen.gone.iter().any(|gone| is_order_sensitive(&gone.name, knowledge))
+        || seen.removed_packages.iter().any(|gone| is_order_sensitive(&gone.name, knowledge))
         || !seen.bounds.is_empty()
-        || !seen.of_base.unknown_wheels.is_empty()
+        || !seen.base_changes.unknown_wheels.is_empty()
         || around
-        || !seen.of_base.renewing.is_empty()
+        || !seen.base_changes.renewing.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
     let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
     let mut found = DescribedPackages {
@@ -148,10 +148,15 @@ pub(super) fn describe_packages(seen: &Observations, knowledge: Knowledge) -> De
             (FactKey::Requirements, ValueState::Unknown(why)) => Some(spanned_text(&why.reason())),
             _ => None,
         }),
-        untold: numbers(&seen.of_base.untold),
-        keeping: numbers(&seen.of_base.keeping),
-        renewing: seen.of_base.renewing.iter().copied().map(Spanned::without_span).collect(),
-        unknown_wheels: seen.of_base.unknown_wheels.iter().map(|(number, _)| Spanned::without_span(*number)).collect(),
+        untold: numbers(&seen.base_changes.unread_commands),
+        keeping: numbers(&seen.base_changes.keeping),
+        renewing: seen.base_changes.renewing.iter().copied().map(Spanned::without_span).collect(),
+        unknown_wheels: seen
+            .base_changes
+            .unknown_wheels
+            .iter()
+            .map(|(number, _)| Spanned::without_span(*number))
+            .collect(),
         ..DescribedPackages::default()
     };
     let named =
@@ -171,7 +176,7 @@ pub(super) fn describe_packages(seen: &Observations, knowledge: Knowledge) -> De
         let in_short = simple(package) || !chosen(&package) && has_known_version(package);
         // Of libraries, what they depend on would be others.
         let bare = library(&package.name) || knowledge.lacks_library_extra(&package.name, &[]);
-        let in_short = in_short && !(package.alone && bare);
+        let in_short = in_short && !(package.no_deps && bare);
         let said = if in_short {
             DescribedPackage::with_version(version_with_variant(package))
         } else {
@@ -206,46 +211,48 @@ fn has_known_version(package: &ObservedPackage) -> bool {
 /// Whether the version of a package, with its build tag, describes it completely.
 fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> bool {
     let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
-    let one_index = match (&package.variant, &package.offered) {
+    let one_index = match (&package.variant, &package.indexes) {
         (None, IndexSelection::Default) => true,
         (Some(variant), IndexSelection::Only(tag)) => variant == tag,
         _ => false,
     };
     let known = match &package.version {
-        PackageVersion::Open(_) if depth == InspectionDepth::Text => one_index && package.python.is_none(),
-        PackageVersion::Exact(_) | PackageVersion::Open(_) => true,
+        PackageVersion::Range(_) if depth == InspectionDepth::Text => one_index && package.python.is_none(),
+        PackageVersion::Exact(_) | PackageVersion::Range(_) => true,
         PackageVersion::Unresolved(_) => false,
     };
-    let of_build = match (&package.variant, &package.offered) {
+    let of_build = match (&package.variant, &package.indexes) {
         (Some(_), _) if package.manager != PackageManager::Pip => false,
         // One without CUDA that is there, and that nobody is known to have chosen.
         (Some(variant), IndexSelection::Default) => local || variant.starts_with("cu"),
         (_, IndexSelection::Default | IndexSelection::Only(_)) => true,
-        (_, IndexSelection::Beside(_) | IndexSelection::Unknown(_)) => local,
+        // The GPU code of a wheel at an unread URL is unknown, whatever its version names.
+        (_, IndexSelection::Unknown(_)) => local && !Knowledge::built_in().has_variants(&package.name),
+        (_, IndexSelection::Beside(_)) => local,
     };
     // What it brings along is chosen from the indexes, whatever its own version says.
-    let along = local && package.offered != IndexSelection::Default;
+    let along = local && package.indexes != IndexSelection::Default;
     let pins = || Knowledge::built_in().torch_requirements_of(&package.name).next().is_some();
     known
         && of_build
         && !(along && pins())
-        && package.early.is_none()
+        && package.prerelease.is_none()
         && package.conditional.is_none()
-        && !((package.upgrade || package.alone || package.apart) && depth == InspectionDepth::Text)
+        && !((package.upgrade || package.no_deps || package.separate_environment) && depth == InspectionDepth::Text)
 }
 
 /// Describes a package with everything that influences which build it is.
 fn full_description(package: &ObservedPackage) -> DescribedPackage {
     let (version, unknown) = match &package.version {
         PackageVersion::Exact(version) => (version.clone(), None),
-        PackageVersion::Open(range) if range.starts_with(|first: char| first.is_ascii_digit()) => {
+        PackageVersion::Range(range) if range.starts_with(|first: char| first.is_ascii_digit()) => {
             (format!("*{range}"), None)
         }
-        PackageVersion::Open(range) => (range.clone(), None),
+        PackageVersion::Range(range) => (range.clone(), None),
         PackageVersion::Unresolved(why) => (String::new(), Some(why.reason())),
     };
     let (mut index, mut extra_index, mut index_unknown) = (None, Vec::new(), None);
-    match &package.offered {
+    match &package.indexes {
         IndexSelection::Default => {}
         IndexSelection::Only(tag) => index = Some(tag.clone()),
         IndexSelection::Beside(tags) => extra_index.clone_from(tags),
@@ -259,11 +266,11 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
         index,
         extra_index,
         index_unknown,
-        early: package.early.as_ref().map(Cause::reason),
+        early: package.prerelease.as_ref().map(Cause::reason),
         upgrade: package.upgrade,
-        alone: package.alone,
+        alone: package.no_deps,
         channel: package.channel.clone(),
-        apart: package.apart,
+        apart: package.separate_environment,
         python: package.python.clone(),
         command: Some(package.command),
     }
@@ -274,8 +281,8 @@ fn version_with_variant(package: &ObservedPackage) -> String {
     match (&package.version, &package.variant) {
         (PackageVersion::Exact(version), Some(variant)) if !version.contains('+') => format!("{version}+{variant}"),
         (PackageVersion::Exact(version), _) => version.clone(),
-        (PackageVersion::Open(range), variant) => {
-            let offered = match &package.offered {
+        (PackageVersion::Range(range), variant) => {
+            let offered = match &package.indexes {
                 IndexSelection::Only(tag) => Some(tag),
                 IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
             };

@@ -84,8 +84,8 @@ impl DescriptionReader {
             self.seen.base_repository.clone_from(repository);
         }
         self.seen.base_env = !description.from_scratch;
-        self.seen.of_base.builds_for_gpus = description.builds_for_gpus;
-        self.seen.of_base.copies_unread_images = description.copies_unread_images;
+        self.seen.base_changes.builds_for_gpus = description.builds_for_gpus;
+        self.seen.base_changes.copies_unread_images = description.copies_unread_images;
         self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
         if let Some(span) = description.platforms.iter().map(|platform| platform.span).reduce(Span::cover) {
             let list: Vec<String> = description.platforms.iter().map(|platform| platform.value.clone()).collect();
@@ -136,8 +136,8 @@ impl DescriptionReader {
         let command = description.command.as_ref().map(|words| record(words, FactKey::Command));
         let arguments: Vec<String> = entrypoint.iter().chain(&command).flat_map(|(words, _)| words.clone()).collect();
         let fact = command.as_ref().or(entrypoint.as_ref()).map(|(_, fact)| *fact);
-        self.seen.of_base.starts = fact.map(|fact| (start_commands::commands_of_argv(&arguments), fact));
-        self.seen.of_base.start_words = arguments;
+        self.seen.base_changes.starts = fact.map(|fact| (start_commands::commands_of_argv(&arguments), fact));
+        self.seen.base_changes.start_words = arguments;
         (self.seen.entrypoint, self.seen.command) = (entrypoint, command);
     }
 
@@ -157,13 +157,13 @@ impl DescriptionReader {
                 set: env_templates::parse_parts(&value.set.value),
                 unset: value.unset.as_ref().map(|unset| unset.value.clone()),
             };
-            self.seen.of_base.env_templates.insert(name.value.clone(), template);
+            self.seen.base_changes.env_templates.insert(name.value.clone(), template);
         }
         for what in &description.removed {
             let key = if what.value.starts_with('/') { FactKey::File } else { FactKey::Package };
             let state = ValueState::Absent { searched: REMOVED_BY_COMMAND };
             let fact = self.add_fact(key, Some(&what.value), state, what.span);
-            self.seen.of_base.removed.push((what.value.clone(), fact));
+            self.seen.base_changes.removed.push((what.value.clone(), fact));
         }
     }
 
@@ -203,12 +203,12 @@ impl DescriptionReader {
         for number in &description.packages.unknown_wheels {
             let why = Cause::UnknownWheels;
             let fact = self.add_fact(FactKey::Requirements, Some("wheels"), ValueState::Unknown(why), number.span);
-            self.seen.of_base.unknown_wheels.push((number.value, fact));
+            self.seen.base_changes.unknown_wheels.push((number.value, fact));
         }
         let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
-        self.seen.of_base.untold = numbers(&description.packages.untold);
-        self.seen.of_base.keeping = numbers(&description.packages.keeping);
-        self.seen.of_base.renewing = numbers(&description.packages.renewing);
+        self.seen.base_changes.unread_commands = numbers(&description.packages.untold);
+        self.seen.base_changes.keeping = numbers(&description.packages.keeping);
+        self.seen.base_changes.renewing = numbers(&description.packages.renewing);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineQuery::SELECTS_BY_DRIVER.to_owned();
             let fact = self.add_text_fact(FactKey::BuildAsk, Some(&what), &command.value, command.span);
@@ -370,8 +370,8 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
         as_of: seen.as_of.map(Spanned::without_span),
         platforms: seen.platforms.iter().flat_map(|(list, _)| list).map(|platform| text(platform)).collect(),
         from_scratch: !seen.base_env,
-        builds_for_gpus: seen.of_base.builds_for_gpus,
-        copies_unread_images: seen.of_base.copies_unread_images,
+        builds_for_gpus: seen.base_changes.builds_for_gpus,
+        copies_unread_images: seen.base_changes.copies_unread_images,
         cuda_runtime: inferred_cuda_runtime(seen).map(Spanned::without_span),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::without_span(words.clone())),
         command: seen.command.as_ref().map(|(words, _)| Spanned::without_span(words.clone())),
@@ -390,7 +390,7 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
         }
     }
     for (name, (value, _)) in &seen.env {
-        match (value, seen.of_base.env_templates.get(name)) {
+        match (value, seen.base_changes.env_templates.get(name)) {
             (Ok(value), _) => description.env.push((text(name), text(value))),
             (Err(_), Some(template)) => {
                 let set = text(&env_templates::format_parts(&template.set));
@@ -400,7 +400,7 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
             (Err(_), None) => description.env_unknown.push(text(name)),
         }
     }
-    description.removed = seen.of_base.removed.iter().map(|(what, _)| text(what)).collect();
+    description.removed = seen.base_changes.removed.iter().map(|(what, _)| text(what)).collect();
     description.packages = described_packages::describe_packages(seen, Knowledge::built_in());
     for (path, file) in &seen.files {
         let mut facts = DescribedFile::default();

@@ -165,7 +165,7 @@ impl TargetReader<'_> {
             templates.extend(spared.templates.clone());
             self.notes.push(spared.note.clone());
         }
-        self.seen.of_base.env_templates = templates;
+        self.seen.base_changes.env_templates = templates;
         sets.extend(of_loader);
         for set in sets {
             let evidence = self.leaf_evidence(std::iter::once(set.value_span).chain(set.origins.iter().copied()));
@@ -205,8 +205,8 @@ impl TargetReader<'_> {
         let command = started.effective_command().zip(of_command.as_ref());
         self.seen.command = command.map(|(command, (_, fact))| (command.argv(), *fact));
         let fact = of_command.or_else(|| self.seen.entrypoint.clone()).map(|(_, fact)| fact);
-        self.seen.of_base.starts = fact.map(|fact| (started.commands(), fact));
-        self.seen.of_base.start_words = started.written_arguments();
+        self.seen.base_changes.starts = fact.map(|fact| (started.commands(), fact));
+        self.seen.base_changes.start_words = started.written_arguments();
     }
 
     /// Removes packages in Python environments that the started program does not use.

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::install::{
-    BuildCandidates, InstallEffects, PackageInstall, VersionSpec, compare_pep440_versions, is_version_between,
-    normalise_name, public_version, range_contains,
+    InstallEffects, PackageInstall, compare_pep440_versions, is_version_between, normalise_name, public_version,
+    range_contains,
 };
 use crate::knowledge::{BroughtRow, Knowledge};
 use crate::model::cause::Cause;
-use crate::model::fact::{Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 use crate::text::source::Span;
 
 /// Returns the packages with GPU code that the installs of one command add as dependencies, except those named or
@@ -28,7 +28,7 @@ pub(super) fn find_gpu_dependencies(
     let there_already: BTreeSet<&str> = certain.map(|package| package.name.as_str()).collect();
     let bounds = combine_constraints(&command.constraints, knowledge);
     let mut found = Vec::new();
-    for install in named.iter().filter(|install| install.manager == PackageManager::Pip && !install.alone) {
+    for install in named.iter().filter(|install| install.manager == PackageManager::Pip && !install.no_deps) {
         let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
         let meant = requested_version(install, bounds.get(install.name.as_str()), knowledge);
         for row in knowledge
@@ -38,21 +38,21 @@ pub(super) fn find_gpu_dependencies(
             let version = match &install.version {
                 _ if row.local.is_some() => local_build_version(row, &meant),
                 _ if let Some(range) = row.range.filter(|_| meant != RequestedVersion::Unknown) => {
-                    VersionSpec::Range(range.to_owned())
+                    PackageVersion::Range(range.to_owned())
                 }
-                VersionSpec::Exact(text) if row.same => VersionSpec::Exact(public_version(text).to_owned()),
-                VersionSpec::Range(range) if row.same => VersionSpec::Range(range.clone()),
-                VersionSpec::Unresolved if row.same => VersionSpec::Unresolved,
+                PackageVersion::Exact(text) if row.same => PackageVersion::Exact(public_version(text).to_owned()),
                 // On an earlier day there may have been none that brings it.
-                VersionSpec::None
+                PackageVersion::Range(range)
                     if row.same
+                        && range.is_empty()
                         && let Some(from) = row.from =>
                 {
-                    VersionSpec::Range(format!(">={from}"))
+                    PackageVersion::Range(format!(">={from}"))
                 }
-                _ => VersionSpec::None,
+                version if row.same => version.clone(),
+                _ => PackageVersion::any(),
             };
-            let exact = matches!(version, VersionSpec::Exact(_));
+            let exact = matches!(version, PackageVersion::Exact(_));
             let there = !exact && there_already.contains(row.brings);
             // What goes with one torch is brought all the same where it may not be there.
             let there = there && !(knowledge.is_built_with_torch(row.brings) && is_install_uncertain(row.brings, seen));
@@ -78,10 +78,10 @@ fn is_install_uncertain(name: &str, seen: &Observations) -> bool {
 }
 
 /// Returns the requested version with the local build tag of a dependency row; unresolved if either is unknown.
-fn local_build_version(row: &BroughtRow, meant: &RequestedVersion) -> VersionSpec {
+fn local_build_version(row: &BroughtRow, meant: &RequestedVersion) -> PackageVersion {
     match (meant, row.local) {
-        (RequestedVersion::Exact(version), Some(local)) => VersionSpec::Exact(format!("{version}+{local}")),
-        _ => VersionSpec::Unresolved,
+        (RequestedVersion::Exact(version), Some(local)) => PackageVersion::Exact(format!("{version}+{local}")),
+        _ => PackageVersion::behind_variable(),
     }
 }
 
@@ -98,7 +98,7 @@ fn uncertain_extra_dependency(
     let is_code = |row: &&BroughtRow| changes && knowledge.framework(row.brings).is_some();
     let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
     let (name, extras) = (row.brings.to_owned(), Vec::new());
-    let version = VersionSpec::Unresolved;
+    let version = PackageVersion::behind_variable();
     Some(PackageInstall { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
 }
 
@@ -111,23 +111,16 @@ pub(super) fn dependencies_with_extras(
     seen: &Observations,
     knowledge: Knowledge,
 ) -> Vec<ObservedPackage> {
-    let version = match &package.version {
-        PackageVersion::Exact(version) => VersionSpec::Exact(version.clone()),
-        PackageVersion::Open(range) if range.is_empty() => VersionSpec::None,
-        PackageVersion::Open(range) => VersionSpec::Range(range.clone()),
-        PackageVersion::Unresolved(_) => VersionSpec::Unresolved,
-    };
     let asking = PackageInstall {
         manager: PackageManager::Pip,
         name: package.name.clone(),
         extras: extras.to_vec(),
-        version,
-        untold: None,
+        version: package.version.clone(),
         variant: None,
-        builds: BuildCandidates::Default,
-        early: None,
+        indexes: IndexSelection::Default,
+        prerelease: None,
         upgrade: package.upgrade,
-        alone: package.alone,
+        no_deps: package.no_deps,
         build: None,
         python: package.python.clone(),
         span: Span::default(),
@@ -142,15 +135,19 @@ pub(super) fn dependencies_with_extras(
     found
         .map(|one| {
             let version = match one.version {
-                VersionSpec::Exact(version) => PackageVersion::Exact(version),
-                VersionSpec::Range(range) => PackageVersion::Open(range),
-                VersionSpec::None => PackageVersion::Open(String::new()),
-                VersionSpec::Unresolved => PackageVersion::Unresolved(untold(&one.name)),
+                PackageVersion::Unresolved(_) => PackageVersion::Unresolved(untold(&one.name)),
+                version => version,
             };
             let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| untold(&one.name)));
-            let alone = package.alone || knowledge.lacks_library_extra(&one.name, &one.extras);
+            let alone = package.no_deps || knowledge.lacks_library_extra(&one.name, &one.extras);
             let new = ObservedPackage::new(PackageManager::Pip, one.name, version, package.fact);
-            ObservedPackage { conditional, alone, offered: package.offered.clone(), upgrade: package.upgrade, ..new }
+            ObservedPackage {
+                conditional,
+                no_deps: alone,
+                indexes: package.indexes.clone(),
+                upgrade: package.upgrade,
+                ..new
+            }
         })
         .map(|one| ObservedPackage { python: package.python.clone(), command: package.command, ..one })
         .collect()
@@ -183,14 +180,14 @@ fn combine_constraints(constraints: &[PackageInstall], knowledge: Knowledge) -> 
     for bound in constraints {
         let own = found.entry(&bound.name).or_insert(PackageConstraints { decided: None, admitted: None });
         match &bound.version {
-            VersionSpec::Exact(text) => {
+            PackageVersion::Exact(text) => {
                 own.decided.get_or_insert_with(|| RequestedVersion::Exact(public_version(text).to_owned()));
             }
-            VersionSpec::Unresolved => {
+            PackageVersion::Unresolved(_) => {
                 own.decided.get_or_insert(RequestedVersion::Unknown);
             }
-            VersionSpec::Range(range) => drop(ranges.entry(&bound.name).or_default().insert(range)),
-            VersionSpec::None => {}
+            PackageVersion::Range(range) if range.is_empty() => {}
+            PackageVersion::Range(range) => drop(ranges.entry(&bound.name).or_default().insert(range)),
         }
     }
     for (name, ranges) in ranges {
@@ -212,10 +209,9 @@ fn requested_version(
     knowledge: Knowledge,
 ) -> RequestedVersion {
     let range = match &install.version {
-        VersionSpec::Exact(text) => return RequestedVersion::Exact(public_version(text).to_owned()),
-        VersionSpec::Unresolved => return RequestedVersion::Unknown,
-        VersionSpec::Range(range) => Some(range),
-        VersionSpec::None => None,
+        PackageVersion::Exact(text) => return RequestedVersion::Exact(public_version(text).to_owned()),
+        PackageVersion::Unresolved(_) => return RequestedVersion::Unknown,
+        PackageVersion::Range(range) => Some(range).filter(|range| !range.is_empty()),
     };
     if let Some(decided) = bounds.and_then(|bounds| bounds.decided.clone()) {
         return decided;
@@ -270,9 +266,9 @@ mod tests {
             .into_iter()
             .filter(|one| one.name.starts_with("jax") || one.name.starts_with("nvidia-cuda-runtime"))
             .map(|one| match one.version {
-                VersionSpec::Exact(version) => format!("{}=={version}", one.name),
-                VersionSpec::Range(range) => format!("{}{range}", one.name),
-                VersionSpec::None | VersionSpec::Unresolved => one.name,
+                PackageVersion::Exact(version) => format!("{}=={version}", one.name),
+                PackageVersion::Range(range) => format!("{}{range}", one.name),
+                PackageVersion::Unresolved(_) => one.name,
             })
             .collect();
         names.sort();

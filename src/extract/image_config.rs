@@ -26,7 +26,7 @@ pub(super) fn observe_config_without_history(image: &PulledImage, depth: Inspect
     let words: Vec<String> = image.config.entrypoint.iter().chain(&image.config.cmd).cloned().collect();
     let state = ValueState::Known(PrintedValue::from(&words));
     let fact = seen.facts.add(FactKey::Entrypoint, None, state, origin("config.Entrypoint".to_owned()));
-    seen.of_base.starts = Some((start_commands::commands_of_argv(&words), fact));
+    seen.base_changes.starts = Some((start_commands::commands_of_argv(&words), fact));
     seen.entrypoint = Some((words, fact));
     let mut platforms: Vec<String> = image.platforms.iter().map(ToString::to_string).collect();
     if platforms.is_empty() {

@@ -117,7 +117,7 @@ pub(super) fn record_loader_file_effect(says: LoaderFileEffect, origin: Origin, 
         }
         LoaderFileEffect::Removes(paths) => {
             seen.files.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
-            seen.of_base.perhaps.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
+            seen.base_changes.perhaps.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
         }
         LoaderFileEffect::Writes(paths, text) => {
             for path in paths {
@@ -222,7 +222,7 @@ pub(super) fn record_file(seen: &mut Observations, path: String, kind: FileKind,
 pub(super) fn record_possible_driver_library(seen: &mut Observations, path: String, reason: Cause, origin: Origin) {
     let state = ValueState::Known(PrintedValue::Text("perhaps".to_owned()));
     let fact = seen.facts.add(FactKey::File, Some(&path), state, Evidence::Leaf(vec![origin]));
-    seen.of_base.perhaps.insert(path, (reason, fact));
+    seen.base_changes.perhaps.insert(path, (reason, fact));
 }
 
 /// Directory in which CUDA toolkits are installed.
@@ -378,7 +378,7 @@ mod tests {
             FileKind::Present | FileKind::NoLibrary | FileKind::Noted(_) => String::new(),
         };
         let certain = seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind)));
-        certain.chain(seen.of_base.perhaps.keys().map(|path| format!("{path} perhaps"))).collect()
+        certain.chain(seen.base_changes.perhaps.keys().map(|path| format!("{path} perhaps"))).collect()
     }
 
     #[test]
@@ -470,7 +470,7 @@ mod tests {
                 );
             }
             if let Some(name) = package {
-                let version = crate::model::fact::PackageVersion::Open(String::new());
+                let version = crate::model::fact::PackageVersion::Range(String::new());
                 let fact = crate::model::fact::FactId(0);
                 seen.packages.push(crate::model::fact::ObservedPackage::new(
                     PackageManager::System,

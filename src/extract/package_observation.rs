@@ -1,6 +1,6 @@
 //! Conversion of the installs and removals of a command to package observations.
 
-use crate::install::{BuildCandidates, InstallEffects, PackageInstall, VersionSpec, normalise_name};
+use crate::install::{InstallEffects, PackageInstall, normalise_name};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
@@ -17,32 +17,25 @@ pub(super) fn observe_package(
     knowledge: Knowledge,
 ) -> ObservedPackage {
     let version = match &install.version {
-        VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
-        VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
-        VersionSpec::None => PackageVersion::Open(String::new()),
-        VersionSpec::Unresolved => PackageVersion::Unresolved(unresolved_version_reason(install)),
+        PackageVersion::Unresolved(why) => PackageVersion::Unresolved(unresolved_version_reason(install, why)),
+        version => version.clone(),
     };
     let asked = match &version {
         PackageVersion::Exact(text) => format!("{}=={text}", install.name),
-        PackageVersion::Open(range) => format!("{}{range}", install.name),
+        PackageVersion::Range(range) => format!("{}{range}", install.name),
         PackageVersion::Unresolved(_) => install.name.clone(),
     };
     let state = ValueState::Known(PrintedValue::Text(asked));
     let fact = facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
-    let offered = match &install.builds {
-        BuildCandidates::Default => IndexSelection::Default,
-        BuildCandidates::Only(tag) => IndexSelection::Only(tag.clone()),
-        BuildCandidates::Beside(tags) => IndexSelection::Beside(tags.clone()),
-        BuildCandidates::Elsewhere(address) => {
-            IndexSelection::Unknown(Cause::OutsideIndex { address: address.clone() })
-        }
-        BuildCandidates::Unknown(reason) => {
+    let offered = match &install.indexes {
+        IndexSelection::Unknown(reason) if !matches!(reason, Cause::OutsideIndex { .. }) => {
             IndexSelection::Unknown(Cause::BuildNotKnown { because: Box::new(reason.clone()) })
         }
+        indexes => indexes.clone(),
     };
     let conditional = install.conditional.then(|| Cause::InstalledByBranch { name: install.name.clone() });
     let early = install
-        .early
+        .prerelease
         .clone()
         .map(|because| Cause::EarlyVersion { name: install.name.clone(), because: Box::new(because) });
     let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
@@ -50,28 +43,28 @@ pub(super) fn observe_package(
     let of_processor = |extra: &&String| knowledge.other_processor_of_word(extra).is_some();
     let of_extra = extras.iter().find(of_processor).filter(|_| knowledge.cpu_package(&install.name).is_some());
     ObservedPackage {
-        early,
+        prerelease: early,
         manager: install.manager,
         name: install.name.clone(),
         version,
         variant: install.variant.as_ref().map(|variant| &variant.tag).or(of_extra).cloned(),
-        offered,
+        indexes: offered,
         upgrade: install.upgrade,
-        alone: install.alone || bare,
+        no_deps: install.no_deps || bare,
         channel: install.channel.clone(),
         python: install.python.clone(),
         conditional,
-        apart: false,
+        separate_environment: false,
         command,
         fact,
     }
 }
 
 /// Returns why the version of a package is unknown.
-fn unresolved_version_reason(install: &PackageInstall) -> Cause {
-    match &install.untold {
-        Some(because) => Cause::VersionNotKnown { name: install.name.clone(), because: Box::new(because.clone()) },
-        None => Cause::VersionBehindVariable { name: install.name.clone() },
+fn unresolved_version_reason(install: &PackageInstall, why: &Cause) -> Cause {
+    match why {
+        Cause::VariableWithoutValue => Cause::VersionBehindVariable { name: install.name.clone() },
+        why => Cause::VersionNotKnown { name: install.name.clone(), because: Box::new(why.clone()) },
     }
 }
 
@@ -79,6 +72,6 @@ fn unresolved_version_reason(install: &PackageInstall) -> Cause {
 pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
     for (manager, name, _) in &found.removed {
         seen.packages.retain(|package| package.manager != *manager || package.name != *name);
-        seen.gone.push(RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands });
+        seen.removed_packages.push(RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands });
     }
 }

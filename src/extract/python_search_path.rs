@@ -61,11 +61,11 @@ struct PythonSearchPaths {
 fn python_search_paths(seen: &Observations, evaluated: &EvaluatedTarget) -> PythonSearchPaths {
     let value = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
     // What is put beside the value of the base.
-    let beside = |name: &str| seen.of_base.env_templates.get(name).into_iter().flat_map(|template| &template.set);
+    let beside = |name: &str| seen.base_changes.env_templates.get(name).into_iter().flat_map(|template| &template.set);
     let texts = |name: &str| value(name).into_iter().chain(beside(name).filter_map(literal_text));
     let listed = |name: &str| texts(name).flat_map(|text| text.split(':')).filter(|one| !one.is_empty());
     // Python looks beside the script that it starts, and in the working directory.
-    let started = seen.of_base.starts.iter().flat_map(|(commands, _)| commands);
+    let started = seen.base_changes.starts.iter().flat_map(|(commands, _)| commands);
     let scripts = started
         .flat_map(|command| command.split(' '))
         .filter(|word| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "py"));
@@ -74,7 +74,7 @@ fn python_search_paths(seen: &Observations, evaluated: &EvaluatedTarget) -> Pyth
     let own = Some(evaluated.folder.to_string()).filter(|folder| folder != "/");
     // A word of the start may name more.
     let signs = |letter: char| letter.is_whitespace() || matches!(letter, ';' | '&' | '"' | '\'');
-    let told = seen.of_base.start_words.iter().flat_map(|word| word.split(signs));
+    let told = seen.base_changes.start_words.iter().flat_map(|word| word.split(signs));
     let told = told
         .filter_map(|word| word.strip_prefix(PYTHONPATH_VARIABLE)?.strip_prefix('='))
         .flat_map(|value| value.split(':'));

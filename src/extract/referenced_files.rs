@@ -11,7 +11,7 @@ pub(super) fn record_referenced_files(seen: &mut Observations, first: u32, docke
         facts.filter_map(|origin| origin_source(&origin)).filter(|text| *text != dockerfile).collect();
     texts.sort_unstable();
     texts.dedup();
-    seen.of_base
+    seen.base_changes
         .brought
         .extend(texts.into_iter().map(|text| ReferencedText { text: text.0, instruction: run.instruction }));
 }

@@ -33,7 +33,7 @@ pub(super) fn record_removals(evaluated: &EvaluatedTarget, source: SourceId, see
                 if !what.starts_with(LD_CONF_FOLDER) {
                     remove_earlier_compat_packages(seen, source, span);
                 }
-                seen.of_base.removed.push((what, fact));
+                seen.base_changes.removed.push((what, fact));
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::install::{PackageInstall, VersionSpec};
+use crate::install::PackageInstall;
+use crate::model::fact::PackageVersion;
 
 /// The largest number of requirements or constraints of one command for the same package; each is compared with each.
 pub(super) const MAX_REPEATS: usize = 64;
@@ -29,7 +30,7 @@ pub(super) fn limit_repeats(list: &mut Vec<PackageInstall>) -> bool {
     let any = !differs.is_empty();
     for one in list.iter_mut().rev() {
         if differs.remove(&one.name).is_some() {
-            one.version = VersionSpec::Unresolved;
+            one.version = PackageVersion::behind_variable();
         }
     }
     any
@@ -73,7 +74,7 @@ mod tests {
             let mut list = packages_of(&words);
             assert_eq!((limit_repeats(&mut list), list.len()), (expected, left), "{words}");
             let untold: Vec<usize> = (0..left)
-                .filter(|at| list[*at].name == "torch" && list[*at].version == VersionSpec::Unresolved)
+                .filter(|at| list[*at].name == "torch" && list[*at].version == PackageVersion::behind_variable())
                 .collect();
             assert_eq!(untold, if expected { vec![left - 1] } else { Vec::new() }, "{words}");
         }

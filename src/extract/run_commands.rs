@@ -9,6 +9,7 @@ use crate::extract::command_reader::{CommandReader, StageState};
 use crate::extract::gpu_dependencies::find_gpu_dependencies;
 use crate::extract::install_locations::{LocatedCommand, SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
+use crate::extract::package_locations::{PackageLocation, default_locations};
 use crate::extract::package_observation::{observe_package, remove_packages};
 use crate::extract::python_version::RequestedPython;
 use crate::extract::repeated_packages::{MAX_REPEATS, limit_repeats};
@@ -18,9 +19,7 @@ use crate::extract::{
     arch_lists, build_host_queries, command_effects, compiled_programs, linked_programs, loader_files, makefile,
     missing_installer, python_version, referenced_files, unpackaged_files, virtual_environments,
 };
-use crate::install::{
-    CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, PackageInstall, TargetMachine, VersionSpec,
-};
+use crate::install::{CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, PackageInstall, TargetMachine};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Evidence, FactId, FactKey, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
@@ -133,9 +132,9 @@ impl CommandReader<'_> {
                 |word: &Word| absolute_path(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
             self.state.removed_paths.extend(command.words.iter().skip(1).map(path));
         }
-        self.seen.of_base.builds_for_gpus |= compiled_programs::is_gpu_compilation(command);
-        if self.seen.of_base.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
-            self.seen.of_base.loose.extend(unpackaged_files::unpackaged_files_of_command(command, &self.folder));
+        self.seen.base_changes.builds_for_gpus |= compiled_programs::is_gpu_compilation(command);
+        if self.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            self.seen.base_changes.loose.extend(unpackaged_files::unpackaged_files_of_command(command, &self.folder));
         }
         self.state.locations.record_command(
             LocatedCommand { command, run, folder: &self.folder, knowledge: self.knowledge },
@@ -143,6 +142,7 @@ impl CommandReader<'_> {
         );
         self.record_unpacked_environment(command);
         self.record_downloaded_script(command);
+        self.record_python_code(command, run);
         if self.apply_pip_config(command) || self.read_script(command, run, depth) {
             return;
         }
@@ -281,14 +281,14 @@ impl CommandReader<'_> {
         if !install::is_system_package_command(command)
             && command_effects::may_install_more(command, &found, self.knowledge)
         {
-            self.seen.of_base.untold.push(self.seen.commands);
+            self.seen.base_changes.unread_commands.push(self.seen.commands);
         }
         self.seen
-            .of_base
+            .base_changes
             .keeping
             .extend(command_effects::keeps_installed_packages(command).then_some(self.seen.commands));
         self.seen
-            .of_base
+            .base_changes
             .renewing
             .extend(command_effects::upgrades_dependencies(command).then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
@@ -301,7 +301,13 @@ impl CommandReader<'_> {
             folder: &self.folder,
             knowledge: self.knowledge,
         };
-        let places = if empty { Vec::new() } else { self.state.locations.locations_for_command(at) };
+        let mut places = if empty { Vec::new() } else { self.state.locations.locations_for_command(at) };
+        // An environment that the command finds by itself, such as the `.venv` of uv.
+        if let Some(PythonLocation::Environment(folder)) = &home
+            && places == default_locations()
+        {
+            places = vec![PackageLocation::Prefix(folder.clone())];
+        }
         if let Some(compiled) = compiled {
             let fact = self.record_compiled_code(compiled);
             self.state.locations.set_package_locations(fact, places.clone());
@@ -317,7 +323,7 @@ impl CommandReader<'_> {
             self.state.locations.set_package_locations(package.fact, places.clone());
             self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
             let apart = apart && package.manager == PackageManager::Pip;
-            self.seen.packages.push(ObservedPackage { apart, ..package });
+            self.seen.packages.push(ObservedPackage { separate_environment: apart, ..package });
         }
         for install in &found.packages {
             let package = self.observe_install(install);
@@ -327,13 +333,13 @@ impl CommandReader<'_> {
             if apart && package.name == "pip" {
                 self.state.environments.forget_missing_pip();
             }
-            self.seen.packages.push(ObservedPackage { apart, ..package });
+            self.seen.packages.push(ObservedPackage { separate_environment: apart, ..package });
         }
         for install in &found.constraints {
             let package = self.observe_install(install);
             self.seen.bounds.push(package);
         }
-        let before = self.seen.of_base.unknown_wheels.len();
+        let before = self.seen.base_changes.unknown_wheels.len();
         for (word, span) in &found.unresolved {
             if let ExpandedText::Unresolved { names, reason } = word {
                 self.add_note(format!("a command installs unknown packages: {reason}"));
@@ -347,12 +353,15 @@ impl CommandReader<'_> {
         }
         if install::is_system_package_command(command) {
             // A system package leaves a version alone that a Python installer pins.
-            self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.iter().skip(before).map(|one| one.1));
+            self.seen
+                .base_changes
+                .scripts
+                .extend(self.seen.base_changes.unknown_wheels.iter().skip(before).map(|one| one.1));
         }
         for (address, span, source) in &found.sources {
             self.record_unread_source(address, *span, source.unwrap_or(self.source));
         }
-        for (_, fact) in self.seen.of_base.unknown_wheels.iter().skip(before) {
+        for (_, fact) in self.seen.base_changes.unknown_wheels.iter().skip(before) {
             self.state.locations.set_package_locations(*fact, places.clone());
         }
     }
@@ -361,8 +370,8 @@ impl CommandReader<'_> {
     fn has_package(&self, one: &PackageInstall) -> bool {
         self.seen.packages.iter().any(|package| {
             let same = match (&package.version, &one.version) {
-                (PackageVersion::Exact(own), VersionSpec::Exact(version)) => own == version,
-                (_, VersionSpec::Unresolved) => true,
+                (PackageVersion::Exact(own), PackageVersion::Exact(version)) => own == version,
+                (_, PackageVersion::Unresolved(_)) => true,
                 _ => false,
             };
             same && package.name == one.name
@@ -480,7 +489,7 @@ impl CommandReader<'_> {
             Ok(opened) => opened,
             Err(why) => {
                 if is_shell_script(path) {
-                    self.seen.of_base.untold.push(self.seen.commands);
+                    self.seen.base_changes.unread_commands.push(self.seen.commands);
                     self.record_unread_script(path, &why, command.span);
                     self.add_note(format!("{path} was not read: {why}"));
                 }
@@ -617,7 +626,7 @@ impl CommandReader<'_> {
         let below = (!front.is_empty()).then(|| absolute_path(&self.folder, folder));
         if self.tree.may_copy_file(run, below.as_deref(), name) {
             self.add_note(format!("{written} was not read: {reason}"));
-            self.seen.of_base.untold.push(self.seen.commands);
+            self.seen.base_changes.unread_commands.push(self.seen.commands);
             self.record_unread_script(written, reason, span);
         }
     }

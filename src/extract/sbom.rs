@@ -38,7 +38,7 @@ pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, V
         let state = ValueState::Known(PrintedValue::Text(version.clone()));
         let fact = seen.facts.add(FactKey::Package, Some(&name), state, Evidence::Leaf(origins));
         let said = if version.is_empty() {
-            PackageVersion::Open(String::new())
+            PackageVersion::Range(String::new())
         } else {
             PackageVersion::Exact(version.clone())
         };

@@ -1,6 +1,6 @@
 //! Packages, code and files that COPY takes from other stages and images: packages travel with their directories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cuda::TOOLKIT_ROOT;
@@ -20,8 +20,8 @@ use crate::extract::{
 use crate::install::OpenedFile;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, FileKind, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
-    PrintedValue, UnpackagedFiles, ValueState,
+    Evidence, FactId, FactKey, FileKind, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager,
+    PackageVersion, PrintedValue, UnpackagedFiles, ValueState,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::Span;
@@ -102,10 +102,10 @@ impl<'a> StageEvaluator<'a> {
         for copy in &evaluated.copies {
             let changed = |stage| self.evaluate(stage).is_none_or(|inner| !inner.runs.is_empty());
             let image = if copy.from_stage.is_some_and(changed) { None } else { self.source_image(copy) };
-            if reader.seen.of_base.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            if reader.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
                 reader
                     .seen
-                    .of_base
+                    .base_changes
                     .loose
                     .extend(unpackaged_files::unpackaged_files_of_copy(copy, image.as_ref().map(|(image, _)| image)));
             }
@@ -173,22 +173,30 @@ impl<'a> StageEvaluator<'a> {
         let mut own = reader.seen.clone();
         (own.packages, own.code) = (own_packages, own_code);
         reader.seen.facts = facts;
-        let before = std::mem::take(&mut reader.seen.of_base.loose);
-        reader.seen.of_base.unknown_wheels.clear();
+        let before = std::mem::take(&mut reader.seen.base_changes.loose);
+        reader.seen.base_changes.unknown_wheels.clear();
         self.read_instructions(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
         self.record_loose_files(reader, &inner);
-        let loose = std::mem::replace(&mut reader.seen.of_base.loose, before);
-        let unread = std::mem::take(&mut reader.seen.of_base.unknown_wheels);
+        let loose = std::mem::replace(&mut reader.seen.base_changes.loose, before);
+        let unread = std::mem::take(&mut reader.seen.base_changes.unknown_wheels);
         let packages = std::mem::take(&mut reader.seen.packages);
+        let commands = InstallOptions::added(&own, &reader.seen);
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
-        own.of_base.brought = std::mem::take(&mut reader.seen.of_base.brought);
-        own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
-        own.of_base.builds_for_gpus = reader.seen.of_base.builds_for_gpus;
-        own.of_base.copies_unread_images = reader.seen.of_base.copies_unread_images;
+        own.base_changes.brought = std::mem::take(&mut reader.seen.base_changes.brought);
+        own.base_changes.arch_lists = std::mem::take(&mut reader.seen.base_changes.arch_lists);
+        own.base_changes.builds_for_gpus = reader.seen.base_changes.builds_for_gpus;
+        own.base_changes.copies_unread_images = reader.seen.base_changes.copies_unread_images;
         reader.seen = own;
-        Some(StageContents { packages, code, loose, unread, state: std::mem::replace(&mut reader.state, done) })
+        Some(StageContents {
+            packages,
+            commands,
+            code,
+            loose,
+            unread,
+            state: std::mem::replace(&mut reader.state, done),
+        })
     }
 
     /// Returns the image at the bottom of the stage that is copied from, and where it is named.
@@ -227,7 +235,7 @@ impl<'a> StageEvaluator<'a> {
         let state = ValueState::Known(PrintedValue::Text(package.name.clone()));
         let origins = vec![Origin::File { source: reader.source, span }, here];
         let fact = reader.seen.facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
-        let version = PackageVersion::Open(String::new());
+        let version = PackageVersion::Range(String::new());
         reader.seen.packages.push(ObservedPackage::new(PackageManager::System, package.name, version, fact));
     }
 
@@ -238,7 +246,7 @@ impl<'a> StageEvaluator<'a> {
             let image = from.0.known_text().and_then(|name| ImageReference::parse(name).ok());
             let name = image.as_ref().map(ImageReference::familiar_name).unwrap_or_default();
             let tag = image.as_ref().and_then(ImageReference::tag).unwrap_or_default();
-            let changes = &mut reader.seen.of_base;
+            let changes = &mut reader.seen.base_changes;
             if knowledge.framework_image(&name, tag).is_some() {
                 changes.builds_for_gpus = true;
             } else {
@@ -287,7 +295,7 @@ impl<'a> StageEvaluator<'a> {
         let name = image.familiar_name();
         let plain = knowledge.plain_image(&name).is_some() || knowledge.is_cuda_repository(&name);
         if !plain && known_sources(copy).any(python) {
-            reader.seen.of_base.untold.push(reader.seen.commands);
+            reader.seen.base_changes.unread_commands.push(reader.seen.commands);
         }
         let row = knowledge.framework_image(&image.familiar_name(), image.tag().unwrap_or_default());
         let framework = knowledge.framework_with_variants().filter(|_| row.is_some_and(|row| row.torch.is_some()));
@@ -327,13 +335,14 @@ impl<'a> StageEvaluator<'a> {
     /// Adds the packages, code and programs of another stage that lie in what is copied.
     fn add_copied_packages(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
         let Some(looked) = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)) else { return };
-        let StageContents { packages, code, loose, unread, state: done } = looked;
+        let StageContents { packages, commands, code, loose, unread, state: done } = looked;
         copy_files(reader, &done, copy);
-        if reader.seen.of_base.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
-            reader.seen.of_base.loose.extend(unpackaged_files::select_copied_files(&loose, copy));
+        if reader.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            reader.seen.base_changes.loose.extend(unpackaged_files::select_copied_files(&loose, copy));
         }
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
         let to = || destination.map(|path| absolute_path(&copy.folder, path));
+        let mut copied = BTreeSet::new();
         for package in packages {
             let places = done.locations.package_locations(package.fact);
             if !known_sources(copy)
@@ -348,8 +357,10 @@ impl<'a> StageEvaluator<'a> {
                 home.after_copy(|path| known_sources(copy).find_map(|source| copied_path(path, source, copy)))
             });
             reader.state.homes.extend(home.map(|home| (fact, home)));
+            copied.insert(package.command);
             reader.seen.packages.push(ObservedPackage { fact, ..package });
         }
+        commands.add_to(&mut reader.seen, &copied);
         copy_unread_lists(reader, &unread, &done, copy);
         let knowledge = self.options.knowledge;
         let compiler = self.source_image(copy).filter(|_| !done.other_toolkit);
@@ -405,13 +416,43 @@ fn copy_unread_lists(
     for fact in along {
         let places = done.locations.package_locations(fact).iter().cloned().chain(to.clone()).collect();
         reader.state.locations.set_package_locations(fact, places);
-        reader.seen.of_base.unknown_wheels.push((reader.seen.commands, fact));
+        reader.seen.base_changes.unknown_wheels.push((reader.seen.commands, fact));
+    }
+}
+
+/// Constraints and options of the install commands of a stage.
+struct InstallOptions {
+    constraints: Vec<ObservedPackage>,
+    /// Numbers of the commands that keep installed packages.
+    keeping: Vec<u32>,
+    /// Numbers of the commands that upgrade all dependencies.
+    renewing: Vec<u32>,
+}
+
+impl InstallOptions {
+    /// Returns those of the commands that were read between two states of the observations.
+    fn added(before: &Observations, after: &Observations) -> Self {
+        let (old, new) = (&before.base_changes, &after.base_changes);
+        Self {
+            constraints: after.bounds.iter().skip(before.bounds.len()).cloned().collect(),
+            keeping: new.keeping.iter().skip(old.keeping.len()).copied().collect(),
+            renewing: new.renewing.iter().skip(old.renewing.len()).copied().collect(),
+        }
+    }
+
+    /// Adds those of some commands to observations.
+    fn add_to(self, seen: &mut Observations, commands: &BTreeSet<u32>) {
+        let concerns = |command: &u32| commands.contains(command);
+        seen.bounds.extend(self.constraints.into_iter().filter(|bound| concerns(&bound.command)));
+        seen.base_changes.keeping.extend(self.keeping.into_iter().filter(concerns));
+        seen.base_changes.renewing.extend(self.renewing.into_iter().filter(concerns));
     }
 }
 
 /// Observations of another stage.
 struct StageContents {
     packages: Vec<ObservedPackage>,
+    commands: InstallOptions,
     code: Vec<ObservedGpuCode>,
     loose: Vec<UnpackagedFiles>,
     /// Why it is unknown what its commands install.

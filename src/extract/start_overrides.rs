@@ -26,7 +26,7 @@ pub fn set_start_variables(
     }
     if let Some(place) = others {
         seen.complete.env = false;
-        seen.of_base.unread.env = Some(Cause::VariablesOutsideManifest { place: place.to_string() });
+        seen.base_changes.unread.env = Some(Cause::VariablesOutsideManifest { place: place.to_string() });
     }
 }
 

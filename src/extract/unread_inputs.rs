@@ -1,6 +1,7 @@
 //! Files and scripts that were not read: the packages that commands install from them are missing evidence.
 
 use crate::cuda::LIBCUDA_SONAME;
+use crate::dockerfile::RunInstruction;
 use crate::extract::command_effects::UnknownAdditions;
 use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
@@ -19,6 +20,20 @@ fn strip_credentials(address: &str) -> String {
     let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     format!("{scheme}://{host}{path}")
+}
+
+/// Calls of Python that start a program, or pip itself.
+const PROGRAM_CALLS: [&str; 5] = ["subprocess", "os.system", "os.popen", "pip.main", "pip._internal"];
+
+/// Whether Python code starts pip or conda to install packages: `pip install`, `"-m", "pip", "install"`.
+fn starts_installer(code: &str) -> bool {
+    let calls = PROGRAM_CALLS.iter().any(|call| code.contains(call));
+    let lines = code.lines().filter(|line| calls && !line.trim_start().starts_with('#'));
+    let words = lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    // Between the two may be the function of pip.
+    words.windows(3).any(|three| matches!(three, ["pip" | "conda", "install", _] | ["pip" | "conda", _, "install"]))
+        || words.ends_with(&["pip", "install"])
 }
 
 impl CommandReader<'_> {
@@ -64,7 +79,7 @@ impl CommandReader<'_> {
             let state = ValueState::Known(PrintedValue::Text(path.to_owned()));
             let origins = vec![Origin::File { source: self.source, span: file.span }];
             let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins));
-            self.seen.of_base.perhaps.insert(format!("{path}/{LIBCUDA_SONAME}"), (why.clone(), fact));
+            self.seen.base_changes.perhaps.insert(format!("{path}/{LIBCUDA_SONAME}"), (why.clone(), fact));
         }
         if file.constraint {
             self.add_unread_fact(path, why, file.span);
@@ -101,12 +116,35 @@ impl CommandReader<'_> {
         if self.knowledge.tool_scripts().iter().any(|row| is_of(row.address)) {
             return;
         }
-        self.seen.of_base.untold.push(self.seen.commands);
+        self.seen.base_changes.unread_commands.push(self.seen.commands);
         if !self.has_cuda_base() {
             return;
         }
         let cause = Cause::ScriptDownloaded { address: address.clone() };
         self.add_unread_script(&address, cause, command.span);
+    }
+
+    /// Records Python code of a command or of the build context that starts an installer, as missing evidence.
+    pub(super) fn record_python_code(&mut self, command: &Command, run: &RunInstruction) {
+        if !command.program().is_some_and(|program| program.starts_with("python")) {
+            return;
+        }
+        let mut words = command.words.iter().skip(1).filter_map(Word::known);
+        let first = words.find(|word| !word.starts_with('-') || matches!(*word, "-c" | "-m"));
+        let (name, installs) = match first {
+            Some("-c") => ("the Python code of the command", words.next().is_some_and(starts_installer)),
+            Some(path)
+                if path.rsplit_once('.').is_some_and(|(stem, ending)| ending == "py" && !stem.ends_with("setup")) =>
+            {
+                let opened = self.open_image_file("", path, run);
+                (path, opened.is_ok_and(|opened| starts_installer(opened.text.text())))
+            }
+            _ => return,
+        };
+        if installs {
+            self.seen.base_changes.unread_commands.push(self.seen.commands);
+            self.add_unread_script(name, Cause::PythonCodeInstalls { code: name.to_owned() }, command.span);
+        }
     }
 
     /// Whether the base image is a CUDA image.
@@ -118,13 +156,13 @@ impl CommandReader<'_> {
     /// Adds an unread input that may install packages, among them a framework that a later command requires.
     fn add_unread_packages(&mut self, what: &str, why: Cause, span: Span) {
         let fact = self.add_unread_fact(what, why, span);
-        self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+        self.seen.base_changes.unknown_wheels.push((self.seen.commands, fact));
     }
 
     /// Adds an unread script that may install packages.
     fn add_unread_script(&mut self, what: &str, why: Cause, span: Span) {
         self.add_unread_packages(what, why, span);
-        self.seen.of_base.scripts.extend(self.seen.of_base.unknown_wheels.last().map(|(_, fact)| *fact));
+        self.seen.base_changes.scripts.extend(self.seen.base_changes.unknown_wheels.last().map(|(_, fact)| *fact));
     }
 
     /// Adds the same unread file once more for the current command.
@@ -132,7 +170,7 @@ impl CommandReader<'_> {
         let own = |key: FactKey, of: Option<&str>| key == FactKey::Requirements && of == Some(what);
         let mut all = self.seen.facts.iter().filter(|(_, entry)| own(entry.key, entry.subject.as_deref()));
         if let Some((fact, _)) = all.next() {
-            self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+            self.seen.base_changes.unknown_wheels.push((self.seen.commands, fact));
         }
     }
 
@@ -142,7 +180,7 @@ impl CommandReader<'_> {
         let origins = vec![Origin::File { source, span }];
         let state = ValueState::Unknown(Cause::SourceOnNetwork { address: address.clone() });
         let fact = self.seen.facts.add(FactKey::Requirements, Some(&address), state, Evidence::Leaf(origins));
-        self.seen.of_base.unknown_wheels.push((self.seen.commands, fact));
+        self.seen.base_changes.unknown_wheels.push((self.seen.commands, fact));
     }
 
     /// Adds the fact that requirements are unknown.
@@ -168,5 +206,26 @@ impl CommandReader<'_> {
         let place = first.rsplit_once("/bin/").map_or("an environment", |(place, _)| place);
         self.add_note(format!("{place} was not read: it was packed outside of the build"));
         self.add_unread_packages(place, Cause::PackedElsewhere { place: place.to_owned() }, command.span);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::starts_installer;
+
+    #[test]
+    fn python_code_installs_only_if_it_calls_an_installer() {
+        for (code, expected) in [
+            ("import subprocess; subprocess.run(['python', '-m', 'pip', 'install', 'torch'])", true),
+            ("import os\nos.system('pip install torch')", true),
+            ("from pip._internal import main\nmain(['install'])\nimport pip\npip.main(['install', 'x'])", true),
+            ("import subprocess\nsubprocess.run('conda install x'.split())", true),
+            ("print('pip install torch')", false),
+            ("import subprocess\nfrom transformers import pipeline\n# install the weights\nprint('secondary')", false),
+            ("import subprocess\n# pip install torch\nsubprocess.run(['ls'])", false),
+            ("import subprocess\nINSTALLED_APPS = ['pip']", false),
+        ] {
+            assert_eq!(starts_installer(code), expected, "{code}");
+        }
     }
 }

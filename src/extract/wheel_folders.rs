@@ -7,13 +7,10 @@ use crate::dockerfile::ExpandedText;
 use crate::dockerfile::context::path_matches;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
-use crate::install::{
-    BuildCandidates, FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource, VersionSpec,
-    public_version,
-};
+use crate::install::{FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource, public_version};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::PackageManager;
+use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
 use crate::shell::Command;
 use crate::text::source::{SourceId, Span};
 
@@ -98,7 +95,7 @@ impl WheelFolders {
                 found.unresolved.push((ExpandedText::unresolved(Vec::new(), reason), span));
             }
         }
-        let FindLinksFolders { named, alone } = std::mem::take(&mut found.folders);
+        let FindLinksFolders { named, exclusive: alone } = std::mem::take(&mut found.folders);
         let (mut wheels, mut unknown) = (Vec::new(), None);
         for link in named {
             let place = absolute_path(folder, &link);
@@ -162,23 +159,20 @@ fn choose_wheel(
         wheels.iter().filter(|wheel| wheel.name == package.name && satisfies_requirement(wheel, package)).collect();
     let cannot_tell = |package: &mut PackageInstall, why: &Cause| {
         package.variant = None;
-        package.builds = BuildCandidates::Unknown(why.clone());
-        if !matches!(package.version, VersionSpec::Exact(_)) {
-            package.version = VersionSpec::Unresolved;
-            package.untold = Some(why.clone());
+        package.indexes = IndexSelection::Unknown(why.clone());
+        if !matches!(package.version, PackageVersion::Exact(_)) {
+            package.version = PackageVersion::Unresolved(why.clone());
         }
     };
     let same = |one: &&PackageInstall| {
         own.first().is_some_and(|first| {
             let tag = |install: &PackageInstall| install.variant.as_ref().map(|variant| variant.tag.clone());
-            one.version == first.version && tag(one) == tag(first) && one.builds == first.builds
+            one.version == first.version && tag(one) == tag(first) && one.indexes == first.indexes
         })
     };
     match own.split_first() {
         None => {
-            if let Some(why) = unknown
-                .filter(|_| !matches!(package.builds, BuildCandidates::Elsewhere(_) | BuildCandidates::Unknown(_)))
-            {
+            if let Some(why) = unknown.filter(|_| !matches!(package.indexes, IndexSelection::Unknown(_))) {
                 cannot_tell(package, why);
             }
         }
@@ -187,9 +181,8 @@ fn choose_wheel(
         {
             if package.variant.is_none() {
                 package.version = wheel.version.clone();
-                package.untold.clone_from(&wheel.untold);
                 package.variant = wheel.variant.clone();
-                package.builds = wheel.builds.clone();
+                package.indexes = wheel.indexes.clone();
             }
         }
         Some(_) if alone => {}
@@ -214,17 +207,20 @@ fn may_match_pattern(pattern: &str, package: &str) -> bool {
 /// Whether a wheel satisfies the required version.
 fn satisfies_requirement(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
     match (&asked.version, &wheel.version) {
-        (VersionSpec::Exact(asked), VersionSpec::Exact(own)) => asked == own || asked == public_version(own),
-        (VersionSpec::Range(range), VersionSpec::Exact(own)) => install::range_contains(range, own) != Some(false),
-        (VersionSpec::None | VersionSpec::Unresolved, _) => true,
-        _ => wheel.builds != BuildCandidates::Default,
+        (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => asked == own || asked == public_version(own),
+        (PackageVersion::Range(range), _) if range.is_empty() => true,
+        (PackageVersion::Range(range), PackageVersion::Exact(own)) => {
+            install::range_contains(range, own) != Some(false)
+        }
+        (PackageVersion::Unresolved(_), _) => true,
+        _ => wheel.indexes != IndexSelection::Default,
     }
 }
 
 /// Whether pip prefers a wheel to the same version on an index: a local version counts as later.
 fn precedes_index(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
     match (&asked.version, &wheel.version) {
-        (VersionSpec::Exact(asked), VersionSpec::Exact(own)) => {
+        (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => {
             !asked.contains('+') && (own.contains('+') || wheel.variant.is_some())
         }
         _ => false,
@@ -234,12 +230,11 @@ fn precedes_index(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
 /// Whether pip may prefer a wheel to the releases of an index, as far as the tables list them.
 fn may_precede_index(wheel: &PackageInstall, asked: &PackageInstall, knowledge: Knowledge) -> bool {
     let range = match &asked.version {
-        VersionSpec::Exact(_) => return precedes_index(wheel, asked),
-        VersionSpec::Range(range) => range.as_str(),
-        VersionSpec::None => "",
-        VersionSpec::Unresolved => return false,
+        PackageVersion::Exact(_) => return precedes_index(wheel, asked),
+        PackageVersion::Range(range) => range.as_str(),
+        PackageVersion::Unresolved(_) => return false,
     };
-    let VersionSpec::Exact(own) = &wheel.version else { return false };
+    let PackageVersion::Exact(own) = &wheel.version else { return false };
     let within = |version: &&str| range.is_empty() || install::range_contains(range, version) == Some(true);
     let served =
         knowledge.served_torch_releases().map(|row| row.version).filter(|_| knowledge.has_variants(&asked.name));

@@ -85,7 +85,7 @@ fn missing_compute_capabilities(case: &FixContext<'_>) -> Vec<String> {
 /// Returns the names of the variables and options that contain such lists.
 fn arch_list_variables<'a>(case: &'a FixContext<'_>) -> Vec<&'a str> {
     let rows = case.knowledge().cuda_extensions().iter().filter(|row| !row.plain && !row.cmake);
-    let seen = case.seen.of_base.arch_lists.iter().map(|list| list.name.as_str());
+    let seen = case.seen.base_changes.arch_lists.iter().map(|list| list.name.as_str());
     let mut variables: Vec<&str> = rows.map(|row| row.variable).chain(seen).collect();
     variables.sort_unstable();
     variables.dedup();

@@ -5,8 +5,7 @@ use crate::cuda::{CodeTarget, CudaVersion};
 use crate::dockerfile::edit::SourceEdit;
 use crate::fix::changed_subject::subject_with_edits;
 use crate::fix::fix_context::{FixContext, fact_spans};
-use crate::fix::proposed_change::{PTX_SUFFIX, last_pip_package};
-use crate::fix::stale_references::FrameworkTarget;
+use crate::fix::proposed_change::{PTX_SUFFIX, TargetPackage, last_pip_package};
 use crate::fix::written_urls::writes_unknown_url;
 use crate::fix::{ProposedChange, stale_references};
 use crate::infer::variant_cuda;
@@ -40,20 +39,13 @@ const CONFLICTING_PIN: &str = "manual: one of its dependencies is pinned to a re
 /// Options and variables that make pip select wheels by their hashes.
 const HASH_OPTIONS: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_REQUIRE_HASHES"];
 
-/// A package with the version and build that a change requires.
-struct RequestedPackage<'a> {
-    name: &'a str,
-    version: &'a str,
-    build: Option<&'a str>,
-}
-
 /// Returns the packages that a change requires.
-fn requested_packages(wish: &ProposedChange) -> Vec<RequestedPackage<'_>> {
+fn requested_packages(wish: &ProposedChange) -> Vec<TargetPackage<'_>> {
     match wish {
         ProposedChange::Build { package, to, build, companions, .. } => {
-            let own = RequestedPackage { name: package, version: to, build: build.as_deref() };
+            let own = TargetPackage { name: package, version: to, build: build.as_deref() };
             let others =
-                companions.iter().map(|one| RequestedPackage { name: &one.package, version: &one.to, build: None });
+                companions.iter().map(|one| TargetPackage { name: &one.package, version: &one.to, build: None });
             others.chain([own]).collect()
         }
         ProposedChange::All(list) => list.iter().flat_map(requested_packages).collect(),
@@ -106,14 +98,7 @@ pub(super) fn find_build_obstacle(
     if wanted.iter().any(|one| one.build.is_some_and(|build| leaves_dependent_on_other_cuda(case, one, build, after))) {
         return Some(OUTDATED_DEPENDENT_BUILD);
     }
-    let left = |one: &RequestedPackage<'_>| {
-        stale_references::find_stale_reference(
-            case,
-            FrameworkTarget { name: one.name, version: one.version, build: one.build },
-            edits,
-            after,
-        )
-    };
+    let left = |one: &TargetPackage<'_>| stale_references::find_stale_reference(case, *one, edits, after);
     if let Some(why) = wanted.iter().find_map(left) {
         return Some(why);
     }
@@ -140,14 +125,14 @@ fn renames_or_moves_package(wish: &ProposedChange) -> bool {
 /// it exists.
 fn has_unknown_dependent_build(
     case: &FixContext<'_>,
-    wanted: &RequestedPackage<'_>,
+    wanted: &TargetPackage<'_>,
     build: &str,
     after: &Observations,
 ) -> bool {
     let knowledge = case.knowledge();
     let chosen = |package: &'_ ObservedPackage| match cuda_build_of(case, package) {
         Some(local) => Some(local.to_owned()),
-        None => match &package.offered {
+        None => match &package.indexes {
             IndexSelection::Only(tag) => Some(tag.clone()),
             IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
         },
@@ -166,7 +151,7 @@ fn has_unknown_dependent_build(
 /// Whether a package that is built together with the framework stays a build for another CUDA major release.
 fn leaves_dependent_on_other_cuda(
     case: &FixContext<'_>,
-    wanted: &RequestedPackage<'_>,
+    wanted: &TargetPackage<'_>,
     build: &str,
     after: &Observations,
 ) -> bool {
@@ -183,7 +168,7 @@ fn leaves_dependent_on_other_cuda(
             && !matches!(one.version, PackageVersion::Unresolved(_))
     };
     after.packages.iter().filter(told).any(|one| {
-        let tag = match (cuda_build_of(case, one), &one.offered) {
+        let tag = match (cuda_build_of(case, one), &one.indexes) {
             (Some(local), _) => Some(local),
             (None, IndexSelection::Only(tag)) => Some(tag.as_str()),
             (None, IndexSelection::Beside(tags)) if tags.iter().any(|tag| tag == build) => Some(build),
@@ -223,7 +208,7 @@ fn requires_hashes(case: &FixContext<'_>) -> bool {
 }
 
 /// Whether a constraint does not admit the requested version of a package.
-fn violates_constraint(after: &Observations, one: &RequestedPackage<'_>) -> bool {
+fn violates_constraint(after: &Observations, one: &TargetPackage<'_>) -> bool {
     let Some(package) = last_pip_package(after, one.name) else { return false };
     let own = after.bounds.iter().filter(|bound| bound.name == one.name && bound.command == package.command);
     own.into_iter().any(|bound| match &bound.version {
@@ -231,7 +216,7 @@ fn violates_constraint(after: &Observations, one: &RequestedPackage<'_>) -> bool
             let local = text.split_once('+').map(|(_, local)| local);
             public_version(text) != one.version || (local.is_some() && local != one.build)
         }
-        PackageVersion::Open(range) => !range.is_empty() && range_contains(range, one.version) == Some(false),
+        PackageVersion::Range(range) => !range.is_empty() && range_contains(range, one.version) == Some(false),
         PackageVersion::Unresolved(_) => true,
     })
 }
@@ -248,7 +233,7 @@ fn cuda_build_of<'a>(case: &FixContext<'_>, package: &'a ObservedPackage) -> Opt
 /// indexes are searched, so the files are read once more without the builds.
 fn are_builds_in_indexes(
     case: &FixContext<'_>,
-    wanted: &[RequestedPackage<'_>],
+    wanted: &[TargetPackage<'_>],
     edits: &[SourceEdit],
     after: &Observations,
 ) -> bool {
@@ -285,7 +270,7 @@ fn are_builds_in_indexes(
             read.packages.iter().rev().filter(|one| one.manager == PackageManager::Pip && one.name == package.name);
         let own = wanted.iter().any(|one| one.name == package.name);
         match same.find(|one| one.command == package.command) {
-            Some(one) if cuda_build_of(case, one).is_none() => offers_build(&one.offered, build),
+            Some(one) if cuda_build_of(case, one).is_none() => offers_build(&one.indexes, build),
             // A wheel that is named by its address, and a version that stands elsewhere.
             _ => !own,
         }
@@ -314,15 +299,11 @@ fn offers_build(offered: &IndexSelection, build: &str) -> bool {
 }
 
 /// Returns the note on the conflict that prevents a change from being written, if there is one.
-fn build_conflict(
-    case: &FixContext<'_>,
-    wanted: &[RequestedPackage<'_>],
-    after: &Observations,
-) -> Option<&'static str> {
+fn build_conflict(case: &FixContext<'_>, wanted: &[TargetPackage<'_>], after: &Observations) -> Option<&'static str> {
     if requests_unsupported_targets(case, after) {
         return Some(COMPILER_TOO_OLD);
     }
-    let any = |stays: &dyn Fn(&RequestedPackage<'_>) -> bool| wanted.iter().any(stays);
+    let any = |stays: &dyn Fn(&TargetPackage<'_>) -> bool| wanted.iter().any(stays);
     if any(&|one| conflicts_with_unlabelled_wheel(case, one, after)) {
         return Some(UNLABELLED_WHEEL);
     }
@@ -345,7 +326,7 @@ fn requests_unsupported_targets(case: &FixContext<'_>, after: &Observations) -> 
             let targets = list.entries.iter().map(|(_, target)| *target);
             Some(targets.filter(|target| !row.targets.contains(target)).collect::<Vec<_>>())
         };
-        let of_command = seen.of_base.arch_lists.iter().filter_map(of_list).flatten();
+        let of_command = seen.base_changes.arch_lists.iter().filter_map(of_list).flatten();
         let variables = knowledge.cuda_extensions().iter().filter(|row| !row.plain && !row.cmake);
         let of_variable = variables.filter_map(|row| {
             let (Ok(value), _) = seen.env.get(row.variable)? else { return None };
@@ -360,22 +341,22 @@ fn requests_unsupported_targets(case: &FixContext<'_>, after: &Observations) -> 
 }
 
 /// Whether the only wheel for a platform has no local version label and the requirement cannot select it.
-fn conflicts_with_unlabelled_wheel(case: &FixContext<'_>, one: &RequestedPackage<'_>, after: &Observations) -> bool {
+fn conflicts_with_unlabelled_wheel(case: &FixContext<'_>, one: &TargetPackage<'_>, after: &Observations) -> bool {
     let Some(build) = one.build.filter(|_| case.knowledge().has_variants(one.name)) else { return false };
     let named = last_pip_package(after, one.name)
         .is_some_and(|package| matches!(&package.version, PackageVersion::Exact(text) if text.contains('+')));
     let archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
     let row = |arch: &str| case.knowledge().torch_build(one.version, build, arch);
     let alone = last_pip_package(after, one.name)
-        .is_some_and(|package| package.offered == IndexSelection::Only(build.to_owned()));
+        .is_some_and(|package| package.indexes == IndexSelection::Only(build.to_owned()));
     (named || !alone) && archs.into_iter().any(|arch| row(arch).is_some_and(|row| row.unnamed))
 }
 
 /// Whether a dependency of the new release is pinned to a version that the release does not accept.
 fn has_conflicting_pin(
     case: &FixContext<'_>,
-    one: &RequestedPackage<'_>,
-    wanted: &[RequestedPackage<'_>],
+    one: &TargetPackage<'_>,
+    wanted: &[TargetPackage<'_>],
     after: &Observations,
 ) -> bool {
     let of_platform = |arch: &str| case.platforms.iter().any(|platform| platform.split('/').nth(1) == Some(arch));
@@ -393,6 +374,6 @@ fn has_conflicting_pin(
 fn pinned_packages(seen: &Observations) -> impl Iterator<Item = (&ObservedPackage, &str)> {
     seen.packages.iter().filter(|one| one.manager == PackageManager::Pip).filter_map(|one| match &one.version {
         PackageVersion::Exact(version) => Some((one, version.as_str())),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     })
 }

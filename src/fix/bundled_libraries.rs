@@ -13,11 +13,11 @@ use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> Vec<CompanionUpdate> {
     let knowledge = case.knowledge();
     let Some(cuda) = build.and_then(variant_cuda) else { return Vec::new() };
-    let has = |name: &str, version: &str| knowledge.has_bundled_library(name, version, cuda) == Some(true);
+    let has = |name: &str, version: &str| knowledge.bundles_library_for_cuda(name, version, cuda) == Some(true);
     let companion = |package: &ObservedPackage| {
         let PackageVersion::Exact(text) = &package.version else { return None };
         let from = public_version(text);
-        if knowledge.has_bundled_library(&package.name, from, cuda)? {
+        if knowledge.bundles_library_for_cuda(&package.name, from, cuda)? {
             return None;
         }
         let rows = knowledge.bundled_variants().iter().filter(|row| row.distribution == package.name);

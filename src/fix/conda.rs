@@ -63,7 +63,7 @@ fn cuda_selection_safety(case: &FixContext<'_>, choosing: &ObservedPackage, now:
         !is_conda_package(one, &choosing.name)
             && match &one.version {
                 PackageVersion::Exact(text) => of_release(text),
-                PackageVersion::Open(range) => range.contains(now),
+                PackageVersion::Range(range) => range.contains(now),
                 PackageVersion::Unresolved(_) => false,
             }
     };

@@ -74,13 +74,13 @@ pub(super) struct FixContext<'a> {
     somewhere: BTreeSet<String>,
     /// The facts that are not known of it as it is.
     open: BTreeSet<String>,
-    /// The subject as it was seen, once that was asked for, and what was inferred of it.
+    /// The observed subject, built on first use, and what was inferred from it.
     fixed: OnceLock<AnalysisSubject>,
     pub(super) inferred: InferenceCache,
     /// What is sought on the pools that changes are sought for.
     sought: ImprovementGoals,
-    /// The same with the hosts that soonest tell that it is not there: one for each who asks at a time.
-    asked: Mutex<Vec<ImprovementGoals>>,
+    /// Reusable search states, one per concurrent caller; each tests the most recently failed hosts first.
+    search_states: Mutex<Vec<ImprovementGoals>>,
 }
 
 impl<'a> FixContext<'a> {
@@ -140,7 +140,7 @@ impl<'a> FixContext<'a> {
             fixed: OnceLock::new(),
             inferred: InferenceCache::default(),
             sought: doubts,
-            asked: Mutex::default(),
+            search_states: Mutex::default(),
         })
     }
 
@@ -151,7 +151,7 @@ impl<'a> FixContext<'a> {
 
     /// Runs a closure with the required improvements and what earlier calls recorded about the hosts of the fleet.
     pub(super) fn with_search_state<T>(&self, ask: impl FnOnce(&mut ImprovementGoals) -> T) -> T {
-        let all = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = || self.search_states.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all().pop();
         let mut doubts = known.unwrap_or_else(|| self.sought.without_cache());
         let told = ask(&mut doubts);

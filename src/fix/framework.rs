@@ -54,7 +54,7 @@ impl<'a> InstalledTorch<'a> {
             PackageVersion::Exact(text) => {
                 (Some(public_version(text).to_owned()), text.split_once('+').map(|(_, local)| local.to_owned()))
             }
-            PackageVersion::Open(_) => (None, None),
+            PackageVersion::Range(_) => (None, None),
             PackageVersion::Unresolved(_) => return None,
         };
         let said = local.or_else(|| package.variant.clone());
@@ -133,7 +133,7 @@ fn torch_release_row(case: &FixContext<'_>, version: &str) -> Option<&'static To
 
 /// Returns the newest torch release that a specifier admits, of those that existed on the day of the image.
 fn newest_admitted_release(case: &FixContext<'_>, package: &ObservedPackage) -> Option<&'static TorchRow> {
-    let PackageVersion::Open(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.version else { return None };
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.is_empty() || range_contains(range, row.version) == Some(true);
@@ -204,7 +204,7 @@ fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, bui
         case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch.name);
     let local = |one: &ObservedPackage| match &one.version {
         PackageVersion::Exact(text) => text.split_once('+').map(|(_, local)| local.to_owned()),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     };
     // What has the same build is changed with it.
     let stays = |local: &String| Some(local) != torch.said.as_ref() && major(local).is_some_and(|own| own != now);
@@ -300,7 +300,7 @@ fn torch_release_changes(
         let Some(row) = knowledge.torch_release(version) else { continue };
         let Some(python) = python_condition(case, torch.package, torch.row.version, version) else { continue };
         let default = torch.said.is_none()
-            && torch.package.is_none_or(|package| matches!(package.offered, IndexSelection::Default));
+            && torch.package.is_none_or(|package| matches!(package.indexes, IndexSelection::Default));
         let named = available_builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(most);
         for tag in tags {
@@ -383,8 +383,8 @@ type IndexCandidate = (bool, String, FixSafety, ProposedChange);
 /// Returns candidates for other build indexes, newest CUDA first, whose newest release is the same or a neighbour.
 fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> Vec<IndexCandidate> {
     let Some(package) = torch.package.filter(|_| torch.pinned.is_none()) else { return Vec::new() };
-    let PackageVersion::Open(range) = &package.version else { return Vec::new() };
-    let from = match &package.offered {
+    let PackageVersion::Range(range) = &package.version else { return Vec::new() };
+    let from = match &package.indexes {
         IndexSelection::Only(tag) => Some(tag.clone()),
         IndexSelection::Default | IndexSelection::Beside(_) => None,
         IndexSelection::Unknown(_) => return Vec::new(),

@@ -40,7 +40,7 @@ pub(super) fn find_newer_release(
     let mut trials = TrialRunner::new(means, trial::trial_budget(subject, MAX_CANDIDATES));
     let all = case.target_pools().count();
     let mut found: Option<TestedFix> = None;
-    for candidate in newer_release_candidates(&case).into_iter().take(MAX_CANDIDATES) {
+    for candidate in release_and_base_candidates(&case).into_iter().take(MAX_CANDIDATES) {
         let Some(one) = test_candidate(&case, candidate, &mut trials).filter(|one| one.breaks.is_empty()) else {
             continue;
         };
@@ -55,8 +55,9 @@ pub(super) fn find_newer_release(
     Some((found, drivers))
 }
 
-/// Returns newer releases, the nearest first, each with the nearest base tag that has the CUDA version of the build.
-fn newer_release_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
+/// Returns candidates that combine a newer framework release with the nearest base image tag of its CUDA version,
+/// nearest release first.
+fn release_and_base_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let bases = base_image_tags::base_tag_candidates(case);
     let with_base = |release: FixCandidate| {
         let cuda = cuda_version_of_release(case, &release.wish)?;

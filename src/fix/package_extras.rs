@@ -86,7 +86,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
     for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip) {
         let name = &package.name;
         let along = |row: &LibraryNeedsRow| row.distribution == *name && row.along && row.with.is_none();
-        if package.alone && knowledge.library_needs().iter().any(along) {
+        if package.no_deps && knowledge.library_needs().iter().any(along) {
             let title = format!("install {name} with its dependencies, without --no-deps");
             add(title, ProposedChange::Whole { package: name.clone() });
         }
@@ -127,7 +127,7 @@ fn build_for_extra(case: &FixContext<'_>, asked: &ObservedPackage, brings: &str)
     let mut rows = rows.filter(there);
     match &asked.version {
         PackageVersion::Exact(version) => rows.find(|row| row.version == public_version(version)),
-        PackageVersion::Open(range) => {
+        PackageVersion::Range(range) => {
             let day = case.seen.as_of.or(case.settings.as_of);
             let out =
                 |row: &&FrameworkBuildRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));

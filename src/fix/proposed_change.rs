@@ -35,6 +35,17 @@ pub enum PoolChange {
     Env(&'static str, &'static str),
 }
 
+/// A package with the version and build that a change selects.
+#[derive(Clone, Copy)]
+pub(super) struct TargetPackage<'a> {
+    /// The name.
+    pub(super) name: &'a str,
+    /// The version.
+    pub(super) version: &'a str,
+    /// The build; `None` for that of the default index.
+    pub(super) build: Option<&'a str>,
+}
+
 /// A proposed change of an image or of node pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProposedChange {
@@ -163,12 +174,12 @@ impl ProposedChange {
                     })
             }
             Self::Index { package, build, .. } => last_pip_package(seen, package)
-                .is_some_and(|one| matches!(&one.offered, IndexSelection::Only(tag) if tag == build)),
+                .is_some_and(|one| matches!(&one.indexes, IndexSelection::Only(tag) if tag == build)),
             Self::Extra { without, brings, .. } => {
                 last_pip_package(seen, brings).is_some() && last_pip_package(seen, without).is_none()
             }
             Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),
-            Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.alone),
+            Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.no_deps),
             Self::Conda { package, to, .. } => {
                 let is = |one: &ObservedPackage| matches!(&one.version, PackageVersion::Exact(text) if text == to);
                 let mut named = seen.packages.iter().filter(|one| is_conda_package(one, package)).peekable();

@@ -17,8 +17,8 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
     for (package, row) in pip.filter_map(|one| Some((one, knowledge.framework(&one.name)?))) {
         let version = match &package.version {
             PackageVersion::Exact(text) => Some(public_version(text)),
-            PackageVersion::Open(range) if range.is_empty() => None,
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => continue,
+            PackageVersion::Range(range) if range.is_empty() => None,
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => continue,
         };
         // Others that are built on it want the name that they ask for.
         let alone = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;

@@ -50,14 +50,14 @@ pub(super) fn apply_to_observations(
                 let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
                 let own = |one: &ObservedPackage| one.manager == PackageManager::Pip && one.name == *name;
                 if !new.packages.iter().any(own) {
-                    let open = PackageVersion::Open(String::new());
+                    let open = PackageVersion::Range(String::new());
                     new.packages.push(ObservedPackage::new(PackageManager::Pip, name.clone(), open, id));
                 }
                 let one = new.packages.iter_mut().rfind(|one| own(one))?;
                 one.version = PackageVersion::Exact(version.clone());
-                (one.variant, one.offered, one.fact) = (None, IndexSelection::Default, id);
+                (one.variant, one.indexes, one.fact) = (None, IndexSelection::Default, id);
                 if let Some(build) = unnamed.filter(|_| name == package) {
-                    (one.variant, one.offered) = (Some(build.clone()), IndexSelection::Only(build.clone()));
+                    (one.variant, one.indexes) = (Some(build.clone()), IndexSelection::Only(build.clone()));
                 }
             }
             // What is said of the code is said of the build that was.
@@ -74,7 +74,7 @@ pub(super) fn apply_to_observations(
         }
         ProposedChange::Whole { package } if !built => {
             let own = |one: &&mut ObservedPackage| one.manager == PackageManager::Pip && one.name == *package;
-            new.packages.iter_mut().filter(own).for_each(|one| one.alone = false);
+            new.packages.iter_mut().filter(own).for_each(|one| one.no_deps = false);
         }
         ProposedChange::Conda { package, to, .. } if !built => {
             let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
@@ -103,7 +103,7 @@ pub(super) fn apply_to_observations(
         ProposedChange::DropCompat => {
             let gone = ValueState::Absent { searched: REMOVED_BY_COMMAND };
             let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), gone, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
-            new.of_base.removed.push((COMPAT_ROOT.to_owned(), id));
+            new.base_changes.removed.push((COMPAT_ROOT.to_owned(), id));
             new.files.retain(|path, _| !is_in_compat_tree(split_path(path).0));
             new.packages
                 .retain(|one| one.manager != PackageManager::System || !is_compat_package(knowledge, &one.name));
@@ -113,7 +113,7 @@ pub(super) fn apply_to_observations(
             new.packages.push(ObservedPackage::new(
                 PackageManager::System,
                 name.clone(),
-                PackageVersion::Open(String::new()),
+                PackageVersion::Range(String::new()),
                 id,
             ));
         }

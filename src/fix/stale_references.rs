@@ -5,6 +5,7 @@ use crate::cuda::CudaVersion;
 use crate::dockerfile::edit::SourceEdit;
 use crate::dockerfile::{Dockerfile, Stage};
 use crate::fix::fix_context::FixContext;
+use crate::fix::proposed_change::TargetPackage;
 use crate::fix::versions::default_build;
 use crate::infer::variant_cuda;
 use crate::install::public_version;
@@ -15,21 +16,10 @@ use crate::text::source::{SourceId, Span};
 const STALE_WHEEL_ADDRESS: &str = "manual: the same command names an address of wheels for another build";
 const STALE_LIBRARY_WHEELS: &str = "manual: library wheels for another CUDA major release are installed with it";
 
-/// The framework release and build that a change selects.
-#[derive(Clone, Copy)]
-pub(super) struct FrameworkTarget<'a> {
-    /// Its name.
-    pub(super) name: &'a str,
-    /// Its release.
-    pub(super) version: &'a str,
-    /// Its build; none for that of the default index.
-    pub(super) build: Option<&'a str>,
-}
-
 /// Returns why edits cannot be applied automatically, if a reference to the old build would remain.
 pub(super) fn find_stale_reference(
     case: &FixContext<'_>,
-    goes: FrameworkTarget<'_>,
+    goes: TargetPackage<'_>,
     edits: &[SourceEdit],
     after: &Observations,
 ) -> Option<&'static str> {
@@ -129,7 +119,7 @@ fn is_index_option(option: &str) -> bool {
 
 /// Whether a URL names builds for another CUDA major release, `cu121`, `pt24cu121`, `cu12torch2.4`, or another
 /// framework release, `torch-2.4.0`, `torch2.4`.
-fn is_address_for_other_build(address: &str, (goes, major): (FrameworkTarget<'_>, u32)) -> bool {
+fn is_address_for_other_build(address: &str, (goes, major): (TargetPackage<'_>, u32)) -> bool {
     let path = address.split_once("://").map_or(address, |(_, rest)| rest);
     let path = path.split_once('/').map_or("", |(_, path)| path).replace("%2B", "+").replace("%2b", "+");
     let builds = path.split(['/', '+', '-', '_', '?', '&', '.']).filter_map(cuda_major_version);
@@ -156,7 +146,7 @@ fn cuda_major_version(word: &str) -> Option<u32> {
 /// Whether a package that is built on the framework comes from builds for another CUDA major release.
 fn is_dependent_from_other_build(case: &FixContext<'_>, package: &ObservedPackage, major: u32) -> bool {
     let knowledge = case.knowledge();
-    let tags = match &package.offered {
+    let tags = match &package.indexes {
         IndexSelection::Only(tag) => std::slice::from_ref(tag),
         IndexSelection::Beside(tags) => tags.as_slice(),
         IndexSelection::Default | IndexSelection::Unknown(_) => return false,
@@ -175,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_address_names_another_build_or_release() {
-        let goes = FrameworkTarget { name: "torch", version: "2.4.0", build: Some("cu118") };
+        let goes = TargetPackage { name: "torch", version: "2.4.0", build: Some("cu118") };
         for (address, expected) in [
             ("https://data.pyg.org/whl/torch-2.4.0+cu121.html", true),
             ("https://data.pyg.org/whl/torch-2.4.0%2Bcu121.html", true),

@@ -166,7 +166,7 @@ impl TrialRunner<'_> {
         self.run_trial(case, wish, TrialDetail::Ends)
     }
 
-    /// Tests a change like `test_change`, but may omit verdicts where it helps on no pool.
+    /// Tests a change; verdicts may be incomplete if it helps on no pool.
     pub(super) fn test_if_helpful(&mut self, case: &FixContext<'_>, wish: &ProposedChange) -> Option<TrialOutcome> {
         self.run_trial(case, wish, TrialDetail::Help)
     }

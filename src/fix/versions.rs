@@ -209,7 +209,7 @@ pub(super) fn package_without_release<'a>(
 
 /// Whether the newest admitted release does not require torch itself, and exists for a build.
 fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
-    let PackageVersion::Open(range) = &package.version else { return false };
+    let PackageVersion::Range(range) = &package.version else { return false };
     let admitted = |row: &&RequiresDistRow| range.is_empty() || range_contains(range, row.version) == Some(true);
     let rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").filter(admitted);
     let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
@@ -236,7 +236,7 @@ fn matching_release(
     version: &str,
     open: Option<u32>,
 ) -> MatchingRelease {
-    let PackageVersion::Open(range) = &package.version else { return MatchingRelease::Free };
+    let PackageVersion::Range(range) = &package.version else { return MatchingRelease::Free };
     let mut rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").peekable();
     if rows.peek().is_none() || open != Some(package.command) {
         return MatchingRelease::Free;

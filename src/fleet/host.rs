@@ -304,7 +304,7 @@ impl Host {
 }
 
 impl PoolEntry {
-    /// Returns the key of the entry in reports.
+    /// Returns the report key of the entry, such as `env.NAME` or `host.OPTION`.
     pub fn report_key(self, host: &Host) -> String {
         let name = match self {
             Self::Variable(before) => host.env.keys().nth(before).map_or("", String::as_str),

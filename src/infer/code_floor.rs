@@ -42,7 +42,7 @@ pub(super) fn infer_code_floors(
 fn package_code_floor(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static PackageFloorRow> {
     match &package.version {
         PackageVersion::Exact(version) => knowledge.package_floor(&package.name, Some(version)),
-        PackageVersion::Open(range) if range.is_empty() => knowledge.package_floor(&package.name, None),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        PackageVersion::Range(range) if range.is_empty() => knowledge.package_floor(&package.name, None),
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
 }

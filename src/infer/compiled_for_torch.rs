@@ -101,7 +101,7 @@ fn explain_cuda_mismatch(
     let name = &package.name;
     let told = || knowledge.framework_build(name, own).is_some_and(|row| row.cuda.is_some());
     let default = package.manager == PackageManager::Pip
-        && package.offered == IndexSelection::Default
+        && package.indexes == IndexSelection::Default
         && package.variant.is_none();
     if !default || image.build.fact == Some(package.fact) || !is_compiled_for_torch(name, knowledge) || told() {
         return None;

@@ -81,7 +81,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     }
     // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
     let stays = |package: &&ObservedPackage| {
-        let open = !package.apart && matches!(package.version, PackageVersion::Open(_));
+        let open = !package.separate_environment && matches!(package.version, PackageVersion::Range(_));
         let pins = || knowledge.torch_requirements_of(&package.name).next().is_some();
         build.of_others.is_some() && open && pins()
     };
@@ -240,10 +240,10 @@ fn has_known_cuda_build(seen: &Observations, name: &str, knowledge: Knowledge) -
                     PackageVersion::Exact(version) => {
                         let alone = !knowledge.has_build_index(name) && knowledge.project_indexes(name).is_empty();
                         let by_itself =
-                            || (package.offered == IndexSelection::Default || alone) && package.variant.is_none();
+                            || (package.indexes == IndexSelection::Default || alone) && package.variant.is_none();
                         version.split_once('+').map_or_else(by_itself, |(_, local)| variant_cuda(local).is_some())
                     }
-                    PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
+                    PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
                 }
         })
 }

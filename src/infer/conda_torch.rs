@@ -22,7 +22,7 @@ pub(super) fn torch_from_conda<'a>(
     let version = match &package.version {
         PackageVersion::Exact(version) => Ok(complete_version(public_version(version), knowledge)),
         PackageVersion::Unresolved(why) => Err(why.clone()),
-        PackageVersion::Open(_) => Err(Cause::CondaByDate { package: package.name.clone() }),
+        PackageVersion::Range(_) => Err(Cause::CondaByDate { package: package.name.clone() }),
     };
     let row_of = |other: &ObservedPackage| knowledge.conda_variant(&other.name);
     // What chooses the build of a command with a torch of its own may be in another environment.
@@ -77,7 +77,7 @@ pub(super) fn reconcile_with_cuda_builds<'a>(
         }
         let local = match &other.version {
             PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local),
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
         other.variant.as_deref().or(local).is_some_and(|variant| !is_cpu(variant))
     };

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use crate::infer::python_version::python_of_package;
-use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, LOWEST_VERSION, RequiresDistRow};
+use crate::install::{VersionSet, compare_pep440_versions, public_version, range_contains};
+use crate::knowledge::{Knowledge, RequiresDistRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage,
@@ -41,7 +41,7 @@ pub(super) fn apply_constraints(
             let text = |rest: &str| ValueState::Known(PrintedValue::Text(format!("{}{rest}", package.name)));
             let state = match &version {
                 PackageVersion::Exact(version) => text(&format!("=={version}")),
-                PackageVersion::Open(range) => text(range),
+                PackageVersion::Range(range) => text(range),
                 PackageVersion::Unresolved(why) => ValueState::Unknown(why.clone()),
             };
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
@@ -80,7 +80,7 @@ fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<Constr
         all.entry((&bound.name, bound.command)).or_default().push(bound);
     }
     let news = |(at, package): (usize, &ObservedPackage)| {
-        let PackageVersion::Open(range) = &package.version else { return None };
+        let PackageVersion::Range(range) = &package.version else { return None };
         let bounds = all.get(&(package.name.as_str(), package.command)).into_iter().flatten();
         let (mut ranges, mut exact, mut from) = (vec![range.clone()], None, vec![package.fact]);
         for bound in bounds {
@@ -90,7 +90,7 @@ fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<Constr
                     return Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why.clone()), from });
                 }
                 (None, PackageVersion::Exact(version)) => exact = Some(version.clone()),
-                (None, PackageVersion::Open(range)) => ranges.push(range.clone()),
+                (None, PackageVersion::Range(range)) => ranges.push(range.clone()),
             }
         }
         ranges.retain(|range| !range.is_empty());
@@ -101,7 +101,7 @@ fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<Constr
             }
             // No release is both: the build fails.
             Some(_) => return None,
-            None => PackageVersion::Open(range),
+            None => PackageVersion::Range(range),
         };
         (from.len() > 1).then_some(ConstrainedVersion { at, version, from })
     };
@@ -117,7 +117,7 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
     let framework = knowledge.framework_with_variants().map(|row| row.distribution);
     let brings = |bound: &ObservedPackage| {
         let here = |package: &&ObservedPackage| {
-            package.command == bound.command && is_unconditional_pip_package(package) && !package.alone
+            package.command == bound.command && is_unconditional_pip_package(package) && !package.no_deps
         };
         let named = seen.packages.iter().filter(here).any(|package| package.name == bound.name);
         !named
@@ -135,7 +135,7 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
         })?;
         let version = match row.range.strip_prefix("==") {
             Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
-            _ => PackageVersion::Open(row.range.to_owned()),
+            _ => PackageVersion::Range(row.range.to_owned()),
         };
         Some(ObservedPackage { name: framework?.to_owned(), version, ..bound.clone() })
     };
@@ -152,11 +152,11 @@ fn requirement_rows(distribution: &str, knowledge: Knowledge) -> impl Iterator<I
 /// packages of the command.
 fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) -> Vec<ConstrainedVersion> {
     let news = |(at, package): (usize, &ObservedPackage)| {
-        let PackageVersion::Open(range) = &package.version else { return None };
+        let PackageVersion::Range(range) = &package.version else { return None };
         let row = requirement_rows(&package.name, knowledge).next()?;
         let newest =
-            range_contains(range, row.version) == Some(true) && matches!(package.offered, IndexSelection::Default);
-        if !newest || package.alone || !newest_release_supports_python(package, seen, knowledge) {
+            range_contains(range, row.version) == Some(true) && matches!(package.indexes, IndexSelection::Default);
+        if !newest || package.no_deps || !newest_release_supports_python(package, seen, knowledge) {
             return None;
         }
         let beside = seen.packages.iter().chain(&seen.bounds).filter(|other| other.command == package.command);
@@ -164,7 +164,7 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
             let row = requirement_rows(&package.name, knowledge).find(|row| row.package == other.name)?;
             let own = match &other.version {
                 PackageVersion::Exact(version) => format!("=={}", public_version(version)),
-                PackageVersion::Open(range) => range.clone(),
+                PackageVersion::Range(range) => range.clone(),
                 PackageVersion::Unresolved(_) => return None,
             };
             (!ranges_may_overlap(&own, row.range)).then_some((other, own, row))
@@ -197,21 +197,12 @@ fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations
     ends.all(|last| last.is_none()) && (own.is_empty() || own.contains(&None))
 }
 
-/// Whether some version may lie in both of two ranges.
+/// Whether some version may lie in both of two ranges; an invalid range may contain any.
 fn ranges_may_overlap(one: &str, other: &str) -> bool {
-    let named = [one, other].into_iter().flat_map(|range| range.split(','));
-    let named = named.map(|clause| clause.trim().trim_start_matches(['=', '<', '>', '~', '!', ' ']));
-    let named: Vec<&str> = named.map(|version| version.trim_end_matches(".*")).collect();
-    let behind = named.iter().map(|version| format!("{version}.1"));
-    let mut all = named
-        .iter()
-        .map(|version| (*version).to_owned())
-        .chain(behind)
-        .chain([HIGHEST_VERSION, LOWEST_VERSION].map(str::to_owned));
-    let readable = range_contains(one, HIGHEST_VERSION).is_some() && range_contains(other, HIGHEST_VERSION).is_some();
-    !readable
-        || all
-            .any(|version| range_contains(one, &version) == Some(true) && range_contains(other, &version) == Some(true))
+    match (VersionSet::parse(one), VersionSet::parse(other)) {
+        (Some(one), Some(other)) => one.overlaps(&other),
+        _ => true,
+    }
 }
 
 #[cfg(test)]

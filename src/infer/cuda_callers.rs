@@ -11,10 +11,10 @@ use crate::model::fact::{
 /// unread files, a description or the command that it starts.
 pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component], knowledge: Knowledge) -> CudaUsage {
     let calls_nothing = |one: &Component| (one.anonymous && !one.program) || one.is_without_cuda();
-    let said = seen.of_base.builds_for_gpus
+    let said = seen.base_changes.builds_for_gpus
         || seen.cuda_runtime.is_some()
         || !seen.code.is_empty()
-        || !seen.of_base.arch_lists.is_empty();
+        || !seen.base_changes.arch_lists.is_empty();
     let asks = |file: &ObservedLibraryDependencies| {
         file.needs
             .iter()
@@ -42,12 +42,12 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
     let of_system = |package: &ObservedPackage| package.manager == PackageManager::System;
     let monitor = |command: &String| knowledge.monitoring_program(command).is_some();
     let complete = seen.complete.packages && seen.complete.code;
-    let started = seen.of_base.starts.iter().flat_map(|(commands, _)| commands);
+    let started = seen.base_changes.starts.iter().flat_map(|(commands, _)| commands);
     match unread {
         None if started.clone().next().is_some() && started.clone().all(monitor) => CudaUsage::MonitoringProgram,
         None if !scanned && complete && seen.packages.iter().all(of_system) => CudaUsage::Absent,
         Some((list, _)) => CudaUsage::UnreadList(list),
-        None if seen.of_base.copies_unread_images || packages.iter().any(may_call) => CudaUsage::Possible,
+        None if seen.base_changes.copies_unread_images || packages.iter().any(may_call) => CudaUsage::Possible,
         None if packages.iter().any(has_runtime) => CudaUsage::RuntimePackage,
         None => CudaUsage::NotFound,
     }

@@ -152,7 +152,7 @@ fn is_driver_library(name: &str) -> bool {
 fn find_possible_file(seen: &Observations, name: fn(&str) -> bool, place: fn(&str) -> bool) -> Option<(Cause, FactId)> {
     let certain = |path: &str| seen.files.contains_key(path);
     let mut open =
-        seen.of_base.perhaps.iter().filter(|(path, _)| !certain(path) && name(split_path(path).1) && place(path));
+        seen.base_changes.perhaps.iter().filter(|(path, _)| !certain(path) && name(split_path(path).1) && place(path));
     open.next().map(|(_, (reason, fact))| (reason.clone(), *fact))
 }
 
@@ -162,7 +162,7 @@ fn no_libraries_in_driver_image(
     seen: &Observations,
     knowledge: Knowledge,
 ) -> Option<TypedFact<Vec<DriverLibrary>>> {
-    let (commands, fact) = seen.of_base.starts.as_ref()?;
+    let (commands, fact) = seen.base_changes.starts.as_ref()?;
     let row = commands.iter().find_map(|command| knowledge.driver_program(command))?;
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![*fact], row: Some(&row.info) };
     let state =
@@ -260,7 +260,7 @@ fn driver_package_content(package: &ObservedPackage, rpm: bool, knowledge: Knowl
     let told: Option<DriverVersion> = match &package.version {
         PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
         // `550.54.*` is of a branch at least.
-        PackageVersion::Open(text) => text.split(['.', '*']).next().and_then(driver_branch_in_name),
+        PackageVersion::Range(text) => text.split(['.', '*']).next().and_then(driver_branch_in_name),
         PackageVersion::Unresolved(_) => None,
     };
     let branch = |version: DriverVersion| version.branch();
@@ -293,8 +293,13 @@ pub(super) fn infer_compat(
     base_cuda: &TypedFact<CudaVersion>,
     knowledge: Knowledge,
 ) -> TypedFact<CompatDirectory> {
-    let removed: Vec<FactId> =
-        seen.of_base.removed.iter().filter(|(what, _)| removes_compat_library(what)).map(|(_, fact)| *fact).collect();
+    let removed: Vec<FactId> = seen
+        .base_changes
+        .removed
+        .iter()
+        .filter(|(what, _)| removes_compat_library(what))
+        .map(|(_, fact)| *fact)
+        .collect();
     let own = base_compat_package(build).filter(|_| removed.is_empty() && !seen.complete.files);
     if let Some(fact) = compat_from_files(facts, seen, tree, build, knowledge) {
         let here = |package: &CompatPackage| tree.resolve(COMPAT_ROOT) == Some(compat_directory(package.cuda));
@@ -323,7 +328,7 @@ pub(super) fn infer_compat(
     if let Some((package, cuda)) = certain {
         let version = match &package.version {
             PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
         let linked = !lacks_toolkit_link(seen, build, knowledge);
         let package_seen = CompatPackage { linked, ..CompatPackage::from_install(cuda, version) };
@@ -475,7 +480,7 @@ fn is_toolkit_link_known(seen: &Observations, build: &BaseBuild) -> bool {
 /// Returns the CUDA version that the base image's link `/usr/local/cuda` leads to, if nothing replaced the link.
 fn base_toolkit_link(seen: &Observations, build: &BaseBuild) -> Option<CudaVersion> {
     let kept = !is_toolkit_link_known(seen, build)
-        && !seen.of_base.removed.iter().any(|(what, _)| removes_compat_library(what));
+        && !seen.base_changes.removed.iter().any(|(what, _)| removes_compat_library(what));
     let (cuda, _) = build.cuda.filter(|_| kept && matches!(build.family, BaseFamily::Cuda | BaseFamily::Framework))?;
     Some(cuda)
 }
@@ -564,7 +569,7 @@ mod tests {
             ("nvidia-driver:525", "", true, Some("525")),
         ] {
             let told = if version.is_empty() {
-                PackageVersion::Open(String::new())
+                PackageVersion::Range(String::new())
             } else {
                 PackageVersion::Exact(version.to_owned())
             };
@@ -585,7 +590,7 @@ mod tests {
         seen.complete.packages = complete;
         for name in packages {
             let fact = seen.facts.add(FactKey::Package, Some(name), text(name), leaf());
-            let version = PackageVersion::Open(String::new());
+            let version = PackageVersion::Range(String::new());
             let (name, perhaps) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
             let why = || Cause::InstalledByBranch { name: "it".to_owned() };
             let conditional = perhaps.then(why);

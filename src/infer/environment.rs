@@ -46,7 +46,7 @@ pub(super) fn infer_environment(facts: &mut Facts, seen: &Observations, build: &
     // Templates build on the base's values, so that those are looked up before any is replaced.
     let of_base = set.clone();
     for (name, (value, id)) in &seen.env {
-        let fact = match (value, seen.of_base.env_templates.get(name)) {
+        let fact = match (value, seen.base_changes.env_templates.get(name)) {
             (Ok(value), _) => TypedFact { id: *id, state: ValueState::Known(value.clone()) },
             (Err(_), Some(template)) if seen.base_env => expand_template(facts, name, *id, template, &of_base, build),
             (Err(why), _) => TypedFact { id: *id, state: ValueState::Unknown(name_variable_in_cause(name, why)) },
@@ -55,7 +55,7 @@ pub(super) fn infer_environment(facts: &mut Facts, seen: &Observations, build: &
     }
     let state = if seen.complete.env {
         ValueState::Absent { searched: "the whole environment of the image" }
-    } else if let Some(why) = &seen.of_base.unread.env {
+    } else if let Some(why) = &seen.base_changes.unread.env {
         ValueState::Unknown(why.clone())
     } else if !seen.base_env {
         ValueState::Absent { searched: "every ENV: the files of the base image were copied into an empty image" }

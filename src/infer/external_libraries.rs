@@ -2,8 +2,8 @@
 
 use crate::cuda::CudaVersion;
 use crate::infer::release_version::release_version;
-use crate::install::range_contains;
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, LibraryNeedsRow, RowInfo};
+use crate::install::{VersionSet, range_contains};
+use crate::knowledge::{Knowledge, LibraryNeedsRow, RowInfo};
 use crate::model::fact::{EnvFacts, FileKind, Observations, ObservedPackage, PackageVersion, ValueState};
 
 /// The libraries, by soname, that a wheel requires from outside.
@@ -34,7 +34,7 @@ pub(super) fn external_libraries_of(package: &ObservedPackage, knowledge: Knowle
     if let Some(version) = release_version(package) {
         return knowledge.library_needs_of(&package.name, version).map(external_libraries_of_row);
     }
-    let PackageVersion::Open(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.version else { return None };
     external_libraries_of_range(&package.name, range, knowledge)
 }
 
@@ -48,14 +48,12 @@ fn external_libraries_of_row(row: &'static LibraryNeedsRow) -> ExternalLibraries
 /// Returns what all releases in a bounded range have in common; releases newer than the tables count like the last
 /// known ones.
 fn external_libraries_of_range(name: &str, range: &str, knowledge: Knowledge) -> Option<ExternalLibraries> {
-    if range.contains('+') || range_contains(range, HIGHEST_VERSION) != Some(false) {
-        return None;
-    }
+    let admitted = VersionSet::parse(range).filter(|set| !range.contains('+') && !set.is_open_above())?;
     let rows = || knowledge.library_needs().iter().filter(|row| row.distribution == name);
     let inside = |version: &CudaVersion| range_contains(range, &version.to_string()) == Some(true);
     let first = rows().map(|row| row.from).min()?;
     let last = rows().map(|row| row.from).max()?;
-    if range_contains(range, &version_just_below(first)) != Some(false) {
+    if VersionSet::below(&format!("{first}.dev0"))?.overlaps(&admitted) {
         return None;
     }
     let releases = knowledge.framework_builds().iter().filter(|row| row.distribution == name);
@@ -79,15 +77,6 @@ fn external_libraries_of_range(name: &str, range: &str, knowledge: Knowledge) ->
         }
     }
     (asks.along.is_none() && !(asks.needs.is_empty() && asks.opens.is_empty())).then_some(asks)
-}
-
-/// Returns a version below another one and above all existing lower versions.
-fn version_just_below(version: CudaVersion) -> String {
-    match (version.major(), version.minor()) {
-        (0, 0) => String::from("0"),
-        (major, 0) => format!("{}.{HIGHEST_VERSION}", major.saturating_sub(1)),
-        (major, minor) => format!("{major}.{}.{HIGHEST_VERSION}", minor.saturating_sub(1)),
-    }
 }
 
 /// The environment variable with directories for the dynamic loader.
@@ -115,8 +104,11 @@ pub(super) fn loader_ignores_wheels(seen: &Observations, env: &EnvFacts, knowled
         ValueState::Absent { .. } => false,
         ValueState::Unknown(_) => true,
     };
-    let told =
-        seen.of_base.start_words.iter().any(|word| word.contains(LIBRARY_PATH) || word.contains(NVIDIA_WHEEL_PATH));
+    let told = seen
+        .base_changes
+        .start_words
+        .iter()
+        .any(|word| word.contains(LIBRARY_PATH) || word.contains(NVIDIA_WHEEL_PATH));
     let listed =
         seen.files.values().any(|file| matches!(&file.kind, FileKind::Text(text) if text.contains(NVIDIA_WHEEL_PATH)));
     let beside = seen.packages.iter().any(|package| {

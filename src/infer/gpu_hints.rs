@@ -23,7 +23,7 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
             _ => None,
         })
         .collect();
-    let passed = || seen.of_base.unread.files.iter();
+    let passed = || seen.base_changes.unread.files.iter();
     let file = passed().find(|why| mentions_gpu(&why.reason()));
     let Some(first) = lists.first() else { return component_for_unread_files(facts, seen, name, file) };
     let said = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
@@ -59,7 +59,7 @@ fn component_for_unread_files(
     name: &str,
     speaking: Option<&Cause>,
 ) -> Option<Component> {
-    let first = speaking.or(seen.of_base.unread.files.first())?;
+    let first = speaking.or(seen.base_changes.unread.files.first())?;
     let package = || seen.packages.first().map(|package| package.fact);
     let library = || seen.files.iter().find(|(path, _)| mentions_gpu(path)).map(|(_, file)| file.fact);
     let beside = gpu_variable(seen).or_else(package).or_else(library);

@@ -53,7 +53,7 @@ pub fn infer_image_facts(
 /// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
 fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
     let fact = build.fact.filter(|_| seen.base_env)?;
-    let there = |name: &str| !seen.gone.iter().any(|gone| gone.name == name);
+    let there = |name: &str| !seen.removed_packages.iter().any(|gone| gone.name == name);
     let brought = build.brings.iter().filter(|(name, _)| there(name));
     let foreign = platform::explain_unknown_platform(build, arch);
     let brought = brought.map(|(name, version)| {

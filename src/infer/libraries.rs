@@ -7,12 +7,12 @@ use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::component::CUDA_RUNTIME_COMPONENT;
 use crate::infer::external_libraries::{ExternalLibraries, LIBRARY_PATH, WheelLibrarySearch, loader_ignores_wheels};
 use crate::infer::library_dependencies::{LibraryPresence, is_library_wheel_replaced};
-use crate::infer::release_version::release_version;
+use crate::infer::release_version::{is_release_at_least, release_version};
 use crate::infer::removed_base_libraries::{LibraryRemoval, library_removal};
 use crate::infer::version_resolution::InstallContext;
 use crate::infer::{external_libraries, library_dependencies, unpackaged_libraries};
-use crate::install::range_contains;
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, RowInfo, ToolkitLibraryRow};
+
+use crate::knowledge::{Knowledge, RowInfo, ToolkitLibraryRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Component, Derivation, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind, InspectionDepth, LibraryDependencies,
@@ -265,7 +265,7 @@ impl LibrarySources<'_> {
                 known
                     || (told && self.is_library_wheel(package))
                     || library_dependencies::is_installed_without_libraries(package, knowledge)
-                    || ((package.alone || another()) && listed())
+                    || ((package.no_deps || another()) && listed())
             }
         })
     }
@@ -354,13 +354,7 @@ impl LibrarySources<'_> {
     fn is_wheel_without_cuda_libraries(&self, package: &ObservedPackage) -> bool {
         let of_index = package.manager == PackageManager::Pip && package.variant.is_none();
         let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
-        let reaches = |from: CudaVersion| match &package.version {
-            PackageVersion::Exact(_) => release_version(package).is_some_and(|version| from <= version),
-            // An installer takes the newest that it may.
-            PackageVersion::Open(range) => range.is_empty() || range_contains(range, HIGHEST_VERSION) == Some(true),
-            PackageVersion::Unresolved(_) => false,
-        };
-        of_index && !local && self.knowledge.is_library_free(&package.name, reaches)
+        of_index && !local && self.knowledge.is_library_free(&package.name, |from| is_release_at_least(package, from))
     }
 
     /// Whether a package is the wheel of a CUDA library.
@@ -373,12 +367,12 @@ impl LibrarySources<'_> {
         let of_index = package.manager == PackageManager::Pip && package.variant.is_none();
         let asks = of_index.then(|| external_libraries::external_libraries_of(package, self.knowledge)).flatten();
         // What comes along with it is not asked for from outside, unless it was left out.
-        asks.is_some_and(|asks| (asks.along.is_none() || package.alone) && asks.contains(soname))
+        asks.is_some_and(|asks| (asks.along.is_none() || package.no_deps) && asks.contains(soname))
     }
 
     /// Returns whether something that was installed without a package may provide a library.
     fn presence_in_unpackaged_files(&self, soname: &str) -> LibraryPresence {
-        let may = self.seen.of_base.loose.iter().any(|one| {
+        let may = self.seen.base_changes.loose.iter().any(|one| {
             unpackaged_libraries::may_provide_library(one, soname, &self.searched)
                 && self.presence_in_source_image(one.image.as_deref(), soname) != LibraryPresence::No
         });

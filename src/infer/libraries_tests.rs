@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::infer::infer_image_facts;
-use crate::model::fact::{ObservedFile, PrintedValue};
+use crate::model::fact::{ObservedFile, PackageVersion, PrintedValue};
 
 /// Creates observations with files and packages.
 fn observations_with(files: &[&str], packages: &[(PackageManager, &str, &str)]) -> Observations {

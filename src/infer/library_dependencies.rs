@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::infer::release_version::release_version;
+use crate::infer::release_version::{is_release_at_least, release_version};
 use crate::infer::torch_requirements::requires_torch;
-use crate::install::{public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, LibraryNeedsRow};
+use crate::install::public_version;
+use crate::knowledge::{Knowledge, LibraryNeedsRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
@@ -31,7 +31,7 @@ pub(super) fn may_lack_library_dependencies(
         && library_dependency_row(package, knowledge).is_some()
         && package.conditional.is_none()
         && counts
-        && (package.alone || lists_library_packages(seen, row, knowledge) || lacking())
+        && (package.no_deps || lists_library_packages(seen, row, knowledge) || lacking())
 }
 
 /// Explains why the libraries that a wheel requires are unknown, if it was installed without dependencies and the
@@ -45,7 +45,7 @@ pub(super) fn explain_unknown_library_needs(
     let of_command = package.manager == PackageManager::Pip
         && package.conditional.is_none()
         && seen.depth != InspectionDepth::Layers;
-    if !package.alone || !of_command || !is_last_install_of_name(seen, package) {
+    if !package.no_deps || !of_command || !is_last_install_of_name(seen, package) {
         return None;
     }
     let rows = knowledge.library_needs().iter().filter(|row| row.along && row.distribution == package.name);
@@ -55,16 +55,16 @@ pub(super) fn explain_unknown_library_needs(
         return None;
     }
     let row = version.and_then(|version| knowledge.library_needs_of(&package.name, version));
-    let known = row.is_some_and(|row| match requested_build(package) {
-        Some(WheelBuild::Default) => true,
-        Some(WheelBuild::Named(build)) => {
+    let known = row.is_some_and(|row| match requested_variant(package) {
+        Some(WheelVariant::Default) => true,
+        Some(WheelVariant::Named(build)) => {
             arch == LISTED_ARCHITECTURE && (row.builds.contains(&build) || row.whole.contains(&build))
         }
         None => false,
     });
     // A list that names the wheels of libraries one by one may be whole, and another command may have brought them.
     let wheel = |one: &ObservedPackage| knowledge.library_wheel(&one.name).is_some();
-    let whole = |one: &ObservedPackage| !one.alone && (one.name == package.name || requires_torch(one, knowledge));
+    let whole = |one: &ObservedPackage| !one.no_deps && (one.name == package.name || requires_torch(one, knowledge));
     let brings = |one: &ObservedPackage| one.manager == PackageManager::Pip && (wheel(one) || whole(one));
     if known || seen.packages.iter().any(brings) {
         return None;
@@ -78,22 +78,22 @@ fn is_last_install_of_name(seen: &Observations, package: &ObservedPackage) -> bo
     seen.packages.iter().rfind(|one| one.name == package.name).is_some_and(|last| last.fact == package.fact)
 }
 
-/// The build of a wheel that a command installs.
-enum WheelBuild<'a> {
-    /// The build of the default index.
+/// The variant of a wheel that a command requests.
+enum WheelVariant<'a> {
+    /// That of the default index.
     Default,
-    /// A build of the project's dedicated index, such as `cu121`.
+    /// A variant of the project's dedicated index, such as `cu121`.
     Named(&'a str),
 }
 
-/// Returns the build that a command requests; `None` if it is unknown.
-fn requested_build(package: &ObservedPackage) -> Option<WheelBuild<'_>> {
+/// Returns the wheel variant that a command requests; `None` if it is unknown.
+fn requested_variant(package: &ObservedPackage) -> Option<WheelVariant<'_>> {
     let PackageVersion::Exact(text) = &package.version else { return None };
     let local = text.split_once('+').map(|(_, local)| local);
-    match (local.or(package.variant.as_deref()), &package.offered) {
-        (Some(build), _) => Some(WheelBuild::Named(build)),
-        (None, IndexSelection::Default) => Some(WheelBuild::Default),
-        (None, IndexSelection::Only(build)) => Some(WheelBuild::Named(build)),
+    match (local.or(package.variant.as_deref()), &package.indexes) {
+        (Some(build), _) => Some(WheelVariant::Named(build)),
+        (None, IndexSelection::Default) => Some(WheelVariant::Default),
+        (None, IndexSelection::Only(build)) => Some(WheelVariant::Named(build)),
         (None, IndexSelection::Beside(_) | IndexSelection::Unknown(_)) => None,
     }
 }
@@ -131,7 +131,7 @@ pub(super) fn library_presence_in_dependencies(
 /// Whether a wheel was installed without its dependencies and contains no CUDA library itself.
 pub(super) fn is_installed_without_libraries(package: &ObservedPackage, knowledge: Knowledge) -> bool {
     package.manager == PackageManager::Pip
-        && package.alone
+        && package.no_deps
         && (library_dependency_row(package, knowledge).is_some() || requires_torch(package, knowledge))
 }
 
@@ -143,9 +143,9 @@ pub(super) fn library_dependency_row(
 ) -> Option<&'static LibraryNeedsRow> {
     let version = release_version(package).filter(|_| package.manager == PackageManager::Pip)?;
     let row = knowledge.library_needs_of(&package.name, version).filter(|row| row.along)?;
-    let known = match requested_build(package)? {
-        WheelBuild::Default => true,
-        WheelBuild::Named(build) => row.builds.contains(&build),
+    let known = match requested_variant(package)? {
+        WheelVariant::Default => true,
+        WheelVariant::Named(build) => row.builds.contains(&build),
     };
     known.then_some(row)
 }
@@ -175,7 +175,7 @@ fn is_library_removed_later(
     };
     let later = |command: u32| command >= package.command;
     let taken = |gone: &RemovedPackage| gone.manager == PackageManager::Pip && later(gone.command) && holds(&gone.name);
-    seen.gone.iter().any(taken) || is_dependency_replaced(seen, package, soname, knowledge)
+    seen.removed_packages.iter().any(taken) || is_dependency_replaced(seen, package, soname, knowledge)
 }
 
 /// Whether the package list is complete and includes library wheels, so that a package that is not listed is not
@@ -218,8 +218,12 @@ fn is_library_lost(
 ) -> bool {
     let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return false };
     let ordered = seen.depth == InspectionDepth::Text;
-    let later: Vec<&ObservedPackage> =
-        seen.packages.iter().skip(at + 1).filter(|one| one.apart == package.apart).collect();
+    let later: Vec<&ObservedPackage> = seen
+        .packages
+        .iter()
+        .skip(at + 1)
+        .filter(|one| one.separate_environment == package.separate_environment)
+        .collect();
     // Behind it there is nothing that has a say.
     if !gone && later.iter().all(|one| ordered && one.command == package.command) {
         return false;
@@ -277,11 +281,11 @@ fn replaces_library(
     if wheels.contains(one.name.as_str()) {
         let row = match &one.version {
             PackageVersion::Exact(_) => knowledge.package_libraries(&one.name, release_version(one))?,
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => return Some(false),
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => return Some(false),
         };
         return Some(one.conditional.is_none() && !row.sonames.contains(&soname));
     }
-    if one.alone {
+    if one.no_deps {
         return None;
     }
     if one.name == package.name {
@@ -302,11 +306,7 @@ fn replaces_library(
 
 /// Whether a wheel is known to require no CUDA library and to have none as a dependency.
 fn requires_no_cuda_library(one: &ObservedPackage, knowledge: Knowledge) -> bool {
-    knowledge.is_library_free(&one.name, |from| match &one.version {
-        PackageVersion::Exact(_) => release_version(one).is_some_and(|version| from <= version),
-        PackageVersion::Open(range) => range.is_empty() || range_contains(range, HIGHEST_VERSION) == Some(true),
-        PackageVersion::Unresolved(_) => false,
-    })
+    knowledge.is_library_free(&one.name, |from| is_release_at_least(one, from))
 }
 
 /// Returns the wheels that provide a library to a package, for the CUDA major version of its other libraries.

@@ -44,7 +44,7 @@ fn explain_other_cuda_index(
     knowledge: Knowledge,
 ) -> Option<Cause> {
     // What the default index has of it as well may be taken from there.
-    let pages = match &package.offered {
+    let pages = match &package.indexes {
         IndexSelection::Only(tag) => std::slice::from_ref(tag),
         IndexSelection::Beside(tags) => tags.as_slice(),
         IndexSelection::Default | IndexSelection::Unknown(_) => &[],

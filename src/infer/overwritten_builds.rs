@@ -26,7 +26,10 @@ pub(super) fn apply_overwriting_cpu_builds(
             continue;
         };
         let Some(framework) = knowledge.framework(row.instead) else { continue };
-        if plain.command < gpu.command || plain.apart != gpu.apart || !found.contains_key(framework.component) {
+        if plain.command < gpu.command
+            || plain.separate_environment != gpu.separate_environment
+            || !found.contains_key(framework.component)
+        {
             continue;
         }
         // What was there before may have stayed as it is.

@@ -1,13 +1,23 @@
 //! Release numbers in the versions of packages.
 
 use crate::cuda::CudaVersion;
+use crate::install::is_open_above;
 use crate::model::fact::{ObservedPackage, PackageVersion};
 
 /// Returns the release part of a package's exact version.
 pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> {
     match &package.version {
         PackageVersion::Exact(text) => parse_release(text),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
+    }
+}
+
+/// Whether the installed release of a package is at least `from`; without an exact version, the newest is installed.
+pub(super) fn is_release_at_least(package: &ObservedPackage, from: CudaVersion) -> bool {
+    match &package.version {
+        PackageVersion::Exact(_) => release_version(package).is_some_and(|version| from <= version),
+        PackageVersion::Range(range) => is_open_above(range),
+        PackageVersion::Unresolved(_) => false,
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn library_removal(
     cuda: CudaVersion,
     knowledge: Knowledge,
 ) -> LibraryRemoval {
-    let mut gone = seen.gone.iter().filter(|gone| gone.manager == PackageManager::System);
+    let mut gone = seen.removed_packages.iter().filter(|gone| gone.manager == PackageManager::System);
     if gone.any(|gone| package_contains_library(&gone.name, soname, cuda, knowledge)) {
         return LibraryRemoval::Removed;
     }
@@ -42,7 +42,7 @@ pub(super) fn library_removal(
         return LibraryRemoval::Untouched;
     }
     let mut left = LibraryRemoval::Untouched;
-    for (path, _) in &seen.of_base.removed {
+    for (path, _) in &seen.base_changes.removed {
         match removal_by_path(path.trim_end_matches('/'), soname, cuda) {
             LibraryRemoval::Removed => return LibraryRemoval::Removed,
             LibraryRemoval::Possible => left = LibraryRemoval::Possible,

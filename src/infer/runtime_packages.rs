@@ -70,7 +70,7 @@ fn cuda_of_wheel(package: &ObservedPackage, knowledge: Knowledge) -> Option<(Cud
 fn cuda_of_wheel_version(package: &ObservedPackage, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
     match &package.version {
         PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
     .filter(|_| package.manager == PackageManager::Pip)
 }
@@ -124,7 +124,7 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
             let (row, cuda) = knowledge.runtime_package(&package.name)?;
             // Where the name says no release, the version is that of CUDA.
             let own = match version {
-                PackageVersion::Exact(version) | PackageVersion::Open(version) => parse_cuda_release(version),
+                PackageVersion::Exact(version) | PackageVersion::Range(version) => parse_cuda_release(version),
                 PackageVersion::Unresolved(_) => None,
             };
             Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), Some(&row.info)))

@@ -8,8 +8,8 @@ use crate::cuda::{CodeTarget, CudaVersion};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::install::{compare_pep440_versions, range_contains};
-use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, FrameworkRow, HIGHEST_VERSION, Knowledge, RowInfo};
+use crate::install::{compare_pep440_versions, is_bounded_above, range_contains};
+use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, FrameworkRow, Knowledge, RowInfo};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, IndexSelection,
@@ -45,7 +45,7 @@ pub(super) fn component_of_package(
     // What a base image ships need not be what the default index has.
     let of_index = package.manager == PackageManager::Pip && image.build.fact != Some(package.fact);
     // A build without CUDA that is there is the only one, unless somebody chose it.
-    let only = built.is_none_or(|built| variant_cuda(built).is_none() && package.offered == IndexSelection::Default);
+    let only = built.is_none_or(|built| variant_cuda(built).is_none() && package.indexes == IndexSelection::Default);
     if framework.cpu_on.contains(&image.arch) && !local && of_index && only {
         return component_without_cuda(facts, framework, package, &framework.info);
     }
@@ -55,7 +55,7 @@ pub(super) fn component_of_package(
             return component_of_any_version(facts, framework, package, why, image);
         }
         (None, PackageVersion::Exact(text)) => text,
-        (None, PackageVersion::Open(range)) => {
+        (None, PackageVersion::Range(range)) => {
             let tag = conda_cpu_build(package, image.seen);
             let range = if range.is_empty() { "no version" } else { range };
             let of_day = || Cause::VersionByDate { package: package.name.clone(), specifier: range.to_string() };
@@ -66,7 +66,7 @@ pub(super) fn component_of_package(
             return component_of_any_version(facts, framework, package, &why, image);
         }
     };
-    if let (IndexSelection::Unknown(why), InspectionDepth::Text, None) = (&package.offered, image.seen.depth, built) {
+    if let (IndexSelection::Unknown(why), InspectionDepth::Text, None) = (&package.indexes, image.seen.depth, built) {
         return unknown_component(facts, framework, package, why, None);
     }
     let version = text.split('+').next().unwrap_or(text);
@@ -127,7 +127,7 @@ fn conda_cpu_build<'a>(package: &'a ObservedPackage, seen: &Observations) -> Opt
 fn dedicated_index_build(package: &ObservedPackage, knowledge: Knowledge) -> Option<&str> {
     let PackageVersion::Exact(version) = &package.version else { return None };
     let own = !knowledge.project_indexes(&package.name).is_empty();
-    let alone = match &package.offered {
+    let alone = match &package.indexes {
         IndexSelection::Only(_) => true,
         IndexSelection::Beside(tags) => tags.len() == 1 && knowledge.framework_build(&package.name, version).is_none(),
         IndexSelection::Default | IndexSelection::Unknown(_) => false,
@@ -229,8 +229,8 @@ fn component_of_any_version(
 
 /// Returns the newest release in a bounded range if all releases in it have the same CUDA and code.
 fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
-    let PackageVersion::Open(range) = &package.version else { return None };
-    let ends = range_contains(range, HIGHEST_VERSION) == Some(false) && !range.contains('+');
+    let PackageVersion::Range(range) = &package.version else { return None };
+    let ends = is_bounded_above(range) && !range.contains('+');
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name && row.version != "*");
     let within: Vec<_> = rows.filter(|row| range_contains(range, row.version) == Some(true)).collect();
     let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
@@ -246,7 +246,7 @@ fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option
 
 /// Explains why a package is unknown on a date when no allowed release was released yet.
 fn explain_unreleased(package: &ObservedPackage, day: Date, knowledge: Knowledge) -> Option<Cause> {
-    let PackageVersion::Open(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.version else { return None };
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
     let asked = |version: &str| range.is_empty() || range_contains(range, version) == Some(true);
     let mut days = rows.filter(|row| asked(row.version)).filter_map(|row| row.released).peekable();

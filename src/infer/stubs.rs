@@ -25,7 +25,7 @@ pub(super) fn base_stub(
     let row = rows.find(|row| row.arch == arch && tag.split('-').any(|word| word == row.flavour))?;
     let directories = stub_directory_names(cuda, row.directories);
     let listed = find_ld_conf_entry(seen, &directories)?;
-    if seen.of_base.removed.iter().any(|(what, _)| removes_stub(what, &directories)) {
+    if seen.base_changes.removed.iter().any(|(what, _)| removes_stub(what, &directories)) {
         return None;
     }
     let path = format!("{}/{STUB_LIBRARY}", directories.first()?);

@@ -197,7 +197,7 @@ fn base_conf_file_remains(seen: &Observations, name: &str) -> bool {
     let removed = |what: &str| what == path || what == LD_CONF_DIRECTORY;
     !seen.complete.files
         && !seen.files.contains_key(&path)
-        && !seen.of_base.removed.iter().any(|(what, _)| removed(what.trim_end_matches('/')))
+        && !seen.base_changes.removed.iter().any(|(what, _)| removed(what.trim_end_matches('/')))
 }
 
 /// Infers whether the image contains the loader cache; it is assumed unless its absence is known, as on every glibc
@@ -245,7 +245,8 @@ fn explain_shell_probe() -> Cause {
     Cause::EntrypointShell
 }
 
-/// Infers the entrypoint that tests the compat library: the image's, else that of its base image family.
+/// Infers the entrypoint that tries cuda-compat and falls back to the host driver: the image's, else that of its
+/// base image family.
 pub(super) fn infer_compat_probe(
     facts: &mut Facts,
     seen: &Observations,

@@ -14,6 +14,7 @@ use crate::infer::torch_requirements::{
     CompanionContext, CompanionRequirement, TorchRequirement, companion_requirement, requirement_within_ranges,
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
+use crate::install::VersionSet;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
@@ -27,7 +28,8 @@ impl TorchInstall<'_> {
         let named = seen.bounds.iter().find(named).unwrap_or(self.package);
         let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
-        own || (is_torch_package(named, knowledge) && local) || seen.of_base.renewing.contains(&self.package.command)
+        own || (is_torch_package(named, knowledge) && local)
+            || seen.base_changes.renewing.contains(&self.package.command)
     }
 
     /// Whether its version is the only one that satisfies the requirements.
@@ -35,16 +37,15 @@ impl TorchInstall<'_> {
         self.version.is_ok() && !self.newest
     }
 
-    /// Returns the same if it may already be installed in any build: of a pinned version, only the build becomes
-    /// unknown.
+    /// Joins this install with an earlier one of any build: the build becomes unknown, and an unpinned version too.
     fn or_already_installed(self, why: Cause) -> Self {
         let variant = Err(why.clone());
         let known = if self.is_pinned() { self } else { Self::unknown(self.package, why) };
         Self { variant, ..known }
     }
 
-    /// Returns the same if the command may also be skipped: its build stays known only if the installed one is no
-    /// other.
+    /// Joins this install with the case that its command is skipped: the build stays known only if it is the installed
+    /// one.
     fn or_skipped(self, now: &ImageTorch<'_>, open_base: bool) -> Self {
         let alike = match now {
             ImageTorch::None => !open_base,
@@ -59,7 +60,7 @@ impl TorchInstall<'_> {
         }
     }
 
-    /// Returns the same if it is one of two known installs with the same kind of build.
+    /// Joins this install with two known ones of the same variant: either release is possible.
     fn or_either(self, two: [&TorchInstall<'_>; 2], knowledge: Knowledge) -> Self {
         let [one, other] = two;
         let wheels =
@@ -73,7 +74,7 @@ impl TorchInstall<'_> {
         }
     }
 
-    /// Returns the same on a base image that may contain that version: a pin without a build accepts any build.
+    /// Joins this install with that of a base image that may contain the version: a pin accepts any build of it.
     fn or_base_build(self) -> Self {
         let Ok(version) = &self.version else { return self };
         let name = &self.package.name;
@@ -81,15 +82,14 @@ impl TorchInstall<'_> {
         Self { variant: Err(why), ..self }
     }
 
-    /// Returns the same after an install that may have been skipped: an installed build of that version stays, from
-    /// whichever index.
+    /// Joins this install with an earlier one that may have been skipped: its build of the same version stays.
     fn or_previous_build(self, other: &TorchInstall<'_>, ranges: &[String]) -> Self {
         let Err(why) = &other.version else { return self };
         let of_same =
-            (&other.package.offered, &other.package.variant) == (&self.package.offered, &self.package.variant);
+            (&other.package.indexes, &other.package.variant) == (&self.package.indexes, &self.package.variant);
         let replaced = match &other.package.version {
             PackageVersion::Exact(version) => is_in_all_ranges(ranges, version) == Some(false),
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
         };
         let stays = other.package.conditional.is_some() && !of_same && !replaced;
         if stays { Self { variant: Err(why.clone()), ..self } } else { self }
@@ -112,7 +112,7 @@ pub(super) fn resolve_torch<'a>(
     knowledge: Knowledge,
 ) -> ImageTorch<'a> {
     let day = TorchContext { arch, as_of, knowledge };
-    let told = build.torch.is_some() || !build.torch_about.is_empty();
+    let told = build.torch.is_some() || build.torch_bounds.is_some();
     let mut now = if told || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
     if seen.depth != InspectionDepth::Text {
         let of_manager = |wanted: &dyn Fn(PackageManager) -> bool| {
@@ -129,10 +129,14 @@ pub(super) fn resolve_torch<'a>(
         };
     }
     let mut open_base = build.torch.is_none() && !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda);
-    let commands: BTreeSet<u32> =
-        seen.packages.iter().map(|package| package.command).chain(seen.gone.iter().map(|gone| gone.command)).collect();
+    let commands: BTreeSet<u32> = seen
+        .packages
+        .iter()
+        .map(|package| package.command)
+        .chain(seen.removed_packages.iter().map(|gone| gone.command))
+        .collect();
     for command in commands {
-        if seen.gone.iter().any(|gone| gone.command == command && knowledge.has_variants(&gone.name)) {
+        if seen.removed_packages.iter().any(|gone| gone.command == command && knowledge.has_variants(&gone.name)) {
             now = ImageTorch::None;
             open_base = false;
         }
@@ -156,8 +160,8 @@ pub(super) fn resolve_torch<'a>(
 
 /// Whether an unread base image may contain the pinned package: its name contains the package name, or is unknown.
 fn base_may_include(build: &BaseBuild, package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    let of_index = package.variant.is_none() && package.offered == IndexSelection::Default;
-    of_index && build.torch_about.is_empty() && build.name_may_contain(required_distribution(package, knowledge))
+    let of_index = package.variant.is_none() && package.indexes == IndexSelection::Default;
+    of_index && build.torch_bounds.is_none() && build.name_may_contain(required_distribution(package, knowledge))
 }
 
 /// Returns the torch that one command installs; `None` if it changes nothing.
@@ -170,8 +174,8 @@ fn apply_command<'a>(
     day: TorchContext<'_>,
 ) -> Option<TorchInstall<'a>> {
     // An environment of its own does not see what lies outside it.
-    let apart = here.iter().any(|package| package.apart);
-    let inside = matches!(now, ImageTorch::Brought(brought) if brought.package.apart);
+    let apart = here.iter().any(|package| package.separate_environment);
+    let inside = matches!(now, ImageTorch::Brought(brought) if brought.package.separate_environment);
     let (now, open_base) = if apart && !inside { (&ImageTorch::None, false) } else { (now, open_base) };
     let asked = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
     let command = here.first()?.command;
@@ -179,7 +183,7 @@ fn apply_command<'a>(
     let bounds = || seen.bounds.iter().filter(of_command);
     // What names one version: the command itself, else what bounds it.
     let is_exact = |package: &&ObservedPackage| matches!(package.version, PackageVersion::Exact(_));
-    let open = |asked: &ObservedPackage| matches!(asked.version, PackageVersion::Open(_));
+    let open = |asked: &ObservedPackage| matches!(asked.version, PackageVersion::Range(_));
     let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
     let named = asked.filter(is_exact).or_else(|| bound().filter(|_| asked.is_none_or(open)));
     let exact = named.is_some();
@@ -191,7 +195,7 @@ fn apply_command<'a>(
                 untold = untold.or_else(|| Some(why.clone()));
             }
             (PackageVersion::Exact(version), _) => ranges.push(format!("=={version}")),
-            (PackageVersion::Open(range), _) => ranges.push(range.clone()),
+            (PackageVersion::Range(range), _) => ranges.push(range.clone()),
             // A bound that is not known changes nothing about the one version that a command names.
             (PackageVersion::Unresolved(_), _) if asked.is_some_and(|asked| is_exact(&asked)) => {}
             (PackageVersion::Unresolved(why), _) => untold = untold.or_else(|| Some(why.clone())),
@@ -201,7 +205,7 @@ fn apply_command<'a>(
     let place = CompanionContext { now, build, seen, python: runs_on.as_deref(), day };
     let pins: Vec<(&'a ObservedPackage, Result<TorchRequirement, Cause>)> = here
         .iter()
-        .filter(|package| package.manager == PackageManager::Pip && !package.alone)
+        .filter(|package| package.manager == PackageManager::Pip && !package.no_deps)
         .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
         // What was compiled for the image runs on what the image has.
         .filter(|package| build.compiled_package_row(package).is_none())
@@ -209,7 +213,7 @@ fn apply_command<'a>(
         .collect();
     // A package that was not read may require any build.
     let unread = |(package, _): &&(&'a ObservedPackage, Result<TorchRequirement, Cause>)| {
-        matches!(package.offered, IndexSelection::Unknown(_))
+        matches!(package.indexes, IndexSelection::Unknown(_))
     };
     let first = pins.iter().find(unread).or(pins.first());
     let package = asked.or_else(|| first.map(|(package, _)| *package))?;
@@ -224,11 +228,11 @@ fn apply_command<'a>(
             Err(_) => {}
         }
     }
-    let replaced = asked.is_some_and(|asked| asked.upgrade);
+    let replaced = asked.is_some_and(|asked| asked.upgrade && !keeps_local_version(asked, now, seen, day));
     // What comes of an index of early versions asks for one of its own kind.
-    let replaced =
-        replaced || asked.is_none() && package.early.is_some() && matches!(package.offered, IndexSelection::Only(_));
-    let replaced = replaced || seen.of_base.renewing.contains(&command);
+    let replaced = replaced
+        || asked.is_none() && package.prerelease.is_some() && matches!(package.indexes, IndexSelection::Only(_));
+    let replaced = replaced || seen.base_changes.renewing.contains(&command);
     let kept = untold.is_none() && !replaced && satisfies_ranges(now, build, &ranges);
     if kept || !replaced && keeps_other_vendor_torch(package, now, build) {
         return None;
@@ -294,7 +298,7 @@ fn torch_requirement_of(
         };
     }
     let pin = requirement_within_ranges(package, beside, place.python, place.day.knowledge)?;
-    let open = matches!(package.version, PackageVersion::Open(_));
+    let open = matches!(package.version, PackageVersion::Range(_));
     Some(if exact && open { Ok(TorchRequirement::ANY) } else { pin })
 }
 
@@ -316,25 +320,49 @@ fn explain_older_requirement(package: &ObservedPackage) -> Cause {
     let name = &package.name;
     let of = match &package.version {
         PackageVersion::Exact(version) => format!("{name} {version}"),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => format!("the installed release of {name}"),
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => format!("the installed release of {name}"),
     };
     Cause::OlderTorchPossible { package: of.clone() }
 }
 
 /// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no version is requested.
 fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(now, ImageTorch::Base) && matches!(package.version, PackageVersion::Open(_))
+    build.of_others.is_some() && matches!(now, ImageTorch::Base) && matches!(package.version, PackageVersion::Range(_))
 }
 
-/// Whether the installed torch satisfies ranges; for a base image of unknown version, whether both listed neighbours
-/// do.
+/// Whether an upgrade to an exact version keeps the installed torch, whose local version such as `2.3.1+cpu` is newer
+/// than the `2.3.1` of the default index (PEP 440).
+fn keeps_local_version(
+    asked: &ObservedPackage,
+    now: &ImageTorch<'_>,
+    seen: &Observations,
+    day: TorchContext<'_>,
+) -> bool {
+    let ImageTorch::Brought(TorchInstall { package, version: Ok(installed), .. }) = now else { return false };
+    let PackageVersion::Exact(version) = &asked.version else { return false };
+    let has_local_version = match (&package.version, &package.indexes) {
+        (PackageVersion::Exact(text), _) if text.contains('+') => true,
+        (_, IndexSelection::Only(tag)) => !day.knowledge.is_unnamed_torch_build(installed, tag, day.arch),
+        _ => false,
+    };
+    has_local_version
+        && installed == version
+        && asked.indexes == IndexSelection::Default
+        && !seen.base_changes.renewing.contains(&asked.command)
+}
+
+/// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between
+/// the listed neighbours does.
 fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String]) -> bool {
     let will_do = |version: &str| is_in_all_ranges(ranges, version) == Some(true);
     match now {
         ImageTorch::None => false,
         ImageTorch::Base => match build.torch {
             Some((version, _)) => will_do(version),
-            None => !build.torch_about.is_empty() && build.torch_about.iter().all(|version| will_do(version)),
+            None => build.torch_bounds.is_some_and(|[from, to]| {
+                let possible = VersionSet::between(from, to);
+                possible.zip(VersionSet::of_all(ranges)).is_some_and(|(one, all)| one.is_subset_of(&all))
+            }),
         },
         ImageTorch::Brought(brought) => brought.version.as_ref().is_ok_and(|version| match &brought.variant {
             Ok(Some(variant)) => will_do(&format!("{version}+{variant}")),

@@ -64,7 +64,7 @@ pub(super) fn component_of_torch_install(
                 return component;
             }
             let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
-            return match tag.filter(|_| package.early.is_some()) {
+            return match tag.filter(|_| package.prerelease.is_some()) {
                 Some(tag) => prerelease_component(facts, framework, package, why, tag),
                 None => unknown_component(facts, framework, package, why, tag),
             };
@@ -153,6 +153,10 @@ fn infer_torch_code(
         TorchBuilder::Channel(channel) => {
             let row = knowledge.conda_build(channel, version, variant).filter(|_| arch == "amd64");
             (row.map(|row| (&row.info, row.sass, row.ptx)), format!(" of conda channel {channel}"))
+        }
+        TorchBuilder::Unread(why) => {
+            let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![from], row: None };
+            return add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why.clone(), evidence);
         }
         TorchBuilder::Unknown => (None, " of conda, channel unknown,".to_owned()),
     };

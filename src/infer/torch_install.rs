@@ -46,6 +46,8 @@ pub(super) enum TorchBuilder<'a> {
     Wheel,
     /// The build of a conda channel.
     Channel(&'a str),
+    /// Whoever built the wheel at a URL that was not read.
+    Unread(&'a Cause),
     /// Unknown.
     Unknown,
 }
@@ -53,8 +55,9 @@ pub(super) enum TorchBuilder<'a> {
 impl<'a> TorchBuilder<'a> {
     /// Returns who built the torch that a package installs.
     pub(super) fn of_package(package: &'a ObservedPackage) -> Self {
-        match (package.manager, package.channel.as_deref()) {
-            (PackageManager::Conda, channel) => channel.map_or(Self::Unknown, Self::Channel),
+        match (package.manager, package.channel.as_deref(), &package.indexes) {
+            (PackageManager::Conda, channel, _) => channel.map_or(Self::Unknown, Self::Channel),
+            (_, _, IndexSelection::Unknown(why)) if why.address_outside_index().is_some() => Self::Unread(why),
             _ => Self::Wheel,
         }
     }
@@ -63,7 +66,7 @@ impl<'a> TorchBuilder<'a> {
 impl<'a> TorchInstall<'a> {
     /// Creates an install of unknown version.
     pub(super) fn unknown(package: &'a ObservedPackage, why: Cause) -> Self {
-        let variant = match (&package.variant, &package.offered) {
+        let variant = match (&package.variant, &package.indexes) {
             (Some(tag), IndexSelection::Only(_) | IndexSelection::Default) => Ok(Some(tag.clone())),
             _ => Err(why.clone()),
         };

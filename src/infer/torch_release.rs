@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::system_paths::base_operating_system;
 use crate::infer::torch_install::{TorchBuilder, TorchInstall, required_distribution};
-use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, TorchRow};
+use crate::install::{VersionSet, compare_pep440_versions, public_version, range_contains};
+use crate::knowledge::{Knowledge, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
@@ -28,7 +28,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
     let text = match &package.version {
         PackageVersion::Exact(text) => text,
         PackageVersion::Unresolved(why) => return TorchInstall::unknown(package, why.clone()),
-        PackageVersion::Open(range) => {
+        PackageVersion::Range(range) => {
             let asked = if range.is_empty() { "no version" } else { range };
             let why = Cause::VersionByDate { package: package.name.clone(), specifier: asked.to_string() };
             return any_release_in_range(package, range, why, day);
@@ -42,7 +42,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
     let local = text.split_once('+').map(|(_, local)| local.to_owned());
     // Builds from source have a hash there; what they were built with stands elsewhere.
     let hash = local.as_ref().filter(|local| !is_build_tag(local));
-    let variant = match (local.clone(), &package.offered, &package.variant) {
+    let variant = match (local.clone(), &package.indexes, &package.variant) {
         (Some(_), _, Some(variant)) if hash.is_some() => Ok(Some(variant.clone())),
         (Some(local), _, None) if hash.is_some() => {
             Err(Cause::CustomBuild { package: package.name.clone(), version: text.clone(), local: local.clone() })
@@ -53,7 +53,9 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
         (None, IndexSelection::Beside(tags), _) => {
             Ok(row.map_or_else(|| package.variant.clone(), |row| highest_build(row, tags, day)))
         }
-        (None, IndexSelection::Unknown(why), _) => Err(why.clone()),
+        // The folder of a URL names the build.
+        (None, IndexSelection::Unknown(_), Some(variant)) => Ok(Some(variant.clone())),
+        (None, IndexSelection::Unknown(why), None) => Err(why.clone()),
         (None, offered, variant) => {
             let without = day.knowledge.platform_without_cuda(&package.name, &version, day.arch).is_some();
             let only = matches!(offered, IndexSelection::Only(tag) if row.is_some_and(|row| !has_build(row, tag, day)));
@@ -97,7 +99,7 @@ fn any_release_in_range<'a>(
     let (range, tag) = split_range_and_build(range);
     let brought = TorchInstall::unknown(package, why);
     if package.conditional.is_some()
-        || matches!(package.offered, IndexSelection::Unknown(_) | IndexSelection::Beside(_))
+        || matches!(package.indexes, IndexSelection::Unknown(_) | IndexSelection::Beside(_))
     {
         return brought;
     }
@@ -156,10 +158,10 @@ pub(super) fn newest_torch<'a>(
     let unknown = |because: Cause| {
         TorchInstall::unknown(package, Cause::NewestNotKnown { because: Box::new(because), package: name.to_owned() })
     };
-    if let IndexSelection::Unknown(why) = &package.offered {
+    if let IndexSelection::Unknown(why) = &package.indexes {
         return TorchInstall::unknown(package, why.clone());
     }
-    if let (Some(why), IndexSelection::Only(_)) = (&package.early, &package.offered) {
+    if let (Some(why), IndexSelection::Only(_)) = (&package.prerelease, &package.indexes) {
         return TorchInstall::unknown(package, why.clone());
     }
     if ranges.iter().any(|range| range_contains(range, "1").is_none()) {
@@ -196,7 +198,7 @@ pub(super) fn newest_torch<'a>(
             return TorchInstall { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
         }
         (rows, Err(why)) => {
-            let variant = match &package.offered {
+            let variant = match &package.indexes {
                 IndexSelection::Only(tag) => Ok(Some(tag.clone())),
                 IndexSelection::Default => Ok(None),
                 IndexSelection::Beside(_) | IndexSelection::Unknown(_) => Err(why.clone()),
@@ -210,7 +212,7 @@ pub(super) fn newest_torch<'a>(
         }
         (_, Ok(_)) => return unknown(Cause::SeveralReleases),
     };
-    let variant = match &package.offered {
+    let variant = match &package.indexes {
         IndexSelection::Only(tag) => Some(tag.clone()),
         IndexSelection::Beside(tags) => highest_build(row, tags, day),
         IndexSelection::Default | IndexSelection::Unknown(_) => None,
@@ -249,7 +251,7 @@ pub(super) fn is_released(row: &TorchRow, day: TorchContext<'_>) -> bool {
 /// Whether the indexes of a command have a release for the platform.
 pub(super) fn is_offered_by_indexes(row: &TorchRow, package: &ObservedPackage, day: TorchContext<'_>) -> bool {
     let default = row.default_variant.iter().any(|value| value.arch == day.arch);
-    match &package.offered {
+    match &package.indexes {
         IndexSelection::Only(tag) => has_build(row, tag, day),
         IndexSelection::Beside(tags) => default || tags.iter().any(|tag| has_build(row, tag, day)),
         IndexSelection::Default | IndexSelection::Unknown(_) => default,
@@ -302,10 +304,8 @@ fn is_range_covered(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> b
             .all(|row| row.released.is_some() || range_contains(range, row.version) == Some(false));
     }
     let newest = rows.iter().map(|row| row.version).reduce(|one, other| select_version(one, other, Ordering::Greater));
-    let of_major =
-        newest.and_then(|version| version.split('.').next()).map(|major| format!("{major}.{HIGHEST_VERSION}"));
-    let beyond = [of_major.unwrap_or_default(), HIGHEST_VERSION.to_owned()];
-    beyond.iter().all(|version| range_contains(range, version) == Some(false))
+    let major = newest.and_then(|version| version.split('.').next()?.parse().ok());
+    major.zip(VersionSet::parse(range)).is_some_and(|(major, set)| set.ends_within_major(major))
 }
 
 /// Returns whichever of two versions comes first or last in the wanted order.

@@ -7,13 +7,13 @@ use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
 use crate::infer::base::{BaseBuild, BaseFamily};
-use crate::infer::release_version::{parse_release, release_version};
+use crate::infer::release_version::{is_release_at_least, parse_release};
 use crate::infer::torch_install::ImageTorch;
 use crate::infer::torch_release::{
     TorchContext, has_torch_wheel_for_python, is_in_all_ranges, is_offered_by_indexes, is_released,
 };
-use crate::install::{compare_pep440_versions, public_version, range_contains};
-use crate::knowledge::{HIGHEST_VERSION, Knowledge, RequiresDistRow, TorchRow};
+use crate::install::{compare_pep440_versions, is_bounded_above, public_version, range_contains};
+use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
 
@@ -51,7 +51,7 @@ pub(super) fn requirement_within_ranges(
     knowledge: Knowledge,
 ) -> Option<Result<TorchRequirement, Cause>> {
     let newest = listed_torch_requirement(package, python, knowledge)?;
-    let PackageVersion::Open(own) = &package.version else { return Some(newest) };
+    let PackageVersion::Range(own) = &package.version else { return Some(newest) };
     let listed = || knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*" && !row.unasked);
     let admitted = || listed().filter(|row| range_contains(own, row.version) == Some(true));
     let by_version = |one: &&RequiresDistRow, other: &&RequiresDistRow| {
@@ -95,7 +95,7 @@ pub(super) fn torch_constraints(
     let of_torch = of_command.filter(|bound| knowledge.has_variants(&bound.name));
     let range = |bound: &ObservedPackage| match &bound.version {
         PackageVersion::Exact(version) => Some(format!("=={}", public_version(version))),
-        PackageVersion::Open(range) => Some(range.clone()),
+        PackageVersion::Range(range) => Some(range.clone()),
         PackageVersion::Unresolved(_) => None,
     };
     of_torch.map(|bound| range(bound).filter(|_| bound.conditional.is_none())).collect()
@@ -139,11 +139,11 @@ fn listed_torch_requirement(
             let other = any.filter(|_| listed().next().is_none());
             own.map(whole).or_else(|| other.map(|row| Some(requirement_of_older_release(row, public_version(version)))))
         }
-        PackageVersion::Open(range) if any.is_some() && !range.is_empty() => {
+        PackageVersion::Range(range) if any.is_some() && !range.is_empty() => {
             let within = newest_admitted_row(range, &listed().collect::<Vec<_>>());
             within.map(whole).or_else(|| any.map(|row| Some(requirement_of_range(row, range, python))))
         }
-        PackageVersion::Open(range) => any.map(|row| Some(requirement_of_range(row, range, python))),
+        PackageVersion::Range(range) => any.map(|row| Some(requirement_of_range(row, range, python))),
         PackageVersion::Unresolved(_) => any.map(|row| Some(TorchRequirement::at_most(row.range))),
     };
     let untold = || Cause::TorchRequirement { package: package.name.clone() };
@@ -168,7 +168,7 @@ fn requirement_of_older_release(row: &'static RequiresDistRow, version: &str) ->
 
 /// Returns what the newest release within a range requires.
 fn requirement_of_range(row: &'static RequiresDistRow, range: &str, python: Option<&str>) -> TorchRequirement {
-    if range_contains(range, HIGHEST_VERSION) != Some(false) {
+    if !is_bounded_above(range) {
         let Some(python) = python else {
             let oldest = row.on_python.first().map_or(row.range, |(_, range)| range);
             return TorchRequirement { range: row.range, least: oldest };
@@ -235,13 +235,13 @@ pub(super) fn companion_requirement(
     if !day.knowledge.is_built_with_torch(&package.name) {
         return None;
     }
-    if let Some(why) = &package.early {
+    if let Some(why) = &package.prerelease {
         return prerelease_may_replace_torch(package, place).then(|| CompanionRequirement::Torch(Err(why.clone())));
     }
     let own = match &package.version {
-        PackageVersion::Open(own) => own,
+        PackageVersion::Range(own) => own,
         // What is built here from its sources is built for the torch that is there.
-        PackageVersion::Unresolved(_) if is_built_from_sources(&package.offered) => {
+        PackageVersion::Unresolved(_) if is_built_from_sources(&package.indexes) => {
             return Some(CompanionRequirement::Torch(Ok(TorchRequirement::ANY)));
         }
         // Of early versions the tables know none.
@@ -284,7 +284,7 @@ pub(super) fn companion_requirement(
 
 /// Whether the command installs the newest release of a package, whatever is installed.
 fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
-    package.upgrade || place.seen.of_base.renewing.contains(&package.command)
+    package.upgrade || place.seen.base_changes.renewing.contains(&package.command)
 }
 
 /// Whether a pre-release may be installed that replaces the installed torch.
@@ -292,7 +292,7 @@ fn prerelease_may_replace_torch(package: &ObservedPackage, place: CompanionConte
     let CompanionContext { now, seen, day, .. } = place;
     let torch = |one: &ObservedPackage| one.command == package.command && day.knowledge.has_variants(&one.name);
     let own = match &package.version {
-        PackageVersion::Open(own) => own,
+        PackageVersion::Range(own) => own,
         PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
     };
     let stays =
@@ -322,9 +322,9 @@ fn torch_stays_when_named(
     let together = || seen.packages.iter().filter(|one| one.command == package.command);
     let is_torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.name);
     let fits = installed_torch_version(now).is_some_and(|it| is_in_all_ranges(ranges, it) == Some(true));
-    let stays = |one: &ObservedPackage| !one.upgrade && matches!(one.version, PackageVersion::Open(_));
+    let stays = |one: &ObservedPackage| !one.upgrade && matches!(one.version, PackageVersion::Range(_));
     let kept = together().rfind(|one| is_torch(one)).is_some_and(stays);
-    if !fits || !kept || !seen.of_base.keeping.contains(&package.command) {
+    if !fits || !kept || !seen.base_changes.keeping.contains(&package.command) {
         return CompanionPresence::No;
     }
     let exact =
@@ -352,21 +352,28 @@ fn explain_possible_replacement(name: &str) -> Cause {
 /// Returns whether an earlier command or the base image installs the package in an acceptable version.
 fn companion_presence(package: &ObservedPackage, own: &str, place: CompanionContext<'_>) -> CompanionPresence {
     let CompanionContext { build, seen, .. } = place;
-    let taken = seen.gone.iter().filter(|gone| gone.name == package.name && gone.command <= package.command);
+    let taken =
+        seen.removed_packages.iter().filter(|gone| gone.name == package.name && gone.command <= package.command);
     let taken = taken.map(|gone| gone.command).max();
     let stays = |command: u32| taken.is_none_or(|taken| taken < command);
     let will_do = |version: &PackageVersion| match version {
         PackageVersion::Exact(version) => own.is_empty() || range_contains(own, public_version(version)) != Some(false),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => true,
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
     };
     let here = |one: &&ObservedPackage| one.name == package.name && one.command < package.command;
-    let fits = |one: &&ObservedPackage| one.apart == package.apart && stays(one.command) && will_do(&one.version);
+    let fits = |one: &&ObservedPackage| {
+        one.separate_environment == package.separate_environment && stays(one.command) && will_do(&one.version)
+    };
     let earlier = || seen.packages.iter().filter(here).filter(fits);
     if earlier().any(|one| one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
-    let before = || seen.packages.iter().filter(|one| one.command < package.command && one.apart == package.apart);
-    let after = |one: &&ObservedPackage| one.manager == PackageManager::Pip && !one.alone && stays(one.command);
+    let before = || {
+        seen.packages
+            .iter()
+            .filter(|one| one.command < package.command && one.separate_environment == package.separate_environment)
+    };
+    let after = |one: &&ObservedPackage| one.manager == PackageManager::Pip && !one.no_deps && stays(one.command);
     let brings: Vec<(&ObservedPackage, CompanionDependency)> =
         before().filter(after).map(|one| (one, companion_dependency(one, &package.name, place))).collect();
     if brings.iter().any(|(one, brings)| *brings == CompanionDependency::Yes && one.conditional.is_none()) {
@@ -376,13 +383,13 @@ fn companion_presence(package: &ObservedPackage, own: &str, place: CompanionCont
         earlier().chain(brings.iter().filter(|(_, brings)| *brings == CompanionDependency::Yes).map(|(one, _)| *one));
     let perhaps = perhaps.map(|one| one.name.clone()).next();
     // An environment of its own does not see what the base has.
-    if !package.apart && taken.is_none() {
+    if !package.separate_environment && taken.is_none() {
         let of_base = |(name, version): &(&str, &str)| {
             let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
             let brought = place.day.knowledge.companion_packages_of(name, reaches);
             *name == package.name || brought.is_some_and(|brought| brought.contains(&package.name.as_str()))
         };
-        let told = build.torch.is_some() || !build.torch_about.is_empty() || build.of_others.is_some();
+        let told = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
         if told || build.brings.iter().any(of_base) {
             return CompanionPresence::Yes;
         }
@@ -396,7 +403,7 @@ fn companion_presence(package: &ObservedPackage, own: &str, place: CompanionCont
     if let Some(name) = perhaps {
         return CompanionPresence::Perhaps(format!("the command that installs {name} in only some branches"));
     }
-    if seen.of_base.untold.iter().any(|command| *command < package.command && stays(*command)) {
+    if seen.base_changes.unread_commands.iter().any(|command| *command < package.command && stays(*command)) {
         return CompanionPresence::Perhaps("an earlier command".to_owned());
     }
     CompanionPresence::No
@@ -413,12 +420,7 @@ enum CompanionDependency {
 /// Returns whether installing a package also installs a companion.
 fn companion_dependency(one: &ObservedPackage, companion: &str, place: CompanionContext<'_>) -> CompanionDependency {
     let knowledge = place.day.knowledge;
-    let reaches = |from: CudaVersion| match &one.version {
-        PackageVersion::Exact(_) => release_version(one).is_some_and(|version| from <= version),
-        // An installer takes the newest that it may.
-        PackageVersion::Open(range) => range.is_empty() || range_contains(range, HIGHEST_VERSION) == Some(true),
-        PackageVersion::Unresolved(_) => false,
-    };
+    let reaches = |from: CudaVersion| is_release_at_least(one, from);
     if let Some(all) = knowledge.companion_packages_of(&one.name, reaches) {
         return if all.contains(&companion) { CompanionDependency::Yes } else { CompanionDependency::No };
     }
@@ -429,8 +431,8 @@ fn companion_dependency(one: &ObservedPackage, companion: &str, place: Companion
     if known { CompanionDependency::No } else { CompanionDependency::Perhaps }
 }
 
-/// Returns the newest allowed release whose torch the indexes of the command offer, on the date and for the Python
-/// version.
+/// Returns the newest allowed release of a companion package such as torchvision with an installable torch, for the
+/// given indexes, date and Python version.
 fn newest_installable_companion(
     package: &ObservedPackage,
     own: &str,

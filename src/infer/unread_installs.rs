@@ -11,10 +11,10 @@ use crate::model::fact::{FactId, Observations, ObservedPackage, PackageManager, 
 pub(super) fn explain_possible_earlier_install(seen: &Observations, command: u32, pinned: bool) -> Option<Cause> {
     let counts = |number: u32, fact: FactId| {
         let source = || seen.facts.get(fact).subject.as_deref().is_some_and(is_source_requirement);
-        let passed = || seen.of_base.scripts.contains(&fact) || (number == command && source());
+        let passed = || seen.base_changes.scripts.contains(&fact) || (number == command && source());
         number <= command && !(pinned && passed())
     };
-    let (_, fact) = seen.of_base.unknown_wheels.iter().find(|(number, fact)| counts(*number, *fact))?;
+    let (_, fact) = seen.base_changes.unknown_wheels.iter().find(|(number, fact)| counts(*number, *fact))?;
     match &seen.facts.get(*fact).state {
         ValueState::Unknown(why) => Some(why.clone()),
         ValueState::Known(_) | ValueState::Absent { .. } => None,
@@ -33,5 +33,7 @@ pub(super) fn explain_possibly_installed(seen: &Observations, package: &Observed
 pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPackage) -> bool {
     let pinned = matches!(package.version, PackageVersion::Exact(_));
     let of_conda = package.manager == PackageManager::Conda && pinned;
-    of_conda || (package.upgrade && !package.apart) || seen.of_base.renewing.contains(&package.command)
+    of_conda
+        || (package.upgrade && !package.separate_environment)
+        || seen.base_changes.renewing.contains(&package.command)
 }

@@ -12,8 +12,8 @@ use crate::infer::python_version::python_of_package;
 use crate::infer::release_version::parse_release;
 use crate::infer::torch_requirements::{requires_torch, satisfies_torch_constraints, torch_constraints};
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::install::{compare_pep440_versions, range_contains};
-use crate::knowledge::{FrameworkBuildRow, HIGHEST_VERSION, Knowledge, WheelPythonRow};
+use crate::install::{compare_pep440_versions, is_bounded_above, range_contains};
+use crate::knowledge::{FrameworkBuildRow, Knowledge, WheelPythonRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
@@ -67,7 +67,7 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
 
 /// Explains why a package of an extra may not be installed: no release has a wheel for the Python version.
 fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> Option<Cause> {
-    let open = matches!(package.version, PackageVersion::Open(_)) && package.conditional.is_none();
+    let open = matches!(package.version, PackageVersion::Range(_)) && package.conditional.is_none();
     let brought = || knowledge.brought_packages().iter().any(|row| row.brings == package.name && row.from.is_some());
     if !open || seen.depth != InspectionDepth::Text || package.manager != PackageManager::Pip || !brought() {
         return None;
@@ -107,7 +107,7 @@ fn resolve_release(
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_full_release(row.version) && range_contains(&range, row.version) == Some(true)).collect();
-    let ends = range_contains(&range, HIGHEST_VERSION) == Some(false);
+    let ends = is_bounded_above(&range);
     if let Some(row) = newest_of_equivalent(&within, knowledge).filter(|_| ends) {
         return Some((row, Derivation::Row));
     }
@@ -116,12 +116,12 @@ fn resolve_release(
 
 /// Combines the range of a package's command and its constraints.
 fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<String> {
-    let PackageVersion::Open(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.version else { return None };
     let mut ranges = vec![range.clone()];
     for bound in seen.bounds.iter().filter(|bound| bound.name == package.name && bound.command == package.command) {
         ranges.push(match &bound.version {
             PackageVersion::Exact(version) => format!("=={version}"),
-            PackageVersion::Open(range) => range.clone(),
+            PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,
         });
     }
@@ -159,7 +159,7 @@ fn newest_available_release(
 ) -> Option<&'static FrameworkBuildRow> {
     let InstallContext { build, arch, as_of, knowledge } = place;
     let untouched = matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) && build.of_others.is_none();
-    let of_index = matches!(package.offered, IndexSelection::Default) && package.early.is_none();
+    let of_index = matches!(package.indexes, IndexSelection::Default) && package.prerelease.is_none();
     if seen.depth != InspectionDepth::Text
         || arch != WHEEL_ARCHITECTURE
         || !untouched

@@ -1,8 +1,9 @@
 //! Tables of commands and what they install.
 
 use crate::dockerfile::{Dockerfile, EvaluateOptions};
-use crate::install::effects::{BuildCandidates, InstallEffects, VersionSpec};
+use crate::install::effects::InstallEffects;
 use crate::install::read_installs;
+use crate::model::fact::{IndexSelection, PackageVersion};
 use crate::shell::run_commands;
 
 fn command_effects(file: &str) -> Vec<InstallEffects> {
@@ -25,15 +26,15 @@ fn installed_packages(run: &str) -> Vec<String> {
     let file = format!("FROM a\nARG CU=121\nENV TORCH=2.1.0\nRUN {run}");
     let line = |one: &crate::install::PackageInstall| {
         let version = match &one.version {
-            VersionSpec::Exact(version) => format!("=={version}"),
-            VersionSpec::Range(range) => range.clone(),
-            VersionSpec::None => "-".to_owned(),
-            VersionSpec::Unresolved => "?".to_owned(),
+            PackageVersion::Exact(version) => format!("=={version}"),
+            PackageVersion::Range(range) if range.is_empty() => "-".to_owned(),
+            PackageVersion::Range(range) => range.clone(),
+            PackageVersion::Unresolved(_) => "?".to_owned(),
         };
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
-        let extra = match &one.builds {
-            BuildCandidates::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
-            BuildCandidates::Elsewhere(_) | BuildCandidates::Unknown(_) => " (?)".to_owned(),
+        let extra = match &one.indexes {
+            IndexSelection::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
+            IndexSelection::Unknown(_) => " (?)".to_owned(),
             _ => String::new(),
         };
         format!("{} {version}{variant}{extra}", one.name)

@@ -6,14 +6,12 @@ use std::collections::BTreeSet;
 use crate::dockerfile::ExpandedText;
 use crate::install::build_variant::is_build_tag;
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::effects::{
-    BuildVariant, InstallEffects, PackageInstall, RequirementFile, VariantSource, VersionSpec,
-};
+use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, RequirementFile, VariantSource};
 use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::requirement::{normalise_name, package_with_version, parse_requirement, pip_package, set_source};
 use crate::install::requirement_files;
 use crate::knowledge::Knowledge;
-use crate::model::fact::PackageManager;
+use crate::model::fact::{PackageManager, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -192,18 +190,20 @@ pub(super) fn parse_match_spec(text: &str, span: Span) -> Option<PackageInstall>
     let rest = rest.trim();
     let (version, build) = if rest.starts_with(['<', '>', '!', '~']) {
         let (range, build) = split_build_string(rest);
-        (VersionSpec::Range(range.to_owned()), build.map(str::to_owned))
+        (PackageVersion::Range(range.to_owned()), build.map(str::to_owned))
     } else {
         let mut parts = rest.trim_start_matches('=').split(['=', ' ']).filter(|part| !part.is_empty());
         let version = match parts.next() {
-            None | Some("*") => VersionSpec::None,
-            Some(version) if version.contains(['*', '<', '>', ',', '|', '[']) => VersionSpec::Range(version.to_owned()),
-            Some(version) => VersionSpec::Exact(version.to_owned()),
+            None | Some("*") => PackageVersion::any(),
+            Some(version) if version.contains(['*', '<', '>', ',', '|', '[']) => {
+                PackageVersion::Range(version.to_owned())
+            }
+            Some(version) => PackageVersion::Exact(version.to_owned()),
         };
         (version, parts.next().map(str::to_owned))
     };
     let version = match (version, bracket_field(fields, "version")) {
-        (VersionSpec::None, Some(range)) => VersionSpec::Range(range.to_owned()),
+        (PackageVersion::Range(own), Some(range)) if own.is_empty() => PackageVersion::Range(range.to_owned()),
         (version, _) => version,
     };
     let build = build.or_else(|| bracket_field(fields, "build").map(str::to_owned));
@@ -504,11 +504,11 @@ impl CondaLockEntry {
             parse_match_spec(&text, entry.span)
         } else {
             let whole = |one: &PackageInstall| {
-                one.name == normalise_name(&entry.name) && matches!(one.version, VersionSpec::Exact(_))
+                one.name == normalise_name(&entry.name) && matches!(one.version, PackageVersion::Exact(_))
             };
             let by_url = parse_requirement(&entry.url, entry.span, knowledge).filter(whole);
             Some(by_url.unwrap_or_else(|| {
-                package_with_version(&entry.name, VersionSpec::Exact(entry.version.clone()), entry.span)
+                package_with_version(&entry.name, PackageVersion::Exact(entry.version.clone()), entry.span)
             }))
         };
         if let Some(mut install) = install {

@@ -1,8 +1,9 @@
 //! Installers of drivers and CUDA toolkits that are not packages: scripts by their URL, and NVIDIA's runfiles.
 
-use crate::install::effects::{InstallEffects, VersionSpec};
+use crate::install::effects::InstallEffects;
 use crate::install::system_packages::add_system_package;
 use crate::knowledge::Knowledge;
+use crate::model::fact::PackageVersion;
 use crate::shell::{Command, Word};
 
 /// Options with which a driver installer installs nothing.
@@ -36,7 +37,7 @@ pub(super) fn read_installer(words: &[Word], command: &Command, knowledge: Knowl
     let address = address.split(['?', '#']).next().unwrap_or_default().trim_start_matches("www.");
     for known in [format!("{name} {verb}"), address.to_owned()] {
         if knowledge.driver_package(&known).is_some_and(|row| row.chance) {
-            add_system_package(&known, VersionSpec::None, word, command, found);
+            add_system_package(&known, PackageVersion::any(), word, command, found);
             return;
         }
     }
@@ -48,7 +49,7 @@ pub(super) fn read_installer(words: &[Word], command: &Command, knowledge: Knowl
         versions.strip_suffix(".run").filter(|_| !options.iter().any(|one| NO_INSTALL_OPTIONS.contains(one)))
     {
         let version = version.split('-').next().unwrap_or(version).to_owned();
-        add_system_package(name, VersionSpec::Exact(version), word, command, found);
+        add_system_package(name, PackageVersion::Exact(version), word, command, found);
     }
 }
 
@@ -86,12 +87,12 @@ fn read_toolkit_runfile(
     }
     let asked = given(&["driver", "toolkit", "samples"]);
     if given(&["driver"]) || !asked {
-        let version = driver.map_or(VersionSpec::None, |driver| VersionSpec::Exact((*driver).to_owned()));
+        let version = driver.map_or_else(PackageVersion::any, |driver| PackageVersion::Exact((*driver).to_owned()));
         add_system_package(name, version, word, command, found);
     }
     if given(&["toolkit"]) || !asked {
         let release: Vec<&str> = cuda.split('.').take(2).collect();
         let package = format!("{toolkit}{}", release.join("-"));
-        add_system_package(&package, VersionSpec::Exact(cuda.to_owned()), word, command, found);
+        add_system_package(&package, PackageVersion::Exact(cuda.to_owned()), word, command, found);
     }
 }

@@ -2,21 +2,8 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::model::cause::Cause;
-use crate::model::fact::PackageManager;
+use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
 use crate::text::source::{SourceId, Span};
-
-/// The version of a package that a command requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VersionSpec {
-    /// One version, including its local part.
-    Exact(String),
-    /// Any version in a range.
-    Range(String),
-    /// Any version.
-    None,
-    /// An unknown version, such as that of an unresolved variable.
-    Unresolved,
-}
 
 /// Where a build variant is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,23 +35,6 @@ pub struct BuildVariant {
     pub source: Option<SourceId>,
 }
 
-/// The builds of a distribution that a command can choose from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BuildCandidates {
-    /// The builds of the default index.
-    #[default]
-    Default,
-    /// Only the builds with this tag.
-    Only(String),
-    /// The builds of the default index and those with these tags; the best version wins, a local version above its
-    /// base.
-    Beside(Vec<String>),
-    /// The build at this URL, which is outside any index and was not read.
-    Elsewhere(String),
-    /// Unknown builds, with the reason.
-    Unknown(Cause),
-}
-
 /// A package that a command installs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageInstall {
@@ -75,19 +45,17 @@ pub struct PackageInstall {
     /// The requested extras.
     pub extras: Vec<String>,
     /// The requested version.
-    pub version: VersionSpec,
-    /// Why the version is unknown, unless a variable hides it.
-    pub untold: Option<Cause>,
+    pub version: PackageVersion,
     /// The build, if the command determines it.
     pub variant: Option<BuildVariant>,
-    /// The builds to choose from, if the version does not determine the build.
-    pub builds: BuildCandidates,
+    /// The indexes to choose from, if the version does not determine the build.
+    pub indexes: IndexSelection,
     /// Why it may be a pre-release.
-    pub early: Option<Cause>,
+    pub prerelease: Option<Cause>,
     /// Whether a version that is already installed is replaced.
     pub upgrade: bool,
     /// Whether it is installed without its dependencies.
-    pub alone: bool,
+    pub no_deps: bool,
     /// The requested conda build string.
     pub build: Option<String>,
     /// The first conda channel that is named.
@@ -123,7 +91,7 @@ pub struct FindLinksFolders {
     /// The paths as written in the command.
     pub named: Vec<String>,
     /// Whether nothing else is searched.
-    pub alone: bool,
+    pub exclusive: bool,
 }
 
 /// The effects of one command on packages.
@@ -146,7 +114,7 @@ pub struct InstallEffects {
     /// Repositories and archives with unknown requirements: the address, and where it is written.
     pub sources: Vec<(String, Span, Option<SourceId>)>,
     /// Whether pip uses only the default index.
-    pub usual: bool,
+    pub default_index_only: bool,
     /// Words that may name packages but are unknown, with the reason.
     pub unresolved: Vec<(ExpandedText, Span)>,
 }

@@ -3,12 +3,11 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::install::build_variant::{is_build_tag, tag_of_version};
-use crate::install::effects::{
-    BuildCandidates, BuildVariant, InstallEffects, PackageInstall, VariantSource, VersionSpec,
-};
+use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, VariantSource};
 use crate::install::requirement::pip_package;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::{IndexSelection, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -54,9 +53,9 @@ pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<Pac
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
     if !version.starts_with(|c: char| c.is_ascii_digit()) {
         let why = Cause::ArchiveVersion { version };
-        return Some(PackageInstall { version: VersionSpec::Unresolved, untold: Some(why), variant, ..empty });
+        return Some(PackageInstall { version: PackageVersion::Unresolved(why), variant, ..empty });
     }
-    Some(PackageInstall { version: VersionSpec::Exact(version), variant, ..empty })
+    Some(PackageInstall { version: PackageVersion::Exact(version), variant, ..empty })
 }
 
 /// Returns the package in the archive that a command unpacks, if the file name identifies it.
@@ -78,9 +77,9 @@ fn downloaded_package(word: &Word, knowledge: Knowledge) -> Option<PackageInstal
     if let ExpandedText::Unresolved { reason, .. } = &word.value {
         let (_, distribution, _) = split_archive_name(text, knowledge)?;
         let why = Cause::ArchiveNotKnown { because: reason.clone() };
-        let builds = BuildCandidates::Unknown(why.clone());
+        let indexes = IndexSelection::Unknown(why.clone());
         let empty = pip_package(distribution, word.span);
-        return Some(PackageInstall { version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty });
+        return Some(PackageInstall { version: PackageVersion::Unresolved(why), indexes, ..empty });
     }
     parse_archive(text, word.span, knowledge)
 }

@@ -3,11 +3,12 @@
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
-use crate::install::effects::{InstallEffects, PackageInstall, VersionSpec};
+use crate::install::effects::{InstallEffects, PackageInstall};
 use crate::install::package_index::IndexOptions;
 use crate::install::{project_tools, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::PackageVersion;
 use crate::shell::{Command, Word};
 
 /// Options of these tools that take a value and select no package.
@@ -215,16 +216,18 @@ fn requirement_list(found: &InstallEffects, knowledge: Knowledge) -> Result<Vec<
 fn requirement_line(package: &PackageInstall, knowledge: Knowledge) -> Result<String, Cause> {
     let extras = if package.extras.is_empty() { String::new() } else { format!("[{}]", package.extras.join(",")) };
     let version = match &package.version {
-        VersionSpec::Exact(version) => {
+        PackageVersion::Exact(version) => {
             let tag = package.variant.as_ref().filter(|_| !version.contains('+'));
             format!("=={version}{}", tag.map_or_else(String::new, |variant| format!("+{}", variant.tag)))
         }
-        VersionSpec::Range(range) => range.clone(),
-        VersionSpec::None => String::new(),
-        VersionSpec::Unresolved => match &package.untold {
-            Some(why) if knowledge.framework(&package.name).is_some() => return Err(why.clone()),
-            _ => String::new(),
-        },
+        PackageVersion::Range(range) => range.clone(),
+        PackageVersion::Unresolved(why)
+            if !matches!(why, Cause::VariableWithoutValue | Cause::NotARange { .. })
+                && knowledge.framework(&package.name).is_some() =>
+        {
+            return Err(why.clone());
+        }
+        PackageVersion::Unresolved(_) => String::new(),
     };
     // Nobody knows the release of the kernel, and so not whether it holds.
     let marker = if package.conditional { " ; platform_release == \"\"" } else { "" };

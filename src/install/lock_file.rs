@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
-use crate::install::effects::{PackageInstall, VersionSpec};
+use crate::install::effects::PackageInstall;
 use crate::install::lenient_toml;
 use crate::install::lenient_toml::{TomlTable, list_at, table_at, tables_at, text_at, value_at};
 use crate::install::lock_markers::evaluate_lock_marker;
 use crate::install::locked_package::{locked_package, merge_duplicates};
 use crate::install::requirement::{normalise_name, parse_poetry_range};
+use crate::model::fact::PackageVersion;
 
 /// Returns the packages of a `poetry.lock` or `pdm.lock` that a command installs; `project` names the default groups.
 pub(super) fn read_lock_file(
@@ -83,9 +84,9 @@ fn required_python(root: &TomlTable) -> Option<String> {
     let targets = tables_at(root, &["metadata", "targets"]);
     let target = || targets.first().filter(|_| targets.len() == 1).and_then(|one| text_at(one, &["requires_python"]));
     match parse_poetry_range(text_at(root, &["metadata", "python-versions"]).or_else(target)?) {
-        VersionSpec::Range(range) => Some(range),
-        VersionSpec::Exact(version) => Some(format!("=={version}")),
-        VersionSpec::None | VersionSpec::Unresolved => None,
+        PackageVersion::Range(range) => Some(range).filter(|range| !range.is_empty()),
+        PackageVersion::Exact(version) => Some(format!("=={version}")),
+        PackageVersion::Unresolved(_) => None,
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::install::build_variant::tag_of_url;
 use crate::install::context::OpenedFile;
-use crate::install::effects::{BuildCandidates, BuildVariant, PackageInstall, VariantSource, VersionSpec};
+use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::install::lenient_toml::{TomlTable, text_at, value_at, value_span};
 use crate::install::requirement::{normalise_name, package_with_version, set_source};
 use crate::model::cause::Cause;
+use crate::model::fact::{IndexSelection, PackageVersion};
 
 /// Returns the package in an entry of a lock file.
 pub(super) fn locked_package(package: &TomlTable, opened: &OpenedFile) -> Option<PackageInstall> {
@@ -15,7 +16,7 @@ pub(super) fn locked_package(package: &TomlTable, opened: &OpenedFile) -> Option
     let version = value_at(package, &["version"])?;
     let mut install = package_with_version(
         name,
-        VersionSpec::Exact(version.get_ref().as_str()?.to_owned()),
+        PackageVersion::Exact(version.get_ref().as_str()?.to_owned()),
         value_span(version, opened),
     );
     let url =
@@ -25,7 +26,7 @@ pub(super) fn locked_package(package: &TomlTable, opened: &OpenedFile) -> Option
         && let Some(tag) = url.get_ref().as_str().and_then(tag_of_url)
     {
         let (span, source) = (value_span(url, opened), opened.source);
-        install.builds = BuildCandidates::Only(tag.clone());
+        install.indexes = IndexSelection::Only(tag.clone());
         install.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
     }
     install.upgrade = true;
@@ -41,12 +42,11 @@ pub(super) fn merge_duplicates(mut found: Vec<PackageInstall>) -> Vec<PackageIns
         let name = normalise_name(&install.name);
         match places.get(&name).and_then(|at| seen.get_mut(*at)) {
             Some(own) if own.version != install.version || own.variant != install.variant => {
-                own.version = VersionSpec::Unresolved;
-                own.untold = Some(Cause::SeveralLocked { name: name.clone() });
+                own.version = PackageVersion::Unresolved(Cause::SeveralLocked { name: name.clone() });
                 let tag = |one: &PackageInstall| one.variant.as_ref().map(|variant| variant.tag.clone());
                 if own.variant.is_none() || tag(own) != tag(&install) {
                     own.variant = None;
-                    own.builds = BuildCandidates::Unknown(Cause::SeveralLockedBuilds);
+                    own.indexes = IndexSelection::Unknown(Cause::SeveralLockedBuilds);
                 }
             }
             Some(_) => {}

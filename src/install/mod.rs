@@ -42,10 +42,7 @@ pub use build_variant::tag_of_url;
 pub use command_effects::{read_installs, read_installs_in_context};
 pub use compile_targets::{CompiledCode, compiled_code, enables_gpu_code};
 pub use context::{CommandContext, OpenedFile};
-pub use effects::{
-    BuildCandidates, BuildVariant, FindLinksFolders, InstallEffects, PackageInstall, RequirementFile, VariantSource,
-    VersionSpec,
-};
+pub use effects::{BuildVariant, FindLinksFolders, InstallEffects, PackageInstall, RequirementFile, VariantSource};
 pub use framework_archive::{
     archive_folder, downloaded_archive_folder, is_framework_archive, parse_archive, unpacked_archive,
 };
@@ -57,4 +54,7 @@ pub use standard_streams::{standard_input, standard_output};
 pub use stream_edit::{StreamEdit, parse_sed};
 pub use system_package_name::is_package_file;
 pub use torch_extension::{compiled_project, compiled_repository, may_compile_project};
-pub use version_range::{compare_pep440_versions, is_version_between, public_version, range_contains};
+pub use version_range::{
+    VersionSet, compare_pep440_versions, is_bounded_above, is_open_above, is_version_between, public_version,
+    range_contains,
+};

@@ -11,9 +11,7 @@ use crate::install::build_variant::{
     tag_of_url,
 };
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::effects::{
-    BuildCandidates, BuildVariant, FindLinksFolders, PackageInstall, VariantSource, VersionSpec,
-};
+use crate::install::effects::{BuildVariant, FindLinksFolders, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
 use crate::install::lenient_toml::{
     SpannedTomlValue, TomlFile, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
@@ -22,6 +20,7 @@ use crate::install::partial_url::resolve_address;
 use crate::install::version_range::{is_prerelease, names_prerelease, public_version};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::{IndexSelection, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::{SourceId, Span};
 
@@ -88,11 +87,11 @@ impl IndexAddress {
     }
 
     /// Whether the index may serve a version.
-    fn may_serve(&self, version: &VersionSpec) -> bool {
+    fn may_serve(&self, version: &PackageVersion) -> bool {
         match version {
-            VersionSpec::Exact(version) if is_prerelease(version) => self.early.is_some(),
-            VersionSpec::Exact(_) => self.early != Some(PrereleaseKind::Nightly),
-            VersionSpec::Range(_) | VersionSpec::None | VersionSpec::Unresolved => true,
+            PackageVersion::Exact(version) if is_prerelease(version) => self.early.is_some(),
+            PackageVersion::Exact(_) => self.early != Some(PrereleaseKind::Nightly),
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
         }
     }
 }
@@ -250,7 +249,7 @@ impl IndexOptions {
     /// Returns the folders that are searched for wheels.
     pub(super) fn link_folders(&self) -> FindLinksFolders {
         let named = self.links.iter().filter_map(|place| place.folder.clone()).collect();
-        FindLinksFolders { named, alone: self.asks == SearchSources::Links }
+        FindLinksFolders { named, exclusive: self.asks == SearchSources::Links }
     }
 
     /// Whether only the default index is used.
@@ -262,7 +261,7 @@ impl IndexOptions {
     /// Sets the builds that a package is chosen from.
     pub(super) fn choose_builds(&self, package: &mut PackageInstall, knowledge: Knowledge) {
         package.upgrade |= self.ways.upgrade;
-        package.alone |= self.ways.alone;
+        package.no_deps |= self.ways.alone;
         let without = self.without_project_pages(&package.name, knowledge);
         if let Some(indexes) = without {
             return indexes.choose_builds(package, knowledge);
@@ -273,11 +272,11 @@ impl IndexOptions {
         } else if package.variant.is_none() && !is_outside_indexes(package) {
             match self.undetermined_link_page(&package.name, knowledge) {
                 Some(page) => {
-                    package.builds = BuildCandidates::Unknown(Cause::WheelPageNotRead { page: page.to_owned() });
+                    package.indexes = IndexSelection::Unknown(Cause::WheelPageNotRead { page: page.to_owned() });
                 }
                 None => self.choose_from_indexes(package),
             }
-            package.early = package.early.take().or_else(|| self.prerelease_cause(package));
+            package.prerelease = package.prerelease.take().or_else(|| self.prerelease_cause(package));
             // What a package of another family brings along is chosen from the same indexes.
             if !knowledge.has_build_index(&package.name) {
                 package.variant = None;
@@ -285,12 +284,12 @@ impl IndexOptions {
         } else if has_explicit_build(package) && !knowledge.has_variants(&package.name) {
             // The build is told by itself; what it brings along is chosen from the indexes all the same.
             let version = match &package.version {
-                VersionSpec::Exact(version) => VersionSpec::Exact(public_version(version).to_owned()),
+                PackageVersion::Exact(version) => PackageVersion::Exact(public_version(version).to_owned()),
                 version => version.clone(),
             };
             let mut along = PackageInstall { version, variant: None, ..package.clone() };
             self.choose_from_indexes(&mut along);
-            package.builds = along.builds;
+            package.indexes = along.indexes;
         }
     }
 
@@ -334,17 +333,17 @@ impl IndexOptions {
     /// Sets the builds of a package by the torch backend, the indexes and the link pages.
     fn choose_from_indexes(&self, package: &mut PackageInstall) {
         if let Some((backend, span)) = &self.backend {
-            package.builds = match backend {
+            package.indexes = match backend {
                 Ok(backend) if is_build_tag(backend) => {
                     return restrict_to_index(package, backend, VariantSource::TorchBackend, *span, None);
                 }
-                Ok(backend) => BuildCandidates::Unknown(Cause::BackendByMachine { backend: backend.clone() }),
-                Err(reason) => BuildCandidates::Unknown(Cause::BackendNotKnown { because: Box::new(reason.clone()) }),
+                Ok(backend) => IndexSelection::Unknown(Cause::BackendByMachine { backend: backend.clone() }),
+                Err(reason) => IndexSelection::Unknown(Cause::BackendNotKnown { because: Box::new(reason.clone()) }),
             };
             return;
         }
         if let Some(reason) = self.unknown_index_cause() {
-            package.builds = BuildCandidates::Unknown(Cause::IndexNotKnown { because: Box::new(reason.clone()) });
+            package.indexes = IndexSelection::Unknown(Cause::IndexNotKnown { because: Box::new(reason.clone()) });
             return;
         }
         if self.asks == SearchSources::Links {
@@ -354,13 +353,13 @@ impl IndexOptions {
                 (Some(tag), Some(place)) => {
                     restrict_to_index(package, tag, VariantSource::FindLinks, place.span, place.source);
                 }
-                _ => package.builds = BuildCandidates::Unknown(Cause::NoIndex),
+                _ => package.indexes = IndexSelection::Unknown(Cause::NoIndex),
             };
         }
         let local = |version: &str| version.contains('+');
         let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
-        if whole && !matches!(&package.version, VersionSpec::Exact(version) if local(version)) {
-            package.builds = BuildCandidates::Unknown(Cause::SeveralBuilds);
+        if whole && !matches!(&package.version, PackageVersion::Exact(version) if local(version)) {
+            package.indexes = IndexSelection::Unknown(Cause::SeveralBuilds);
             return;
         }
         let counts = |place: &&IndexAddress| place.may_serve(&package.version);
@@ -380,12 +379,12 @@ impl IndexOptions {
             && let Some(tag) = &place.tag
         {
             if !place.may_serve(&package.version) {
-                package.builds = BuildCandidates::Unknown(Cause::NightliesOnly);
+                package.indexes = IndexSelection::Unknown(Cause::NightliesOnly);
                 return;
             }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
-            let pinned = matches!(package.version, VersionSpec::Exact(_));
-            package.early = place
+            let pinned = matches!(package.version, PackageVersion::Exact(_));
+            package.prerelease = place
                 .early
                 .filter(|_| !pinned)
                 .map(|early| Cause::IndexHasEarly { kind: early.plural_name().to_owned() });
@@ -396,15 +395,15 @@ impl IndexOptions {
         }
         let mut beside: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
         if let Some(early) = beside.iter().find_map(|place| self.newer_prerelease(place, &package.version)) {
-            package.builds =
-                BuildCandidates::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
+            package.indexes =
+                IndexSelection::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
             return;
         }
         beside.retain(|place| place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.version));
         beside.sort_by(|a, b| b.tag.cmp(&a.tag));
         let Some(best) = beside.first() else { return };
-        package.builds = BuildCandidates::Beside(beside.iter().filter_map(|place| place.tag.clone()).collect());
-        if let (VersionSpec::Exact(_), Some(tag)) = (&package.version, &best.tag) {
+        package.indexes = IndexSelection::Beside(beside.iter().filter_map(|place| place.tag.clone()).collect());
+        if let (PackageVersion::Exact(_), Some(tag)) = (&package.version, &best.tag) {
             let from = if extra.is_empty() { VariantSource::FindLinks } else { VariantSource::ExtraIndex };
             package.variant = Some(BuildVariant { tag: tag.clone(), from, span: best.span, source: best.source });
         }
@@ -425,12 +424,12 @@ impl IndexOptions {
     }
 
     /// Returns the kind of pre-release of an extra index that may be newer than every release of the default index.
-    fn newer_prerelease(&self, place: &IndexAddress, version: &VersionSpec) -> Option<PrereleaseKind> {
+    fn newer_prerelease(&self, place: &IndexAddress, version: &PackageVersion) -> Option<PrereleaseKind> {
         let early = place.early?;
         let allowed = match version {
-            VersionSpec::Exact(_) => return None,
-            VersionSpec::Range(range) => self.early || names_prerelease(range),
-            VersionSpec::None | VersionSpec::Unresolved => self.early,
+            PackageVersion::Exact(_) => return None,
+            PackageVersion::Range(range) => self.early || names_prerelease(range),
+            PackageVersion::Unresolved(_) => self.early,
         };
         // A candidate is written as the release that it may become, which no option has to allow.
         (allowed || early == PrereleaseKind::Candidate).then_some(early)
@@ -438,7 +437,7 @@ impl IndexOptions {
 
     /// Returns why a package of the default index may be a pre-release.
     fn prerelease_cause(&self, package: &PackageInstall) -> Option<Cause> {
-        let open = !matches!(package.version, VersionSpec::Exact(_)) && package.builds == BuildCandidates::Default;
+        let open = !matches!(package.version, PackageVersion::Exact(_)) && package.indexes == IndexSelection::Default;
         (open && self.early).then_some(Cause::PreReleasesAllowed)
     }
 }
@@ -482,15 +481,16 @@ fn has_explicit_build(package: &PackageInstall) -> bool {
 /// Whether a package is built from sources or comes from a URL, so that no index serves its build.
 fn is_outside_indexes(package: &PackageInstall) -> bool {
     matches!(
-        package.builds,
-        BuildCandidates::Elsewhere(_)
-            | BuildCandidates::Unknown(Cause::BuiltFromSources { .. } | Cause::ArchiveNotKnown { .. })
+        package.indexes,
+        IndexSelection::Unknown(
+            Cause::OutsideIndex { .. } | Cause::BuiltFromSources { .. } | Cause::ArchiveNotKnown { .. }
+        )
     )
 }
 
 /// Whether an exact version is requested that is a pre-release.
-fn is_exact_prerelease(version: &VersionSpec) -> bool {
-    matches!(version, VersionSpec::Exact(version) if is_prerelease(version))
+fn is_exact_prerelease(version: &PackageVersion) -> bool {
+    matches!(version, PackageVersion::Exact(version) if is_prerelease(version))
 }
 
 /// Whether a file that was not read exists nevertheless.
@@ -511,7 +511,7 @@ fn restrict_to_index(
     span: Span,
     source: Option<SourceId>,
 ) {
-    package.builds = BuildCandidates::Only(tag.to_owned());
+    package.indexes = IndexSelection::Only(tag.to_owned());
     package.variant = Some(BuildVariant { tag: tag.to_owned(), from, span, source });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile, VersionSpec};
+use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexOptions, PIP_CONFIG_FILES, command_variable, exists_unread};
 use crate::install::pip_options::{
@@ -16,7 +16,7 @@ use crate::install::requirement_files::GeneratedRequirements;
 use crate::install::{pip_options, requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::PackageManager;
+use crate::model::fact::{PackageManager, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -137,7 +137,7 @@ pub(super) fn read_arguments(
             }
         }
     }
-    found.usual = indexes.is_default();
+    found.default_index_only = indexes.is_default();
     if verb == "install" {
         found.folders = indexes.link_folders();
     }
@@ -146,16 +146,13 @@ pub(super) fn read_arguments(
         Some(Cause::ConstraintsNotRead { path, because: Box::new(file.why.clone()?) })
     });
     if let (Some(why), Some(framework)) = (&unread, around.knowledge.framework_with_variants()) {
-        let (version, untold) = (VersionSpec::Unresolved, Some(why.clone()));
-        found.constraints.push(PackageInstall { version, untold, ..pip_package(framework.distribution, command.span) });
+        let version = PackageVersion::Unresolved(why.clone());
+        found.constraints.push(PackageInstall { version, ..pip_package(framework.distribution, command.span) });
     }
     let untold = unread.or_else(|| indexes.unknown_version_cause());
-    for package in
-        found.packages.iter_mut().filter(|package| matches!(package.version, VersionSpec::Range(_) | VersionSpec::None))
-    {
+    for package in found.packages.iter_mut().filter(|package| matches!(package.version, PackageVersion::Range(_))) {
         if let Some(untold) = &untold {
-            package.version = VersionSpec::Unresolved;
-            package.untold = Some(untold.clone());
+            package.version = PackageVersion::Unresolved(untold.clone());
         }
     }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
@@ -217,9 +214,10 @@ fn apply_overrides(
         let path = file.path.known_text().unwrap_or("a file").to_owned();
         Cause::OverridesNotRead { path, because: Box::new(file.why.clone().unwrap_or(Cause::NotRead)) }
     });
-    for package in found.packages.iter_mut().filter(|_| unread.is_some()) {
-        package.version = VersionSpec::Unresolved;
-        package.untold.clone_from(&unread);
+    if let Some(why) = unread {
+        for package in &mut found.packages {
+            package.version = PackageVersion::Unresolved(why.clone());
+        }
     }
     for said in found.constraints.iter().skip(from) {
         for package in found.packages.iter_mut().filter(|package| package.name == said.name && !said.conditional) {
@@ -398,7 +396,7 @@ fn read_unresolved_word(word: &Word, verb: &str, command: &Command, knowledge: K
     }
     match parse_requirement(name, word.span, knowledge) {
         Some(mut package) if pinned && verb == "install" => {
-            package.version = VersionSpec::Unresolved;
+            package.version = PackageVersion::behind_variable();
             package.conditional = command.conditional;
             found.packages.push(package);
         }

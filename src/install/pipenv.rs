@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use crate::install::build_variant::tag_of_url;
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::effects::{BuildCandidates, BuildVariant, PackageInstall, VariantSource, VersionSpec};
+use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
 use crate::install::lenient_toml::{TomlTable, table_at, tables_at, text_at, value_at, value_span};
 use crate::install::lock_markers::evaluate_lock_marker;
 use crate::install::marker::evaluate_marker;
 use crate::install::requirement::{package_with_version, parse_requirement, parse_specifier, set_source};
+use crate::model::fact::{IndexSelection, PackageVersion};
 use crate::shell::Word;
 use crate::text::source::Span;
 
@@ -67,7 +68,7 @@ pub(super) fn read_pipfile_lock(
             let span = name_span(opened, section, name);
             let mut install = match (said("version"), said("file")) {
                 // What is for another platform than the writer's stays open.
-                (Some("*"), _) => package_with_version(name, VersionSpec::None, span),
+                (Some("*"), _) => package_with_version(name, PackageVersion::any(), span),
                 (Some(version), _) => package_with_version(name, parse_specifier(version), span),
                 (None, Some(file)) => parse_requirement(&format!("{name} @ {file}"), span, around.knowledge)?,
                 (None, None) => continue,
@@ -116,7 +117,7 @@ pub(super) fn read_pipfile(
             let version = value.get_ref().as_str().or_else(|| said("version"));
             let mut install = match (version, said("file")) {
                 (_, Some(file)) => parse_requirement(&format!("{} @ {file}", name.get_ref()), span, around.knowledge)?,
-                (Some("*"), None) => package_with_version(name.get_ref(), VersionSpec::None, span),
+                (Some("*"), None) => package_with_version(name.get_ref(), PackageVersion::any(), span),
                 (Some(version), None) => package_with_version(name.get_ref(), parse_specifier(version), span),
                 (None, None) => continue,
             };
@@ -142,7 +143,7 @@ fn set_index_build(install: &mut PackageInstall, url: Option<&str>, span: Span) 
     if install.variant.is_none()
         && let Some(tag) = url.and_then(tag_of_url)
     {
-        install.builds = BuildCandidates::Only(tag.clone());
+        install.indexes = IndexSelection::Only(tag.clone());
         install.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source: None });
     }
 }

@@ -45,6 +45,14 @@ pub(super) fn read_arguments(
     }
 }
 
+/// Marks the packages from an index on as replacing installed ones: a project tool chooses versions for its lock file,
+/// whatever is installed.
+fn replace_installed(found: &mut InstallEffects, from: usize) {
+    for package in found.packages.iter_mut().skip(from) {
+        package.upgrade = true;
+    }
+}
+
 /// Reads the effects of a project tool, for a command that is no dry run.
 #[expect(clippy::too_many_lines, reason = "one tool after the other")]
 fn read_command(
@@ -127,12 +135,14 @@ fn read_command(
                 Err(why @ Cause::NotInContext) => add_unread_file(&path(&file), why, command, found),
                 Err(_) => manifest(found, &mut indexes),
             }
+            replace_installed(found, from);
         }
         ("uv" | "poetry" | "pdm", Some("add")) => {
             found.packages.extend(names.into_iter().filter_map(|word| added_package(tool, word, around.knowledge)));
             if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
                 pyproject::read_dependencies(&opened, true, &parts, around, &mut indexes, found);
             }
+            replace_installed(found, from);
         }
         ("pipenv", Some("install" | "sync")) if names.is_empty() => {
             read_pipenv_files(words, command, around, &path, found);

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use crate::install::build_variant::tag_of_url;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
-use crate::install::effects::{
-    BuildCandidates, BuildVariant, InstallEffects, PackageInstall, VariantSource, VersionSpec,
-};
+use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
 use crate::install::lenient_toml::{
     SpannedTomlValue, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
@@ -18,6 +16,7 @@ use crate::install::requirement::{
     normalise_name, package_with_version, parse_poetry_range, parse_requirement, set_source,
 };
 use crate::model::cause::Cause;
+use crate::model::fact::{IndexSelection, PackageVersion};
 use crate::text::source::Span;
 
 /// Reads the dependencies of a project, from PEP 621 or otherwise poetry's own tables; `uv` applies uv's sources and
@@ -285,7 +284,7 @@ fn apply_uv_source(
         }
     }
     if open {
-        package.builds = BuildCandidates::Unknown(Cause::IndexByCondition);
+        package.indexes = IndexSelection::Unknown(Cause::IndexByCondition);
     }
 }
 
@@ -293,7 +292,7 @@ fn apply_uv_source(
 fn set_index_build(package: &mut PackageInstall, url: &SpannedTomlValue, opened: &OpenedFile) {
     if let Some(tag) = url.get_ref().as_str().and_then(tag_of_url) {
         let (span, source) = (value_span(url, opened), opened.source);
-        package.builds = BuildCandidates::Only(tag.clone());
+        package.indexes = IndexSelection::Only(tag.clone());
         package.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
     }
 }
@@ -318,7 +317,7 @@ fn parse_poetry_dependency(
             if optional && !is_in_extra(root, extras, name) {
                 return None;
             }
-            let range = text_at(table, &["version"]).map_or(VersionSpec::None, parse_poetry_range);
+            let range = text_at(table, &["version"]).map_or_else(PackageVersion::any, parse_poetry_range);
             let from_url = text_at(table, &["url"]).and_then(|url| parse_requirement(url, span, around.knowledge));
             let mut package = from_url.unwrap_or_else(|| package_with_version(name, range, span));
             package.name = normalise_name(name);
@@ -336,7 +335,7 @@ fn parse_poetry_dependency(
             package
         }
         _ => {
-            let mut package = package_with_version(name, VersionSpec::None, span);
+            let mut package = package_with_version(name, PackageVersion::any(), span);
             package.conditional = true;
             package
         }

@@ -6,12 +6,12 @@ use pep440_rs::{Operator, Version, VersionSpecifiers};
 
 use crate::install::build_variant::{is_build_tag, is_wheel_folder, tag_of_url, tag_of_version};
 use crate::install::context::OpenedFile;
-use crate::install::effects::{BuildCandidates, BuildVariant, PackageInstall, VariantSource, VersionSpec};
+use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::install::partial_url::known_file_path;
 use crate::install::version_range::is_plain_version;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::PackageManager;
+use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
 use crate::text::source::Span;
 
 /// Normalises the name of a distribution (PEP 503): lower case, one `-` for every run of `-`, `_` and `.`.
@@ -72,14 +72,8 @@ fn parse_git_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
         None => (knowledge.distribution_of_repository(path)?, Vec::new()),
     };
     let why = Cause::BuiltFromSources { path: path.to_owned() };
-    let builds = BuildCandidates::Unknown(why.clone());
-    Some(PackageInstall {
-        extras,
-        version: VersionSpec::Unresolved,
-        untold: Some(why),
-        builds,
-        ..pip_package(&name, span)
-    })
+    let indexes = IndexSelection::Unknown(why.clone());
+    Some(PackageInstall { extras, version: PackageVersion::Unresolved(why), indexes, ..pip_package(&name, span) })
 }
 
 /// Parses the URL of a wheel with an unknown beginning: the file name contains the version, but no index determines
@@ -87,12 +81,12 @@ fn parse_git_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
 pub(super) fn parse_partial_wheel_url(raw: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
     let found = parse_wheel(&known_file_path(raw)?, span, knowledge)?;
     let word = raw.trim_matches(['"', '\'']);
-    let builds = if found.variant.is_none() {
-        BuildCandidates::Unknown(Cause::WheelAddressNotKnown { word: word.to_owned() })
+    let indexes = if found.variant.is_none() {
+        IndexSelection::Unknown(Cause::WheelAddressNotKnown { word: word.to_owned() })
     } else {
-        found.builds
+        found.indexes
     };
-    Some(PackageInstall { builds, ..found })
+    Some(PackageInstall { indexes, ..found })
 }
 
 /// File extensions of the archives that pip builds packages from.
@@ -152,13 +146,12 @@ pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
         manager: PackageManager::Pip,
         name: normalise_name(name),
         extras: Vec::new(),
-        version: VersionSpec::None,
-        untold: None,
+        version: PackageVersion::any(),
         variant: None,
-        builds: BuildCandidates::Default,
-        early: None,
+        indexes: IndexSelection::Default,
+        prerelease: None,
         upgrade: false,
-        alone: false,
+        no_deps: false,
         build: None,
         channel: None,
         python: None,
@@ -169,8 +162,8 @@ pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
 }
 
 /// Returns the build in the local part of an exact version.
-fn local_variant(version: &VersionSpec, span: Span) -> Option<BuildVariant> {
-    let VersionSpec::Exact(version) = version else { return None };
+fn local_variant(version: &PackageVersion, span: Span) -> Option<BuildVariant> {
+    let PackageVersion::Exact(version) = version else { return None };
     tag_of_version(version).map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None })
 }
 
@@ -193,21 +186,21 @@ fn parse_name_and_extras(text: &str) -> Option<(String, Vec<String>)> {
 }
 
 /// Parses a version specifier such as `==2.1` or `>=2,<3`.
-pub(super) fn parse_specifier(text: &str) -> VersionSpec {
+pub(super) fn parse_specifier(text: &str) -> PackageVersion {
     if text.is_empty() {
-        return VersionSpec::None;
+        return PackageVersion::any();
     }
     if let Some(version) = text.strip_prefix("===") {
-        return VersionSpec::Exact(version.trim().to_owned());
+        return PackageVersion::Exact(version.trim().to_owned());
     }
     // As nearly all lines of a long list are.
     if let Some(version) = text.strip_prefix("==").filter(|version| is_plain_version(version)) {
-        return VersionSpec::Exact(version.to_owned());
+        return PackageVersion::Exact(version.to_owned());
     }
-    let Ok(all) = VersionSpecifiers::from_str(text) else { return VersionSpec::Range(text.to_owned()) };
+    let Ok(all) = VersionSpecifiers::from_str(text) else { return PackageVersion::Range(text.to_owned()) };
     match all.iter().find(|one| matches!(one.operator(), Operator::Equal | Operator::ExactEqual)) {
-        Some(one) => VersionSpec::Exact(one.version().to_string()),
-        None => VersionSpec::Range(text.to_owned()),
+        Some(one) => PackageVersion::Exact(one.version().to_string()),
+        None => PackageVersion::Range(text.to_owned()),
     }
 }
 
@@ -224,19 +217,24 @@ fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Packag
     let of_folder = || folder.split('/').find(|part| is_build_tag(part)).map(str::to_owned);
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/"))).or_else(of_folder);
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
-    let builds = if variant.is_none() && is_custom_wheel(&decoded, &normalise_name(name), folder, knowledge) {
-        BuildCandidates::Unknown(Cause::CustomWheel { file: file.to_owned() })
+    let indexes = if variant.is_none() && is_custom_wheel(&decoded, &normalise_name(name), folder, knowledge) {
+        IndexSelection::Unknown(Cause::CustomWheel { file: file.to_owned() })
     } else {
-        BuildCandidates::Default
+        IndexSelection::Default
     };
-    let found = PackageInstall { version: VersionSpec::Exact(version), variant, builds, ..pip_package(name, span) };
-    Some(if found.variant.is_none() { mark_outside_index(path, found) } else { found })
+    let found = PackageInstall { version: PackageVersion::Exact(version), variant, indexes, ..pip_package(name, span) };
+    // For other packages, the builds are those of what they require.
+    let of_url = found.variant.is_none() || knowledge.has_variants(&found.name);
+    Some(if of_url { mark_outside_index(path, found) } else { found })
 }
 
 /// Marks a package at a URL outside any index, since its build may differ from that of the index.
 fn mark_outside_index(address: &str, found: PackageInstall) -> PackageInstall {
     if is_outside_index(address) {
-        PackageInstall { builds: BuildCandidates::Elsewhere(address.to_owned()), ..found }
+        PackageInstall {
+            indexes: IndexSelection::Unknown(Cause::OutsideIndex { address: address.to_owned() }),
+            ..found
+        }
     } else {
         found
     }
@@ -261,7 +259,7 @@ fn is_custom_wheel(stem: &str, name: &str, folder: &str, knowledge: Knowledge) -
 }
 
 /// Returns a package by name and version, as lock files and project files write it.
-pub(super) fn package_with_version(name: &str, version: VersionSpec, span: Span) -> PackageInstall {
+pub(super) fn package_with_version(name: &str, version: PackageVersion, span: Span) -> PackageInstall {
     let mut found = PackageInstall { version, ..pip_package(name, span) };
     found.variant = local_variant(&found.version, span);
     found
@@ -276,13 +274,13 @@ pub(super) fn set_source(package: &mut PackageInstall, opened: &OpenedFile) {
 }
 
 /// Converts `^2.1`, `~2.1`, `2.1.0`, `*` or a range of PEP 440 to a version of PEP 440.
-pub(super) fn parse_poetry_range(text: &str) -> VersionSpec {
+pub(super) fn parse_poetry_range(text: &str) -> PackageVersion {
     let text = text.trim();
     if matches!(text, "" | "*" | "latest") {
-        return VersionSpec::None;
+        return PackageVersion::any();
     }
     if text.contains("||") {
-        return VersionSpec::Unresolved;
+        return PackageVersion::Unresolved(Cause::NotARange { range: text.to_owned() });
     }
     let part = |part: &str| {
         let part = part.trim();
@@ -314,17 +312,17 @@ mod tests {
     #[test]
     fn poetry_s_ranges_become_those_of_pep_440() {
         for (text, expected) in [
-            ("^2.1", VersionSpec::Range(">=2.1,<3".to_owned())),
-            ("^0.3.1", VersionSpec::Range(">=0.3.1,<0.4".to_owned())),
-            ("~2.1", VersionSpec::Range(">=2.1,<2.2".to_owned())),
-            ("~2", VersionSpec::Range(">=2,<3".to_owned())),
-            ("2.1.0", VersionSpec::Exact("2.1.0".to_owned())),
-            ("2.1.0+cu121", VersionSpec::Exact("2.1.0+cu121".to_owned())),
-            (">=2.0,<2.5", VersionSpec::Range(">=2.0,<2.5".to_owned())),
-            ("*", VersionSpec::None),
-            ("^1 || ^2", VersionSpec::Unresolved),
-            ("2.*", VersionSpec::Range("==2.*".to_owned())),
-            ("^", VersionSpec::Range(">=,<".to_owned())),
+            ("^2.1", PackageVersion::Range(">=2.1,<3".to_owned())),
+            ("^0.3.1", PackageVersion::Range(">=0.3.1,<0.4".to_owned())),
+            ("~2.1", PackageVersion::Range(">=2.1,<2.2".to_owned())),
+            ("~2", PackageVersion::Range(">=2,<3".to_owned())),
+            ("2.1.0", PackageVersion::Exact("2.1.0".to_owned())),
+            ("2.1.0+cu121", PackageVersion::Exact("2.1.0+cu121".to_owned())),
+            (">=2.0,<2.5", PackageVersion::Range(">=2.0,<2.5".to_owned())),
+            ("*", PackageVersion::any()),
+            ("^1 || ^2", PackageVersion::Unresolved(Cause::NotARange { range: "^1 || ^2".to_owned() })),
+            ("2.*", PackageVersion::Range("==2.*".to_owned())),
+            ("^", PackageVersion::Range(">=,<".to_owned())),
         ] {
             assert_eq!(parse_poetry_range(text), expected, "{text}");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
-use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile, VersionSpec};
+use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::partial_url::known_address_end;
@@ -14,6 +14,7 @@ use crate::install::requirement::{has_unknown_dependencies, parse_partial_wheel_
 use crate::install::requirement_lines::{RequirementLine, parse_requirement_lines};
 use crate::install::{pyproject, setuptools};
 use crate::model::cause::Cause;
+use crate::model::fact::PackageVersion;
 use crate::text::source::Span;
 
 /// Function that reads the requirements in a file of setuptools.
@@ -166,7 +167,8 @@ impl RequirementFileReader<'_, '_> {
         } else {
             let name = text.split(['=', '<', '>', '~', '!', '$', '{', '@']).next().unwrap_or("");
             let named = || parse_requirement(name, span, self.around.knowledge);
-            let named = || named().map(|package| PackageInstall { version: VersionSpec::Unresolved, ..package });
+            let named =
+                || named().map(|package| PackageInstall { version: PackageVersion::behind_variable(), ..package });
             parse_partial_wheel_url(text, span, self.around.knowledge).or_else(named)
         };
         let Some(mut package) = read else { return };

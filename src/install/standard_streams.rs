@@ -115,8 +115,9 @@ fn printed_text(program: &str, arguments: &[Word]) -> Option<OpenedFile> {
     let mut text = MappedText::default();
     let printf = program == "printf";
     let flags = arguments.iter().take_while(|word| matches!(word.known(), Some("-e" | "-n" | "-en" | "-ne"))).count();
-    let escapes =
-        printf || arguments.iter().take(flags).any(|word| word.known().is_some_and(|flag| flag.contains('e')));
+    let has_flag = |flag| arguments.iter().take(flags).any(|word| word.known().is_some_and(|word| word.contains(flag)));
+    let escapes = printf || has_flag('e');
+    let no_newline = has_flag('n');
     let mut arguments = arguments.get(flags..)?;
     // `printf '%s\n' a b` writes one word a line.
     let lines = printf && arguments.first()?.known()?.trim_matches(['"', '\'']) == "%s\\n";
@@ -143,7 +144,10 @@ fn printed_text(program: &str, arguments: &[Word]) -> Option<OpenedFile> {
             }
         }
     }
-    text.push("\n", arguments.last().map_or(0, |word| word.span.start));
+    let ends_line = if printf { lines } else { !no_newline };
+    if ends_line {
+        text.push("\n", arguments.last().map_or(0, |word| word.span.start));
+    }
     Some(OpenedFile::new(None, "/dev/stdout", text))
 }
 
@@ -161,4 +165,30 @@ pub(super) fn one_word_per_line(opened: &OpenedFile) -> OpenedFile {
         start += raw.len();
     }
     opened.with_text(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::script_commands;
+
+    #[test]
+    fn printed_texts_end_as_the_shell_ends_them() {
+        for (command, expected) in [
+            ("echo a b", Some("a b\n")),
+            ("echo -n a", Some("a")),
+            (r"echo -e 'a\nb'", Some("a\nb\n")),
+            (r"echo -ne 'a\nb'", Some("a\nb")),
+            (r"printf 'a\nb\n'", Some("a\nb\n")),
+            ("printf a", Some("a")),
+            (r"printf '%s\n' a b", Some("a\nb\n")),
+            ("printf %d 3", None),
+        ] {
+            let commands = script_commands(&MappedText::contiguous(command, 0));
+            let words = &commands.first().expect("a command").words;
+            let program = words.first().and_then(Word::known).expect("a program");
+            let printed = printed_text(program, words.get(1..).unwrap_or_default());
+            assert_eq!(printed.as_ref().map(|file| file.text.text()), expected, "{command}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Package arguments of system package managers: names with versions, package files, and modules.
 
-use crate::install::effects::VersionSpec;
+use crate::model::fact::PackageVersion;
 
 /// Architectures that a package name may end in, after a dot or a colon.
 const ARCHITECTURES: &[&str] = &["aarch64", "amd64", "arm64", "i386", "i586", "i686", "noarch", "x86_64"];
@@ -19,11 +19,11 @@ pub(super) struct SystemPackageSpec {
     /// The package name.
     pub(super) name: String,
     /// The requested version.
-    pub(super) version: VersionSpec,
+    pub(super) version: PackageVersion,
 }
 
 impl SystemPackageSpec {
-    fn new(name: &str, version: VersionSpec) -> Self {
+    fn new(name: &str, version: PackageVersion) -> Self {
         Self { name: name.to_owned(), version }
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn partly_known_name(raw: &str, rpm: bool) -> Option<String> {
 pub(super) fn parse_apt_package(word: &str) -> SystemPackageSpec {
     let (name, version) = word.split_once('=').map_or((word, None), |(name, version)| (name, Some(version)));
     let name = name.split(['/', ':']).next().unwrap_or(name);
-    SystemPackageSpec::new(name, version.map_or(VersionSpec::None, parse_version))
+    SystemPackageSpec::new(name, version.map_or_else(PackageVersion::any, parse_version))
 }
 
 /// Parses a package argument of dnf, yum or zypper, such as `NAME-VERSION-RELEASE.ARCH`; `None` for a module with
@@ -76,13 +76,13 @@ pub(super) fn parse_rpm_package(word: &str) -> Option<SystemPackageSpec> {
         return Some(compared);
     }
     if let Some((module, profile)) = word.strip_prefix('@').map(|group| group.split_once('/').unwrap_or((group, ""))) {
-        return (profile != SOURCE_PROFILE).then(|| SystemPackageSpec::new(module, VersionSpec::None));
+        return (profile != SOURCE_PROFILE).then(|| SystemPackageSpec::new(module, PackageVersion::any()));
     }
     let word = without_architecture(word);
     let (epoch, rest) = word.split_once(':').unwrap_or(("", word));
     let word = if !epoch.is_empty() && is_all_digits(epoch) { rest } else { word };
     Some(split_name_and_version(word).map_or_else(
-        || SystemPackageSpec::new(word, VersionSpec::None),
+        || SystemPackageSpec::new(word, PackageVersion::any()),
         |(name, version)| SystemPackageSpec::new(name, parse_version(version)),
     ))
 }
@@ -108,15 +108,19 @@ fn parse_comparison(word: &str) -> Option<SystemPackageSpec> {
     let (name, rest) = word.split_at_checked(at)?;
     let version = rest.trim_start_matches(['<', '>', '=']);
     let exact = rest.starts_with('=');
-    let version = if exact { parse_version(version.trim()) } else { VersionSpec::Range(rest.to_owned()) };
+    let version = if exact { parse_version(version.trim()) } else { PackageVersion::Range(rest.to_owned()) };
     Some(SystemPackageSpec::new(without_architecture(name.trim()), version))
 }
 
 /// Parses the version of a package, without its epoch.
-fn parse_version(version: &str) -> VersionSpec {
+fn parse_version(version: &str) -> PackageVersion {
     let (epoch, rest) = version.split_once(':').unwrap_or(("", version));
     let version = if !epoch.is_empty() && is_all_digits(epoch) { rest } else { version };
-    if version.contains('*') { VersionSpec::Range(version.to_owned()) } else { VersionSpec::Exact(version.to_owned()) }
+    if version.contains('*') {
+        PackageVersion::Range(version.to_owned())
+    } else {
+        PackageVersion::Exact(version.to_owned())
+    }
 }
 
 /// Splits `NAME-VERSION-RELEASE` or `NAME-VERSION` into name and version; `None` if there is no version.
@@ -169,8 +173,10 @@ mod tests {
     fn format_spec(named: Option<SystemPackageSpec>) -> String {
         match named {
             None => "nothing".to_owned(),
-            Some(SystemPackageSpec { name, version: VersionSpec::Exact(version) }) => format!("{name} {version}"),
-            Some(SystemPackageSpec { name, version: VersionSpec::Range(range) }) => format!("{name} in {range}"),
+            Some(SystemPackageSpec { name, version: PackageVersion::Exact(version) }) => format!("{name} {version}"),
+            Some(SystemPackageSpec { name, version: PackageVersion::Range(range) }) if !range.is_empty() => {
+                format!("{name} in {range}")
+            }
             Some(SystemPackageSpec { name, .. }) => name,
         }
     }

@@ -1,11 +1,11 @@
 //! Arguments of system package managers: `apt-get install`, `dnf install` and similar commands.
 
-use crate::install::effects::{BuildCandidates, InstallEffects, PackageInstall, RequirementFile, VersionSpec};
+use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::install::system_package_name;
 use crate::install::system_package_name::SystemPackageSpec;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::PackageManager;
+use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
 use crate::shell::{Command, Word};
 
 /// Options of apt that take the next word as their value.
@@ -227,7 +227,7 @@ fn add_unresolved_word(
     let name = system_package_name::partly_known_name(&word.raw, rpm);
     let whole = name.as_ref().is_some_and(|name| !name.contains(['$', '`']));
     if let Some(name) = name.filter(|name| whole || knowledge.may_contain_libraries(name)) {
-        add_system_package(&name, VersionSpec::Unresolved, word, command, found);
+        add_system_package(&name, PackageVersion::behind_variable(), word, command, found);
     }
     if !whole {
         found.unresolved.push((word.value.clone(), word.span));
@@ -237,7 +237,7 @@ fn add_unresolved_word(
 /// Adds a system package to the installed ones.
 pub(super) fn add_system_package(
     name: &str,
-    version: VersionSpec,
+    version: PackageVersion,
     word: &Word,
     command: &Command,
     found: &mut InstallEffects,
@@ -247,12 +247,11 @@ pub(super) fn add_system_package(
         name: name.to_owned(),
         extras: Vec::new(),
         version,
-        untold: None,
         variant: None,
-        builds: BuildCandidates::Default,
-        early: None,
+        indexes: IndexSelection::Default,
+        prerelease: None,
         upgrade: false,
-        alone: false,
+        no_deps: false,
         build: None,
         channel: None,
         python: None,

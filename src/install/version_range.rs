@@ -1,9 +1,86 @@
 //! Versions and version ranges of PEP 440.
 
 use std::cmp::Ordering;
+use std::ops::Bound;
 use std::str::FromStr as _;
 
-use pep440_rs::{Version, VersionSpecifiers};
+use pep440_rs::{Version, VersionSpecifier, VersionSpecifiers};
+use version_ranges::Ranges;
+
+/// The versions that a range such as `>=2.1,<3` admits, without regard to local parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionSet(Ranges<Version>);
+
+impl VersionSet {
+    /// The longest number in a range; larger ones overflow at the next version.
+    const MAX_DIGITS: usize = 18;
+
+    /// Parses a range of PEP 440; an empty one admits every version. `None` if it is invalid.
+    pub fn parse(range: &str) -> Option<Self> {
+        if range.split(|c: char| !c.is_ascii_digit()).any(|number| number.len() > Self::MAX_DIGITS) {
+            return None;
+        }
+        let specifiers = VersionSpecifiers::from_str(range.trim()).ok()?;
+        let mut all = Ranges::full();
+        for one in specifiers.iter() {
+            let public = VersionSpecifier::from_version(*one.operator(), one.version().clone().without_local()).ok()?;
+            all = all.intersection(&Ranges::from(public));
+        }
+        Some(Self(all))
+    }
+
+    /// Parses several ranges, all of which hold. `None` if one is invalid.
+    pub fn of_all(ranges: &[String]) -> Option<Self> {
+        ranges.iter().try_fold(Self(Ranges::full()), |all, one| Some(Self(all.0.intersection(&Self::parse(one)?.0))))
+    }
+
+    /// Returns the versions from one to another, both included; a missing one sets no bound. `None` if one is invalid.
+    pub fn between(from: Option<&str>, to: Option<&str>) -> Option<Self> {
+        let version = |text: &str| Version::from_str(text).map(Version::without_local);
+        let above = from.map(version).transpose().ok()?.map_or_else(Ranges::full, Ranges::higher_than);
+        let below = to.map(version).transpose().ok()?.map_or_else(Ranges::full, Ranges::lower_than);
+        Some(Self(above.intersection(&below)))
+    }
+
+    /// Returns the versions below one; `None` if it is invalid.
+    pub fn below(version: &str) -> Option<Self> {
+        Version::from_str(version).ok().map(|version| Self(Ranges::strictly_lower_than(version)))
+    }
+
+    /// Whether no version is too new: an installer takes the newest release.
+    pub fn is_open_above(&self) -> bool {
+        self.0.bounding_range().is_some_and(|(_, end)| end == Bound::Unbounded)
+    }
+
+    /// Whether no admitted version has a higher major version.
+    pub fn ends_within_major(&self, major: u64) -> bool {
+        let first = |version: &Version| version.release().first().copied();
+        self.0.bounding_range().is_none_or(|(_, end)| match end {
+            Bound::Included(last) | Bound::Excluded(last) => first(last) <= Some(major),
+            Bound::Unbounded => false,
+        })
+    }
+
+    /// Whether some version is in both sets.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        !self.0.is_disjoint(&other.0)
+    }
+
+    /// Whether another set contains every version of this one.
+    pub fn is_subset_of(&self, other: &Self) -> bool {
+        self.0.subset_of(&other.0)
+    }
+}
+
+/// Whether a range ends: it admits no version above some version. `false` if it is invalid.
+pub fn is_bounded_above(range: &str) -> bool {
+    VersionSet::parse(range).is_some_and(|set| !set.is_open_above())
+}
+
+/// Whether a range admits every newer release, so that an installer takes the newest. `false` if it is invalid.
+pub fn is_open_above(range: &str) -> bool {
+    VersionSet::parse(range).is_some_and(|set| set.is_open_above())
+}
 
 /// Whether a range such as `>=2.1,<3` contains a version; an empty range contains all. `None` if either is invalid.
 pub fn range_contains(range: &str, version: &str) -> Option<bool> {
@@ -96,6 +173,56 @@ mod tests {
                 assert_eq!(Version::from_str(version).expect("one").to_string(), version);
             }
         }
+    }
+
+    #[test]
+    fn sets_know_their_ends() {
+        for (range, open, of_major_2) in [
+            ("", true, false),
+            (">=2.1", true, false),
+            ("!=2.1", true, false),
+            ("<3", false, false),
+            ("<=3", false, false),
+            ("<3.0.0", false, false),
+            ("<2.10", false, true),
+            (">=2.1,<2.5", false, true),
+            ("==2.1.0+cu118", false, true),
+            ("==2.*", false, false),
+            ("~=2.1", false, false),
+            ("~=2.1.0", false, true),
+            ("<1,>2", false, true),
+        ] {
+            let set = VersionSet::parse(range).expect("a range");
+            assert_eq!((set.is_open_above(), set.ends_within_major(2)), (open, of_major_2), "{range}");
+            assert_eq!((is_open_above(range), is_bounded_above(range)), (open, !open), "{range}");
+        }
+        for invalid in ["what", ">=", "==18446744073709551615.*", ">1.post18446744073709551615"] {
+            assert_eq!(VersionSet::parse(invalid), None, "{invalid}");
+            assert!(!is_open_above(invalid) && !is_bounded_above(invalid), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn an_interval_lies_in_a_range_only_with_all_its_versions() {
+        for (from, to, range, expected) in [
+            (Some("2.1"), Some("2.3"), ">=2,<3", true),
+            (Some("2.1"), Some("2.3"), ">=2,<2.3", false),
+            (Some("2.1"), Some("2.3"), "!=2.2", false),
+            (Some("2.6.0a0+df5bbc09d1"), Some("2.6.0"), ">=2.0", true),
+            (Some("2.6.0a0"), Some("2.6.0"), ">=2.6", false),
+            (Some("2.1"), None, ">=2", true),
+            (Some("2.1"), None, "<3", false),
+            (None, Some("2.1"), "<3", true),
+            (None, None, "", true),
+        ] {
+            let interval = VersionSet::between(from, to).expect("versions");
+            let range = VersionSet::parse(range).expect("a range");
+            assert_eq!(interval.is_subset_of(&range), expected, "{from:?} {to:?} {range:?}");
+        }
+        assert_eq!(VersionSet::between(Some("x"), None), None);
+        let first = VersionSet::parse("==11.0.*").expect("a range");
+        assert!(!VersionSet::below("11.0.dev0").expect("a version").overlaps(&first));
+        assert!(VersionSet::below("11.1").expect("a version").overlaps(&first));
     }
 
     #[test]

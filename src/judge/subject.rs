@@ -99,7 +99,7 @@ pub struct AnalysisSubject {
     pub content: SubjectContent,
 }
 
-/// How much of the results goes into the report.
+/// Level of detail of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportDetail {
     /// Only the verdict on each pool.

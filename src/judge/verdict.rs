@@ -306,7 +306,16 @@ fn uninspected_component_parts(verdict: &StartupVerdict<'_>, knowledge: Knowledg
             StartStep::Code,
             match first.component.name.as_str() {
                 crate::model::fact::CUDA_RUNTIME_COMPONENT => "native code and PTX of your program".to_owned(),
-                name => format!("native code and PTX of {name}"),
+                name => {
+                    let address = match &first.component.code.state {
+                        ValueState::Unknown(why) => why.address_outside_index(),
+                        _ => None,
+                    };
+                    address.map_or_else(
+                        || format!("native code and PTX of {name}"),
+                        |address| format!("native code and PTX of {name} from {address}"),
+                    )
+                }
             },
         ),
         (StartStep::Libraries, format!("libraries that {name} needs")),

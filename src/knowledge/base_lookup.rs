@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
-use crate::knowledge::natural_order::{HIGHEST_VERSION, LOWEST_VERSION, compare_natural};
+use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
     BaseFamilyRow, CodeFloorRow, CudaFlavourRow, CudaImageRow, GpuImageRow, ImageArchesRow, NgcReleaseRow,
     OtherProcessorRow, PackageFloorRow, RowInfo,
@@ -101,18 +101,17 @@ impl Knowledge {
         self.framework_image(repository, tag).and_then(|row| row.torch).or_else(of_month)
     }
 
-    /// Returns bounds for the torch version of a monthly tag whose own version is unknown: those of the nearest
-    /// months. Empty if they do not apply.
-    pub fn ngc_torch_bounds(self, family: &BaseFamilyRow, tag: &str) -> Vec<&'static str> {
+    /// Returns the torch versions of the months before and after a monthly tag whose own version is unknown, as far as
+    /// the tables list them; `None` for other tags.
+    pub fn ngc_torch_bounds(self, family: &BaseFamilyRow, tag: &str) -> Option<[Option<&'static str>; 2]> {
         let rows = || self.ngc_releases().iter().filter(|row| row.torch.is_some());
-        let Some(month) = month_of_tag(tag).filter(|_| family.monthly && family.torch) else { return Vec::new() };
+        let month = month_of_tag(tag).filter(|_| family.monthly && family.torch)?;
         if rows().any(|row| row.month == month) {
-            return Vec::new();
+            return None;
         }
         let before = rows().filter(|row| row.month < month).max_by_key(|row| row.month);
         let after = rows().filter(|row| row.month > month).min_by_key(|row| row.month);
-        let torch = |row: Option<&'static NgcReleaseRow>, end| row.and_then(|row| row.torch).unwrap_or(end);
-        vec![torch(before, LOWEST_VERSION), torch(after, HIGHEST_VERSION)]
+        Some([before, after].map(|row| row?.torch))
     }
 
     /// Returns the first and the last month in the tables.

@@ -44,7 +44,7 @@ pub use self::cuda_tags::NoSuchTag;
 pub use self::gpu_names::{GpuNameMatch, names_vgpu_profile};
 pub use self::lookup::Knowledge;
 pub(crate) use self::lookup::{Row, Tables};
-pub use self::natural_order::{HIGHEST_VERSION, LOWEST_VERSION, compare_natural};
+pub use self::natural_order::compare_natural;
 pub use self::printable_rows::{FieldValue, ShownRow};
 pub use self::queries::{KnowledgeAnswer, QUERY_SUBJECTS, TableSummary, row_heading};
 pub use self::recipe_lookup::recipes_on_day;

@@ -26,11 +26,6 @@ fn key_parts(text: &str) -> impl Iterator<Item = KeyPart<'_>> {
     })
 }
 
-/// Version before every release.
-pub const LOWEST_VERSION: &str = "0";
-/// Version after every release.
-pub const HIGHEST_VERSION: &str = "99999";
-
 /// Compares two keys: runs of digits as numbers of any length, everything else by character.
 pub fn compare_natural(one: &str, other: &str) -> Ordering {
     key_parts(one).cmp(key_parts(other))

@@ -211,8 +211,9 @@ impl Knowledge {
         rows.find(|row| compare_natural(row.from, version).is_le())
     }
 
-    /// Whether a version of such a distribution has a library that it uses with a CUDA version; `None` if unknown.
-    pub fn has_bundled_library(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
+    /// Whether a release of a distribution such as bitsandbytes bundles a library for a CUDA version; `None` if
+    /// unknown.
+    pub fn bundles_library_for_cuda(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
         let row = self.bundled_variants_of(distribution, version)?;
         if self.is_newer_framework(distribution, version) {
             return None;

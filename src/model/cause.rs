@@ -189,6 +189,9 @@ causes! {
     ScriptDownloaded { address: String } =
         "{address} is downloaded during the build, so what it installs is unknown" =>
         "scan the built image, or list what it installs in an image description";
+    PythonCodeInstalls { code: String } =
+        "{code} starts an installer, so what it installs is unknown" =>
+        "scan the built image, or list what it installs in an image description";
     SourceOnNetwork { address: String } =
         "{address} was not read, so what it installs is unknown: it is on the network" =>
         "scan the built image, or list what it installs in an image description";
@@ -366,6 +369,7 @@ causes! {
     InstalledByBranch { name: String } =
         "{name} is installed by only some branches of the commands" =>
         "describe or scan the built image";
+    VariableWithoutValue = "it contains a variable without a value" => "set it with --build-arg NAME=VALUE";
     VersionBehindVariable { name: String } =
         "the version of {name} contains a variable without a value" =>
         "set it with --build-arg NAME=VALUE";
@@ -513,6 +517,19 @@ impl Cause {
             Self::BuildNotKnown { because } => because.is_several_builds(),
             Self::Recorded { reason, .. } => *reason == Self::SeveralBuilds.reason(),
             _ => false,
+        }
+    }
+
+    /// Returns the URL outside of any index that a package comes from, also where a report or description recorded it.
+    pub fn address_outside_index(&self) -> Option<&str> {
+        match self {
+            Self::OutsideIndex { address } => Some(address),
+            Self::Recorded { reason, .. } => {
+                let sentence = Self::OutsideIndex { address: "\n".to_owned() }.reason();
+                let (start, end) = sentence.split_once('\n')?;
+                reason.strip_prefix(start)?.strip_suffix(end)
+            }
+            _ => None,
         }
     }
 

@@ -49,13 +49,12 @@ pub fn missing_facts(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact
             // A module is told by its CUDA version alone.
             Basis::Pool(PoolField::Gpu) if record.step == StartStep::UserMode && user_mode::is_jetson(replay) => None,
             // A driver knows capabilities, whatever the brand; and its branch, whatever its CUDA.
-            Basis::Pool(field) if record.step == StartStep::GpuKnown => {
-                missing_pool_field(replay, field).filter(|_| match field {
+            Basis::Pool(field) if record.step == StartStep::GpuKnown => explain_missing_pool_field(replay, field)
+                .filter(|_| match field {
                     PoolField::Gpu => !has_capability(replay),
                     _ => replay.host.driver.is_none(),
-                })
-            }
-            Basis::Pool(field) => missing_pool_field(replay, field),
+                }),
+            Basis::Pool(field) => explain_missing_pool_field(replay, field),
             Basis::Entry(_) | Basis::Row(_) => None,
         })
         .collect();
@@ -345,8 +344,8 @@ fn unversioned_libcuda(replay: Replay<'_>) -> Option<&DriverLibrary> {
     libraries.find(|library| library.libcuda && !library.has_no_version() && open(library))
 }
 
-/// Returns what is missing of a pool field.
-fn missing_pool_field(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
+/// Returns why a pool field has no usable value and how to set it; `None` if it has one.
+fn explain_missing_pool_field(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
     let host = replay.host;
     let gpu = host.gpu.as_ref();
     let newer = || format!("newer than the compatibility database of {}", replay.knowledge.newest_source_date());

@@ -80,9 +80,9 @@ pub fn starts_everywhere(
     judged.then_some(true)
 }
 
-/// A host and an image build with the result of their replay.
+/// The replay result of one image component on one host, without steps.
 #[derive(Clone, Copy)]
-struct ReplayedHost<'a> {
+struct HostOutcome<'a> {
     host: &'a Host,
     image: &'a ImageFacts,
     component: &'a Component,
@@ -96,12 +96,12 @@ fn component_verdict<'a>(
     shared: &mut ReplayCache,
     knowledge: Knowledge,
 ) -> StartupVerdict<'a> {
-    let mut tried: Vec<ReplayedHost<'a>> = Vec::with_capacity(pairs.len());
+    let mut tried: Vec<HostOutcome<'a>> = Vec::with_capacity(pairs.len());
     let mut told: Vec<HostResult<'a>> = Vec::new();
     let few = pairs.len() <= MAX_LISTED_HOSTS;
     let mut meet = |one: Replay<'a>, end: &ReplayEnd, shared: &mut ReplayCache| {
         let (Replay { image, component, host, .. }, fate) = (one, end.fate);
-        tried.push(ReplayedHost { host, image, component, fate });
+        tried.push(HostOutcome { host, image, component, fate });
         let known = |other: &HostResult<'_>| has_same_result(other, image, component, end);
         if few || !told.iter().any(known) {
             // Of one that stands for others the steps behind the one that decides are told as well.
@@ -212,12 +212,12 @@ pub(super) fn has_same_result(
 
 /// Returns the failures that occur on every host, with the error codes that all hosts share.
 fn failures_on_every_host<'a>(
-    tried: &[ReplayedHost<'a>],
+    tried: &[HostOutcome<'a>],
     shared: &mut ReplayCache,
     knowledge: Knowledge,
 ) -> Vec<ReplayFailure> {
-    let mut own = |one: &ReplayedHost<'a>| {
-        let ReplayedHost { host, image, component, .. } = *one;
+    let mut own = |one: &HostOutcome<'a>| {
+        let HostOutcome { host, image, component, .. } = *one;
         let end = shared.replay_all_steps(Replay::new(image, component, host, knowledge));
         let walls = end.steps().filter_map(|step| match step.result {
             StepResult::Stops(wall) => Some(wall),
@@ -255,7 +255,7 @@ fn merge_failures(one: ReplayFailure, other: ReplayFailure) -> ReplayFailure {
 
 /// Returns the result that all hosts and builds share; `None` where it depends on the host or the build. Where all
 /// fail, it is a failure that occurs on every host, else the one that most hosts encounter first.
-fn common_result(tried: &[ReplayedHost<'_>], shared: &mut ReplayCache, knowledge: Knowledge) -> Option<StartupResult> {
+fn common_result(tried: &[HostOutcome<'_>], shared: &mut ReplayCache, knowledge: Knowledge) -> Option<StartupResult> {
     let first = tried.first()?.fate;
     if tried.iter().all(|one| one.fate.is_same_kind(first)) {
         return Some(merge_results(first, tried));
@@ -271,7 +271,7 @@ fn common_result(tried: &[ReplayedHost<'_>], shared: &mut ReplayCache, knowledge
 }
 
 /// Returns the failure that most hosts encounter first; with its code only if all hosts share it.
-fn most_frequent_failure(tried: &[ReplayedHost<'_>]) -> Option<StartupResult> {
+fn most_frequent_failure(tried: &[HostOutcome<'_>]) -> Option<StartupResult> {
     let mut counts: Vec<(ReplayFailure, usize)> = Vec::new();
     for one in tried {
         let StartupResult::Fails(wall) = one.fate else { continue };
@@ -287,7 +287,7 @@ fn most_frequent_failure(tried: &[ReplayedHost<'_>]) -> Option<StartupResult> {
 }
 
 /// Merges equal results: the most notable route of hosts that start, the common codes of hosts that fail.
-fn merge_results(fate: StartupResult, tried: &[ReplayedHost<'_>]) -> StartupResult {
+fn merge_results(fate: StartupResult, tried: &[HostOutcome<'_>]) -> StartupResult {
     tried.iter().fold(fate, |fate, one| match (fate, one.fate) {
         (StartupResult::Starts(route), StartupResult::Starts(other)) => {
             StartupResult::Starts(StartRoute::max(route, other))
@@ -298,9 +298,9 @@ fn merge_results(fate: StartupResult, tried: &[ReplayedHost<'_>]) -> StartupResu
 }
 
 /// Returns the open pool fields that decide the result, one if it suffices, and whether the build decides it.
-fn deciding_open_fields(tried: &[ReplayedHost<'_>]) -> (Vec<PoolField>, bool) {
+fn deciding_open_fields(tried: &[HostOutcome<'_>]) -> (Vec<PoolField>, bool) {
     let open: BTreeSet<PoolField> = tried.iter().flat_map(|one| one.host.assumed.iter().copied()).collect();
-    let build = |one: &ReplayedHost<'_>| one.image.build.clone().unwrap_or_default();
+    let build = |one: &HostOutcome<'_>| one.image.build.clone().unwrap_or_default();
     let several_builds = tried.iter().any(|one| one.image.build.is_some());
     if several_builds && is_decided_by(tried, build) {
         return (Vec::new(), true);
@@ -318,7 +318,7 @@ fn deciding_open_fields(tried: &[ReplayedHost<'_>]) -> (Vec<PoolField>, bool) {
 }
 
 /// Whether hosts with the same value always have the same result.
-fn is_decided_by(tried: &[ReplayedHost<'_>], value: impl Fn(&ReplayedHost<'_>) -> String) -> bool {
+fn is_decided_by(tried: &[HostOutcome<'_>], value: impl Fn(&HostOutcome<'_>) -> String) -> bool {
     let mut by_value: BTreeMap<String, StartupResult> = BTreeMap::new();
     tried.iter().all(|one| by_value.entry(value(one)).or_insert(one.fate).is_same_kind(one.fate))
 }

@@ -24,7 +24,7 @@ pub fn write_checked_files(
             "{}: {}: {}",
             subject_title(&subject),
             subject.kind,
-            escape_one_line(&gpu_content_reason(&subject))
+            escape_one_line(&gpu_content_summary(&subject))
         )?;
     }
     for error in errors {
@@ -33,8 +33,8 @@ pub fn write_checked_files(
     Ok(())
 }
 
-/// Returns the facts that make up the GPU content of a subject, or why none was found.
-fn gpu_content_reason(subject: &Subject) -> String {
+/// Returns a line with the GPU facts of a subject, or the reason why it has none.
+fn gpu_content_summary(subject: &Subject) -> String {
     if subject.gpu_content {
         let mut told: Vec<&Fact> = subject.facts.iter().filter(|fact| is_gpu_content(fact)).collect();
         told.sort_by_key(|fact| !is_cuda_fact(fact));

@@ -5,7 +5,7 @@ use std::fmt;
 
 use miette::{Diagnostic, LabeledSpan, ReportHandler, Severity, SourceCode};
 
-use crate::report::terminal_colors::{Tone, paint};
+use crate::report::terminal_colors::{TextStyle, paint};
 use crate::report::wrap::{display_width, wrap};
 
 /// Renders diagnostics in the width of the terminal.
@@ -50,15 +50,15 @@ impl ReportHandler for DiagnosticRenderer {
 impl DiagnosticRenderer {
     /// Returns the text in a faint color, if colors are on.
     fn faint(self, text: &str) -> String {
-        paint(text, Tone::Faint, self.color).into_owned()
+        paint(text, TextStyle::Faint, self.color).into_owned()
     }
 
     /// Writes the severity, the rule and the message.
     fn write_title(self, told: &dyn Diagnostic, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, tone) = match told.severity() {
-            Some(Severity::Error) | None => ("error", Tone::Bad),
-            Some(Severity::Warning) => ("warning", Tone::Open),
-            Some(Severity::Advice) => ("note", Tone::Strong),
+            Some(Severity::Error) | None => ("error", TextStyle::Bad),
+            Some(Severity::Warning) => ("warning", TextStyle::Open),
+            Some(Severity::Advice) => ("note", TextStyle::Strong),
         };
         let head = told.code().map_or_else(|| word.to_owned(), |code| format!("{word}[{code}]"));
         let title = told.to_string();
@@ -95,7 +95,7 @@ impl DiagnosticRenderer {
             at += line.len() + 1;
         }
         let (from, long) = (mark.0, mark.1.saturating_sub(mark.0).max(1));
-        let under = paint(&"^".repeat(long), Tone::Bad, self.color).into_owned();
+        let under = paint(&"^".repeat(long), TextStyle::Bad, self.color).into_owned();
         let (blank, bar) = (" ".repeat(gutter), self.faint("|"));
         let label = label.label().unwrap_or_default();
         let begin = gutter + 3 + from;

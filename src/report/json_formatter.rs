@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// Nesting depth from which a list or an object takes one line: that of a step of a simulated start.
-const DEEP: usize = 9;
+/// Nesting depth from which lists and objects are written on one line.
+const INLINE_DEPTH: usize = 9;
 
 /// Formatter that indents by two spaces, except for deeply nested values.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(super) struct ReportFormatter {
 /// Hands a call to the formatter of the depth that it is at.
 macro_rules! at_depth {
     ($self:ident, $call:ident ( $($argument:expr),* )) => {
-        if DEEP <= $self.depth { CompactFormatter.$call($($argument),*) } else { $self.indented.$call($($argument),*) }
+        if INLINE_DEPTH <= $self.depth { CompactFormatter.$call($($argument),*) } else { $self.indented.$call($($argument),*) }
     };
 }
 
@@ -94,9 +94,9 @@ mod tests {
             let (told, pretty) = (format_json(&value), serde_json::to_string_pretty(&value).expect("JSON"));
             assert_eq!(serde_json::from_str::<Value>(&told).ok().as_ref(), Some(&value), "{told}");
             let one_line = told.contains(r#"{"a":[1,{"b":[]}],"c":{},"d":"x\n"}"#);
-            assert_eq!(one_line, lists + 2 >= DEEP, "{lists}: {told}");
+            assert_eq!(one_line, lists + 2 >= INLINE_DEPTH, "{lists}: {told}");
             // Nothing of it lies as deep as that.
-            assert_eq!(told == pretty, lists + 4 < DEEP, "{lists}: {told}");
+            assert_eq!(told == pretty, lists + 4 < INLINE_DEPTH, "{lists}: {told}");
         }
         for value in
             [json!(null), json!([]), json!({}), json!("a"), nest_in_lists(json!({}), 9), nest_in_lists(json!([]), 20)]

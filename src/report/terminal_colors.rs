@@ -6,7 +6,7 @@ use crate::report::kinds::VerdictKind;
 
 /// The meaning of a text, which determines its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextStyle {
     /// It works.
     Good,
     /// It does not.
@@ -20,27 +20,27 @@ pub enum Tone {
 }
 
 /// Returns the text in the color of its tone, or unchanged without `color`.
-pub fn paint(text: &str, tone: Tone, color: bool) -> Cow<'_, str> {
+pub fn paint(text: &str, tone: TextStyle, color: bool) -> Cow<'_, str> {
     if !color {
         return Cow::Borrowed(text);
     }
     let code = match tone {
-        Tone::Good => 32,
-        Tone::Bad => 31,
-        Tone::Open => 33,
-        Tone::Strong => 1,
-        Tone::Faint => 2,
+        TextStyle::Good => 32,
+        TextStyle::Bad => 31,
+        TextStyle::Open => 33,
+        TextStyle::Strong => 1,
+        TextStyle::Faint => 2,
     };
     Cow::Owned(format!("\u{1b}[{code}m{text}\u{1b}[0m"))
 }
 
 /// Returns the tone of a kind of verdict.
-pub fn verdict_kind_tone(fate: VerdictKind) -> Tone {
+pub fn verdict_kind_tone(fate: VerdictKind) -> TextStyle {
     match fate {
-        VerdictKind::Starts => Tone::Good,
-        VerdictKind::Fails => Tone::Bad,
-        VerdictKind::NotApplicable => Tone::Faint,
-        VerdictKind::Depends | VerdictKind::Undetermined => Tone::Open,
+        VerdictKind::Starts => TextStyle::Good,
+        VerdictKind::Fails => TextStyle::Bad,
+        VerdictKind::NotApplicable => TextStyle::Faint,
+        VerdictKind::Depends | VerdictKind::Undetermined => TextStyle::Open,
     }
 }
 

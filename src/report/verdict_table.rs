@@ -12,7 +12,7 @@ use crate::report::model::{Pool, Report, Subject, Verdict};
 use crate::report::phrases::{
     cuda_error_codes, reason_text, short_reason_text, subject_title, verdict_label, verdict_phrase, verdict_symbol,
 };
-use crate::report::terminal_colors::{Tone, paint, verdict_kind_tone};
+use crate::report::terminal_colors::{TextStyle, paint, verdict_kind_tone};
 use crate::report::wrap::{display_width, wrap};
 
 /// Spaces between columns.
@@ -51,7 +51,7 @@ fn write_one_image(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     let heading = subject_title(subject);
-    write!(out, "{}", paint(&heading, Tone::Strong, options.color))?;
+    write!(out, "{}", paint(&heading, TextStyle::Strong, options.color))?;
     if let Some(about) = &subject.about {
         let gap = 35_usize.saturating_sub(display_width(&heading)).max(2);
         let about = escape_one_line(about);
@@ -157,7 +157,7 @@ impl SingleImageTable {
         out: &mut impl io::Write,
     ) -> io::Result<()> {
         let head = format!("{}  result", self.format_cells(COLUMN_HEADINGS.into_iter()));
-        writeln!(out, "{}", paint(&head, Tone::Faint, options.color))?;
+        writeln!(out, "{}", paint(&head, TextStyle::Faint, options.color))?;
         for ((row, verdict), reason) in self.rows.iter().zip(verdicts).zip(&self.reasons) {
             let begin = self.format_cells(row.iter().map(String::as_str));
             let Some(verdict) = verdict else {
@@ -195,15 +195,15 @@ fn pad_right(text: &str, width: usize) -> String {
 }
 
 /// Returns the tone of a verdict; that of an unknown one if code was not inspected.
-fn verdict_tone(verdict: &Verdict) -> Tone {
-    if verdict.not_seen.is_empty() { verdict_kind_tone(verdict.fate) } else { Tone::Open }
+fn verdict_tone(verdict: &Verdict) -> TextStyle {
+    if verdict.not_seen.is_empty() { verdict_kind_tone(verdict.fate) } else { TextStyle::Open }
 }
 
 /// A row of the table of several images.
 struct ImageRow {
     title: String,
     /// Each cell in full, and as its first word only.
-    cells: Vec<[(String, Tone); 2]>,
+    cells: Vec<[(String, TextStyle); 2]>,
 }
 
 /// Writes the table of several images.
@@ -238,7 +238,7 @@ fn write_several_images(
         return grid.write(0, options, out);
     }
     if let Some(folder) = grid.strip_common_folder() {
-        writeln!(out, "{}", paint(&format!("{folder}:"), Tone::Strong, options.color))?;
+        writeln!(out, "{}", paint(&format!("{folder}:"), TextStyle::Strong, options.color))?;
     }
     let full = usize::from(grid.width(0) > options.width);
     let together = if full == 1 && grid.width(full) > options.width { grid.merge_equal_columns() } else { Vec::new() };
@@ -343,13 +343,13 @@ impl MultiImageTable {
             while upto < self.heads.len() && total(widths.get(from..=upto).unwrap_or_default()) <= options.width {
                 upto += 1;
             }
-            let part = |row: &ImageRow| -> Vec<(String, Tone)> {
+            let part = |row: &ImageRow| -> Vec<(String, TextStyle)> {
                 let cells = row.cells.get(from..upto).unwrap_or_default();
                 cells.iter().filter_map(|cell| cell.get(full).cloned()).collect()
             };
             let columns = widths.get(from..upto).unwrap_or_default();
             let heads = self.heads.get(from..upto).unwrap_or_default();
-            let heads: Vec<_> = heads.iter().map(|pool| (pool.clone(), Tone::Strong)).collect();
+            let heads: Vec<_> = heads.iter().map(|pool| (pool.clone(), TextStyle::Strong)).collect();
             write_row("", &heads, titles, columns, options, out)?;
             for row in &self.rows {
                 write_row(&row.title, &part(row), titles, columns, options, out)?;
@@ -361,11 +361,13 @@ impl MultiImageTable {
     }
 }
 
-/// Returns the cell of a verdict in full and in short, each with its tone.
-fn verdict_cells(subject: &Subject, pool: &str, options: &HumanOptions<'_>) -> [(String, Tone); 2] {
-    let Some(verdict) = image_verdict(subject, pool) else { return [(); 2].map(|()| ("-".to_owned(), Tone::Faint)) };
+/// Returns the long and short cell text of a verdict, each with its style.
+fn verdict_cells(subject: &Subject, pool: &str, options: &HumanOptions<'_>) -> [(String, TextStyle); 2] {
+    let Some(verdict) = image_verdict(subject, pool) else {
+        return [(); 2].map(|()| ("-".to_owned(), TextStyle::Faint));
+    };
     if verdict.fate == VerdictKind::NotApplicable {
-        return [(); 2].map(|()| ("-".to_owned(), Tone::Faint));
+        return [(); 2].map(|()| ("-".to_owned(), TextStyle::Faint));
     }
     let sign = verdict_symbol(verdict, options.ascii);
     let full = match &verdict.outcome {
@@ -382,7 +384,7 @@ fn verdict_cells(subject: &Subject, pool: &str, options: &HumanOptions<'_>) -> [
 /// Writes a row with padded cells.
 fn write_row(
     title: &str,
-    cells: &[(String, Tone)],
+    cells: &[(String, TextStyle)],
     titles: usize,
     widths: &[usize],
     options: &HumanOptions<'_>,
@@ -407,7 +409,7 @@ fn write_blocks(
 ) -> io::Result<()> {
     let widest = pools.iter().map(|pool| display_width(pool)).max().unwrap_or(0);
     for row in rows {
-        writeln!(out, "{}", paint(&row.title, Tone::Strong, options.color))?;
+        writeln!(out, "{}", paint(&row.title, TextStyle::Strong, options.color))?;
         for (pool, [(text, tone), _]) in pools.iter().zip(&row.cells) {
             let pool = pad_right(pool, widest);
             writeln!(out, "  {pool}  {}", paint(text, *tone, options.color))?;

@@ -16,7 +16,7 @@ use crate::report::phrases::{
     verdict_kind_label, verdict_label, verdict_phrase, verdict_symbol,
 };
 use crate::report::scenario_groups::{common_properties, group_scenarios};
-use crate::report::terminal_colors::{Tone, paint, verdict_kind_tone};
+use crate::report::terminal_colors::{TextStyle, paint, verdict_kind_tone};
 use crate::report::wrap::{display_width, wrap};
 
 /// Value of `--why` that prints every step of every verdict.
@@ -52,7 +52,7 @@ pub fn write_why(
             continue;
         }
         if options.whole {
-            writeln!(out, "{}\n", paint(&heading, Tone::Strong, options.color))?;
+            writeln!(out, "{}\n", paint(&heading, TextStyle::Strong, options.color))?;
         }
         if let Some(pool) = options.pool
             && !subject.verdicts.iter().any(|verdict| verdict.pool == pool)
@@ -159,11 +159,11 @@ impl VerdictContext<'_> {
     /// Writes a step with its facts.
     fn write_step(&self, step: &Step, out: &mut impl io::Write) -> io::Result<()> {
         let (sign, tone) = match step.result {
-            StepStatus::Passes => ("✓", Tone::Good),
-            StepStatus::Stops => ("✗", Tone::Bad),
-            StepStatus::FailsLater => ("!", Tone::Open),
-            StepStatus::NotApplicable => ("·", Tone::Faint),
-            StepStatus::Unknown | StepStatus::NotSeen => ("?", Tone::Open),
+            StepStatus::Passes => ("✓", TextStyle::Good),
+            StepStatus::Stops => ("✗", TextStyle::Bad),
+            StepStatus::FailsLater => ("!", TextStyle::Open),
+            StepStatus::NotApplicable => ("·", TextStyle::Faint),
+            StepStatus::Unknown | StepStatus::NotSeen => ("?", TextStyle::Open),
         };
         let sign = paint(sign, tone, self.color);
         writeln!(out, "      {sign} {}: {}", step.step, escape_one_line(&step.text))?;
@@ -173,7 +173,7 @@ impl VerdictContext<'_> {
         }
         if !step.cite.is_empty() {
             let cite = format!("cite: {}", escape_one_line(&step.cite));
-            writeln!(out, "          {}", paint(&cite, Tone::Faint, self.color))?;
+            writeln!(out, "          {}", paint(&cite, TextStyle::Faint, self.color))?;
         }
         Ok(())
     }
@@ -361,7 +361,7 @@ fn write_brief(
     let names: Vec<String> = report.subjects.iter().map(subject_title).collect();
     let one = if let [image] = judged.as_slice() { names.get(*image) } else { None };
     if let Some(name) = one {
-        writeln!(out, "{}\n", paint(name, Tone::Strong, options.color))?;
+        writeln!(out, "{}\n", paint(name, TextStyle::Strong, options.color))?;
     }
     let printer = ReasonPrinter { names: &names, several: one.is_none(), options };
     let mut blocks: Vec<(usize, usize, String)> = Vec::new();
@@ -536,7 +536,7 @@ impl ReasonPrinter<'_> {
                 let start = line.len() - line.trim_start().len();
                 let (gap, text) = line.split_at(start);
                 let gap = if gap.is_empty() { "      " } else { gap };
-                writeln!(out, "{gap}{}", paint(text, Tone::Faint, self.options.color))?;
+                writeln!(out, "{gap}{}", paint(text, TextStyle::Faint, self.options.color))?;
             }
         }
         let mut tail: Vec<&String> = Vec::new();

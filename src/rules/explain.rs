@@ -164,8 +164,8 @@ fn normalize_term(text: &str) -> String {
     text.trim().trim_matches(['`', '"']).to_lowercase()
 }
 
-/// Describes a verdict or route of a report in a sentence.
-pub fn describe_verdict_term(asked: &str, row: &VerdictWordRow) -> String {
+/// Explains a word of a report in one sentence: a verdict such as `fails`, or a route such as `minor-version`.
+pub fn explain_report_term(asked: &str, row: &VerdictWordRow) -> String {
     format!("`{}` in a report means: {}.", asked.trim().trim_matches(['`', '"']), row.means)
 }
 
@@ -190,7 +190,7 @@ fn verdict_pages(lower: &str, knowledge: Knowledge) -> Vec<PageCandidate<'static
     let Some(row) = find_verdict_term(lower, knowledge) else { return Vec::new() };
     let fit = |(at, rule): (usize, &&'static str)| PageCandidate {
         rule,
-        why: describe_verdict_term(lower, row),
+        why: explain_report_term(lower, row),
         weight: 1_000 - at,
     };
     row.rules.iter().enumerate().map(fit).collect()

@@ -26,7 +26,7 @@ pub use self::condition::{FactTypeMismatch, RuleCondition};
 pub use self::docs::{rule_table, vocabulary_tables, web_book};
 pub use self::example::{Example, ExampleInput, Expectation, Level};
 pub use self::explain::{
-    MatchKind, PageMatch, describe_launch_method, describe_verdict_term, explain_text, find_deciding_line,
+    MatchKind, PageMatch, describe_launch_method, explain_report_term, explain_text, find_deciding_line,
     find_launch_method, find_verdict_term, matching_errors, matching_log_messages, misspelled_page, similar_names,
 };
 pub use self::functions::{ConditionFunction, ConditionOperator};

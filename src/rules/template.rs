@@ -69,14 +69,6 @@ impl MessageTemplate {
     }
 
     /// Returns the names of the facts in the template, in order.
-    pub fn facts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|part| match part {
-            MessageTemplatePart::Fact(name) | MessageTemplatePart::Major(name) => Some(name.as_str()),
-            MessageTemplatePart::Text(_) => None,
-        })
-    }
-
-    /// Returns the names of the facts in the template, in order.
     pub fn fact_names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             MessageTemplatePart::Fact(name) | MessageTemplatePart::Major(name) => Some(name.as_str()),

@@ -125,7 +125,7 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
     let package = |package: &ObservedPackage| {
         let version = match &package.version {
             PackageVersion::Exact(version) => format!("=={version}"),
-            PackageVersion::Open(range) => range.clone(),
+            PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => "=?".to_owned(),
         };
         let variant = package.variant.as_ref().map(|variant| format!("[{variant}]")).unwrap_or_default();

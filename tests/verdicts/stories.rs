@@ -77,6 +77,8 @@ struct Case {
     /// Beginnings of keys that have to be among the missing ones.
     #[serde(default)]
     missing: Vec<String>,
+    /// What the verdict lists as not inspected.
+    not_inspected: Option<Vec<String>>,
 }
 
 struct Mismatch {
@@ -230,6 +232,12 @@ fn compare(case: &Case, subject: &Value, verdict: &Value) -> Vec<(&'static str, 
     for key in &case.missing {
         if !missing.iter().any(|found| found.starts_with(key.as_str())) {
             wrong.push(("missing", key.clone(), missing.join(" ")));
+        }
+    }
+    if let Some(expected) = &case.not_inspected {
+        let found: Vec<String> = list(&verdict["not_seen"]).iter().map(text).collect();
+        if *expected != found {
+            wrong.push(("not inspected", expected.join(", "), found.join(", ")));
         }
     }
     let failing: Vec<&Value> = list(&verdict["scenarios"]).iter().filter(|one| one["fate"] == "fails").collect();

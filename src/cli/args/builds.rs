@@ -25,7 +25,7 @@ pub(crate) struct BuildArgs {
     pub(crate) no_cache: bool,
 }
 
-/// How Dockerfiles are read that are not judged for their own sake alone: what their bases are asked, and how they are built.
+/// Registry and build options for Dockerfiles.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DockerfileArgs {
     /// Read base image configurations from registries
@@ -37,7 +37,7 @@ pub(crate) struct DockerfileArgs {
     pub(crate) build: BuildArgs,
 }
 
-/// What a build is told beside its arguments.
+/// Platforms and stages of a build.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct BuildTargetArgs {
     /// Set the build platforms [platform of each pool]

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// What `cache` takes.
+/// Arguments of `cache`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CacheArgs {
     /// Show the size, or remove everything

@@ -9,7 +9,7 @@ use crate::cli::args::registry::RegistryArgs;
 use crate::cli::args::scan::{ProgressMode, ScanDepth};
 use crate::cli::args::value_parsers::parse_byte_size;
 
-/// What `check` takes.
+/// Arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// Dockerfiles, descriptions, reports or directories; - is standard input [.]

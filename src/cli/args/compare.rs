@@ -3,7 +3,7 @@
 use crate::cli::args::builds::{BuildTargetArgs, DockerfileArgs};
 use crate::cli::args::difference::DifferenceArgs;
 
-/// What `compare` takes.
+/// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
     /// Old and new input

@@ -25,7 +25,7 @@ pub(crate) struct ConfigArgs {
     pub(crate) write_baseline: Option<PathBuf>,
 }
 
-/// Which settings hold, where no findings are told.
+/// Settings file options of commands without findings.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct SettingsArgs {
     /// Read settings from FILE [nearest imagelint.toml]

@@ -7,7 +7,7 @@ use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::{Color, OutputFormat};
 use crate::cli::args::value_parsers::{parse_date, parse_platform};
 
-/// What `describe` takes.
+/// Arguments of `describe`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DescribeArgs {
     /// Dockerfile, image description, saved report or image
@@ -25,7 +25,7 @@ pub(crate) struct DescribeArgs {
     pub(crate) settings: SettingsArgs,
 }
 
-/// What `needs` takes.
+/// Arguments of `needs`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NeedsArgs {
     /// Dockerfile, image description, saved report or image

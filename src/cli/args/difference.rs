@@ -10,7 +10,7 @@ use crate::cli::args::formats::{Color, FailOn};
 use crate::cli::args::judging::{ExitArgs, JudgingArgs};
 use crate::cli::args::value_parsers::parse_date;
 
-/// Formats of what tells a difference.
+/// Output formats of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DifferenceFormat {
     /// For a terminal.
@@ -23,7 +23,7 @@ pub(crate) enum DifferenceFormat {
     Summary,
 }
 
-/// What to judge against, and how to tell it.
+/// Fleet, output and settings options of a comparison.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DifferenceArgs {
     /// Read the fleet from FILE [nearest fleet.toml]

@@ -9,7 +9,7 @@ use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::OutputFormat;
 use crate::cli::args::what_if::WhatIfArgs;
 
-/// What `fleet` takes.
+/// Arguments of `fleet`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetArgs {
     /// What to do with it.
@@ -57,7 +57,7 @@ pub(crate) struct FleetFileArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// What `fleet check` takes.
+/// Arguments of `fleet check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetCheckArgs {
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct FleetCheckArgs {
     pub(crate) format: OutputFormat,
 }
 
-/// What `fleet show` takes.
+/// Arguments of `fleet show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetShowArgs {
     #[command(flatten)]
@@ -82,7 +82,7 @@ pub(crate) struct FleetShowArgs {
     pub(crate) format: OutputFormat,
 }
 
-/// What `fleet import` takes.
+/// Arguments of `fleet import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetImportArgs {
     /// Output of kubectl or nvidia-smi; - is standard input
@@ -99,7 +99,7 @@ pub(crate) struct FleetImportArgs {
     pub(crate) with_names: bool,
 }
 
-/// What `fleet init` takes.
+/// Arguments of `fleet init`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetInitArgs {
     /// Write the fleet file to this path.
@@ -113,7 +113,7 @@ pub(crate) struct FleetInitArgs {
     pub(crate) from_cluster: bool,
 }
 
-/// What `fleet affinity` takes.
+/// Arguments of `fleet affinity`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetAffinityArgs {
     /// Dockerfile, image description, saved report or image

@@ -45,10 +45,10 @@ pub(crate) enum ReportFormat {
     Html,
 }
 
-/// A report that is asked for.
+/// A requested report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReportOutput {
-    /// How it is told.
+    /// The format.
     pub(crate) format: ReportFormat,
     /// The file that it goes to; standard output where not given.
     pub(crate) file: Option<PathBuf>,
@@ -59,11 +59,11 @@ pub(crate) struct ReportOutput {
 pub(crate) enum FailOn {
     /// Errors.
     Error,
-    /// Errors and warnings; a verdict that depends or cannot be told is a warning.
+    /// Errors and warnings; a verdict that depends or is undetermined is a warning.
     Warning,
     /// Errors, warnings and notes.
     Note,
-    /// Errors, and verdicts that depend or cannot be told.
+    /// Errors, and verdicts that depend or are undetermined.
     Undetermined,
     /// Nothing.
     Never,

@@ -9,7 +9,7 @@ use crate::cli::args::formats::{Color, FailOn, ReportOutput};
 use crate::cli::args::value_parsers::{parse_category, parse_date, persona_parser, report_output_parser};
 use crate::rules::Persona;
 
-/// What the exit code hangs on.
+/// Options that determine the exit code.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ExitArgs {
     /// Exit with 1 from this severity up [error]
@@ -37,7 +37,7 @@ pub(crate) struct ExitArgs {
     pub(crate) allow_incomplete: bool,
 }
 
-/// What to judge against, and how to tell it.
+/// Fleet, rule and output options.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct JudgingArgs {
     /// Read the fleet from FILE [nearest fleet.toml]

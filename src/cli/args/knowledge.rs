@@ -2,7 +2,7 @@
 
 use crate::cli::args::formats::OutputFormat;
 
-/// What `knowledge` takes.
+/// Arguments of `knowledge`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KnowledgeArgs {
     /// Kind: gpu, driver, cuda, torch, base, toolkit, error, framework, requirement, table

@@ -7,7 +7,7 @@ use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::registry::RegistryArgs;
 use crate::cli::args::value_parsers::parse_platform;
 
-/// What `lock` takes.
+/// Arguments of `lock`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LockArgs {
     /// Dockerfiles or directories [.]

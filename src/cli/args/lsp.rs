@@ -12,7 +12,7 @@ use crate::cli::args::judging::{ExitArgs, JudgingArgs};
 use crate::cli::args::value_parsers::{parse_build_argument, parse_date, persona_parser};
 use crate::rules::Persona;
 
-/// What `lsp` takes: what `check` does, but for files, formats and all that is told at the end of a run.
+/// Arguments of `lsp`: those of `check` without files, formats and summary.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LspArgs {
     /// Use standard input and output (the default)

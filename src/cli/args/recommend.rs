@@ -22,7 +22,7 @@ pub(crate) enum RecommendFormat {
     Dockerfile,
 }
 
-/// What `recommend` takes.
+/// Arguments of `recommend`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RecommendArgs {
     /// Require a distribution, such as 'torch>=2.4'

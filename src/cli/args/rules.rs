@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use crate::cli::args::formats::OutputFormat;
 
-/// What `rules` takes.
+/// Arguments of `rules`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RulesArgs {
     /// What to do with them.
@@ -87,7 +87,7 @@ pub(crate) enum RulesAction {
     },
 }
 
-/// What `explain` takes.
+/// Arguments of `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     /// Rule, verdict, error, log line or link; - reads standard input

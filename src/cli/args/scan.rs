@@ -8,7 +8,7 @@ use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::registry::RegistryArgs;
 use crate::cli::args::value_parsers::{parse_byte_size, parse_platform};
 
-/// What `scan` takes.
+/// Arguments of `scan`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScanArgs {
     /// Images to scan: registry/repo:tag, oci:DIR, docker-archive:FILE, docker-daemon:NAME
@@ -73,7 +73,7 @@ pub(crate) enum ScanDepth {
     Layers,
 }
 
-/// How progress is told.
+/// Style of the progress display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressMode {
     /// Bars where standard error is a terminal.

@@ -1,6 +1,6 @@
 //! Arguments of `imagelint schema`.
 
-/// What `schema` takes.
+/// Arguments of `schema`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
     /// Report format: json, or a line of ndjson

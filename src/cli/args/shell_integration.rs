@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap_complete::Shell;
 
-/// What `completions` takes.
+/// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
     /// Shell to complete for
@@ -12,7 +12,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// What `man` takes.
+/// Arguments of `man`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
     /// Directory for the manual pages

@@ -3,7 +3,7 @@
 use crate::cli::args::builds::{BuildTargetArgs, DockerfileArgs};
 use crate::cli::args::difference::DifferenceArgs;
 
-/// What `fleet what-if` takes.
+/// Arguments of `fleet what-if`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIfArgs {
     /// Saved reports, descriptions, Dockerfiles, directories or images

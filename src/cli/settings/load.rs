@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::args::{ConfigArgs, FailOn};
 use crate::cli::error::{CommandError, path_from_environment, render_diagnostic};
-use crate::cli::text_file::{path_in_repository as path_in_folder, read_text};
+use crate::cli::text_file::{self, path_from_current_directory, read_text};
 use crate::fleet::settings;
 use crate::fleet::settings::{InputSettings, MAX_EXTENDED_FILES, SETTINGS_FILES, SettingVocabulary, Settings};
 use crate::registry::Platform;
@@ -180,7 +180,7 @@ impl LoadedSettings {
                     &format!("`extend` chains more than {MAX_EXTENDED_FILES} files"),
                 ));
             }
-            let shown = path_from_current_folder(&real);
+            let shown = path_from_current_directory(&real);
             let text = read_text(&real, MAX_SETTINGS_BYTES).map_err(|error| unusable_settings_error(&shown, &error))?;
             let text = SourceText::new(shown.display().to_string(), text);
             let source = sources.add(text.clone());
@@ -231,18 +231,12 @@ fn unusable_settings_error(path: &Path, error: &str) -> String {
 /// Returns a path that repository settings name, if it lies in the repository and not in `.git`, symbolic links
 /// resolved.
 pub(crate) fn path_in_repository(path: &Path, folder: &Path) -> Result<PathBuf, String> {
-    let found = path_in_folder(path, folder)?;
+    let found = text_file::path_in_repository(path, folder)?;
     let real = found.canonicalize().map_err(|error| error.to_string())?;
     if real.components().any(|part| part.as_os_str() == ".git") {
         return Err(format!("{} is in a .git directory and is not read", path.display()));
     }
     Ok(found)
-}
-
-/// Returns a full path relative to the current directory if it lies there.
-fn path_from_current_folder(path: &Path) -> PathBuf {
-    let folder = env::current_dir().and_then(|folder| folder.canonicalize()).ok();
-    folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path).to_path_buf()
 }
 
 /// Returns the path of the user's settings file.

@@ -8,7 +8,7 @@ use crate::extract::layers::layer_scan::LayerScan;
 use crate::knowledge::Knowledge;
 use crate::layer::installed::FileEvidence;
 use crate::layer::{EntryKind, ImageEntry};
-use crate::model::fact::{Evidence as Leaf, FactKey, PrintedValue, ValueState};
+use crate::model::fact::{Evidence, FactKey, PrintedValue, ValueState};
 
 /// The file name of the CUDA runtime library, up to its version.
 const CUDART_PREFIX: &str = "libcudart.so.";
@@ -40,7 +40,7 @@ impl LayerScan<'_> {
         if let Some((version, placed)) = found.pop_first() {
             let origin = self.layer_origin(placed.layer, placed.path);
             let state = ValueState::Known(PrintedValue::Text(version.to_string()));
-            let fact = self.seen.facts.add(FactKey::CudaRuntime, None, state, Leaf::Leaf(vec![origin]));
+            let fact = self.seen.facts.add(FactKey::CudaRuntime, None, state, Evidence::Leaf(vec![origin]));
             self.seen.cuda_runtime = Some((version, fact));
         }
     }

@@ -41,7 +41,7 @@ impl LayerScan<'_> {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.files, whole.code) = (false, false, false);
             let told = format!("layer {} was not inspected: {}", self.layer_label(gone.layer), gone.why);
-            self.seen.of_base.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
+            self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
             self.notes.push(told);
         }
         let floor = self.first_complete_layer();
@@ -53,12 +53,12 @@ impl LayerScan<'_> {
                 let whole = &mut self.seen.complete;
                 if missed.mark.may_hide_entries() {
                     (whole.packages, whole.files, whole.code) = (false, false, false);
-                    self.seen.of_base.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
+                    self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
                 } else if matches!(missed.mark, SkipReason::Sparse | SkipReason::HardLink | SkipReason::LongText) {
                     (whole.packages, whole.code) = (false, false);
                     if index >= floor {
                         let of = |path: &String| incomplete_reason(&format!("{}: {path}", missed.mark));
-                        self.seen.of_base.unread.files.extend(missed.paths.iter().map(of));
+                        self.seen.base_changes.unread.files.extend(missed.paths.iter().map(of));
                     }
                 }
                 self.notes.push(told);
@@ -79,7 +79,7 @@ impl LayerScan<'_> {
             let why = "not inspected: a hard link points to a file that is missing or unread in the layers below";
             if index >= floor {
                 let of = |path: &&str| incomplete_reason(&format!("{why}: {path}"));
-                self.seen.of_base.unread.files.extend(paths.iter().take(MAX_NOTES).map(of));
+                self.seen.base_changes.unread.files.extend(paths.iter().take(MAX_NOTES).map(of));
             }
             let times = if paths.len() > 1 { format!(", {} times", paths.len()) } else { String::new() };
             let first = paths.first().copied().unwrap_or_default();

@@ -156,7 +156,7 @@ impl LayerScan<'_> {
                 // Whether somebody chose it, its name does not say: that may be all that an index has.
                 package.version = package_version(public_version(&found.version));
             } else {
-                package.offered = IndexSelection::Only(variant.clone());
+                package.indexes = IndexSelection::Only(variant.clone());
             }
         }
         package.conditional = open.or(hidden);
@@ -236,7 +236,7 @@ fn installed_since<'a>(
 
 /// Converts a version text into a package version; an empty text is an open version.
 fn package_version(version: &str) -> PackageVersion {
-    if version.is_empty() { PackageVersion::Open(String::new()) } else { PackageVersion::Exact(version.to_owned()) }
+    if version.is_empty() { PackageVersion::Range(String::new()) } else { PackageVersion::Exact(version.to_owned()) }
 }
 
 /// Whether a path is that of a package database, and no other file that the system has once.

@@ -7,7 +7,7 @@ use crate::fix::compare::model::{ComparedImage, ComparedPool, ComparedVerdict, C
 use crate::report::escape::escape_one_line;
 use crate::report::markdown::{MarkdownTarget, code_span, escape_prose, escape_table_cell};
 use crate::report::phrases::{NO_FLEET, message_with_pools};
-use crate::report::terminal_colors::{Tone, paint};
+use crate::report::terminal_colors::{TextStyle, paint};
 
 /// Writes the comparison for a terminal.
 pub fn write_human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -27,7 +27,7 @@ pub fn write_human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> i
         writeln!(out)?;
     }
     for pair in told.images.iter().filter(|pair| told.images.len() == 1 || has_changes(pair)) {
-        writeln!(out, "{}", paint(&escape_one_line(&image_heading(pair)), Tone::Strong, color))?;
+        writeln!(out, "{}", paint(&escape_one_line(&image_heading(pair)), TextStyle::Strong, color))?;
         for line in &pair.summary {
             writeln!(out, "  {}", escape_one_line(line))?;
         }
@@ -109,10 +109,10 @@ fn write_pool_table(pair: &ComparedImage, color: bool, out: &mut dyn io::Write) 
     for (at, [pool, before, after]) in all().enumerate() {
         let change = at.checked_sub(1).and_then(|at| changed_pools(pair).nth(at)).map(|pool| pool.change);
         let tone = match change {
-            None => Tone::Strong,
-            Some(VerdictChange::Breaks) => Tone::Bad,
-            Some(VerdictChange::Works) => Tone::Good,
-            Some(_) => Tone::Open,
+            None => TextStyle::Strong,
+            Some(VerdictChange::Breaks) => TextStyle::Bad,
+            Some(VerdictChange::Works) => TextStyle::Good,
+            Some(_) => TextStyle::Open,
         };
         let after = paint(&escape_one_line(after), tone, color).into_owned();
         writeln!(out, "    {pool:first$}  {before:second$}  {after}")?;

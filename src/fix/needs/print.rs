@@ -14,7 +14,7 @@ use crate::knowledge::{GpuClass, GpuRow, Knowledge};
 use crate::replay::StartRoute;
 use crate::report::escape::{escape_one_line, shorten};
 use crate::report::phrases::{component_label, fact_label, join_first};
-use crate::report::terminal_colors::{Tone, paint};
+use crate::report::terminal_colors::{TextStyle, paint};
 use crate::report::wrap::{display_width, wrap};
 
 /// Maximum number of GPU names per group.
@@ -45,7 +45,7 @@ pub fn print_needs(
     let build = needs.build.as_ref().map_or_else(String::new, |build| format!(", {build}"));
     let name = escape_one_line(&needs.name);
     let NeedsPrintOptions { color, width, .. } = shown;
-    writeln!(out, "{} ({}{build})", paint(&name, Tone::Strong, color), needs.platform)?;
+    writeln!(out, "{} ({}{build})", paint(&name, TextStyle::Strong, color), needs.platform)?;
     writeln!(out, "  {}", wrap(&escape_one_line(&needs.summary), 2, 4, width))?;
     match needs.platforms.as_slice() {
         [] => {}
@@ -92,7 +92,7 @@ fn write_component(
     let name = escape_one_line(component_label(&component.name));
     let text = format!("{cuda}, {}", escape_one_line(&code));
     let text = wrap(&text, display_width(&name) + 4, 4, shown.width);
-    writeln!(out, "\n  {}: {text}", paint(&name, Tone::Strong, shown.color))?;
+    writeln!(out, "\n  {}: {text}", paint(&name, TextStyle::Strong, shown.color))?;
     if !shown.why {
         writeln!(out)?;
         return write_generation_lines(component, shown, knowledge, out);
@@ -113,10 +113,10 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
     writeln!(out)?;
     write_line(out, 4, &format!("compute capability {capabilities} ({classes}): {names}{rest}"), width)?;
     let (code, tone) = match group.code {
-        "native" => ("native code", Tone::Good),
-        "jit" => ("PTX JIT: the driver compiles PTX at start-up", Tone::Good),
-        "none" => ("no native code or PTX for these GPUs", Tone::Bad),
-        _ => ("native code and PTX unknown", Tone::Open),
+        "native" => ("native code", TextStyle::Good),
+        "jit" => ("PTX JIT: the driver compiles PTX at start-up", TextStyle::Good),
+        "none" => ("no native code or PTX for these GPUs", TextStyle::Bad),
+        _ => ("native code and PTX unknown", TextStyle::Open),
     };
     writeln!(out, "      {}", paint(code, tone, color))?;
     // Without native code and PTX no driver helps.

@@ -5,7 +5,7 @@ use std::io;
 use crate::fix::recommend::model::{Combination, CombinationOnPool, Recommendation};
 use crate::report::escape::escape_one_line;
 use crate::report::phrases::pluralize;
-use crate::report::terminal_colors::{Tone, paint};
+use crate::report::terminal_colors::{TextStyle, paint};
 
 /// Writes a recommendation for a terminal.
 pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -19,14 +19,14 @@ pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io
         .collect();
     let head =
         format!("{} for {} of {}", wishes.join(" "), pluralize(told.fleet.pools.len(), "pool"), told.fleet.source);
-    writeln!(out, "{}", paint(&escape_one_line(&head), Tone::Strong, color))?;
+    writeln!(out, "{}", paint(&escape_one_line(&head), TextStyle::Strong, color))?;
     if told.combinations.is_empty() {
         write_conflict(told, color, out)?;
     } else {
         write_table(told, color, out)?;
     }
     if !told.rejected.is_empty() {
-        writeln!(out, "\n{}", paint("Not on every pool", Tone::Strong, color))?;
+        writeln!(out, "\n{}", paint("Not on every pool", TextStyle::Strong, color))?;
     }
     for one in &told.rejected {
         let what = if one.packages.is_empty() { one.base.clone() } else { format!("{} on {}", one.packages, one.base) };
@@ -34,7 +34,7 @@ pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io
             out,
             "  {}: {}",
             escape_one_line(&what),
-            paint(&escape_one_line(&pool_results_text(&one.pools)), Tone::Bad, color)
+            paint(&escape_one_line(&pool_results_text(&one.pools)), TextStyle::Bad, color)
         )?;
     }
     let undetermined = &told.undetermined;
@@ -44,7 +44,7 @@ pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io
             "{} not recommended, because the result is unknown",
             pluralize(undetermined.combinations, "combination")
         );
-        writeln!(out, "\n{}", paint(&escape_one_line(&format!("{line}{why}")), Tone::Open, color))?;
+        writeln!(out, "\n{}", paint(&escape_one_line(&format!("{line}{why}")), TextStyle::Open, color))?;
     }
     for note in &told.notes {
         writeln!(out, "note: {}", escape_one_line(note))?;
@@ -68,9 +68,9 @@ fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> i
             .collect();
         let line = cells.join("  ");
         let tone = match at {
-            0 => Tone::Faint,
-            1 => Tone::Good,
-            _ => Tone::Open,
+            0 => TextStyle::Faint,
+            1 => TextStyle::Good,
+            _ => TextStyle::Open,
         };
         let line = line.trim_end();
         if at < 2 { writeln!(out, "{}", paint(line, tone, color))? } else { writeln!(out, "{line}")? }
@@ -93,7 +93,7 @@ fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> i
         }
     }
     if told.combinations.len() > 1 {
-        writeln!(out, "\n{}", paint("Why the others rank lower", Tone::Strong, color))?;
+        writeln!(out, "\n{}", paint("Why the others rank lower", TextStyle::Strong, color))?;
     }
     for one in &told.combinations {
         if let Some(why) = &one.lost_because {
@@ -103,7 +103,7 @@ fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> i
     if !told.split.is_empty() {
         let sides = told.split.iter().map(|part| join_names(&part.on)).collect::<Vec<_>>().join(" | ");
         let line = format!("Without PTX JIT: a separate image for each of {sides}");
-        writeln!(out, "\n{}", paint(&escape_one_line(&line), Tone::Strong, color))?;
+        writeln!(out, "\n{}", paint(&escape_one_line(&line), TextStyle::Strong, color))?;
         write_split(told, color, out)?;
     }
     Ok(())
@@ -157,7 +157,7 @@ fn pool_results_text(pools: &[CombinationOnPool]) -> String {
 fn write_conflict(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let tried = pluralize(told.tried, "combination");
     let line = format!("none of {tried} starts on every pool");
-    writeln!(out, "{}", paint(&line, Tone::Bad, color))?;
+    writeln!(out, "{}", paint(&line, TextStyle::Bad, color))?;
     if !told.never.is_empty() {
         let names: Vec<String> = told.never.iter().map(|name| format!("`{name}`")).collect();
         writeln!(out, "none starts on {}", escape_one_line(&names.join(", ")))?;
@@ -176,7 +176,7 @@ fn write_split(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> i
         writeln!(
             out,
             "\n{}",
-            paint(&escape_one_line(&format!("# for {}", join_names(&part.on))), Tone::Strong, color)
+            paint(&escape_one_line(&format!("# for {}", join_names(&part.on))), TextStyle::Strong, color)
         )?;
         writeln!(out, "{}", clean_lines(&part.combination.dockerfile).trim_end())?;
         writeln!(out, "# {}", escape_one_line(&routes_text(&part.combination.pools)))?;

@@ -201,7 +201,7 @@ fn split_images(tried: &[TestedCandidate<'_>], names: &[String], place: &TestPoo
         let best = able.first().or(tried.get(at))?;
         Some(SplitImage { combination: report_combination(1, best, &on, place), on })
     };
-    split::smallest_split(tried, names.len()).into_iter().filter_map(part).collect()
+    split::minimal_pool_cover(tried, names.len()).into_iter().filter_map(part).collect()
 }
 
 /// Restricts a combination to some pools; `None` unless it starts on all of them.

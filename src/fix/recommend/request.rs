@@ -1,7 +1,8 @@
 //! The request for a recommendation: packages with version ranges, a base image, a Python version.
 
-use crate::install::{VersionSpec, parse_requirement, public_version, range_contains};
+use crate::install::{parse_requirement, public_version, range_contains};
 use crate::knowledge::Knowledge;
+use crate::model::fact::PackageVersion;
 use crate::text::source::Span;
 
 /// The request as written on the command line.
@@ -47,13 +48,12 @@ impl PackageRequest {
         }
         let found = parse_requirement(text, Span::default(), knowledge).ok_or_else(wrong)?;
         let (range, build) = match found.version {
-            VersionSpec::None => (String::new(), None),
-            VersionSpec::Exact(version) => {
+            PackageVersion::Exact(version) => {
                 let build = version.split_once('+').map(|(_, build)| build.to_owned());
                 (format!("=={}", public_version(&version)), build)
             }
-            VersionSpec::Range(range) => (range, None),
-            VersionSpec::Unresolved => return Err(wrong()),
+            PackageVersion::Range(range) => (range, None),
+            PackageVersion::Unresolved(_) => return Err(wrong()),
         };
         if range_contains(&range, "1").is_none() {
             return Err(format!("`{text}`: `{range}` is not a version range; write one such as >=2.4,<3"));

@@ -12,13 +12,13 @@ pub(super) fn pools_without_start(tried: &[TestedCandidate<'_>], pools: usize) -
     (0..pools).filter(|at| !tried.iter().any(|one| starts_on(one, *at))).collect()
 }
 
-/// Whether a combination starts on a pool.
+/// Whether a candidate starts on a pool.
 fn starts_on(one: &TestedCandidate<'_>, pool: usize) -> bool {
     one.ends.get(pool).is_some_and(|end| end.starts())
 }
 
-/// Returns the fewest combinations that start on every pool on which any does, each with its pools.
-pub(super) fn smallest_split(tried: &[TestedCandidate<'_>], pools: usize) -> Vec<(usize, Vec<usize>)> {
+/// Returns the fewest candidates that together cover every startable pool, each with its pools.
+pub(super) fn minimal_pool_cover(tried: &[TestedCandidate<'_>], pools: usize) -> Vec<(usize, Vec<usize>)> {
     let mut sets: Vec<(usize, BTreeSet<usize>)> = Vec::new();
     for (at, one) in tried.iter().enumerate() {
         let set: BTreeSet<usize> = (0..pools).filter(|pool| starts_on(one, *pool)).collect();

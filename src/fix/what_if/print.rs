@@ -10,7 +10,7 @@ use crate::report::escape::escape_one_line;
 use crate::report::kinds::VerdictKind;
 use crate::report::markdown::{code_span, escape_prose, escape_table_cell};
 use crate::report::phrases::{NO_FLEET, pluralize};
-use crate::report::terminal_colors::{Tone, paint};
+use crate::report::terminal_colors::{TextStyle, paint};
 
 /// How many images or reasons one line lists.
 const MAX_LISTED_NAMES: usize = 6;
@@ -25,15 +25,15 @@ pub fn write_human(told: &WhatIfReport, color: bool, out: &mut dyn io::Write) ->
     if told.fleet.built_in {
         writeln!(out, "{NO_FLEET}\n")?;
     }
-    writeln!(out, "{}", paint(&escape_one_line(&told.changes.join(", ")), Tone::Strong, color))?;
+    writeln!(out, "{}", paint(&escape_one_line(&told.changes.join(", ")), TextStyle::Strong, color))?;
     for image in &told.changed {
         writeln!(out, "  {}", escape_one_line(&image.name))?;
         for pool in &image.pools {
             let (before, after) = (verdict_cell(pool.before.as_ref()), verdict_cell(pool.after.as_ref()));
             let tone = match pool.change {
-                VerdictChange::Breaks => Tone::Bad,
-                VerdictChange::Works => Tone::Good,
-                _ => Tone::Open,
+                VerdictChange::Breaks => TextStyle::Bad,
+                VerdictChange::Works => TextStyle::Good,
+                _ => TextStyle::Open,
             };
             writeln!(
                 out,

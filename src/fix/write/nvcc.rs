@@ -25,7 +25,7 @@ pub(super) fn add_gpus(
     add: &[String],
 ) -> Option<Vec<SourceEdit>> {
     let mut edits = Vec::new();
-    for list in case.seen.of_base.arch_lists.iter().filter(|list| list.name == name) {
+    for list in case.seen.base_changes.arch_lists.iter().filter(|list| list.name == name) {
         let new: Vec<MissingGpuCode> = add.iter().filter_map(|one| MissingGpuCode::for_gpu(one, list)).collect();
         if new.is_empty() {
             continue;

@@ -87,7 +87,7 @@ pub(super) fn build_edit_variants(
             }
         }
         (None, Some(new)) => {
-            let named = matches!(&own.offered, IndexSelection::Beside(tags) if tags.contains(new));
+            let named = matches!(&own.indexes, IndexSelection::Beside(tags) if tags.contains(new));
             let Some(more) = more.map(|more| if named { Vec::new() } else { more }) else { return Vec::new() };
             let local = match from {
                 Some(from) => version_span(text, word, from).map(|span| (span, format!("{to}+{new}"))),
@@ -335,12 +335,12 @@ fn follower_index_edits(
 /// Whether a package is built for each framework build and comes from the default index.
 fn follows_framework_build(case: &FixContext<'_>, package: &ObservedPackage) -> bool {
     package.manager == PackageManager::Pip
-        && package.offered == IndexSelection::Default
+        && package.indexes == IndexSelection::Default
         && package.variant.is_none()
         && case.knowledge().is_built_with_torch(&package.name)
         && match &package.version {
             PackageVersion::Exact(text) => !text.contains('+'),
-            PackageVersion::Open(_) => true,
+            PackageVersion::Range(_) => true,
             PackageVersion::Unresolved(_) => false,
         }
 }

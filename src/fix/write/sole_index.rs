@@ -18,7 +18,7 @@ pub(super) fn replace_default_index(
     more: Vec<SourceEdit>,
 ) -> Option<Vec<SourceEdit>> {
     let named =
-        own.offered != IndexSelection::Default || !index_urls::nearby_index_urls(texts, (source, word)).is_empty();
+        own.indexes != IndexSelection::Default || !index_urls::nearby_index_urls(texts, (source, word)).is_empty();
     if source != texts.source || style != RequirementSyntax::Shell || named {
         return None;
     }

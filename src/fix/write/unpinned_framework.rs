@@ -35,7 +35,7 @@ pub(super) fn index_edit_variants(
     let Some(commands) = unpinned_installs(case, texts, package) else { return Vec::new() };
     if let Some(old) = from {
         let change = (old.as_str(), build.as_str());
-        let of_it = |one: &&UnpinnedInstall<'_>| matches!(&one.first.offered, IndexSelection::Only(tag) if tag == old);
+        let of_it = |one: &&UnpinnedInstall<'_>| matches!(&one.first.indexes, IndexSelection::Only(tag) if tag == old);
         let words = commands.iter().filter(of_it).filter_map(|one| one.places.first().copied());
         let near: Vec<(SourceId, Span)> = words.flat_map(|word| index_urls::nearby_index_urls(texts, word)).collect();
         let wide = [near.clone(), index_urls::all_build_index_urls(texts, old)].concat();
@@ -73,7 +73,7 @@ fn unpinned_installs<'a>(
     let is_open = |one: &&ObservedPackage| {
         one.manager == PackageManager::Pip
             && (one.name == package || knowledge.is_built_with_torch(&one.name))
-            && matches!(one.version, PackageVersion::Open(_))
+            && matches!(one.version, PackageVersion::Range(_))
     };
     let mut found: BTreeMap<u32, UnpinnedInstall<'a>> = BTreeMap::new();
     for one in case.seen.packages.iter().filter(is_open) {
@@ -106,7 +106,7 @@ fn install_edits(
     let (source, _) = place;
     let edit = |(span, replacement): (Span, String)| SourceEdit { source, span, replacement };
     let put = |option: &str| index_urls::add_index(texts, place, one.style, (option, page));
-    let found = match &one.first.offered {
+    let found = match &one.first.indexes {
         IndexSelection::Default if alone => put(INDEX_OPTION)?,
         IndexSelection::Default if !own => put(EXTRA_INDEX_OPTION)?,
         IndexSelection::Beside(tags) if alone && tags.iter().any(|tag| tag == build) => {

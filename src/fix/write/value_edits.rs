@@ -113,8 +113,8 @@ pub(super) fn word_end(text: &str, span: Span) -> usize {
     span.end + rest.find(ends).unwrap_or(rest.len())
 }
 
-/// Maximum number of variables that are followed to a list.
-const MAX_VARIABLES: usize = 8;
+/// Maximum number of variables resolved for one architecture list.
+const MAX_ARCH_LIST_VARIABLES: usize = 8;
 /// Installer options whose value is an index.
 const INDEX_OPTIONS: [&str; 5] = ["--index-url", "--extra-index-url", "--find-links", "-i", "-f"];
 
@@ -163,7 +163,7 @@ pub(super) fn extend_arch_list(
     let mut found = Vec::new();
     let mut names = vec![variable.to_owned()];
     let mut at = 0;
-    while let Some(name) = names.get(at).cloned().filter(|_| at < MAX_VARIABLES) {
+    while let Some(name) = names.get(at).cloned().filter(|_| at < MAX_ARCH_LIST_VARIABLES) {
         at += 1;
         let (lists, others) = extend_variable_lists(text, dockerfile, &name, add, is_name);
         found.extend(lists);

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::fleet::cluster::workload_reader::read_workloads as with_variables;
+use crate::fleet::cluster::workload_reader::read_workloads;
 use crate::fleet::cluster::{ArgumentOverride, LabelCondition, LabelState, NodeRequirement, Workload};
 
 /// Reads workloads without variables of a `.env` file.
 fn read_without_variables(text: &str) -> Result<Workloads, ClusterError> {
-    with_variables(text, &BTreeMap::new(), &|_| None)
+    read_workloads(text, &BTreeMap::new(), &|_| None)
 }
 
 const POD_LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
@@ -294,7 +294,7 @@ services:
         };
         Some(text.to_owned())
     };
-    let found = with_variables(text, &BTreeMap::from([("TAG".to_owned(), "7".to_owned())]), &open).expect("services");
+    let found = read_workloads(text, &BTreeMap::from([("TAG".to_owned(), "7".to_owned())]), &open).expect("services");
     let said = |one: &Workload| {
         let env = one.env.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
         let elsewhere = if one.env_from.is_some() { " +" } else { "" };
@@ -359,7 +359,7 @@ fn files_of_variables_stand_below_those_of_the_service() {
         let text = format!(
             "services: {{s: {{image: 'i:1', gpus: all, platform: linux/arm64, env_file: {files}, environment: {{B: own}}}}}}"
         );
-        let found = with_variables(&text, &BTreeMap::new(), &open).expect("a service");
+        let found = read_workloads(&text, &BTreeMap::new(), &open).expect("a service");
         let one = found.list.first().expect("one");
         let shown = |(name, value): (&String, &Option<String>)| format!("{name}={}", value.as_deref().unwrap_or("-"));
         assert_eq!(one.env.iter().map(shown).collect::<Vec<_>>().join(" "), expected, "{files}");
@@ -372,7 +372,7 @@ fn images_of_services_take_variables_as_builds_do() {
     let beside = BTreeMap::from([("TAG".to_owned(), "2".to_owned()), ("NONE".to_owned(), String::new())]);
     let read = |image: &str, variables: &BTreeMap<String, String>| {
         let text = format!("services: {{s: {{image: '{image}', gpus: all, command: 'run $TAG'}}}}");
-        with_variables(&text, variables, &|_| None).expect("services")
+        read_workloads(&text, variables, &|_| None).expect("services")
     };
     for (image, alone, with) in [
         (

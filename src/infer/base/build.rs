@@ -50,7 +50,7 @@ pub(in crate::infer) struct BaseBuild {
     /// The torch version in the image, with its CUDA variant.
     pub(in crate::infer) torch: Option<(&'static str, &'static RowInfo)>,
     /// The listed versions before and after the torch in the image, if the tables do not list its exact version.
-    pub(in crate::infer) torch_about: Vec<&'static str>,
+    pub(in crate::infer) torch_bounds: Option<[Option<&'static str>; 2]>,
     /// The row by which it contains torch for GPUs of another vendor than NVIDIA.
     pub(in crate::infer) of_others: Option<&'static RowInfo>,
     /// The conda channel of its torch; `None` for the wheel.
@@ -95,7 +95,7 @@ impl BaseBuild {
             compat_probe: None,
             probe_unsure: None,
             torch: None,
-            torch_about: Vec::new(),
+            torch_bounds: None,
             of_others: None,
             torch_channel: None,
             brings: &[],

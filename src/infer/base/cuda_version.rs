@@ -29,7 +29,8 @@ pub(in crate::infer) fn infer_base_cuda(
         return facts.add_typed(FactKey::BaseCuda, None, told, evidence);
     }
     // What a container is started with changes nothing of what lies in its image.
-    let of_start = seen.depth == InspectionDepth::Layers && variable.is_unknown() && seen.of_base.unread.env.is_some();
+    let of_start =
+        seen.depth == InspectionDepth::Layers && variable.is_unknown() && seen.base_changes.unread.env.is_some();
     let unset = (matches!(variable.state, ValueState::Absent { .. }) || of_start)
         && build.unresolved.is_none()
         && (!matches!(seen.depth, InspectionDepth::Config | InspectionDepth::Sbom | InspectionDepth::Layers)

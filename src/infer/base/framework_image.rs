@@ -110,7 +110,7 @@ fn set_packages(build: &mut BaseBuild, row: &'static FrameworkImageRow) {
 fn build_for_month(asked: &BaseImageQuery<'_>, family: &'static BaseFamilyRow) -> BaseBuild {
     let mut build = asked.new_build(BaseFamily::Framework, Some(&family.info));
     apply_family(asked, &mut build, family);
-    build.torch_about = asked.knowledge.ngc_torch_bounds(family, asked.tag);
+    build.torch_bounds = asked.knowledge.ngc_torch_bounds(family, asked.tag);
     let Some(row) = asked.knowledge.ngc_release(family, asked.tag) else {
         build.unresolved = Some(explain_unknown_month(asked));
         return build;

@@ -18,7 +18,7 @@ pub(in crate::infer) fn possible_base_builds(
     let builds = match &seen.base {
         ObservedBase::NotSaid => {
             let build = BaseBuild::new(BaseFamily::Unknown, None, None, String::new());
-            vec![BaseBuild { unresolved: seen.of_base.unread.layer.clone(), ..build }]
+            vec![BaseBuild { unresolved: seen.base_changes.unread.layer.clone(), ..build }]
         }
         ObservedBase::Scratch(fact) => vec![BaseBuild::new(BaseFamily::Plain, Some(*fact), None, "scratch".to_owned())],
         ObservedBase::Unresolved(why, fact) => {

@@ -49,7 +49,7 @@ impl RuleScope<'_> {
         let again = |list: &&ObservedArchList| {
             list.name == ARCH_LIST_VARIABLE && list.entries.iter().all(|(entry, _)| told.contains(entry))
         };
-        let of_commands = self.seen.map_or(&[][..], |all| all.of_base.arch_lists.as_slice()).iter();
+        let of_commands = self.seen.map_or(&[][..], |all| all.base_changes.arch_lists.as_slice()).iter();
         let of_commands = of_commands.filter(|list| !again(list)).map(|list| CompilerArchList {
             name: list.name.clone(),
             entries: list.entries.clone(),
@@ -96,7 +96,7 @@ impl RuleScope<'_> {
 
     /// Returns the first list of a command that requests no PTX.
     pub(super) fn arch_list_without_ptx(&self) -> BlamedLookup {
-        let lists = self.seen.map_or(&[][..], |all| all.of_base.arch_lists.as_slice());
+        let lists = self.seen.map_or(&[][..], |all| all.base_changes.arch_lists.as_slice());
         match lists.iter().find(|list| list.ptx == Some(false)) {
             Some(list) => BlamedLookup::without_fact(text_lookup(list.name.clone())).with_fact(Some(list.fact)),
             None => BlamedLookup::without_fact(FactLookup::Absent)

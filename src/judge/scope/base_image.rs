@@ -3,7 +3,7 @@
 use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, observed_list_lookup, text_lookup, version_lookup,
 };
-use crate::model::fact::{PrintedValue as FactValue, ValueState};
+use crate::model::fact::{PrintedValue, ValueState};
 use crate::model::reference::ImageReference;
 use crate::rules::FactLookup;
 
@@ -22,7 +22,7 @@ impl RuleScope<'_> {
         }
         let Some(base) = self.image.base else { return Some(BlamedLookup::without_fact(FactLookup::Absent)) };
         let lookup = match &self.image.facts.get(base).state {
-            ValueState::Known(FactValue::Text(written)) => self.reference_lookup(written, rest),
+            ValueState::Known(PrintedValue::Text(written)) => self.reference_lookup(written, rest),
             _ => Some(FactLookup::Unknown),
         };
         let replaced = (rest == "entrypoint_replaced").then_some(self.image.compat_probe.id);
@@ -37,7 +37,7 @@ impl RuleScope<'_> {
         }
         let Some(base) = self.image.base else { return BlamedLookup::without_fact(FactLookup::Absent) };
         let both = match &self.image.facts.get(base).state {
-            ValueState::Known(FactValue::Text(written)) => {
+            ValueState::Known(PrintedValue::Text(written)) => {
                 ImageReference::parse(written).is_ok_and(|base| base.tag().is_some() && base.digest().is_some())
             }
             ValueState::Absent { .. } => false,

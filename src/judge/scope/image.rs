@@ -97,7 +97,7 @@ impl RuleScope<'_> {
 
     /// Returns the commands that the ENTRYPOINT and CMD of the image itself start.
     fn start_commands(&self) -> BlamedLookup {
-        let said = self.seen.and_then(|all| all.of_base.starts.as_ref());
+        let said = self.seen.and_then(|all| all.base_changes.starts.as_ref());
         let said = said.filter(|(commands, _)| !commands.is_empty());
         let lookup = said.map_or(FactLookup::Absent, |(commands, _)| list_lookup(commands.iter().cloned()));
         BlamedLookup::without_fact(lookup).with_fact(said.map(|(_, fact)| *fact))

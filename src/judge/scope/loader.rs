@@ -2,7 +2,7 @@
 
 use crate::cuda::{LdConf, is_compat_directory, is_stub_directory, library_path_directories};
 use crate::judge::scope::{BlamedLookup, RuleScope, fact_lookup, list_lookup, observed_list_lookup, text_lookup};
-use crate::model::fact::{FactId, PackageManager, PrintedValue as FactValue, ValueState};
+use crate::model::fact::{FactId, PackageManager, PrintedValue, ValueState};
 use crate::model::reference::ImageReference;
 
 /// The file that includes all other files for `ldconfig`.
@@ -78,7 +78,7 @@ impl RuleScope<'_> {
     /// them.
     fn has_no_stubs(&self) -> bool {
         let (Some(base), Some(all)) = (self.image.base, self.seen) else { return false };
-        let ValueState::Known(FactValue::Text(written)) = &self.image.facts.get(base).state else { return false };
+        let ValueState::Known(PrintedValue::Text(written)) = &self.image.facts.get(base).state else { return false };
         let Ok(reference) = ImageReference::parse(written) else { return false };
         let with = |word: &str| self.knowledge.stub_directories().iter().any(|row| row.flavour == word);
         let without = |tag: &str| !tag.split('-').any(with) && self.knowledge.cuda_flavour(tag).is_some();

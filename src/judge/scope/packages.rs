@@ -90,8 +90,8 @@ impl RuleScope<'_> {
                 exact.parse().ok().and_then(|version| self.knowledge.library_needs_of(&package.name, version))
             }
             // The newest one.
-            PackageVersion::Open(bounds) if bounds.is_empty() => rows.find(|row| row.before.is_none()),
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+            PackageVersion::Range(bounds) if bounds.is_empty() => rows.find(|row| row.before.is_none()),
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
         let named = self.knowledge.cuda_of_name(&package.name).map(|(cuda, _)| cuda.0.part(0));
         let (Some(named), Some(row)) = (named.filter(|major| *major != base), row) else { return false };
@@ -181,7 +181,7 @@ impl RuleScope<'_> {
                 let cuda = variant_cuda(exact.split_once('+')?.1)?;
                 self.knowledge.toolkit(cuda).map(|_| (one.name.clone(), cuda, one.fact))
             }
-            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
         self.seen.map(|all| all.packages.iter().filter(certain).filter_map(told).collect()).unwrap_or_default()
     }
@@ -246,7 +246,7 @@ impl RuleScope<'_> {
             PackageVersion::Exact(exact) if last.conditional.is_none() && (one_manager || one_version) => {
                 text_lookup(exact)
             }
-            PackageVersion::Exact(_) | PackageVersion::Open(_) | PackageVersion::Unresolved(_) => FactLookup::Unknown,
+            PackageVersion::Exact(_) | PackageVersion::Range(_) | PackageVersion::Unresolved(_) => FactLookup::Unknown,
         };
         BlamedLookup::without_fact(lookup).with_fact(Some(last.fact))
     }
@@ -320,7 +320,9 @@ impl RuleScope<'_> {
         let family = self.knowledge.base_family(&repository).filter(|row| row.torch);
         let own = own.or(family.map(|_| UNLISTED_RELEASE));
         let named = self.seen.and_then(|all| all.packages.iter().rev().find(|one| one.name == BASE_IMAGE_FRAMEWORK));
-        let (Some(own), Some(named)) = (own, named.filter(|one| !one.apart && one.conditional.is_none())) else {
+        let (Some(own), Some(named)) =
+            (own, named.filter(|one| !one.separate_environment && one.conditional.is_none()))
+        else {
             return absent;
         };
         let PackageVersion::Exact(exact) = &named.version else { return absent };
@@ -340,7 +342,7 @@ impl RuleScope<'_> {
         let Some(last) = all.packages.iter().rev().find(named) else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
-        let IndexSelection::Beside(builds) = &last.offered else {
+        let IndexSelection::Beside(builds) = &last.indexes else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
         // What a later command brings along was not chosen here.
@@ -373,7 +375,7 @@ impl RuleScope<'_> {
 fn exact_version(package: &ObservedPackage) -> &str {
     match &package.version {
         PackageVersion::Exact(exact) => exact,
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => "",
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => "",
     }
 }
 

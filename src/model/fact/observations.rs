@@ -155,8 +155,8 @@ pub struct BaseChanges {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copies_unread_images: bool,
     /// Numbers of the commands that may install unknown packages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untold: Vec<u32>,
+    #[serde(default, rename = "untold", skip_serializing_if = "Vec::is_empty")]
+    pub unread_commands: Vec<u32>,
     /// Numbers of the commands whose installer does not replace packages that are already installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keeping: Vec<u32>,
@@ -331,13 +331,14 @@ pub struct Observations {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, (Result<String, Cause>, FactId)>,
     /// What the build changes in the contents of its base image.
-    pub of_base: Box<BaseChanges>,
+    #[serde(rename = "of_base")]
+    pub base_changes: Box<BaseChanges>,
     /// Packages in the order of the commands that install them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<ObservedPackage>,
     /// Packages that commands remove.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gone: Vec<RemovedPackage>,
+    #[serde(rename = "gone", skip_serializing_if = "Vec::is_empty")]
+    pub removed_packages: Vec<RemovedPackage>,
     /// Constraints of commands on transitive dependencies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<ObservedPackage>,
@@ -398,9 +399,9 @@ impl Observations {
             as_of: None,
             platforms: None,
             env: BTreeMap::new(),
-            of_base: Box::default(),
+            base_changes: Box::default(),
             packages: Vec::new(),
-            gone: Vec::new(),
+            removed_packages: Vec::new(),
             bounds: Vec::new(),
             commands: 0,
             other_python: false,

@@ -24,10 +24,28 @@ named_values! {
 pub enum PackageVersion {
     /// An exact version, with its local part.
     Exact(String),
-    /// A range, or no constraint: the version depends on the day of the build.
-    Open(String),
-    /// A version with a variable that has no value.
+    /// Any version in a range, which may be empty: the version depends on the day of the build.
+    #[serde(rename = "open")]
+    Range(String),
+    /// An unknown version, with the reason.
     Unresolved(Cause),
+}
+
+impl PackageVersion {
+    /// Returns the range that admits every version.
+    pub fn any() -> Self {
+        Self::Range(String::new())
+    }
+
+    /// Returns a version that a variable without a value hides.
+    pub fn behind_variable() -> Self {
+        Self::Unresolved(Cause::VariableWithoutValue)
+    }
+
+    /// Whether the version is an exact one.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
 }
 
 /// The package indexes from which a command installs, where neither version nor variant determines the build.
@@ -58,15 +76,16 @@ pub struct ObservedPackage {
     /// The CUDA variant of the index or URL that the command uses: `cu121`, `cpu`.
     pub variant: Option<String>,
     /// The indexes from which it is installed.
-    pub offered: IndexSelection,
+    #[serde(rename = "offered")]
+    pub indexes: IndexSelection,
     /// Why it may be a pre-release, which the tables do not list.
-    #[serde(default)]
-    pub early: Option<Cause>,
+    #[serde(default, rename = "early")]
+    pub prerelease: Option<Cause>,
     /// Whether an installed version is replaced.
     pub upgrade: bool,
     /// Whether it is installed without its dependencies.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub alone: bool,
+    #[serde(default, rename = "alone", skip_serializing_if = "std::ops::Not::not")]
+    pub no_deps: bool,
     /// The first conda channel of the command.
     #[serde(default)]
     pub channel: Option<String>,
@@ -75,8 +94,8 @@ pub struct ObservedPackage {
     /// Why it may not be installed at all.
     pub conditional: Option<Cause>,
     /// Whether it is installed into another Python environment than that of the base image.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub apart: bool,
+    #[serde(default, rename = "apart", skip_serializing_if = "std::ops::Not::not")]
+    pub separate_environment: bool,
     /// The number of the command; the packages of one command are resolved together.
     pub command: u32,
     /// Evidence.
@@ -91,14 +110,14 @@ impl ObservedPackage {
             name,
             version,
             variant: None,
-            offered: IndexSelection::Default,
-            early: None,
+            indexes: IndexSelection::Default,
+            prerelease: None,
             upgrade: true,
-            alone: false,
+            no_deps: false,
             channel: None,
             python: None,
             conditional: None,
-            apart: false,
+            separate_environment: false,
             command: 0,
             fact,
         }

@@ -160,7 +160,7 @@ impl Observations {
     /// Replaces every text by the one that `moved` returns for it; false if it returns none.
     #[must_use]
     pub fn remap_sources(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
-        for one in &mut self.of_base.brought {
+        for one in &mut self.base_changes.brought {
             let Some(there) = moved(SourceId(one.text), Span::default()) else { return false };
             one.text = there.0;
         }
@@ -181,18 +181,18 @@ impl Observations {
             self.platforms.as_ref().map(|(_, fact)| *fact),
             self.entrypoint.as_ref().map(|(_, fact)| *fact),
             self.command.as_ref().map(|(_, fact)| *fact),
-            self.of_base.starts.as_ref().map(|(_, fact)| *fact),
+            self.base_changes.starts.as_ref().map(|(_, fact)| *fact),
             self.tag_now.as_ref().map(|(_, fact)| *fact),
             self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
         ];
         let env = self.env.values().map(|(_, fact)| *fact);
         let packages = self.packages.iter().chain(&self.bounds).map(|package| package.fact);
         let files = self.files.values().map(|file| file.fact);
-        let removed = self.of_base.removed.iter().map(|(_, fact)| *fact);
+        let removed = self.base_changes.removed.iter().map(|(_, fact)| *fact);
         let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
         let code = code.chain(self.build_asks.iter().map(|ask| ask.fact));
-        let code = code.chain(self.of_base.arch_lists.iter().map(|list| list.fact));
-        let code = code.chain(self.of_base.unknown_wheels.iter().map(|(_, fact)| *fact));
+        let code = code.chain(self.base_changes.arch_lists.iter().map(|list| list.fact));
+        let code = code.chain(self.base_changes.unknown_wheels.iter().map(|(_, fact)| *fact));
         let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
         all.into_iter().all(|fact| self.facts.contains(fact))
     }

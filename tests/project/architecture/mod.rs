@@ -26,6 +26,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "knowledge/toml_reader.rs"]),
     ("mimalloc", &["main.rs"]),
     ("pep440_rs", &["install/"]),
+    ("version_ranges", &["install/"]),
     ("quick_xml", &["fleet/inventory/"]),
     ("regex", &["dockerfile/builds/bake_expression.rs", "rules/"]),
     ("reqwest", &["registry/"]),

@@ -54,25 +54,19 @@ fn reasons(report: &Report, pool: Option<&str>) -> String {
     String::from_utf8(out).expect("UTF-8")
 }
 
-const WIDE: &str = include_str!("wide.txt");
-
-const NARROW: &str = include_str!("narrow.txt");
-
-const WHY: &str = include_str!("why.txt");
-
 #[test]
 fn a_person_reads_the_matrix_then_frames() {
-    assert_eq!(told(&sample(), &options(100)), WIDE);
+    insta::assert_snapshot!("wide", told(&sample(), &options(100)));
 }
 
 #[test]
 fn a_narrow_terminal_gets_ascii_and_short_cells() {
-    assert_eq!(told(&sample(), &HumanOptions { ascii: true, ..options(60) }), NARROW);
+    insta::assert_snapshot!("narrow", told(&sample(), &HumanOptions { ascii: true, ..options(60) }));
 }
 
 #[test]
 fn why_tells_hosts_steps_and_facts() {
-    assert_eq!(reasons(&sample(), Some("desk-3090")), WHY);
+    insta::assert_snapshot!("why", reasons(&sample(), Some("desk-3090")));
 }
 
 #[test]
