@@ -6,14 +6,13 @@ mod parse;
 mod validation;
 mod write;
 
-use crate::cuda::{CodeTarget, CudaVersion};
-use crate::model::fact::InspectionDepth;
-use crate::text::source::Span;
-
 pub use self::described_package::{DescribedPackage, DescribedRemoval};
 pub use self::json::DescriptionJsonError;
 pub use self::parse::{DESCRIPTION_KEYS, DescriptionErrors, GPU_CODE_KEYS, PACKAGE_KEYS};
 pub(crate) use self::write::toml_string;
+use crate::cuda::{CodeTarget, CudaVersion};
+use crate::model::fact::InspectionDepth;
+use crate::text::source::Span;
 
 /// A value with its span in the file; the span is empty for a value that comes from no text.
 #[derive(Clone, Debug)]
@@ -117,16 +116,19 @@ pub struct DescribedPackages {
     pub keeping: Vec<Spanned<u32>>,
     /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
     pub renewing: Vec<Spanned<u32>>,
+    /// Numbers of the commands that replace installed packages even by the same version.
+    pub reinstalling: Vec<Spanned<u32>>,
 }
 
 impl DescribedPackages {
     /// Returns the lists of command numbers with their keys.
-    fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 4] {
+    fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 5] {
         [
             ("unknown_wheels", &self.unknown_wheels),
             ("untold", &self.untold),
             ("keeping", &self.keeping),
             ("renewing", &self.renewing),
+            ("reinstalling", &self.reinstalling),
         ]
     }
 

@@ -55,6 +55,7 @@ pub const PACKAGE_KEYS: &[&str] = &[
     "untold",
     "keeping",
     "renewing",
+    "reinstalling",
 ];
 
 /// The keys of `[[gpu_code]]`.
@@ -220,6 +221,7 @@ fn read_packages(reader: &mut Reader, value: &Value<'_>, description: &mut Image
             "untold" => description.packages.untold = read_numbers(reader, key, value),
             "keeping" => description.packages.keeping = read_numbers(reader, key, value),
             "renewing" => description.packages.renewing = read_numbers(reader, key, value),
+            "reinstalling" => description.packages.reinstalling = read_numbers(reader, key, value),
             _ => reader.unknown_key(key, key_span, PACKAGE_KEYS),
         }
     }

@@ -6,7 +6,8 @@ use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{FactId, Observations, ObservedPackage, PackageManager, TemplatePart};
+use crate::model::fact::{FactId, Observations, TemplatePart};
+use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Shell commands that start no program.
 const SHELL_BUILTINS: &[&str] =

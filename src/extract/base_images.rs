@@ -1,4 +1,4 @@
-//! Base images known from a registry, the lock file or the settings, and builds on top of them.
+//! Base images known from a registry, the lock file or the settings, and tags that have moved since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +8,14 @@ use crate::dockerfile::{BaseImageEnv, BaseKind, Dockerfile, EvaluateError, Evalu
 use crate::extract::base_merge::merge_base_observations;
 use crate::extract::dockerfile::{TargetObservations, observe_dockerfile};
 use crate::extract::stage_copies::StageEvaluator;
-use crate::model::fact::{Observations, ObservedBase};
+use crate::model::cause::Cause;
+use crate::model::fact::{
+    Evidence, FactId, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
+};
 use crate::model::reference::ImageReference;
-use crate::registry::lock::BaseMapping;
-use crate::registry::{Platform, lock};
-use crate::text::source::SourceId;
+use crate::registry::lock::{BaseMapping, LockedBaseImage};
+use crate::registry::{Platform, PulledImage, lock};
+use crate::text::source::{SourceId, Span};
 
 /// What is known of one base image on one platform.
 #[derive(Clone, Debug)]
@@ -179,4 +182,129 @@ fn base_environment(image: &ImageReference, seen: &Observations) -> Option<BaseI
     }
     let values = seen.env.iter().map(|(name, (known, _))| (name.clone(), known.clone())).collect();
     Some(BaseImageEnv { image: image.clone(), values, whole })
+}
+
+/// Variables by which the container toolkit decides what it requires of a node and what it injects.
+const GPU_VARIABLES: &[&str] =
+    &["NVIDIA_DISABLE_REQUIRE", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CUDA_VERSION"];
+/// The prefix of variables that hold CUDA requirements.
+const REQUIRE_PREFIX: &str = "NVIDIA_REQUIRE_";
+/// The largest number of values of a variable that are listed.
+const MAX_VALUES: usize = 3;
+/// The largest number of characters of a listed value.
+const MAX_VALUE_LENGTH: usize = 120;
+
+/// Records how the image that the tag refers to now differs from the pinned image.
+pub fn record_tag_drift(pinned: &PulledImage, now: &PulledImage, seen: &mut Observations) {
+    let changes = if pinned.config_digest == now.config_digest { Vec::new() } else { variable_changes(pinned, now) };
+    let origin = Origin::Config { digest: now.config_digest.clone(), field: "config.Env".to_owned() };
+    let fact = seen.facts.add(
+        FactKey::TagNow,
+        None,
+        ValueState::Known(PrintedValue::from(&changes)),
+        Evidence::Leaf(vec![origin]),
+    );
+    seen.tag_now = Some((changes, fact));
+}
+
+/// Returns the differences of all GPU variables, one text for each.
+fn variable_changes(pinned: &PulledImage, now: &PulledImage) -> Vec<String> {
+    let all = pinned.config.env.iter().chain(&now.config.env).map(|(name, _)| name.as_str());
+    let mut names: Vec<&str> =
+        all.filter(|name| GPU_VARIABLES.contains(name) || name.starts_with(REQUIRE_PREFIX)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let change = |name: &str| describe_change(name, pinned.config.variable(name), now.config.variable(name));
+    names.into_iter().filter_map(change).collect()
+}
+
+/// Describes the added and removed values of one variable; `None` if there are none.
+fn describe_change(name: &str, before: Option<&str>, now: Option<&str>) -> Option<String> {
+    let (before, now) = (split_values(before), split_values(now));
+    let only = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|word| !those.contains(word)).cloned().collect()
+    };
+    let (came, went) = (only(&now, &before), only(&before, &now));
+    let told = [("now", &came), ("no longer", &went)];
+    let parts: Vec<String> = told
+        .into_iter()
+        .filter(|(_, words)| !words.is_empty())
+        .map(|(lead, words)| format!("{lead} {}", list_values(words)))
+        .collect();
+    (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
+}
+
+/// Splits the value of a variable at whitespace, and truncates each part.
+fn split_values(value: Option<&str>) -> Vec<String> {
+    value.unwrap_or_default().split_whitespace().map(|word| word.chars().take(MAX_VALUE_LENGTH).collect()).collect()
+}
+
+/// Lists the first values in quotes, and the number of further ones.
+fn list_values(words: &[String]) -> String {
+    let first = words.iter().take(MAX_VALUES).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" ");
+    let more = words.len().saturating_sub(MAX_VALUES);
+    if more == 0 { first } else { format!("{first} and {more} more") }
+}
+
+/// Returns the observations of a base image from its entry in the lock file `source`.
+pub fn observe_lock_entry(entry: &LockedBaseImage, source: SourceId) -> Observations {
+    let mut seen = Observations::new(InspectionDepth::Config);
+    for (name, value) in &entry.env {
+        let state = ValueState::Known(PrintedValue::Text(value.value.clone()));
+        let fact = add_lock_fact(&mut seen, source, (FactKey::Env, Some(&name.value)), state, value.span);
+        seen.env.insert(name.value.clone(), (Ok(value.value.clone()), fact));
+    }
+    for name in &entry.withheld {
+        let why = Cause::NotInLockFile { name: name.value.clone(), image: entry.reference.value.clone() };
+        let state = ValueState::Unknown(why.clone());
+        let fact = add_lock_fact(&mut seen, source, (FactKey::Env, Some(&name.value)), state, name.span);
+        seen.env.insert(name.value.clone(), (Err(why), fact));
+    }
+    seen.complete.env = true;
+    let words = entry.entrypoint.value.clone();
+    let state = ValueState::Known(PrintedValue::from(&words));
+    let fact = add_lock_fact(&mut seen, source, (FactKey::Entrypoint, None), state, entry.entrypoint.span);
+    seen.entrypoint = Some((words, fact));
+    let mut platforms = entry.platforms.value.clone();
+    if platforms.is_empty() {
+        platforms.push(entry.platform.clone());
+    }
+    let state = ValueState::Known(PrintedValue::from(&platforms));
+    let fact = add_lock_fact(&mut seen, source, (FactKey::Platforms, None), state, entry.platforms.span);
+    seen.platforms = Some((platforms, fact));
+    seen
+}
+
+/// Adds a fact whose origin is a span of the lock file.
+fn add_lock_fact(
+    seen: &mut Observations,
+    source: SourceId,
+    (key, of): (FactKey, Option<&str>),
+    state: ValueState<PrintedValue>,
+    span: Span,
+) -> FactId {
+    seen.facts.add(key, of, state, Evidence::Leaf(vec![Origin::File { source, span }]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_and_removed_values_are_listed() {
+        let old = "cuda>=11.8 brand=tesla,driver>=450,driver<451 brand=geforce,driver>=470,driver<471";
+        let new = "cuda>=11.8 brand=tesla,driver>=470,driver<471";
+        let gone = "`brand=tesla,driver>=450,driver<451` `brand=geforce,driver>=470,driver<471`";
+        for (before, now, told) in [
+            (Some(old), Some(new), Some(format!("X: now `brand=tesla,driver>=470,driver<471`, no longer {gone}"))),
+            (None, Some("all"), Some("X: now `all`".to_owned())),
+            (Some("a b c d e"), None, Some("X: no longer `a` `b` `c` and 2 more".to_owned())),
+            (Some(old), Some(old), None),
+            (Some("a  b"), Some("b a"), None),
+            (None, Some(""), None),
+            (None, None, None),
+        ] {
+            assert_eq!(describe_change("X", before, now), told, "{before:?} {now:?}");
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use crate::model::fact::{
     BaseChanges, Evidence, FactId, FactKey, Facts, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
-    ObservedLibraryDependencies, ObservedPackage, Origin, PackageVersion, PrintedValue, ValueState,
+    ObservedLibraryDependencies, Origin, PrintedValue, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageVersion};
 use crate::registry::Platform;
 
 /// Adds the observations of the base image to those of the Dockerfile, whose own values take precedence.
@@ -56,8 +57,8 @@ fn shift_command_numbers(commands: u32, seen: &mut Observations) {
     for (command, _) in &mut seen.base_changes.unknown_wheels {
         *command = command.saturating_add(commands);
     }
-    let BaseChanges { unread_commands: untold, keeping, renewing, .. } = &mut *seen.base_changes;
-    for command in untold.iter_mut().chain(keeping).chain(renewing) {
+    let BaseChanges { unread_commands: untold, keeping, renewing, reinstalling, .. } = &mut *seen.base_changes;
+    for command in untold.iter_mut().chain(keeping).chain(renewing).chain(reinstalling) {
         *command = command.saturating_add(commands);
     }
     for gone in &mut seen.removed_packages {
@@ -85,7 +86,7 @@ fn append_facts(from: &Facts, to: &mut Facts) -> impl Fn(FactId) -> FactId + use
 /// Merges packages, files and GPU code, those of the base image first.
 fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId) -> FactId) {
     let replaced = |component: &Option<String>, seen: &Observations| {
-        let of = |package: &&ObservedPackage| component.as_ref() == Some(&package.name);
+        let of = |package: &&ObservedPackage| component.as_deref() == Some(package.name.as_str());
         seen.packages
             .iter()
             .filter(of)
@@ -119,6 +120,7 @@ fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(
     seen.base_changes.unread_commands.splice(0..0, base.base_changes.unread_commands.iter().copied());
     seen.base_changes.keeping.splice(0..0, base.base_changes.keeping.iter().copied());
     seen.base_changes.renewing.splice(0..0, base.base_changes.renewing.iter().copied());
+    seen.base_changes.reinstalling.splice(0..0, base.base_changes.reinstalling.iter().copied());
     seen.base_changes.loose.extend(base.base_changes.loose.iter().cloned());
     for (path, (reason, fact)) in &base.base_changes.perhaps {
         seen.base_changes.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));

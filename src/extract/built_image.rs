@@ -9,11 +9,12 @@ use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateError, EvaluateOptions, Instruction, InstructionKind};
 use crate::extract::base_images::{KnownBase, KnownBases, observe_dockerfile_and_base};
 use crate::extract::dockerfile::TargetObservations;
-use crate::extract::history_steps;
-use crate::extract::history_steps::InstructionText;
+use crate::extract::history;
+use crate::extract::history::InstructionText;
 use crate::model::fact::{
-    Evidence, FactEntry, FactId, FactKey, IndexSelection, Observations, ObservedBase, Origin, history_field_prefix,
+    Evidence, FactEntry, FactId, FactKey, Observations, ObservedBase, Origin, history_field_prefix,
 };
+use crate::model::package::IndexSelection;
 use crate::registry::PulledImage;
 use crate::text::source::SourceId;
 
@@ -55,10 +56,10 @@ pub fn observe_built_image(
         .filter_map(|at| dockerfile.instructions.get(at))
         .filter(|one| one.kind != InstructionKind::From && !matches!(one.kind, InstructionKind::Unknown(_)))
         .collect();
-    let made_by = history_steps::match_instructions(&image.config.history, &instructions);
+    let made_by = history::match_instructions(&image.config.history, &instructions);
     let base_layers = known.map_or(0, |known| shared_base_layers(known, image));
     let first = made_by.iter().position(Option::is_some);
-    let strange = history_steps::unmatched_steps(&image.config.history, &instructions, &made_by);
+    let strange = history::unmatched_steps(&image.config.history, &instructions, &made_by);
     let lines = LineAttribution {
         source,
         declared: &said,
@@ -113,7 +114,7 @@ struct LineAttribution<'a> {
 impl LineAttribution<'_> {
     /// Attributes each measured fact to the Dockerfile lines behind it.
     fn attribute_facts(&self, seen: &mut Observations) {
-        let packages = seen.packages.iter().map(|one| (one.fact, one.name.clone()));
+        let packages = seen.packages.iter().map(|one| (one.fact, one.name.to_string()));
         let code = seen.code.iter().filter_map(|one| Some((one.fact, one.component.clone()?)));
         let needs = seen.needs.iter().filter_map(|one| Some((one.fact, one.component.clone()?)));
         let names: BTreeMap<FactId, String> = packages.chain(code).chain(needs).collect();
@@ -251,7 +252,7 @@ impl LineAttribution<'_> {
 
     /// Returns the parsed words of a history step.
     fn parsed_step(&self, number: usize) -> Option<InstructionText> {
-        history_steps::text_of_step(&self.image.config.history.get(number)?.created_by)
+        history::text_of_step(&self.image.config.history.get(number)?.created_by)
     }
 
     /// Returns the steps after the base that no instruction created, among those that add files or variables.
@@ -263,7 +264,7 @@ impl LineAttribution<'_> {
         let steps = self.image.config.history.iter().zip(&self.made_by);
         let first = steps.into_iter().position(|(step, line)| {
             let line = line.and_then(|line| self.instructions.get(line));
-            line.is_some_and(|line| brings(&line.kind) && history_steps::is_certain_match(step, line))
+            line.is_some_and(|line| brings(&line.kind) && history::is_certain_match(step, line))
         });
         let of_base = self.base_layers.checked_sub(1).and_then(|last| self.image.config.layers.get(last)?.history);
         let from = first.max(of_base).map_or(usize::MAX, |last| last + 1);

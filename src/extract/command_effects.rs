@@ -1,10 +1,15 @@
-//! Whether the commands of a build can add shared libraries besides those of the base image and of known packages.
+//! The installs and removals of a command as observations, and what it may install or add beyond them.
+
+use std::collections::BTreeMap;
 
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
-use crate::install::{InstallEffects, PackageInstall, normalise_name};
+use crate::install::{InstallEffects, PackageInstall};
 use crate::knowledge::{BroughtRow, Knowledge, LibraryNeedsRow};
 use crate::model::cause::Cause;
-use crate::model::fact::{PackageManager, PackageVersion};
+use crate::model::fact::{Evidence, FactKey, Facts, Observations, Origin, PrintedValue, ValueState};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
+};
 use crate::shell::{Command, Word};
 
 /// Programs that add no program and no library to an image.
@@ -70,9 +75,8 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
         return true;
     }
     let of_extra = |install: &PackageInstall| {
-        let told = |extra: &String| {
-            is_known_extra(&install.name, extra, knowledge)
-                || knowledge.is_library_free_extra(&install.name, &normalise_name(extra))
+        let told = |extra: &PackageName| {
+            is_known_extra(&install.name, extra, knowledge) || knowledge.is_library_free_extra(&install.name, extra)
         };
         install.manager == PackageManager::Pip && !install.no_deps && !install.extras.iter().all(told)
     };
@@ -89,7 +93,10 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     let project = |word: &&str| word.contains("git+") || (word.starts_with(['.', '/']) && !list(word));
     let projects = words.iter().skip(1).filter(|word| project(word)).count();
     // Of what is built from sources, no command tells the version.
-    let has_unknown_version = |one: &PackageInstall| matches!(&one.version, PackageVersion::Unresolved(why) if *why != Cause::VariableWithoutValue);
+    let has_unknown_version = |one: &PackageInstall| match &one.version {
+        PackageVersion::Unresolved(why) => !matches!(why, Cause::VariableWithoutValue),
+        PackageVersion::Exact(_) | PackageVersion::Range(_) => false,
+    };
     let told = found.packages.iter().filter(|one| has_unknown_version(one) || one.source.is_some()).count();
     (by_hand && found.packages.is_empty()) || (of_pip && projects > told)
 }
@@ -99,25 +106,6 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
 pub(super) fn keeps_installed_packages(command: &Command) -> bool {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
     command.program() == Some("uv") && known(1) == Some("pip") && known(2) == Some("install")
-}
-
-/// Whether a command installs the newest version of every dependency, whatever is installed already.
-pub(super) fn upgrades_dependencies(command: &Command) -> bool {
-    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
-    let upgrades = has(&["-U", "--upgrade"]);
-    let eager =
-        has(&["--upgrade-strategy=eager"]) || words.windows(2).any(|pair| pair == ["--upgrade-strategy", "eager"]);
-    if !has(&["install"]) {
-        return false;
-    }
-    match command.program() {
-        Some("uv") => words.get(1) == Some(&"pip") && (upgrades || has(&["--reinstall"])),
-        Some(program) if program.starts_with("pip") || words.contains(&"pip") => {
-            has(&["-I", "--force-reinstall", "--ignore-installed"]) || (upgrades && eager)
-        }
-        _ => false,
-    }
 }
 
 /// Whether an install is one specific build of a package, without its dependencies.
@@ -144,7 +132,7 @@ pub(super) fn is_linking(command: &Command) -> bool {
 
 /// Whether the knowledge tables list the dependencies of an extra.
 fn is_known_extra(distribution: &str, extra: &str, knowledge: Knowledge) -> bool {
-    let extra = normalise_name(extra);
+    let extra = PackageName::python(extra);
     let told = |row: &BroughtRow| row.distribution == distribution && row.extra == extra;
     let with = |row: &LibraryNeedsRow| row.distribution == distribution && row.with == Some(extra.as_str());
     knowledge.brought_packages().iter().any(told) || knowledge.library_needs().iter().any(with)
@@ -161,4 +149,160 @@ pub(super) fn has_only_plain_copies(evaluated: &EvaluatedTarget) -> bool {
     };
     matches!(&evaluated.base.kind, BaseKind::Image(reference) if !reference.is_build_target())
         && evaluated.copies.iter().all(text)
+}
+
+/// Returns the package observation of one install, and adds its fact with these origins.
+pub(super) fn observe_package(
+    facts: &mut Facts,
+    install: &PackageInstall,
+    origins: Vec<Origin>,
+    command: u32,
+    knowledge: Knowledge,
+) -> ObservedPackage {
+    let version = match &install.version {
+        PackageVersion::Unresolved(why) => PackageVersion::Unresolved(unresolved_version_reason(install, why)),
+        version => version.clone(),
+    };
+    let asked = match &version {
+        PackageVersion::Exact(text) => format!("{}=={text}", install.name),
+        PackageVersion::Range(range) => format!("{}{range}", install.name),
+        PackageVersion::Unresolved(_) => install.name.to_string(),
+    };
+    let state = ValueState::Known(PrintedValue::Text(asked));
+    let fact = facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
+    let offered = match &install.indexes {
+        IndexSelection::Unknown(reason) if !matches!(reason, Cause::OutsideIndex { .. }) => {
+            IndexSelection::Unknown(Cause::BuildNotKnown { because: Box::new(reason.clone()) })
+        }
+        indexes => indexes.clone(),
+    };
+    let conditional = install.conditional.then(|| Cause::InstalledByBranch { name: install.name.to_string() });
+    let early = install
+        .prerelease
+        .clone()
+        .map(|because| Cause::EarlyVersion { name: install.name.to_string(), because: Box::new(because) });
+    let bare = install.manager == PackageManager::Pip && knowledge.lacks_library_extra(&install.name, &install.extras);
+    let of_processor = |extra: &&PackageName| knowledge.other_processor_of_word(extra).is_some();
+    let of_extra = install
+        .extras
+        .iter()
+        .find(of_processor)
+        .map(PackageName::as_str)
+        .filter(|_| knowledge.cpu_package(&install.name).is_some());
+    ObservedPackage {
+        prerelease: early,
+        manager: install.manager,
+        name: install.name.clone(),
+        version,
+        variant: install.variant.as_ref().map(|variant| variant.tag.as_str()).or(of_extra).map(str::to_owned),
+        indexes: offered,
+        upgrade: install.upgrade,
+        no_deps: install.no_deps || bare,
+        channel: install.channel.clone(),
+        python: install.python.clone(),
+        conditional,
+        separate_environment: false,
+        command,
+        fact,
+    }
+}
+
+/// Returns why the version of a package is unknown.
+fn unresolved_version_reason(install: &PackageInstall, why: &Cause) -> Cause {
+    match why {
+        Cause::VariableWithoutValue => Cause::VersionBehindVariable { name: install.name.to_string() },
+        why => Cause::VersionNotKnown { name: install.name.to_string(), because: Box::new(why.clone()) },
+    }
+}
+
+/// Removes the packages that the current command uninstalls from the observations.
+pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
+    for (manager, name, _) in &found.removed {
+        seen.packages.retain(|package| package.manager != *manager || package.name != *name);
+        seen.removed_packages.push(RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands });
+    }
+}
+
+/// The largest number of requirements or constraints of one command for the same package; each is compared with each.
+pub(super) const MAX_REPEATS: usize = 64;
+
+/// Drops entries beyond the limit per package, and marks the last remaining version as unresolved if a dropped entry
+/// differs. Returns whether any differed.
+pub(super) fn limit_repeats(list: &mut Vec<PackageInstall>) -> bool {
+    if list.len() <= MAX_REPEATS {
+        return false;
+    }
+    let mut kept: BTreeMap<PackageName, Vec<PackageInstall>> = BTreeMap::new();
+    let mut differs: BTreeMap<PackageName, bool> = BTreeMap::new();
+    list.retain(|one| {
+        let alike = kept.entry(one.name.clone()).or_default();
+        if alike.len() < MAX_REPEATS {
+            alike.push(one.clone());
+            return true;
+        }
+        let other = differs.entry(one.name.clone()).or_default();
+        *other = *other || !alike.iter().any(|own| is_same_requirement(own, one));
+        false
+    });
+    differs.retain(|_, other| *other);
+    let any = !differs.is_empty();
+    for one in list.iter_mut().rev() {
+        if differs.remove(&one.name).is_some() {
+            one.version = PackageVersion::behind_variable();
+        }
+    }
+    any
+}
+
+/// Whether two entries differ in nothing but their source positions.
+fn is_same_requirement(one: &PackageInstall, other: &PackageInstall) -> bool {
+    PackageInstall { span: one.span, source: one.source, ..other.clone() } == *one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::{MappedText, VariableLookup};
+    use crate::install::{CommandContext, MarkerEnvironment, TargetMachine, read_installs_in_context};
+    use crate::knowledge::Knowledge;
+    use crate::shell::script_commands;
+
+    /// Returns the packages that `pip install` installs for these arguments.
+    fn packages_of(words: &str) -> Vec<PackageInstall> {
+        let commands = script_commands(&MappedText::contiguous(&format!("pip install {words}"), 0));
+        let (lookup, open) = (|_: &str| VariableLookup::Unset, |_: &str, _: &str| Err(Cause::NotCopied));
+        let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        read_installs_in_context(&commands[0], around).packages
+    }
+
+    #[test]
+    fn repeats_of_one_package_are_limited() {
+        let often = |word: &str, times: usize| vec![word; times].join(" ");
+        for (words, left, expected) in [
+            (often("torch==2.4.0", MAX_REPEATS), MAX_REPEATS, false),
+            (often("torch==2.4.0", 40 * MAX_REPEATS), MAX_REPEATS, false),
+            (often("torch==2.4.0 numpy", MAX_REPEATS + 1), 2 * MAX_REPEATS, false),
+            (format!("{} torch==2.4.0", often("numpy", MAX_REPEATS)), MAX_REPEATS + 1, false),
+            (format!("{} torch==2.5.0", often("torch==2.4.0", MAX_REPEATS)), MAX_REPEATS, true),
+            (format!("{} torch[x]==2.4.0", often("torch==2.4.0", MAX_REPEATS)), MAX_REPEATS, true),
+            (format!("{} torch", often("torch==2.4.0", MAX_REPEATS)), MAX_REPEATS, true),
+        ] {
+            let mut list = packages_of(&words);
+            assert_eq!((limit_repeats(&mut list), list.len()), (expected, left), "{words}");
+            let untold: Vec<usize> = (0..left)
+                .filter(|at| list[*at].name == "torch" && list[*at].version == PackageVersion::behind_variable())
+                .collect();
+            assert_eq!(untold, if expected { vec![left - 1] } else { Vec::new() }, "{words}");
+        }
+    }
+
+    #[test]
+    fn different_packages_are_not_limited() {
+        let words: Vec<String> = (0..3 * MAX_REPEATS).map(|number| format!("p{number}=={number}")).collect();
+        let mut list = packages_of(&words.join(" "));
+        let before = list.clone();
+        assert!(!limit_repeats(&mut list));
+        assert_eq!(list, before);
+    }
 }

@@ -7,17 +7,18 @@ use crate::dockerfile::context::path_matches;
 use crate::dockerfile::{BaseKind, ExpandedText, MappedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocations;
 use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::compiled_programs::LinkedProgram;
 use crate::extract::fetched_files::FetchedFiles;
 use crate::extract::git_clones::ClonedRepositories;
 use crate::extract::install_locations::InstallLocations;
-use crate::extract::linked_programs::LinkedProgram;
 use crate::extract::stage_files::{StageFileTree, absolute_path};
 use crate::extract::virtual_environments::VirtualEnvironments;
 use crate::extract::wheel_folders::WheelFolders;
 use crate::install::{OpenedFile, TargetMachine};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{Observations, PackageVersion};
+use crate::model::fact::Observations;
+use crate::model::package::PackageVersion;
 use crate::shell::{Command, FileChanges, ShellFiles};
 use crate::text::source::SourceId;
 
@@ -68,6 +69,8 @@ pub(super) struct StageState {
     pub(super) other_toolkit: bool,
     /// Whether a command may have brought an installer of packages, or one was found to be missing.
     pub(super) any_installer: bool,
+    /// The installers of packages that commands installed.
+    pub(super) installers: BTreeSet<&'static str>,
 }
 
 impl StageState {

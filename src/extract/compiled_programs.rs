@@ -1,10 +1,16 @@
-//! Where commands leave the programs that they compile, and which copied paths include them.
+//! Programs that stages compile or link: their code for GPUs, and what they need in an image that copies them.
 
-use crate::cuda::is_at_or_below;
+use crate::cuda::{CudaVersion, is_at_or_below};
+use crate::dockerfile::context::{normalize_path, path_matches};
+use crate::dockerfile::{CopyInstruction, RunInstruction};
 use crate::extract::command_effects::PLAIN_EXTENSIONS;
-use crate::extract::stage_files::absolute_path;
+use crate::extract::stage_files::{
+    StageFileTree, absolute_path, copies_into_folder, copy_source_candidates, heredoc_name, strip_folder,
+};
 use crate::install::enables_gpu_code;
+use crate::model::fact::Origin;
 use crate::shell::{Command, Word};
+use crate::text::source::{SourceId, Span};
 
 /// Default prefix of `make install`; Python has folders of its own below it.
 const DEFAULT_INSTALL_PREFIX: &str = "/usr/local";
@@ -66,8 +72,187 @@ pub(super) fn is_program_copied(source: &str, places: &[String]) -> bool {
     })
 }
 
+/// The compiler of the CUDA toolkit.
+pub(super) const COMPILER: &str = "nvcc";
+/// Compiler options that stop before linking.
+const NON_LINKING_OPTIONS: &[&str] = &[
+    "--compile",
+    "--cubin",
+    "--device-c",
+    "--device-link",
+    "--device-w",
+    "--fatbin",
+    "--lib",
+    "--optix-ir",
+    "--preprocess",
+    "--ptx",
+    "-E",
+    "-M",
+    "-MM",
+    "-c",
+    "-cubin",
+    "-dc",
+    "-dlink",
+    "-dw",
+    "-fatbin",
+    "-lib",
+    "-optix-ir",
+    "-ptx",
+];
+/// Extensions of compiler input files.
+const INPUT_EXTENSIONS: &[&str] = &["a", "c", "cc", "cpp", "cu", "cxx", "o"];
+/// The output name of the compiler without an `-o` option.
+const DEFAULT_OUTPUT: &str = "a.out";
+/// The CUDA runtime library, which the compiler links statically by default.
+const RUNTIME_LIBRARY: &str = "cudart";
+/// A program that a compiler command links.
+#[derive(Clone, Debug)]
+pub(super) struct LinkedProgram {
+    /// The paths at which the program may be.
+    pub(super) places: Vec<String>,
+    /// The libraries that it is linked with, by their linker names: `cublas`.
+    pub(super) links: Vec<String>,
+    /// The CUDA release of its compiler and the span that names it, once a COPY took the program from its stage.
+    pub(super) compiler: Option<(CudaVersion, Span)>,
+    /// The compiler command and the COPY instructions.
+    pub(super) origins: Vec<Origin>,
+}
+
+/// Returns the program that a command, run in `folder`, links.
+pub(super) fn parse_link_command(command: &Command, folder: &str, source: SourceId) -> Option<LinkedProgram> {
+    if command.program() != Some(COMPILER) {
+        return None;
+    }
+    let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
+    let input = |word: &&str| {
+        !word.starts_with('-') && word.rsplit_once('.').is_some_and(|(_, ending)| INPUT_EXTENSIONS.contains(&ending))
+    };
+    if words.iter().any(|word| NON_LINKING_OPTIONS.contains(word)) || !words.iter().any(input) {
+        return None;
+    }
+    let behind = |at: usize| words.get(at + 1).copied();
+    let (mut out, mut links) = (DEFAULT_OUTPUT, Vec::new());
+    for (at, word) in words.iter().enumerate() {
+        let (name, inline) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        let value = || inline.or(behind(at)).unwrap_or_default();
+        match name {
+            "-o" | "--output-file" => out = value(),
+            "-l" | "--library" => links.extend(value().split(',').map(str::to_owned)),
+            "-cudart" | "--cudart" if value() == "shared" => links.push(RUNTIME_LIBRARY.to_owned()),
+            _ => links.extend(word.strip_prefix("-l").filter(|name| !name.contains('=')).map(str::to_owned)),
+        }
+    }
+    Some(LinkedProgram {
+        places: vec![absolute_path(folder, out)],
+        links,
+        compiler: None,
+        origins: vec![Origin::File { source, span: command.span }],
+    })
+}
+
+/// The largest number of files that a pattern may match.
+const MAX_MATCHES: usize = 64;
+
+impl StageFileTree<'_> {
+    /// Returns the paths of the copied files that match a glob pattern of the image; `None` where they are unknown.
+    pub(super) fn expand_glob(&self, run: &RunInstruction, pattern: &str) -> Option<Vec<String>> {
+        let (folder, name) = pattern.rsplit_once('/')?;
+        if folder.contains(['*', '?', '[']) {
+            return None;
+        }
+        let names = |text: &str| text.lines().map(|name| format!("{folder}/{name}")).collect::<Vec<_>>();
+        if let Some(mounted) = self.open_mounted(run, pattern) {
+            return Some(names(mounted.ok()?.text.text()));
+        }
+        let mut found = Vec::new();
+        for copy in self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction) {
+            let (into, names_folder) = copy_destination(copy)?;
+            let near = strip_folder(folder, &into).is_some() || strip_folder(&into, folder).is_some();
+            if near && (copy.from.is_some() || copy.parents) {
+                return None;
+            }
+            for (source, _) in copy.sources.iter().filter(|_| near) {
+                let source = source.known_text()?;
+                let own = source.strip_prefix("<<").map(heredoc_name);
+                let last = own.unwrap_or_else(|| source.rsplit('/').next().unwrap_or(source));
+                let path = if names_folder { absolute_path(&into, last) } else { into.clone() };
+                let is_one = !last.contains(['*', '?', '['])
+                    && strip_folder(&path, folder) == path.rsplit('/').next()
+                    && path_matches(pattern, &path);
+                if is_one && (own.is_some() || self.shelf.open(&normalize_path(source)).is_ok()) {
+                    found.push(path);
+                }
+                for candidate in copy_source_candidates(source, &into, pattern, names_folder) {
+                    // Of a pattern in the COPY those count that are of both.
+                    let listing = self.shelf.open(&normalize_path(&candidate));
+                    found.extend(listing.iter().flat_map(|file| names(&file.text)));
+                }
+            }
+            if found.len() > MAX_MATCHES {
+                return None;
+            }
+        }
+        found.retain(|path| path.rsplit('/').next().is_some_and(|own| path_matches(name, own)));
+        Some(found)
+    }
+
+    /// Returns the names of the wheels in a folder; `None` where a COPY instruction may add others.
+    pub(super) fn wheel_names(&self, run: &RunInstruction, folder: &str) -> Option<Vec<String>> {
+        if self.open_mounted(run, &format!("{folder}/*")).is_some() {
+            return None;
+        }
+        let mut found = Vec::new();
+        for copy in self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction) {
+            let (into, _) = copy_destination(copy)?;
+            if strip_folder(folder, &into).is_none() && strip_folder(&into, folder).is_none() {
+                continue;
+            }
+            for (source, _) in &copy.sources {
+                let source = source.known_text().filter(|_| !copy.parents)?;
+                let name = source.rsplit('/').next().unwrap_or(source);
+                let (_, ending) = name.rsplit_once('.')?;
+                let plain =
+                    !name.contains(['*', '?', '[', ':']) && (ending == "whl" || PLAIN_EXTENSIONS.contains(&ending));
+                found.extend((plain && ending == "whl" && into == folder).then(|| name.to_owned()));
+                plain.then_some(())?;
+            }
+            if found.len() > MAX_MATCHES {
+                return None;
+            }
+        }
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// Whether a COPY from the build context may add a file of this name or pattern below `folder`, or anywhere
+    /// without one.
+    pub(super) fn may_copy_file(&self, run: &RunInstruction, folder: Option<&str>, name: &str) -> bool {
+        let copies =
+            self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction && copy.from.is_none());
+        copies.filter_map(|copy| Some((copy, copy_destination(copy)?.0))).any(|(copy, into)| {
+            let near = folder
+                .is_none_or(|folder| strip_folder(folder, &into).is_some() || strip_folder(&into, folder).is_some());
+            near && copy.sources.iter().filter_map(|(source, _)| source.known_text()).any(|source| {
+                let last = source.strip_prefix("<<").map_or(source, heredoc_name);
+                let last = last.rsplit('/').next().unwrap_or(last);
+                let inside = || {
+                    self.shelf
+                        .open(&normalize_path(&format!("{source}/{name}")))
+                        .is_ok_and(|file| !file.text.is_empty())
+                };
+                path_matches(name, last) || path_matches(last, name) || inside()
+            })
+        })
+    }
+}
+
+/// Returns the destination path of a COPY, and whether it is a folder for the sources.
+fn copy_destination(copy: &CopyInstruction) -> Option<(String, bool)> {
+    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text())?;
+    Some((absolute_path(&copy.folder, destination), copies_into_folder(copy, destination)))
+}
+
 #[cfg(test)]
-mod tests {
+mod compiled_programs_tests {
     use super::*;
     use crate::dockerfile::MappedText;
     use crate::shell::script_commands;
@@ -164,6 +349,47 @@ mod tests {
             ("/src/build", &Vec::new(), false),
         ] {
             assert_eq!(is_program_copied(source, places), expected, "{source}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod linked_programs_tests {
+    use super::*;
+    use crate::dockerfile::MappedText;
+    use crate::shell::script_commands;
+
+    /// Returns the linked program of a RUN, as text.
+    fn program_of(run: &str) -> String {
+        let commands = script_commands(&MappedText::contiguous(run, 0));
+        let program = commands.first().and_then(|command| parse_link_command(command, "/src", SourceId(0)));
+        program.map_or_else(String::new, |one| format!("{} {}", one.places.join(" "), one.links.join(" ")))
+    }
+
+    #[test]
+    fn linked_programs_have_their_libraries() {
+        for (run, expected) in [
+            ("nvcc -o /app a.cu", "/app "),
+            ("nvcc -arch=sm_80 -lcublas -o /app a.cu", "/app cublas"),
+            ("nvcc a.cu -o b/app -l cublas,cufft -lcudnn --library=curand", "/src/b/app cublas cufft cudnn curand"),
+            ("nvcc -cudart shared a.cu", "/src/a.out cudart"),
+            ("nvcc --cudart=shared a.cu", "/src/a.out cudart"),
+            ("nvcc -cudart static a.cu", "/src/a.out "),
+            ("nvcc --cudart=none a.o", "/src/a.out "),
+            ("nvcc -shared -Xcompiler -fPIC -o liba.so a.cu -lcublas_static", "/src/liba.so cublas_static"),
+        ] {
+            assert_eq!(program_of(run), expected, "{run}");
+        }
+        for run in [
+            "nvcc -c a.cu -o a.o -lcublas",
+            "nvcc -cubin -arch=sm_80 a.cu",
+            "nvcc -ptx a.cu",
+            "nvcc --version",
+            "nvcc -o /app",
+            "gcc -o /app a.c -lcublas",
+            "echo nvcc -o /app a.cu",
+        ] {
+            assert_eq!(program_of(run), "", "{run}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cuda::{CudaVersion, split_path};
 use crate::dockerfile::{CopyInstruction, EvaluatedTarget};
-use crate::extract::linked_programs::{COMPILER, LinkedProgram};
+use crate::extract::compiled_programs::{COMPILER, LinkedProgram};
 use crate::extract::stage_files::{absolute_path, known_sources};
 use crate::extract::target_reader::{TargetReader, record_cuda_runtime};
 use crate::extract::{compiled_programs, copied_toolkit, package_locations};

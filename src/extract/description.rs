@@ -1,20 +1,22 @@
-//! Conversion of image descriptions into observations, and back.
+//! Conversion of image descriptions and their packages into observations, and back.
 
 use std::collections::BTreeSet;
 
 use crate::cuda::{CodeTarget, CudaVersion};
 use crate::describe::{
     ContentCategory, DescribedElfNote as WrittenNote, DescribedEnvTemplate, DescribedFile, DescribedGpuCode,
-    DescribedPackage, ImageDescription, Spanned, UnknownBase,
+    DescribedPackage, DescribedPackages, DescribedRemoval, ImageDescription, NamedEntry, Spanned, UnknownBase,
 };
-use crate::extract::{described_packages, env_templates, gpu_dependencies, start_commands};
-use crate::install::normalise_name;
+use crate::extract::{env_templates, gpu_dependencies, start_commands};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
     BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind, InspectionDepth, Observations,
-    ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ObservedPackage, Origin, PackageManager,
-    PrintedValue, REMOVED_BY_COMMAND, UnknownCodeKind, ValueState,
+    ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, Origin, PrintedValue, REMOVED_BY_COMMAND,
+    UnknownCodeKind, ValueState,
+};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
@@ -169,11 +171,11 @@ impl DescriptionReader {
 
     /// Reads the packages, constraints and notes on unread requirement lists.
     fn read_packages(&mut self, description: &ImageDescription) {
-        let pip = described_packages::pip_names(&description.packages);
-        for (manager, list) in described_packages::package_sections(&description.packages) {
+        let pip = pip_names(&description.packages);
+        for (manager, list) in package_sections(&description.packages) {
             for (name, package) in list {
                 let (plain, extras) = match manager {
-                    PackageManager::Pip => described_packages::split_extras(&name.value),
+                    PackageManager::Pip => split_extras(&name.value),
                     PackageManager::Conda | PackageManager::System => (name.value.as_str(), Vec::new()),
                 };
                 let package = self.read_package(manager, plain, package);
@@ -194,7 +196,7 @@ impl DescriptionReader {
             let package = self.read_package(PackageManager::Pip, &name.value, package);
             self.seen.bounds.push(package);
         }
-        described_packages::restore_command_order(&description.packages, &mut self.seen);
+        restore_command_order(&description.packages, &mut self.seen);
         let supply = || "add it to the image description".to_owned();
         if let Some(reason) = &description.packages.unread {
             let why = Cause::Recorded { reason: reason.value.clone(), remedy: supply() };
@@ -209,6 +211,7 @@ impl DescriptionReader {
         self.seen.base_changes.unread_commands = numbers(&description.packages.untold);
         self.seen.base_changes.keeping = numbers(&description.packages.keeping);
         self.seen.base_changes.renewing = numbers(&description.packages.renewing);
+        self.seen.base_changes.reinstalling = numbers(&description.packages.reinstalling);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineQuery::SELECTS_BY_DRIVER.to_owned();
             let fact = self.add_text_fact(FactKey::BuildAsk, Some(&what), &command.value, command.span);
@@ -223,14 +226,9 @@ impl DescriptionReader {
         name: &str,
         package: &Spanned<DescribedPackage>,
     ) -> ObservedPackage {
-        let plain = described_packages::normalised_name(manager, name);
-        let fact = self.add_text_fact(
-            FactKey::Package,
-            Some(&plain),
-            described_packages::version_text(&package.value),
-            package.span,
-        );
-        described_packages::observe_described_package(manager, plain, &package.value, self.seen.depth, fact)
+        let plain = PackageName::new(manager, name);
+        let fact = self.add_text_fact(FactKey::Package, Some(&plain), version_text(&package.value), package.span);
+        observe_described_package(manager, plain, &package.value, self.seen.depth, fact)
     }
 
     /// Reads the files with their links, texts and notes.
@@ -295,7 +293,7 @@ impl DescriptionReader {
             let file = entry.file.as_ref().map_or_else(|| "GPU code".to_owned(), |file| file.value.clone());
             let places = entry.sass.iter().chain(&entry.ptx).flatten().map(|target| target.span);
             let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::cover).unwrap_or_default();
-            let component = entry.component.as_ref().map(|name| normalise_name(&name.value));
+            let component = entry.component.as_ref().map(|name| PackageName::python(&name.value).to_string());
             self.add_needed_libraries(&file, component.as_deref(), &entry.needs, &entry.opens);
             if let Some(reason) = &entry.untold {
                 self.add_unknown_code(file, component, reason);
@@ -401,7 +399,7 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
         }
     }
     description.removed = seen.base_changes.removed.iter().map(|(what, _)| text(what)).collect();
-    description.packages = described_packages::describe_packages(seen, Knowledge::built_in());
+    description.packages = describe_packages(seen, Knowledge::built_in());
     for (path, file) in &seen.files {
         let mut facts = DescribedFile::default();
         match &file.kind {
@@ -493,5 +491,288 @@ fn write_needed_libraries(description: &mut ImageDescription, asked: &ObservedLi
             opens,
             ..DescribedGpuCode::default()
         }),
+    }
+}
+
+/// The package managers that a description covers.
+const MANAGERS: [PackageManager; 3] = [PackageManager::Pip, PackageManager::Conda, PackageManager::System];
+
+/// Returns the sections of a description by package manager.
+fn package_sections(packages: &DescribedPackages) -> [(PackageManager, &[NamedEntry<Spanned<DescribedPackage>>]); 3] {
+    [
+        (PackageManager::Pip, &packages.pip),
+        (PackageManager::Conda, &packages.conda),
+        (PackageManager::System, &packages.apt),
+    ]
+}
+
+/// Splits a name as pip takes it into the plain name and the extras in brackets: `jax[cuda12]`.
+fn split_extras(name: &str) -> (&str, Vec<PackageName>) {
+    let Some((plain, rest)) = name.split_once('[') else { return (name, Vec::new()) };
+    let list = rest.split(']').next().unwrap_or_default();
+    (
+        plain.trim_end(),
+        list.split(',').map(str::trim).filter(|extra| !extra.is_empty()).map(PackageName::python).collect(),
+    )
+}
+
+/// Returns the normalised names of the pip packages of a description.
+fn pip_names(packages: &DescribedPackages) -> BTreeSet<PackageName> {
+    packages.pip.iter().map(|(name, _)| PackageName::python(split_extras(&name.value).0)).collect()
+}
+
+/// Returns the version of a described package, `*` if there is none.
+pub(super) fn version_text(package: &DescribedPackage) -> &str {
+    if package.version.is_empty() { "*" } else { &package.version }
+}
+
+/// Converts a described package into an observed one.
+fn observe_described_package(
+    manager: PackageManager,
+    name: PackageName,
+    package: &DescribedPackage,
+    depth: InspectionDepth,
+    fact: FactId,
+) -> ObservedPackage {
+    let supply = || "add it to the image description".to_owned();
+    let why = |reason: &String| Cause::Recorded { reason: reason.clone(), remedy: supply() };
+    let exact = package.version.starts_with(|first: char| first.is_ascii_digit());
+    let version = match &package.unknown {
+        Some(reason) => PackageVersion::Unresolved(why(reason)),
+        None if exact => PackageVersion::Exact(package.version.clone()),
+        None => PackageVersion::Range(package.version.trim_start_matches('*').to_owned()),
+    };
+    let offered = match (&package.index_unknown, &package.index) {
+        (Some(reason), _) => IndexSelection::Unknown(why(reason)),
+        (None, Some(tag)) => IndexSelection::Only(tag.clone()),
+        (None, None) if package.extra_index.is_empty() => IndexSelection::Default,
+        (None, None) => IndexSelection::Beside(package.extra_index.clone()),
+    };
+    // Of a command `+cu118` behind a range is the index that it chooses from.
+    let (version, of_index) = match version {
+        PackageVersion::Range(range) if depth == InspectionDepth::Text => {
+            let (range, tag) = range.split_once('+').map_or((range.as_str(), None), |(range, tag)| (range, Some(tag)));
+            (PackageVersion::Range(range.to_owned()), tag.map(str::to_owned))
+        }
+        version => (version, None),
+    };
+    ObservedPackage {
+        variant: of_index.clone().or_else(|| package.variant.clone()),
+        indexes: of_index.map_or(offered, IndexSelection::Only),
+        prerelease: package.early.as_ref().map(why),
+        // Commands keep what is there unless they say otherwise; a plain description is of what is there.
+        upgrade: package.upgrade || depth != InspectionDepth::Text,
+        no_deps: package.alone,
+        channel: package.channel.clone(),
+        separate_environment: package.apart,
+        python: package.python.clone(),
+        conditional: package.conditional.as_ref().map(why),
+        command: package.command.unwrap_or(0),
+        ..ObservedPackage::new(manager, name, version, fact)
+    }
+}
+
+/// Sorts the packages by command, and restores the removals and the number of commands.
+fn restore_command_order(packages: &DescribedPackages, seen: &mut Observations) {
+    seen.packages.sort_by_key(|package| package.command);
+    seen.other_python |= packages.other_python;
+    for gone in &packages.gone {
+        let Some(manager) = MANAGERS.into_iter().find(|manager| manager.name() == gone.value.manager) else { continue };
+        let name = PackageName::new(manager, &gone.value.name);
+        seen.removed_packages.push(RemovedPackage { manager, name, command: gone.value.command });
+    }
+    let commands = seen.packages.iter().chain(&seen.bounds).map(|package| package.command);
+    seen.commands = commands.chain(seen.removed_packages.iter().map(|gone| gone.command)).max().unwrap_or(0);
+}
+
+/// Whether the build of a package depends on the commands around it, or influences such a choice.
+fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
+    let mut brought = knowledge.brought_packages().iter().filter(|row| row.distribution == name);
+    let mut written_over = knowledge.processor_packages().iter().filter(|row| row.same_folder);
+    knowledge.framework(name).is_some_and(|row| row.variants)
+        || brought.any(|row| knowledge.torch_requirements_of(row.brings).next().is_some())
+        || written_over.any(|row| row.distribution == name || row.instead == name)
+        || knowledge.torch_requirements_of(name).next().is_some()
+        || !knowledge.project_indexes(name).is_empty()
+}
+
+/// Converts observed packages into the packages of a description.
+fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPackages {
+    let chosen = |package: &&ObservedPackage| is_order_sensitive(&package.name, knowledge);
+    let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
+    // The base image may bring any framework, and another package a library.
+    let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
+    let told = |name: &str| knowledge.framework(name).is_some() || is_order_sensitive(name, knowledge) || library(name);
+    let gone = seen.removed_packages.iter().filter(|gone| told(&gone.name));
+    let simple = |package: &ObservedPackage| is_version_sufficient(package, seen.depth);
+    // What goes with one release of torch, and has none of its own: what came before it has a say.
+    let goes_with = |package: &ObservedPackage| {
+        knowledge.is_built_with_torch(&package.name) && matches!(package.version, PackageVersion::Range(_))
+    };
+    let open = seen.packages.iter().any(goes_with);
+    let around = open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping.is_empty());
+    let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::without_span).collect();
+    let ordered = commands.len() > 1
+        || seen.removed_packages.iter().any(|gone| is_order_sensitive(&gone.name, knowledge))
+        || !seen.bounds.is_empty()
+        || !seen.base_changes.unknown_wheels.is_empty()
+        || around
+        || !seen.base_changes.renewing.is_empty()
+        || !seen.base_changes.reinstalling.is_empty()
+        || !seen.packages.iter().filter(chosen).all(simple);
+    let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
+    let mut found = DescribedPackages {
+        other_python: seen.other_python,
+        by_driver: by_driver.map(|ask| spanned_text(&ask.command)),
+        unread: seen.facts.iter().find_map(|(_, entry)| match (entry.key, &entry.state) {
+            (FactKey::Requirements, ValueState::Unknown(why)) => Some(spanned_text(&why.reason())),
+            _ => None,
+        }),
+        untold: numbers(&seen.base_changes.unread_commands),
+        keeping: numbers(&seen.base_changes.keeping),
+        renewing: seen.base_changes.renewing.iter().copied().map(Spanned::without_span).collect(),
+        reinstalling: seen.base_changes.reinstalling.iter().copied().map(Spanned::without_span).collect(),
+        unknown_wheels: seen
+            .base_changes
+            .unknown_wheels
+            .iter()
+            .map(|(number, _)| Spanned::without_span(*number))
+            .collect(),
+        ..DescribedPackages::default()
+    };
+    let named =
+        |package: &ObservedPackage, said: DescribedPackage| (spanned_text(&package.name), Spanned::without_span(said));
+    for package in &seen.packages {
+        let list = match package.manager {
+            PackageManager::Pip => &mut found.pip,
+            PackageManager::Conda => &mut found.conda,
+            PackageManager::System => &mut found.apt,
+        };
+        if ordered && chosen(&package) {
+            list.push(named(package, full_description(package)));
+            continue;
+        }
+        // A later install replaces an earlier one.
+        list.retain(|(name, _)| package.name != name.value);
+        let named_index = !matches!(package.indexes, IndexSelection::Unknown(_));
+        let in_short = simple(package) || !chosen(&package) && named_index && has_known_version(package);
+        // Of libraries, what they depend on would be others.
+        let bare = library(&package.name) || knowledge.lacks_library_extra(&package.name, &[]);
+        let in_short = in_short && !(package.no_deps && bare);
+        let said = if in_short {
+            DescribedPackage::with_version(version_with_variant(package))
+        } else {
+            full_description(package)
+        };
+        // Builds of a framework differ from channel to channel.
+        let channel = package.channel.clone().filter(|_| knowledge.framework(&package.name).is_some());
+        list.push(named(package, DescribedPackage { command: None, channel, ..said }));
+    }
+    if ordered {
+        found.bounds = seen.bounds.iter().map(|package| named(package, full_description(package))).collect();
+    }
+    let of = |gone: &RemovedPackage| DescribedRemoval {
+        manager: gone.manager.name().to_owned(),
+        name: gone.name.to_string(),
+        command: gone.command,
+    };
+    found.gone = gone.map(|gone| Spanned::without_span(of(gone))).collect();
+    found
+}
+
+/// Wraps a text as a described value without a source position.
+fn spanned_text(text: &str) -> Spanned<String> {
+    Spanned::without_span(text.to_owned())
+}
+
+/// Whether a package is unconditional and its version is not unresolved.
+fn has_known_version(package: &ObservedPackage) -> bool {
+    package.conditional.is_none() && !matches!(package.version, PackageVersion::Unresolved(_))
+}
+
+/// Whether the version of a package, with its build tag, describes it completely.
+fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> bool {
+    let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
+    let one_index = match (&package.variant, &package.indexes) {
+        (None, IndexSelection::Default) => true,
+        (Some(variant), IndexSelection::Only(tag)) => variant == tag,
+        _ => false,
+    };
+    let known = match &package.version {
+        PackageVersion::Range(_) if depth == InspectionDepth::Text => one_index && package.python.is_none(),
+        PackageVersion::Exact(_) | PackageVersion::Range(_) => true,
+        PackageVersion::Unresolved(_) => false,
+    };
+    let of_build = match (&package.variant, &package.indexes) {
+        (Some(_), _) if package.manager != PackageManager::Pip => false,
+        // One without CUDA that is there, and that nobody is known to have chosen.
+        (Some(variant), IndexSelection::Default) => local || variant.starts_with("cu"),
+        (_, IndexSelection::Default | IndexSelection::Only(_)) => true,
+        // The GPU code of a wheel at an unread URL is unknown, whatever its version names.
+        (_, IndexSelection::Unknown(_)) => local && !Knowledge::built_in().has_variants(&package.name),
+        (_, IndexSelection::Beside(_)) => local,
+    };
+    // What it brings along is chosen from the indexes, whatever its own version says.
+    let along = (local || depth == InspectionDepth::Text && package.variant.is_none())
+        && package.indexes != IndexSelection::Default;
+    let pins = || Knowledge::built_in().torch_requirements_of(&package.name).next().is_some();
+    known
+        && of_build
+        && !(along && pins())
+        && package.prerelease.is_none()
+        && package.conditional.is_none()
+        && !((package.upgrade || package.no_deps || package.separate_environment) && depth == InspectionDepth::Text)
+}
+
+/// Describes a package with everything that influences which build it is.
+fn full_description(package: &ObservedPackage) -> DescribedPackage {
+    let (version, unknown) = match &package.version {
+        PackageVersion::Exact(version) => (version.clone(), None),
+        PackageVersion::Range(range) if range.starts_with(|first: char| first.is_ascii_digit()) => {
+            (format!("*{range}"), None)
+        }
+        PackageVersion::Range(range) => (range.clone(), None),
+        PackageVersion::Unresolved(why) => (String::new(), Some(why.reason())),
+    };
+    let (mut index, mut extra_index, mut index_unknown) = (None, Vec::new(), None);
+    match &package.indexes {
+        IndexSelection::Default => {}
+        IndexSelection::Only(tag) => index = Some(tag.clone()),
+        IndexSelection::Beside(tags) => extra_index.clone_from(tags),
+        IndexSelection::Unknown(why) => index_unknown = Some(why.reason()),
+    }
+    DescribedPackage {
+        version,
+        unknown,
+        conditional: package.conditional.as_ref().map(Cause::reason),
+        variant: package.variant.clone(),
+        index,
+        extra_index,
+        index_unknown,
+        early: package.prerelease.as_ref().map(Cause::reason),
+        upgrade: package.upgrade,
+        alone: package.no_deps,
+        channel: package.channel.clone(),
+        apart: package.separate_environment,
+        python: package.python.clone(),
+        command: Some(package.command),
+    }
+}
+
+/// Returns the version with the variant that a command chose by its index, written as a local version.
+fn version_with_variant(package: &ObservedPackage) -> String {
+    match (&package.version, &package.variant) {
+        (PackageVersion::Exact(version), Some(variant)) if !version.contains('+') => format!("{version}+{variant}"),
+        (PackageVersion::Exact(version), _) => version.clone(),
+        (PackageVersion::Range(range), variant) => {
+            let offered = match &package.indexes {
+                IndexSelection::Only(tag) => Some(tag),
+                IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
+            };
+            let range = if range.is_empty() { "*" } else { range };
+            let variant = variant.as_ref().or(offered).filter(|_| !range.contains('+'));
+            variant.map_or_else(|| range.to_owned(), |variant| format!("{range}+{variant}"))
+        }
+        (PackageVersion::Unresolved(_), _) => "*".to_owned(),
     }
 }

@@ -191,7 +191,11 @@ fn parse_download(command: &Command) -> Option<(String, Option<String>)> {
             _ => to = long("--output").or_else(|| long("--output-document")).or_else(|| long("--out")).or(to),
         }
     }
-    let name = || file_name(without_query(&address)).to_owned();
+    let name = || {
+        let name = file_name(without_query(&address));
+        // curl keeps the name as the URL encodes it.
+        if curl { name.to_owned() } else { decode_plus(name) }
+    };
     let to = match to {
         Some(to) if matches!(to.as_str(), "-" | "/dev/stdout") => None,
         Some(to) if to.is_empty() => return None,

@@ -1,8 +1,8 @@
 //! Archives of framework libraries in COPY and ADD, whose file names reveal the version and the CUDA build.
 
 use crate::dockerfile::CopyInstruction;
+use crate::extract::command_effects::observe_package;
 use crate::extract::package_locations::PackageLocation;
-use crate::extract::package_observation::observe_package;
 use crate::extract::stage_files::{absolute_path, copied_path};
 use crate::extract::target_reader::TargetReader;
 use crate::install;

@@ -3,13 +3,14 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::install::{
-    InstallEffects, PackageInstall, compare_pep440_versions, is_version_between, normalise_name, public_version,
-    range_contains,
-};
+use crate::install::{InstallEffects, PackageInstall};
 use crate::knowledge::{BroughtRow, Knowledge};
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::Observations;
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, compare_pep440_versions,
+    is_version_between, public_version, range_contains,
+};
 use crate::text::source::Span;
 
 /// Returns the packages with GPU code that the installs of one command add as dependencies, except those named or
@@ -29,10 +30,9 @@ pub(super) fn find_gpu_dependencies(
     let bounds = combine_constraints(&command.constraints, knowledge);
     let mut found = Vec::new();
     for install in named.iter().filter(|install| install.manager == PackageManager::Pip && !install.no_deps) {
-        let extras: Vec<String> = install.extras.iter().map(|extra| normalise_name(extra)).collect();
         let meant = requested_version(install, bounds.get(install.name.as_str()), knowledge);
         for row in knowledge
-            .dependencies_with_extras(&install.name, &extras)
+            .dependencies_with_extras(&install.name, &install.extras)
             .filter(|row| is_row_applicable(row, &meant, knowledge))
         {
             let version = match &install.version {
@@ -59,12 +59,13 @@ pub(super) fn find_gpu_dependencies(
             if there || own_names.contains(row.brings) {
                 continue;
             }
-            let (name, extras) = (row.brings.to_owned(), row.with.map(str::to_owned).into_iter().collect());
+            let (name, extras) =
+                (PackageName::python(row.brings), row.with.map(PackageName::python).into_iter().collect());
             found.push(PackageInstall { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
         if meant == RequestedVersion::Unknown {
             found.extend(
-                uncertain_extra_dependency(install, &extras, knowledge)
+                uncertain_extra_dependency(install, &install.extras, knowledge)
                     .filter(|one| !own_names.contains(one.name.as_str())),
             );
         }
@@ -89,7 +90,7 @@ fn local_build_version(row: &BroughtRow, meant: &RequestedVersion) -> PackageVer
 /// differ by version.
 fn uncertain_extra_dependency(
     install: &PackageInstall,
-    extras: &[String],
+    extras: &[PackageName],
     knowledge: Knowledge,
 ) -> Option<PackageInstall> {
     let rows =
@@ -97,7 +98,7 @@ fn uncertain_extra_dependency(
     let changes = rows().any(|row| row.before.is_some());
     let is_code = |row: &&BroughtRow| changes && knowledge.framework(row.brings).is_some();
     let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
-    let (name, extras) = (row.brings.to_owned(), Vec::new());
+    let (name, extras) = (PackageName::python(row.brings), Vec::new());
     let version = PackageVersion::behind_variable();
     Some(PackageInstall { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
 }
@@ -106,8 +107,8 @@ fn uncertain_extra_dependency(
 /// itself.
 pub(super) fn dependencies_with_extras(
     package: &ObservedPackage,
-    extras: &[String],
-    described: &BTreeSet<String>,
+    extras: &[PackageName],
+    described: &BTreeSet<PackageName>,
     seen: &Observations,
     knowledge: Knowledge,
 ) -> Vec<ObservedPackage> {
@@ -131,7 +132,7 @@ pub(super) fn dependencies_with_extras(
     let command = InstallEffects { packages: vec![asking], ..InstallEffects::default() };
     let found =
         find_gpu_dependencies(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));
-    let untold = |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.name.clone() };
+    let untold = |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.name.to_string() };
     found
         .map(|one| {
             let version = match one.version {
@@ -268,7 +269,7 @@ mod tests {
             .map(|one| match one.version {
                 PackageVersion::Exact(version) => format!("{}=={version}", one.name),
                 PackageVersion::Range(range) => format!("{}{range}", one.name),
-                PackageVersion::Unresolved(_) => one.name,
+                PackageVersion::Unresolved(_) => one.name.to_string(),
             })
             .collect();
         names.sort();
@@ -322,7 +323,7 @@ mod tests {
     #[test]
     fn what_a_version_behind_a_variable_brings_is_told_where_all_bring_it() {
         let knowledge = Knowledge::built_in();
-        let extras = |extra: &str| vec![extra.to_owned()];
+        let extras = |extra: &str| vec![PackageName::python(extra)];
         let told = |distribution: &str, extra: &str| {
             let extras = extras(extra);
             knowledge

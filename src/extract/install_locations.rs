@@ -9,7 +9,8 @@ use crate::extract::package_locations::{PackageLocation, default_locations, is_p
 use crate::extract::stage_files::absolute_path;
 use crate::install::downloaded_archive_folder;
 use crate::knowledge::Knowledge;
-use crate::model::fact::{FactId, ObservedPackage};
+use crate::model::fact::FactId;
+use crate::model::package::ObservedPackage;
 use crate::shell::{Command, Word};
 
 /// Maximum number of locations that are tracked per package.

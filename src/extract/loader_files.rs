@@ -13,9 +13,8 @@ use crate::install;
 use crate::install::CommandContext;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PackageManager, PrintedValue, ValueState,
-};
+use crate::model::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
+use crate::model::package::PackageManager;
 use crate::model::reference::ImageReference;
 use crate::shell::{Command, Word};
 
@@ -470,11 +469,11 @@ mod tests {
                 );
             }
             if let Some(name) = package {
-                let version = crate::model::fact::PackageVersion::Range(String::new());
+                let version = crate::model::package::PackageVersion::Range(String::new());
                 let fact = crate::model::fact::FactId(0);
-                seen.packages.push(crate::model::fact::ObservedPackage::new(
+                seen.packages.push(crate::model::package::ObservedPackage::new(
                     PackageManager::System,
-                    name.to_owned(),
+                    crate::model::package::PackageName::system(name),
                     version,
                     fact,
                 ));

@@ -49,8 +49,15 @@ pub(super) fn record_missing_installer(
     }
     let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return };
     let Some(row) = reader.knowledge.installers_of_repository(&base.familiar_name()) else { return };
-    let missing = called_installer(command).filter(|name| row.lacks.contains(name));
-    reader.state.any_installer = missing.is_some() || !provides_no_installer(reader, command);
+    let absent = |name: &&'static str| row.lacks.contains(name) && !reader.state.installers.contains(name);
+    let missing = called_installer(command).filter(absent);
+    match provided_installers(reader, command) {
+        Some(installers) => {
+            reader.state.installers.extend(installers);
+            reader.state.any_installer = missing.is_some();
+        }
+        None => reader.state.any_installer = true,
+    }
     let Some((name, word)) = missing.zip(command.words.first()) else { return };
     let certain = depth == 0
         && !command.conditional
@@ -95,24 +102,26 @@ fn is_name_with_version(program: &str, name: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest == "3" || python_version_of_program(program).is_some())
 }
 
-/// Whether a command certainly adds no installer to the image.
-fn provides_no_installer(reader: &CommandReader<'_>, command: &Command) -> bool {
-    let Some(program) = command.program() else { return false };
+/// Returns the installers that a command adds to the image; `None` if it may add any.
+fn provided_installers(reader: &CommandReader<'_>, command: &Command) -> Option<Vec<&'static str>> {
+    let program = command.program()?;
     if SYSTEM_INSTALLERS.contains(&program) {
         let words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("?"));
         let mut words = words.filter(|word| !word.starts_with('-'));
-        return match words.next() {
-            Some(verb) if INSTALL_VERBS.contains(&verb) => words.all(|name| {
-                let name = name.split('=').next().unwrap_or(name);
-                reader.knowledge.package_has_no_installer(name, program.starts_with("apt"))
-            }),
-            Some(verb) => MAINTENANCE_VERBS.contains(&verb),
-            None => false,
+        let verb = words.next()?;
+        if MAINTENANCE_VERBS.contains(&verb) {
+            return Some(Vec::new());
+        }
+        let installers = |name: &str| {
+            let name = name.split('=').next().unwrap_or(name);
+            reader.knowledge.installers_of_package(name, program.starts_with("apt"))
         };
+        let all: Option<Vec<&[&str]>> = words.map(installers).collect();
+        return all.filter(|_| INSTALL_VERBS.contains(&verb)).map(|all| all.concat());
     }
     let idle = command_effects::is_harmless(program) || HARMLESS_COMMANDS.contains(&program);
-    command.writes.is_empty()
-        && (idle || (LINK_COMMANDS.contains(&program) && links_no_installer(&reader.folder, command)))
+    let links = || LINK_COMMANDS.contains(&program) && links_no_installer(&reader.folder, command);
+    (command.writes.is_empty() && (idle || links())).then(Vec::new)
 }
 
 /// Whether no link that a command creates can be an installer or a Python interpreter.
@@ -285,6 +294,7 @@ mod tests {
             ("FROM alpine:3.11\nRUN apk add git && pip3 install torch", "pip"),
             ("FROM rockylinux:9\nRUN dnf install -y git && pip install torch", "pip"),
             ("FROM python:3.11\nRUN uv pip install torch", "uv"),
+            ("FROM ubuntu:22.04\nRUN apt-get install -y python3-pip\nRUN uv pip install torch", "uv"),
             ("FROM python:3.11\nRUN conda install pytorch", "conda"),
             ("FROM continuumio/miniconda3:24.1.2-0\nRUN uv pip install torch", "uv"),
         ] {
@@ -296,6 +306,7 @@ mod tests {
     fn a_line_that_may_provide_an_installer_is_silent() {
         for lines in [
             "RUN apt-get update && apt-get install -y python3-pip && pip3 install torch",
+            "RUN apt-get install -y python3-pip && pip3 install uv && uv pip install torch",
             "RUN apt-get install -y $PACKAGES\nRUN pip install torch",
             "RUN apt-get install -y unknown-package\nRUN pip install torch",
             "RUN python3 get-pip.py\nRUN pip install torch",

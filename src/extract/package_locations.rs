@@ -1,7 +1,6 @@
 //! Directories in which packages may lie, and which copied directories include them.
 
-use crate::install::normalise_name;
-use crate::model::fact::PackageManager;
+use crate::model::package::{PackageManager, PackageName};
 
 /// A directory, or a kind of directory, in which packages may lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +109,9 @@ fn is_package_folder(own: Option<&str>, name: &str) -> bool {
     own.is_some_and(|own| {
         let own = own.split('/').next().unwrap_or(own);
         let (stem, star) = own.strip_suffix('*').map_or((own, false), |stem| (stem, true));
-        own.is_empty() || normalise_name(stem) == name || (star && name.starts_with(&normalise_name(stem)))
+        own.is_empty()
+            || PackageName::python(stem) == name
+            || (star && name.starts_with(PackageName::python(stem).as_str()))
     })
 }
 

@@ -5,7 +5,8 @@ use crate::extract::package_locations::PackageLocation;
 use crate::extract::stage_files::absolute_path;
 use crate::extract::target_reader::TargetReader;
 use crate::model::cause::Cause;
-use crate::model::fact::{Observations, ObservedPackage, PackageManager, TemplatePart};
+use crate::model::fact::{Observations, TemplatePart};
+use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Variable that lists folders in which Python searches for packages.
 const PYTHONPATH_VARIABLE: &str = "PYTHONPATH";
@@ -33,7 +34,7 @@ pub(super) fn mark_unreachable_packages(reader: &mut TargetReader<'_>, evaluated
 
 /// Explains why it is uncertain that Python finds a package.
 fn unreachable_reason(package: &ObservedPackage, aside: &str) -> Cause {
-    Cause::InstalledElsewhere { name: package.name.clone(), folder: aside.to_string() }
+    Cause::InstalledElsewhere { name: package.name.to_string(), folder: aside.to_string() }
 }
 
 /// Returns the folder that pip installs into by `--target`, `--prefix` or `--root`, if any.

@@ -7,7 +7,7 @@ use crate::extract::command_reader::CommandReader;
 use crate::extract::virtual_environments::parse_python_version;
 use crate::install;
 use crate::knowledge::{How, Knowledge};
-use crate::model::fact::{ObservedPackage, PackageManager};
+use crate::model::package::{ObservedPackage, PackageManager};
 use crate::shell::{Command, Word};
 
 /// The file that pins the Python version of a project.

@@ -1,7 +1,8 @@
 //! Parts of the base image that commands remove: CUDA compat packages, their directories, and `ldconfig` files.
 
 use crate::dockerfile::{EvaluatedTarget, RunInstruction};
-use crate::model::fact::{Evidence, FactKey, Observations, Origin, PackageManager, REMOVED_BY_COMMAND, ValueState};
+use crate::model::fact::{Evidence, FactKey, Observations, Origin, REMOVED_BY_COMMAND, ValueState};
+use crate::model::package::PackageManager;
 use crate::shell;
 use crate::shell::Command;
 use crate::text::source::{SourceId, Span};

@@ -4,27 +4,26 @@ use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocation;
-use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_repeats, observe_package, remove_packages};
 use crate::extract::command_reader::{CommandReader, StageState};
 use crate::extract::gpu_dependencies::find_gpu_dependencies;
 use crate::extract::install_locations::{LocatedCommand, SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
 use crate::extract::package_locations::{PackageLocation, default_locations};
-use crate::extract::package_observation::{observe_package, remove_packages};
 use crate::extract::python_version::RequestedPython;
-use crate::extract::repeated_packages::{MAX_REPEATS, limit_repeats};
 use crate::extract::stage_files::{StageFileTree, StageLookups, absolute_path};
 use crate::extract::written_files::record_written_files;
 use crate::extract::{
-    arch_lists, build_host_queries, command_effects, compiled_programs, linked_programs, loader_files, makefile,
-    missing_installer, python_version, referenced_files, unpackaged_files, virtual_environments,
+    arch_lists, build_host_queries, command_effects, compiled_programs, loader_files, makefile, missing_installer,
+    python_version, stage_files, unpackaged_files, virtual_environments,
 };
 use crate::install::{CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, PackageInstall, TargetMachine};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager, PackageVersion,
-    PrintedValue, UnknownCodeKind, ValueState as FactState,
+    Evidence, FactId, FactKey, Observations, ObservedGpuCode, Origin, PrintedValue, UnknownCodeKind,
+    ValueState as FactState,
 };
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, SCRIPT_FILE_VARIABLE, StandardInput, Word, wrapped_program_index};
 use crate::text::source::{SourceId, Span};
 use crate::{install, shell};
@@ -99,7 +98,7 @@ pub(super) fn read_runs(
         for command in reader.commands_with_files(run, |files| shell::run_commands_with_files(run, files)) {
             reader.read_command(&command, run, 0);
         }
-        referenced_files::record_referenced_files(reader.seen, first, source, run);
+        stage_files::record_referenced_files(reader.seen, first, source, run);
         let places = reader.state.locations.compiled_paths().to_vec();
         for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
             reader.state.locations.set_program_paths(code.fact, places.clone());
@@ -194,9 +193,11 @@ impl CommandReader<'_> {
         let tool = virtual_environments::installs_isolated_tool(command);
         let left_out = if tool { self.drop_tool_packages(&mut found) } else { Vec::new() };
         for package in found.packages.iter_mut().filter(|package| package.manager == PackageManager::System) {
-            let brought =
+            let common =
                 self.state.repositories.iter().find_map(|one| knowledge.common_package_name(one, &package.name));
-            package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
+            if let Some(common) = common {
+                package.name = PackageName::system(&common);
+            }
         }
         let environments = &self.state.environments;
         let apart = tool || environments.installs_into(command, &self.folder, run.path_head.as_deref(), &lookup);
@@ -263,7 +264,7 @@ impl CommandReader<'_> {
             || (python_version::may_add_python(command) && !python_version::uses_image_python(self, command, run));
         self.state.fetched.record_command(command, &self.folder);
         self.state.cloned.record_clone(command, &self.folder);
-        self.state.programs.extend(linked_programs::parse_link_command(command, &self.folder, self.source));
+        self.state.programs.extend(compiled_programs::parse_link_command(command, &self.folder, self.source));
     }
 
     /// Records what a command installs, after what it removes.
@@ -287,10 +288,8 @@ impl CommandReader<'_> {
             .base_changes
             .keeping
             .extend(command_effects::keeps_installed_packages(command).then_some(self.seen.commands));
-        self.seen
-            .base_changes
-            .renewing
-            .extend(command_effects::upgrades_dependencies(command).then_some(self.seen.commands));
+        self.seen.base_changes.renewing.extend(found.upgrades_dependencies.then_some(self.seen.commands));
+        self.seen.base_changes.reinstalling.extend(found.reinstalls.then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.limit_packages(&mut found, tag.as_deref(), command.span);
         let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
@@ -314,8 +313,9 @@ impl CommandReader<'_> {
         }
         found.removed.retain(|(manager, ..)| !command.conditional || *manager != PackageManager::System);
         remove_packages(self.seen, &found);
-        let gone =
-            |code: &ObservedGpuCode| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));
+        let gone = |code: &ObservedGpuCode| {
+            found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
+        };
         self.seen.code.retain(|code| !gone(code));
         // What a command names itself stands after what that brings along, and so wins.
         for install in find_gpu_dependencies(&found, self.seen, self.knowledge) {

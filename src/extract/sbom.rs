@@ -6,12 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::extract::image_config::observe_config;
 use crate::extract::layers::is_gpu_relevant;
-use crate::install::normalise_name;
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    Evidence, FactKey, InspectionDepth, Observations, ObservedPackage, Origin, PackageManager, PackageVersion,
-    PrintedValue, ValueState,
-};
+use crate::model::fact::{Evidence, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::registry::{ImageSbom, PulledImage, SbomPackage};
 
 /// Combines the configuration of an image with the packages of its SBOM, and returns the notes for the report.
@@ -20,7 +17,7 @@ pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, V
     seen.depth = InspectionDepth::Sbom;
     // The last word of a build is what its list claims.
     seen.commands = seen.commands.saturating_add(1);
-    let mut versions: BTreeMap<(PackageManager, String), Vec<String>> = BTreeMap::new();
+    let mut versions: BTreeMap<(PackageManager, PackageName), Vec<String>> = BTreeMap::new();
     for claim in &claims.packages {
         let (manager, name) = package_identity(claim);
         if !is_gpu_relevant(&name) {
@@ -44,8 +41,8 @@ pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, V
         };
         let mut package = ObservedPackage::new(manager, name.clone(), said, fact);
         package.command = seen.commands;
-        package.conditional =
-            (list.len() > 1).then(|| Cause::SeveralInSbom { name: name.clone(), versions: list.join(", ").clone() });
+        package.conditional = (list.len() > 1)
+            .then(|| Cause::SeveralInSbom { name: name.to_string(), versions: list.join(", ").clone() });
         seen.packages.push(package);
     }
     let digest = claims.digest.get(..19).unwrap_or(&claims.digest);
@@ -60,12 +57,12 @@ pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, V
 
 /// Returns manager and name of a listed package, by its package URL if it has one: `pkg:pypi/torch@2.6.0`,
 /// `pkg:deb/ubuntu/libc6@2.35`.
-fn package_identity(claim: &SbomPackage) -> (PackageManager, String) {
+fn package_identity(claim: &SbomPackage) -> (PackageManager, PackageName) {
     let purl = claim.purl.as_deref().and_then(|purl| purl.strip_prefix("pkg:")?.split_once('/'));
     match purl.map(|(kind, _)| kind) {
-        Some("conda") => (PackageManager::Conda, normalise_name(&claim.name)),
-        Some("deb" | "rpm" | "apk" | "alpm") => (PackageManager::System, claim.name.clone()),
-        _ => (PackageManager::Pip, normalise_name(&claim.name)),
+        Some("conda") => (PackageManager::Conda, PackageName::conda(&claim.name)),
+        Some("deb" | "rpm" | "apk" | "alpm") => (PackageManager::System, PackageName::system(&claim.name)),
+        _ => (PackageManager::Pip, PackageName::python(&claim.name)),
     }
 }
 

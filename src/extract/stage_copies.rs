@@ -20,9 +20,10 @@ use crate::extract::{
 use crate::install::OpenedFile;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, FileKind, Observations, ObservedGpuCode, ObservedPackage, Origin, PackageManager,
-    PackageVersion, PrintedValue, UnpackagedFiles, ValueState,
+    Evidence, FactId, FactKey, FileKind, Observations, ObservedGpuCode, Origin, PrintedValue, UnpackagedFiles,
+    ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::model::reference::ImageReference;
 use crate::text::source::Span;
 
@@ -236,7 +237,12 @@ impl<'a> StageEvaluator<'a> {
         let origins = vec![Origin::File { source: reader.source, span }, here];
         let fact = reader.seen.facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
         let version = PackageVersion::Range(String::new());
-        reader.seen.packages.push(ObservedPackage::new(PackageManager::System, package.name, version, fact));
+        reader.seen.packages.push(ObservedPackage::new(
+            PackageManager::System,
+            PackageName::system(&package.name),
+            version,
+            fact,
+        ));
     }
 
     /// Records the CUDA that a COPY takes from a CUDA image, and that unread images may contain code for GPUs.
@@ -324,7 +330,7 @@ impl<'a> StageEvaluator<'a> {
             let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
             let state = ValueState::Known(PrintedValue::Text(torch.to_owned()));
             let fact = reader.seen.facts.add(FactKey::Package, Some(torch), state, Evidence::Leaf(origins.to_vec()));
-            let name = torch.to_owned();
+            let name = PackageName::python(torch);
             reader.seen.commands += 1;
             let command = reader.seen.commands;
             let package = ObservedPackage::new(PackageManager::Pip, name, version, fact);
@@ -427,6 +433,8 @@ struct InstallOptions {
     keeping: Vec<u32>,
     /// Numbers of the commands that upgrade all dependencies.
     renewing: Vec<u32>,
+    /// Numbers of the commands that replace installed packages even by the same version.
+    reinstalling: Vec<u32>,
 }
 
 impl InstallOptions {
@@ -437,6 +445,7 @@ impl InstallOptions {
             constraints: after.bounds.iter().skip(before.bounds.len()).cloned().collect(),
             keeping: new.keeping.iter().skip(old.keeping.len()).copied().collect(),
             renewing: new.renewing.iter().skip(old.renewing.len()).copied().collect(),
+            reinstalling: new.reinstalling.iter().skip(old.reinstalling.len()).copied().collect(),
         }
     }
 
@@ -446,6 +455,7 @@ impl InstallOptions {
         seen.bounds.extend(self.constraints.into_iter().filter(|bound| concerns(&bound.command)));
         seen.base_changes.keeping.extend(self.keeping.into_iter().filter(concerns));
         seen.base_changes.renewing.extend(self.renewing.into_iter().filter(concerns));
+        seen.base_changes.reinstalling.extend(self.reinstalling.into_iter().filter(concerns));
     }
 }
 

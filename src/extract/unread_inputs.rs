@@ -8,9 +8,8 @@ use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::RequirementFile;
 use crate::model::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
-use crate::model::fact::{
-    Evidence, FactId, FactKey, ObservedBase, ObservedPackage, Origin, PackageManager, PrintedValue, ValueState,
-};
+use crate::model::fact::{Evidence, FactId, FactKey, ObservedBase, Origin, PrintedValue, ValueState};
+use crate::model::package::{ObservedPackage, PackageManager};
 use crate::shell::{Command, StandardInput, Word};
 use crate::text::source::{SourceId, Span};
 
@@ -92,7 +91,7 @@ impl CommandReader<'_> {
     /// Records a script of the build context that was not read, as missing evidence.
     pub(super) fn record_unread_script(&mut self, path: &str, why: &Cause, span: Span) {
         // What a tool or the base image brings is no file that somebody could give.
-        if (*why == Cause::NotCopied && !self.has_cuda_base())
+        if (matches!(why, Cause::NotCopied) && !self.has_cuda_base())
             || self.state.written_files.contains_key(&absolute_path(&self.folder, path))
         {
             return;

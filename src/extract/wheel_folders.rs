@@ -7,10 +7,12 @@ use crate::dockerfile::ExpandedText;
 use crate::dockerfile::context::path_matches;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
-use crate::install::{FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource, public_version};
+use crate::install::{FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
+use crate::model::package::{
+    IndexSelection, PackageManager, PackageVersion, compare_pep440_versions, public_version, range_contains,
+};
 use crate::shell::Command;
 use crate::text::source::{SourceId, Span};
 
@@ -209,9 +211,7 @@ fn satisfies_requirement(wheel: &PackageInstall, asked: &PackageInstall) -> bool
     match (&asked.version, &wheel.version) {
         (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => asked == own || asked == public_version(own),
         (PackageVersion::Range(range), _) if range.is_empty() => true,
-        (PackageVersion::Range(range), PackageVersion::Exact(own)) => {
-            install::range_contains(range, own) != Some(false)
-        }
+        (PackageVersion::Range(range), PackageVersion::Exact(own)) => range_contains(range, own) != Some(false),
         (PackageVersion::Unresolved(_), _) => true,
         _ => wheel.indexes != IndexSelection::Default,
     }
@@ -235,12 +235,11 @@ fn may_precede_index(wheel: &PackageInstall, asked: &PackageInstall, knowledge: 
         PackageVersion::Unresolved(_) => return false,
     };
     let PackageVersion::Exact(own) = &wheel.version else { return false };
-    let within = |version: &&str| range.is_empty() || install::range_contains(range, version) == Some(true);
+    let within = |version: &&str| range.is_empty() || range_contains(range, version) == Some(true);
     let served =
         knowledge.served_torch_releases().map(|row| row.version).filter(|_| knowledge.has_variants(&asked.name));
     let mut releases = knowledge.known_releases(&asked.name).chain(served).filter(within);
-    let newer =
-        |release: &str| install::compare_pep440_versions(release, public_version(own)) == Some(Ordering::Greater);
+    let newer = |release: &str| compare_pep440_versions(release, public_version(own)) == Some(Ordering::Greater);
     own.contains('+') && !releases.any(newer)
 }
 

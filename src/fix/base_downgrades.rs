@@ -8,7 +8,8 @@ use crate::infer::{infer_image_facts, tag_version, variant_cuda};
 use crate::judge;
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;
-use crate::model::fact::{Component, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::{Component, Observations};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Whether a change selects an older base although the image installs an unpinned framework or a package for newer
 /// CUDA. Such a package may not work on that base.

@@ -12,10 +12,9 @@ use crate::fix::versions::{FAR_STEP, are_neighbours, minor_release};
 use crate::fix::{FixCandidate, ProposedChange, assumed_base};
 use crate::infer::tag_version;
 use crate::knowledge::{Knowledge, compare_natural};
-use crate::model::fact::{
-    LibraryDependencies, LibraryProvider, ObservedBase, ObservedPackage, PackageVersion, RequiredLibrary, ValueState,
-};
+use crate::model::fact::{LibraryDependencies, LibraryProvider, ObservedBase, RequiredLibrary, ValueState};
 use crate::model::outcome::Outcome;
+use crate::model::package::{ObservedPackage, PackageVersion};
 use crate::model::reference::ImageReference;
 use crate::report::kinds::{ChangeKind, FixSafety};
 

@@ -9,11 +9,11 @@ use crate::fix::proposed_change::{PTX_SUFFIX, TargetPackage, last_pip_package};
 use crate::fix::written_urls::writes_unknown_url;
 use crate::fix::{ProposedChange, stale_references};
 use crate::infer::variant_cuda;
-use crate::install::{public_version, range_contains};
 use crate::judge;
 use crate::judge::SubjectContent;
-use crate::model::fact::{
-    IndexSelection, Observations, ObservedArchList, ObservedBase, ObservedPackage, PackageManager, PackageVersion,
+use crate::model::fact::{Observations, ObservedArchList, ObservedBase};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version, range_contains,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};

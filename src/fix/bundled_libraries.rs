@@ -4,9 +4,8 @@
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::infer::variant_cuda;
-use crate::install::public_version;
 use crate::knowledge::compare_natural;
-use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, public_version};
 
 /// Returns the packages whose bundled libraries do not fit a build, each with its next release that does. Packages
 /// without such a release are not changed.
@@ -23,7 +22,7 @@ pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> 
         let rows = knowledge.bundled_variants().iter().filter(|row| row.distribution == package.name);
         let next = rows.filter(|row| compare_natural(from, row.from).is_lt() && has(&package.name, row.from));
         let to = next.map(|row| row.from).min_by(|one, other| compare_natural(one, other))?;
-        Some(CompanionUpdate { package: package.name.clone(), from: Some(from.to_owned()), to: to.to_owned() })
+        Some(CompanionUpdate { package: package.name.to_string(), from: Some(from.to_owned()), to: to.to_owned() })
     };
     let mut found: Vec<CompanionUpdate> =
         case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip).filter_map(companion).collect();

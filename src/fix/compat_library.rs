@@ -4,7 +4,8 @@ use crate::cuda::{CudaVersion, is_in_compat_tree, split_path};
 use crate::fix::fix_context::FixContext;
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{CudaImageRow, Knowledge};
-use crate::model::fact::{ObservedBase, PackageManager};
+use crate::model::fact::ObservedBase;
+use crate::model::package::PackageManager;
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates that remove the compat library, or install the one for the CUDA version of a core component.
@@ -48,11 +49,11 @@ pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandida
     let mut wishes: Vec<(String, ProposedChange)> = Vec::new();
     for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::System) {
         let of_driver = knowledge.driver_package(&package.name).is_some_and(|row| !row.toolkit);
-        let known = wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.name.clone()));
+        let known = wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.name.to_string()));
         if of_driver && !known {
             wishes.push((
                 format!("leave out {}, which contains driver libraries", package.name),
-                ProposedChange::DropPackage(package.name.clone()),
+                ProposedChange::DropPackage(package.name.to_string()),
             ));
         }
     }

@@ -5,7 +5,8 @@ use crate::fix::proposed_change::{is_conda_package, last_pip_package};
 use crate::fix::versions::{cuda_version_of_build, distance};
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{CondaBuildRow, compare_natural};
-use crate::model::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::FactKey;
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The architecture for which the tables list conda builds.
@@ -48,7 +49,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let candidate = |(step, (_, build)): (usize, (usize, &str))| {
         let (package, to) = (choosing.name.clone(), cuda_version_of_build(build));
         let title = format!("install {package}={to}, which selects {name} {version} for CUDA {to}");
-        let wish = ProposedChange::Conda { package, from: now.clone(), to };
+        let wish = ProposedChange::Conda { package: package.to_string(), from: now.clone(), to };
         FixCandidate { kind: ChangeKind::FrameworkVariant, step, title, safety, wish }
     };
     Some(ranked.into_iter().skip(1).enumerate().map(candidate).collect())

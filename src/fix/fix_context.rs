@@ -11,10 +11,10 @@ use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts, InferenceCache, ReportDetail};
 use crate::knowledge::Knowledge;
 use crate::model::fact::{
-    Component, ComponentRole, FactId, FactKey, ImageFacts, Observations, ObservedPackage, Origin, PrintedValue,
-    ValueState,
+    Component, ComponentRole, FactId, FactKey, ImageFacts, Observations, Origin, PrintedValue, ValueState,
 };
 use crate::model::outcome::Outcome;
+use crate::model::package::ObservedPackage;
 use crate::replay::{ImprovementGoal, ImprovementGoals, StartStep};
 use crate::report::kinds::{FactState, StepStatus, VerdictKind};
 use crate::report::model;

@@ -9,9 +9,11 @@ use crate::fix::versions::{
     is_build_selected_by_index, known_releases, nearest_releases, package_without_release, python_condition,
 };
 use crate::fix::{FixCandidate, ProposedChange, bundled_libraries};
-use crate::install::{public_version, range_contains};
 use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
-use crate::model::fact::{CodeTargets, FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::{CodeTargets, FactKey};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version, range_contains,
+};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The number of nearest releases of a framework that are considered.
@@ -346,7 +348,7 @@ fn package_release_changes(
     }
     let wish = |(to, needs): (&str, String)| {
         let wish = ProposedChange::Build {
-            package: package.name.clone(),
+            package: package.name.to_string(),
             from: Some(now.to_owned()),
             to: to.to_owned(),
             old_build: None,

@@ -4,10 +4,11 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
-use crate::install::{is_version_between, public_version, range_contains};
 use crate::knowledge::{BroughtRow, FrameworkBuildRow, LibraryNeedsRow, compare_natural};
-use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
 use crate::model::outcome::Outcome;
+use crate::model::package::{
+    ObservedPackage, PackageManager, PackageVersion, is_version_between, public_version, range_contains,
+};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The outcome of an image that lacks libraries.
@@ -88,7 +89,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         let along = |row: &LibraryNeedsRow| row.distribution == *name && row.along && row.with.is_none();
         if package.no_deps && knowledge.library_needs().iter().any(along) {
             let title = format!("install {name} with its dependencies, without --no-deps");
-            add(title, ProposedChange::Whole { package: name.clone() });
+            add(title, ProposedChange::Whole { package: name.to_string() });
         }
         let PackageVersion::Exact(version) = &package.version else { continue };
         let version = public_version(version);
@@ -103,7 +104,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         for row in rows.filter(libraries).filter(met).filter(missing) {
             let title = format!("install {name}[{}]=={version}, with the libraries that it loads", row.extra);
             let wish = ProposedChange::Extra {
-                package: name.clone(),
+                package: name.to_string(),
                 from: String::new(),
                 to: row.extra.to_owned(),
                 without: String::new(),

@@ -2,9 +2,9 @@
 
 use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
 use crate::fleet::Mode;
-use crate::install::public_version;
 use crate::knowledge::Knowledge;
-use crate::model::fact::{IndexSelection, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::{Observations, ObservedBase};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
 use crate::model::reference::ImageReference;
 use crate::report::kinds::{ChangeKind, FixSafety};
 

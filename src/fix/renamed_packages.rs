@@ -4,9 +4,8 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
-use crate::install::public_version;
 use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
-use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, public_version};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates for the same release for another CUDA version, where the distribution name selects it.
@@ -34,7 +33,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
                 }
                 None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),
             };
-            let wish = ProposedChange::Name { from: package.name.clone(), to: name.to_owned() };
+            let wish = ProposedChange::Name { from: package.name.to_string(), to: name.to_owned() };
             found.push(FixCandidate { kind: ChangeKind::FrameworkVariant, step: found.len(), title, safety, wish });
         }
     }

@@ -3,11 +3,13 @@
 use crate::cuda::{COMPAT_ROOT, is_in_compat_tree, split_path};
 use crate::fix::ProposedChange;
 use crate::fix::proposed_change::{is_compat_package, is_conda_package};
-use crate::install::public_version;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{
-    Evidence, FactKey, IndexSelection, InspectionDepth, Observations, ObservedBase, ObservedPackage, Origin,
-    PackageManager, PackageVersion, PrintedValue, REMOVED_BY_COMMAND, ValueState,
+    Evidence, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, REMOVED_BY_COMMAND,
+    ValueState,
+};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, public_version,
 };
 use crate::model::reference::ImageReference;
 
@@ -51,7 +53,7 @@ pub(super) fn apply_to_observations(
                 let own = |one: &ObservedPackage| one.manager == PackageManager::Pip && one.name == *name;
                 if !new.packages.iter().any(own) {
                     let open = PackageVersion::Range(String::new());
-                    new.packages.push(ObservedPackage::new(PackageManager::Pip, name.clone(), open, id));
+                    new.packages.push(ObservedPackage::new(PackageManager::Pip, PackageName::python(name), open, id));
                 }
                 let one = new.packages.iter_mut().rfind(|one| own(one))?;
                 one.version = PackageVersion::Exact(version.clone());
@@ -68,7 +70,7 @@ pub(super) fn apply_to_observations(
         }
         ProposedChange::Name { from, to } if !built => {
             for one in new.packages.iter_mut().filter(|one| one.manager == PackageManager::Pip && one.name == *from) {
-                one.name.clone_from(to);
+                one.name = PackageName::python(to);
                 one.fact = fact(FactKey::Package, Some(to), to);
             }
         }
@@ -112,7 +114,7 @@ pub(super) fn apply_to_observations(
             let id = fact(FactKey::Package, Some(name), name);
             new.packages.push(ObservedPackage::new(
                 PackageManager::System,
-                name.clone(),
+                PackageName::system(name),
                 PackageVersion::Range(String::new()),
                 id,
             ));

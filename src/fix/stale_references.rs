@@ -8,9 +8,9 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::TargetPackage;
 use crate::fix::versions::default_build;
 use crate::infer::variant_cuda;
-use crate::install::public_version;
 use crate::judge::SubjectContent;
-use crate::model::fact::{IndexSelection, Observations, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::Observations;
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
 use crate::text::source::{SourceId, Span};
 
 const STALE_WHEEL_ADDRESS: &str = "manual: the same command names an address of wheels for another build";

@@ -2,9 +2,8 @@
 
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
-use crate::install::{public_version, range_contains};
 use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow, compare_natural};
-use crate::model::fact::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, public_version, range_contains};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {
@@ -171,7 +170,7 @@ pub(super) fn companion_updates(
     for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch) {
         if let MatchingRelease::Release(row) = matching_release(knowledge, package, version, open) {
             let to = row.version.to_owned();
-            found.push(CompanionUpdate { package: package.name.clone(), from: None, to });
+            found.push(CompanionUpdate { package: package.name.to_string(), from: None, to });
         }
         let PackageVersion::Exact(text) = &package.version else { continue };
         let from = public_version(text);
@@ -185,7 +184,7 @@ pub(super) fn companion_updates(
         };
         let to =
             rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version.to_owned();
-        found.push(CompanionUpdate { package: package.name.clone(), from: Some(from.to_owned()), to });
+        found.push(CompanionUpdate { package: package.name.to_string(), from: Some(from.to_owned()), to });
     }
     found.dedup();
     Some(found)

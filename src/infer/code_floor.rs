@@ -3,9 +3,9 @@
 use crate::infer::base::BaseBuild;
 use crate::knowledge::{Knowledge, PackageFloorRow};
 use crate::model::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, MinimumCapability, Observations, ObservedPackage, PackageVersion,
-    ValueState,
+    Component, Derivation, Evidence, FactKey, Facts, MinimumCapability, Observations, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageVersion};
 
 /// Infers the lowest compute capability of base image components that no package replaces, and of packages that
 /// always have one.

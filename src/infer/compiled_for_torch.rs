@@ -8,12 +8,12 @@ use crate::infer::single_build_framework::{InferenceContext, variant_cuda};
 use crate::infer::torch_install::{ImageTorch, TorchInstall};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::install::{compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, ObservedPackage, PackageManager,
-    PackageVersion,
+use crate::model::fact::{Component, Derivation, Evidence, FactKey, Facts, InspectionDepth};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions, public_version,
+    range_contains,
 };
 
 /// Marks the CUDA of packages unknown whose torch is not the one they were compiled for: whether they load is
@@ -81,7 +81,7 @@ fn explain_torch_mismatch(
         }),
         // The build of an image, for the torch of that image.
         None if image.build.fact == Some(package.fact) && is_compiled_for_torch(name, image.knowledge) => {
-            Some(Cause::BaseTorchReplaced { name: name.clone(), release: own.clone(), torch: version.clone() })
+            Some(Cause::BaseTorchReplaced { name: name.to_string(), release: own.clone(), torch: version.clone() })
         }
         None => None,
     }

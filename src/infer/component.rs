@@ -20,9 +20,9 @@ use crate::model::cause::Cause;
 pub(super) use crate::model::fact::CUDA_RUNTIME_COMPONENT;
 use crate::model::fact::{
     CodeTargets, Component, ComponentRole, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
-    IndexSelection, InspectionDepth, Observations, ObservedGpuCode, ObservedPackage, PackageManager, PackageVersion,
-    TypedFact, UnknownCodeKind, ValueState,
+    InspectionDepth, Observations, ObservedGpuCode, TypedFact, UnknownCodeKind, ValueState,
 };
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 
 /// The error codes of the CUDA runtime itself for missing GPU code and unusable PTX.
 pub(super) const CUDA_RUNTIME_WORDING: FrameworkErrorCodes = FrameworkErrorCodes { no_code: 209, bad_ptx: 222 };

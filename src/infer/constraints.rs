@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use crate::infer::python_version::python_of_package;
-use crate::install::{VersionSet, compare_pep440_versions, public_version, range_contains};
 use crate::knowledge::{Knowledge, RequiresDistRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Derivation, Evidence, FactId, FactKey, IndexSelection, InspectionDepth, Observations, ObservedPackage,
-    PackageManager, PackageVersion, PrintedValue, ValueState,
+    Derivation, Evidence, FactId, FactKey, InspectionDepth, Observations, PrintedValue, ValueState,
+};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionSet, compare_pep440_versions,
+    public_version, range_contains,
 };
 
 /// A new version of a package that constraints or other packages determine, with the facts it follows from.
@@ -137,7 +139,7 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
             Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
             _ => PackageVersion::Range(row.range.to_owned()),
         };
-        Some(ObservedPackage { name: framework?.to_owned(), version, ..bound.clone() })
+        Some(ObservedPackage { name: PackageName::python(framework?), version, ..bound.clone() })
     };
     let told = seen.bounds.iter().filter(|bound| bound.conditional.is_none());
     told.filter_map(|bound| on_framework(bound).filter(|_| brings(bound))).collect()

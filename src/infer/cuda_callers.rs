@@ -1,11 +1,15 @@
 //! Whether the image has anything that calls CUDA; CUDA libraries without a program do not count.
 
 use crate::cuda::LIBCUDA_SONAME;
+use crate::infer::component::CUDA_RUNTIME_WORDING;
+use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::model::fact::{
-    Component, CudaUsage, FactKey, InspectionDepth, Observations, ObservedLibraryDependencies, ObservedPackage,
-    PackageManager, ValueState,
+    Component, CudaUsage, Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations,
+    ObservedLibraryDependencies, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Returns what indicates that something in the image calls CUDA: packages, programs, GPU code, builds for GPUs,
 /// unread files, a description or the command that it starts.
@@ -50,5 +54,114 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
         None if seen.base_changes.copies_unread_images || packages.iter().any(may_call) => CudaUsage::Possible,
         None if packages.iter().any(has_runtime) => CudaUsage::RuntimePackage,
         None => CudaUsage::NotFound,
+    }
+}
+
+/// Words in names that refer to a GPU.
+const GPU_TERMS: &[&str] = &["cuda", "gpu", "gpus", "nvidia"];
+/// Words in front of those that negate them.
+const NEGATIONS: &[&str] = &["no", "non", "not", "without"];
+/// Values of a variable that mean false.
+const FALSE_VALUES: &[&str] = &["", "-1", "0", "false", "no", "none", "off"];
+
+/// Returns a placeholder component for everything that an unread package list installs, if something mentions a GPU.
+pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations, name: &str) -> Option<Component> {
+    let lists: Vec<(FactId, Cause)> = seen
+        .facts
+        .iter()
+        .filter_map(|(id, entry)| match (entry.key, &entry.state) {
+            (FactKey::Requirements, ValueState::Unknown(why)) => Some((id, why.clone())),
+            _ => None,
+        })
+        .collect();
+    let passed = || seen.base_changes.unread.files.iter();
+    let file = passed().find(|why| mentions_gpu(&why.reason()));
+    let Some(first) = lists.first() else { return component_for_unread_files(facts, seen, name, file) };
+    let said = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
+    let variable = gpu_variable(seen);
+    let package = seen.packages.iter().find(|package| mentions_gpu(&package.name));
+    let ask = seen.build_asks.first();
+    let beside = variable.or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
+    if said.is_none() && beside.is_none() {
+        return None;
+    }
+    let (list, why) = said.unwrap_or(first);
+    let from: Vec<FactId> = std::iter::once(*list).chain(beside).collect();
+    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
+    let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), why.clone(), evidence());
+    let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why.clone(), evidence());
+    Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_WORDING) })
+}
+
+/// Returns the first environment variable that mentions a GPU.
+fn gpu_variable(seen: &Observations) -> Option<FactId> {
+    let found = seen.env.iter().find(|(name, (value, _))| {
+        let value = value.as_deref().unwrap_or("?");
+        !FALSE_VALUES.contains(&value.to_ascii_lowercase().as_str()) && (mentions_gpu(name) || mentions_gpu(value))
+    });
+    found.map(|(_, (_, id))| *id)
+}
+
+/// Returns a placeholder component for unread files, if the name of one or something else in the image mentions a
+/// GPU.
+fn component_for_unread_files(
+    facts: &mut Facts,
+    seen: &Observations,
+    name: &str,
+    speaking: Option<&Cause>,
+) -> Option<Component> {
+    let first = speaking.or(seen.base_changes.unread.files.first())?;
+    let package = || seen.packages.first().map(|package| package.fact);
+    let library = || seen.files.iter().find(|(path, _)| mentions_gpu(path)).map(|(_, file)| file.fact);
+    let beside = gpu_variable(seen).or_else(package).or_else(library);
+    if speaking.is_none() && beside.is_none() {
+        return None;
+    }
+    let from: Vec<FactId> = beside.into_iter().collect();
+    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
+    let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), first.clone(), evidence());
+    let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), first.clone(), evidence());
+    Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_WORDING) })
+}
+
+/// Whether a text contains a GPU term: `requirements-gpu.txt`, `TORCH_CUDA_ARCH_LIST`, `whl/cu121`.
+fn mentions_gpu(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let tag = |word: &str| {
+        let digits = word.strip_prefix("cuda").or_else(|| word.strip_prefix("cu"));
+        digits.is_some_and(|digits| digits.len() > 1 && digits.bytes().all(|one| one.is_ascii_digit()))
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let before = at.checked_sub(1).and_then(|before| words.get(before));
+        (GPU_TERMS.contains(word) || tag(word)) && !before.is_some_and(|before| NEGATIONS.contains(before))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions_gpu;
+
+    #[test]
+    fn only_whole_words_mention_a_gpu() {
+        for text in
+            ["requirements-gpu.txt", "docker/cuda/req.txt", "TORCH_CUDA_ARCH_LIST", "whl/cu121", "cuda12", "r_cu118"]
+        {
+            assert!(mentions_gpu(text), "{text}");
+        }
+        for text in [
+            "requirements.txt",
+            "no-gpu.txt",
+            "without_cuda",
+            "nogpu",
+            "cu",
+            "cu1",
+            "cup12",
+            "barracuda",
+            "",
+            "accu121",
+        ] {
+            assert!(!mentions_gpu(text), "{text}");
+        }
     }
 }

@@ -16,9 +16,9 @@ use crate::knowledge::{DriverPackageRow, Knowledge};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     CompatDirectory, CompatLibrary, Derivation, DriverLibrary, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind,
-    InspectionDepth, Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion, TypedFact,
-    ValueState,
+    InspectionDepth, Observations, ObservedBase, TypedFact, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Infers the driver libraries outside the compat directory.
 #[expect(clippy::too_many_lines, reason = "one case after the other")]
@@ -100,7 +100,7 @@ pub(super) fn infer_driver_libraries(
             let version = held.version().filter(|_| !known.toolkit && !known.through);
             let path = package.name.clone();
             found.push(DriverLibrary {
-                path,
+                path: path.to_string(),
                 directories: Vec::new(),
                 version,
                 libcuda: known.libcuda && !(rpm && known.without_rpm),
@@ -341,7 +341,7 @@ pub(super) fn infer_compat(
         .rev()
         .find(|package| package.manager == PackageManager::System && is_compat_without_cuda(&package.name));
     if let Some(package) = other {
-        let why = Cause::PackageDriverNotKnown { package: package.name.clone() };
+        let why = Cause::PackageDriverNotKnown { package: package.name.to_string() };
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
         return add_unknown_fact(facts, FactKey::Compat, None, why, evidence);
     }
@@ -534,6 +534,7 @@ mod tests {
     use super::*;
     use crate::infer::infer_image_facts;
     use crate::model::fact::PrintedValue;
+    use crate::model::package::PackageName;
     use crate::model::reference::ImageReference;
 
     #[test]
@@ -573,7 +574,7 @@ mod tests {
             } else {
                 PackageVersion::Exact(version.to_owned())
             };
-            let package = ObservedPackage::new(PackageManager::System, name.to_owned(), told, fact);
+            let package = ObservedPackage::new(PackageManager::System, PackageName::system(name), told, fact);
             let held = driver_package_content(&package, rpm, Knowledge::built_in());
             assert_eq!(held.version().map(|version| version.to_string()).as_deref(), expected, "{name} {version}");
         }
@@ -594,7 +595,7 @@ mod tests {
             let (name, perhaps) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
             let why = || Cause::InstalledByBranch { name: "it".to_owned() };
             let conditional = perhaps.then(why);
-            let package = ObservedPackage::new(PackageManager::System, name.to_owned(), version, fact);
+            let package = ObservedPackage::new(PackageManager::System, PackageName::system(name), version, fact);
             seen.packages.push(ObservedPackage { conditional, ..package });
         }
         let images = infer_image_facts(&seen, "linux/amd64", None, Knowledge::built_in());

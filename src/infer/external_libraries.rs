@@ -2,9 +2,9 @@
 
 use crate::cuda::CudaVersion;
 use crate::infer::release_version::release_version;
-use crate::install::{VersionSet, range_contains};
 use crate::knowledge::{Knowledge, LibraryNeedsRow, RowInfo};
-use crate::model::fact::{EnvFacts, FileKind, Observations, ObservedPackage, PackageVersion, ValueState};
+use crate::model::fact::{EnvFacts, FileKind, Observations, ValueState};
+use crate::model::package::{ObservedPackage, PackageVersion, VersionSet, range_contains};
 
 /// The libraries, by soname, that a wheel requires from outside.
 pub(super) struct ExternalLibraries {

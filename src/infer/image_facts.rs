@@ -6,16 +6,16 @@ use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::system_paths::ImageFileTree;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::{
-    base, build_choice, code_floor, component, constraints, cpu_only_variables, cuda_callers, driver_libraries,
-    environment, firmware, gpu_hints, libraries, nonexistent_cuda, platform, system_paths, target_processor,
-    version_resolution,
+    base, build_choice, code_floor, component, constraints, cuda_callers, driver_libraries, environment, firmware,
+    libraries, nonexistent_cuda, platform, system_paths, target_processor, version_resolution,
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
     BuildMachineQuery, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts, ImageFacts,
-    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState,
+    InspectionDepth, Observations, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 
 /// Infers the facts of every build that matches the observations, for one platform such as `linux/amd64`.
 pub fn infer_image_facts(
@@ -61,7 +61,7 @@ fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Opt
             Some(why) => PackageVersion::Unresolved(why.clone()),
             None => PackageVersion::Exact((*version).to_owned()),
         };
-        ObservedPackage::new(PackageManager::Pip, (*name).to_owned(), version, fact)
+        ObservedPackage::new(PackageManager::Pip, PackageName::python(name), version, fact)
     });
     let mut packages: Vec<ObservedPackage> = brought.collect();
     if packages.is_empty() {
@@ -106,7 +106,7 @@ fn infer_build_facts(
     let compat_probe = system_paths::infer_compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::infer_firmware_conflicts(&mut facts, seen);
     let mut components = component::infer_components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
-    cpu_only_variables::apply_cpu_only_variables(&mut facts, &mut components, seen, &env, knowledge);
+    target_processor::apply_cpu_only_variables(&mut facts, &mut components, seen, &env, knowledge);
     nonexistent_cuda::reject_nonexistent_cuda(&mut facts, &mut components, knowledge);
     build_choice::demote_explicit_cpu_builds(&facts, &mut components, knowledge);
     let code_floors = code_floor::infer_code_floors(&mut facts, seen, &build, &components, knowledge);
@@ -124,8 +124,11 @@ fn infer_build_facts(
         || compat.known().is_some()
         || seen.build_asks.iter().any(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
     let callers = cuda_callers::detect_cuda_callers(seen, &components, knowledge);
-    let unread =
-        if gpu_content { None } else { gpu_hints::component_for_unread_lists(&mut facts, seen, CONTAINER_COMPONENT) };
+    let unread = if gpu_content {
+        None
+    } else {
+        cuda_callers::component_for_unread_lists(&mut facts, seen, CONTAINER_COMPONENT)
+    };
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);
     if gpu_content && components.is_empty() {

@@ -16,9 +16,9 @@ use crate::knowledge::{Knowledge, RowInfo, ToolkitLibraryRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Component, Derivation, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind, InspectionDepth, LibraryDependencies,
-    LibraryProvider, Observations, ObservedBase, ObservedLibraryDependencies, ObservedPackage, PackageManager,
-    PackageVersion, RequiredLibrary, TypedFact, ValueState,
+    LibraryProvider, Observations, ObservedBase, ObservedLibraryDependencies, RequiredLibrary, TypedFact, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 use crate::model::reference::ImageReference;
 
 /// Directories that the dynamic loader searches on every system.

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::infer::infer_image_facts;
-use crate::model::fact::{ObservedFile, PackageVersion, PrintedValue};
+use crate::model::fact::{ObservedFile, PrintedValue};
+use crate::model::package::{PackageName, PackageVersion};
 
 /// Creates observations with files and packages.
 fn observations_with(files: &[&str], packages: &[(PackageManager, &str, &str)]) -> Observations {
@@ -14,7 +15,7 @@ fn observations_with(files: &[&str], packages: &[(PackageManager, &str, &str)]) 
     }
     for (manager, name, version) in packages {
         let version = PackageVersion::Exact((*version).to_owned());
-        let name = (*name).to_owned();
+        let name = PackageName::new(*manager, name);
         seen.packages.push(ObservedPackage::new(*manager, name, version, fact));
     }
     seen
@@ -41,7 +42,7 @@ fn pip_package(name: &str, version: &str, seen: &mut Observations) -> ObservedPa
         Evidence::Leaf(Vec::new()),
     );
     let version = PackageVersion::Exact(version.to_owned());
-    ObservedPackage::new(PackageManager::Pip, name.to_owned(), version, fact)
+    ObservedPackage::new(PackageManager::Pip, PackageName::python(name), version, fact)
 }
 
 #[test]

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::infer::release_version::{is_release_at_least, release_version};
-use crate::infer::torch_requirements::requires_torch;
-use crate::install::public_version;
+use crate::infer::torch_release::requires_torch;
 use crate::knowledge::{Knowledge, LibraryNeedsRow};
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
-    PrintedValue, RemovedPackage, ValueState,
+use crate::model::fact::{FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage, public_version,
 };
 
 /// The architecture for which the tables list builds of a project's dedicated index.
@@ -70,7 +69,7 @@ pub(super) fn explain_unknown_library_needs(
         return None;
     }
     let name = &package.name;
-    Some(Cause::WithoutDependencies { name: name.clone() })
+    Some(Cause::WithoutDependencies { name: name.to_string() })
 }
 
 /// Whether no later package has the same name.

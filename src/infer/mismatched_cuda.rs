@@ -5,10 +5,8 @@ use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
-    PackageManager, PackageVersion, ValueState,
-};
+use crate::model::fact::{Component, Derivation, Evidence, FactKey, Facts, InspectionDepth, Observations, ValueState};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 
 /// Makes the CUDA of such packages unknown: with which CUDA they run, if any, is unknown.
 pub(super) fn mark_mismatched_cuda(
@@ -57,7 +55,7 @@ fn explain_other_cuda_index(
     let other = |tag: &&str| variant_cuda(tag).is_some_and(|own| own.major() != cuda.major());
     tags.iter().all(other).then(|| {
         let built_for = variant_cuda(first).map(|own| own.to_string()).unwrap_or_default();
-        Cause::BuildForOtherCuda { package: package.name.clone(), built_for, other: on.to_owned(), cuda }
+        Cause::BuildForOtherCuda { package: package.name.to_string(), built_for, other: on.to_owned(), cuda }
     })
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::infer::single_build_framework::{InferenceContext, component_without_cuda, unknown_component};
 use crate::model::cause::Cause;
-use crate::model::fact::{Component, Facts, InspectionDepth, ObservedPackage, PackageManager};
+use crate::model::fact::{Component, Facts, InspectionDepth};
+use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Removes CUDA from components whose directory a later CPU build overwrites; unknown if the order of the two is
 /// unknown.

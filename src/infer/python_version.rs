@@ -3,7 +3,8 @@
 use crate::infer::torch_install::required_distribution;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{Observations, ObservedBase, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::fact::{Observations, ObservedBase};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the Python version of a package's command, as `3.11`.
 pub(crate) fn python_of_package(

@@ -1,8 +1,7 @@
 //! Release numbers in the versions of packages.
 
 use crate::cuda::CudaVersion;
-use crate::install::is_open_above;
-use crate::model::fact::{ObservedPackage, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageVersion, is_open_above};
 
 /// Returns the release part of a package's exact version.
 pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> {

@@ -5,7 +5,8 @@ use globset::Glob;
 use crate::cuda::{CudaVersion, TOOLKIT_ROOT};
 use crate::infer::unpackaged_libraries::library_stem;
 use crate::knowledge::Knowledge;
-use crate::model::fact::{Observations, PackageManager};
+use crate::model::fact::Observations;
+use crate::model::package::PackageManager;
 
 /// Prefixes of package names before the name of a library.
 const PACKAGE_PREFIXES: &[&str] = &["lib", "cuda-"];

@@ -6,9 +6,9 @@ use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{Knowledge, RowInfo};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Component, Derivation, Evidence, FactKey, Facts, FrameworkErrorCodes, InspectionDepth, Observations,
-    ObservedPackage, PackageManager, PackageVersion, ValueState,
+    Component, Derivation, Evidence, FactKey, Facts, FrameworkErrorCodes, InspectionDepth, Observations, ValueState,
 };
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// The CUDA runtime of a package, or why it is unknown, with the table row it comes from.
 type PackageRuntime = (Result<CudaVersion, Cause>, Option<&'static RowInfo>);
@@ -87,7 +87,7 @@ fn gpu_package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Optio
         return Some((Ok(cuda), None));
     }
     let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == PackageManager::Pip)?;
-    let why = Cause::CudaOfPackage { package: package.name.clone() };
+    let why = Cause::CudaOfPackage { package: package.name.to_string() };
     Some((Err(why), Some(row)))
 }
 
@@ -118,7 +118,7 @@ fn component_named_after_package(
 
 /// Returns the CUDA runtime that a package installs.
 fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<PackageRuntime> {
-    let untold = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.clone() };
+    let untold = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.to_string() };
     match (package.manager, &package.version) {
         (PackageManager::System, version) => {
             let (row, cuda) = knowledge.runtime_package(&package.name)?;

@@ -8,13 +8,15 @@ use crate::cuda::{CodeTarget, CudaVersion};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::install::{compare_pep440_versions, is_bounded_above, range_contains};
 use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, FrameworkRow, Knowledge, RowInfo};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, IndexSelection,
-    InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, TypedFact,
-    ValueState,
+    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
+    InspectionDepth, Observations, PrintedValue, TypedFact, ValueState,
+};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions, is_bounded_above,
+    range_contains,
 };
 
 /// The architecture whose wheels have separate rows.
@@ -58,7 +60,7 @@ pub(super) fn component_of_package(
         (None, PackageVersion::Range(range)) => {
             let tag = conda_cpu_build(package, image.seen);
             let range = if range.is_empty() { "no version" } else { range };
-            let of_day = || Cause::VersionByDate { package: package.name.clone(), specifier: range.to_string() };
+            let of_day = || Cause::VersionByDate { package: package.name.to_string(), specifier: range.to_string() };
             let why = explain_possibly_installed(image.seen, package).unwrap_or_else(of_day);
             if tag.is_some() {
                 return unknown_component(facts, framework, package, &why, tag);
@@ -75,7 +77,7 @@ pub(super) fn component_of_package(
         return component_compiled_for_image(facts, framework, (version, version_id), row, image);
     }
     if package.manager == PackageManager::Conda && image.seen.depth == InspectionDepth::Layers && built.is_none() {
-        let why = Cause::CondaBuildWithoutCuda { package: package.name.clone(), version: version.to_string() };
+        let why = Cause::CondaBuildWithoutCuda { package: package.name.to_string(), version: version.to_string() };
         return unknown_component(facts, framework, package, &why, None);
     }
     match built {
@@ -252,7 +254,7 @@ fn explain_unreleased(package: &ObservedPackage, day: Date, knowledge: Knowledge
     let mut days = rows.filter(|row| asked(row.version)).filter_map(|row| row.released).peekable();
     days.peek()?;
     days.all(|released| released > day)
-        .then(|| Cause::NoReleaseOnDate { package: package.name.clone(), day: day.to_string() })
+        .then(|| Cause::NoReleaseOnDate { package: package.name.to_string(), day: day.to_string() })
 }
 
 /// Gives a package the CUDA of the component that it runs on; unknown if it is certainly built for another major
@@ -347,11 +349,15 @@ fn component_from_build_row(
         .map(|(code, row)| (own.map_or_else(|| code.clone(), |own| code_for_cuda_release(&code, own, knowledge)), row));
     let (own_name, own_version) = (package.name.clone(), version.to_owned());
     let because = match row {
-        Some(row) if row.cuda.is_some() && row.code_known => {
-            Cause::CodeForArchNotInTables { package: own_name, version: own_version, arch: image.arch.to_owned() }
+        Some(row) if row.cuda.is_some() && row.code_known => Cause::CodeForArchNotInTables {
+            package: own_name.to_string(),
+            version: own_version,
+            arch: image.arch.to_owned(),
+        },
+        Some(row) if row.cuda.is_some() => {
+            Cause::CodeOfReleaseNotInTables { package: own_name.to_string(), version: own_version }
         }
-        Some(row) if row.cuda.is_some() => Cause::CodeOfReleaseNotInTables { package: own_name, version: own_version },
-        _ if of_conda => Cause::CondaBuildNotInTables { package: own_name, version: own_version },
+        _ if of_conda => Cause::CondaBuildNotInTables { package: own_name.to_string(), version: own_version },
         _ => knowledge.missing_version_cause(&package.name, version),
     };
     let why = Cause::FrameworkNotInTables { because: Box::new(because) };

@@ -1,24 +1,26 @@
-//! Which torch an image ends up with: per command, what is requested, installed as a dependency, replaced or
-//! retained.
+//! The torch that an image ends up with: per command, what is requested, installed as a dependency, replaced or kept.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
+use crate::cuda::CudaVersion;
 use crate::infer::base::{BaseBuild, BaseFamily};
-use crate::infer::conda_torch::{reconcile_with_cuda_builds, select_imported_torch, torch_from_conda};
 use crate::infer::python_version::python_of_package;
+use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::torch_install::{ImageTorch, TorchBuilder, TorchInstall, is_torch_package, required_distribution};
-use crate::infer::torch_release::{TorchContext, is_in_all_ranges, newest_torch, torch_as_specified, verify_build};
-use crate::infer::torch_requirements::{
-    CompanionContext, CompanionRequirement, TorchRequirement, companion_requirement, requirement_within_ranges,
+use crate::infer::torch_release::{
+    CompanionContext, CompanionRequirement, TorchContext, TorchRequirement, companion_requirement, is_build_tag,
+    is_in_all_ranges, newest_torch, requirement_within_ranges, torch_as_specified, verify_build,
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
-use crate::install::VersionSet;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    IndexSelection, InspectionDepth, Observations, ObservedPackage, PackageManager, PackageVersion,
+use crate::model::fact::{InspectionDepth, Observations};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionSet, compare_pep440_versions,
+    public_version, range_contains,
 };
 
 impl TorchInstall<'_> {
@@ -30,6 +32,58 @@ impl TorchInstall<'_> {
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
         own || (is_torch_package(named, knowledge) && local)
             || seen.base_changes.renewing.contains(&self.package.command)
+    }
+
+    /// Returns its version as installers compare it, with the local part of its wheel; the flag is set if all of that
+    /// is known. `None` for an unknown version. Packages of conda have no local part.
+    fn full_version(&self, day: TorchContext<'_>) -> Option<(String, bool)> {
+        let version = self.version.as_ref().ok()?;
+        if self.package.manager == PackageManager::Conda {
+            // Other channels than that of torch add a build number: `2.3.1.post300`.
+            let own = |channel: &str| day.knowledge.conda_variants().iter().any(|row| row.channel == Some(channel));
+            return Some((version.clone(), matches!(self.maker, TorchBuilder::Channel(channel) if own(channel))));
+        }
+        let own = is_torch_package(self.package, day.knowledge) && self.told.is_none();
+        let variant = match (&self.package.version, &self.variant) {
+            (PackageVersion::Exact(text), _) if own && text.contains('+') => return Some((text.clone(), true)),
+            (PackageVersion::Exact(text), Err(why)) if own && why.address_outside_index().is_some() => {
+                return Some((text.clone(), true));
+            }
+            (_, Err(_)) => return Some((version.clone(), false)),
+            (_, Ok(variant)) => variant.as_ref(),
+        };
+        let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(version, tag, day.arch);
+        let local = variant.filter(named);
+        Some((local.map_or_else(|| version.clone(), |tag| format!("{version}+{tag}")), true))
+    }
+
+    /// Returns what is installed after an upgrade that offers this torch, where the installed one satisfies the
+    /// requirements; `None` if that one stays, since it is as new. The local version `2.3.1+cpu` is newer than `2.3.1`
+    /// (PEP 440).
+    fn or_as_new(self, now: &ImageTorch<'_>, build: &BaseBuild, day: TorchContext<'_>) -> Option<Self> {
+        let installed = match now {
+            ImageTorch::None => None,
+            ImageTorch::Base => build.torch.map(|(version, _)| (version.to_owned(), false)),
+            ImageTorch::Brought(installed) => installed.full_version(day),
+        };
+        let both = installed.zip(self.full_version(day));
+        let Some(((installed, complete), (offered, offer_complete))) = both else { return Some(self) };
+        let public = compare_pep440_versions(public_version(&installed), public_version(&offered));
+        let whole = compare_pep440_versions(&installed, &offered).filter(|_| complete && offer_complete);
+        let of_conda = matches!(now, ImageTorch::Brought(torch) if torch.package.manager == PackageManager::Conda);
+        let plain_offer = offer_complete && !offered.contains('+') && (complete || !of_conda);
+        let Some(public) = public else { return Some(self) };
+        if public.is_gt() || public.is_eq() && (plain_offer || whole.is_some_and(Ordering::is_ge)) {
+            return None;
+        }
+        if public.is_lt() || whole.is_some() {
+            return Some(self);
+        }
+        // Which of two builds of one version is newer is unknown.
+        Some(match now {
+            ImageTorch::Brought(TorchInstall { variant: Err(why), .. }) => Self { variant: Err(why.clone()), ..self },
+            _ => self.or_base_build(),
+        })
     }
 
     /// Whether its version is the only one that satisfies the requirements.
@@ -78,7 +132,7 @@ impl TorchInstall<'_> {
     fn or_base_build(self) -> Self {
         let Ok(version) = &self.version else { return self };
         let name = &self.package.name;
-        let why = Cause::BaseMayIncludeBuild { name: name.clone(), version: version.clone() };
+        let why = Cause::BaseMayIncludeBuild { name: name.to_string(), version: version.clone() };
         Self { variant: Err(why), ..self }
     }
 
@@ -175,12 +229,12 @@ fn apply_command<'a>(
 ) -> Option<TorchInstall<'a>> {
     // An environment of its own does not see what lies outside it.
     let apart = here.iter().any(|package| package.separate_environment);
-    let inside = matches!(now, ImageTorch::Brought(brought) if brought.package.separate_environment);
+    let inside = matches!(now, ImageTorch::Brought(torch) if torch.package.separate_environment);
     let (now, open_base) = if apart && !inside { (&ImageTorch::None, false) } else { (now, open_base) };
     let asked = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
     let command = here.first()?.command;
-    let of_command = |bound: &&ObservedPackage| bound.command == command && is_torch_package(bound, day.knowledge);
-    let bounds = || seen.bounds.iter().filter(of_command);
+    let bounds =
+        || seen.bounds.iter().filter(|bound| bound.command == command && is_torch_package(bound, day.knowledge));
     // What names one version: the command itself, else what bounds it.
     let is_exact = |package: &&ObservedPackage| matches!(package.version, PackageVersion::Exact(_));
     let open = |asked: &ObservedPackage| matches!(asked.version, PackageVersion::Range(_));
@@ -220,7 +274,7 @@ fn apply_command<'a>(
     if package.manager == PackageManager::Conda {
         return Some(torch_from_conda(package, seen, day.knowledge));
     }
-    let older = find_possibly_older_requirement(&pins, &ranges, now, build);
+    let older = find_possibly_older_requirement(&pins, &ranges, now, build, day);
     for (_, pin) in &pins {
         match pin {
             Ok(ask) => ranges.push(ask.range.to_owned()),
@@ -228,21 +282,20 @@ fn apply_command<'a>(
             Err(_) => {}
         }
     }
-    let replaced = asked.is_some_and(|asked| asked.upgrade && !keeps_local_version(asked, now, seen, day));
+    let upgraded = asked.is_some_and(|asked| asked.upgrade) || seen.base_changes.renewing.contains(&command);
     // What comes of an index of early versions asks for one of its own kind.
-    let replaced = replaced
+    let reinstalled = seen.base_changes.reinstalling.contains(&command)
         || asked.is_none() && package.prerelease.is_some() && matches!(package.indexes, IndexSelection::Only(_));
-    let replaced = replaced || seen.base_changes.renewing.contains(&command);
-    let kept = untold.is_none() && !replaced && satisfies_ranges(now, build, &ranges);
-    if kept || !replaced && keeps_other_vendor_torch(package, now, build) {
+    let replaced = upgraded || reinstalled;
+    let kept = || untold.is_none() && satisfies_ranges(now, build, &ranges, day);
+    if !replaced && (kept() || keeps_other_vendor_torch(package, now, build)) {
         return None;
     }
     if let Some(older) = older.filter(|_| untold.is_none() && !replaced) {
         return Some(TorchInstall::unknown(older, explain_older_requirement(older)));
     }
-    let ways = package.conditional.clone();
     let certain = untold.is_none();
-    if let Some(why) = untold.or(ways) {
+    if let Some(why) = untold.or_else(|| package.conditional.clone()) {
         let brought = TorchInstall::unknown(package, why);
         if package.conditional.is_none() {
             return Some(brought);
@@ -259,13 +312,12 @@ fn apply_command<'a>(
         return Some(TorchInstall::unknown(package, why.clone()));
     }
     if open_base && !exact {
-        let name = required_distribution(package, day.knowledge);
-        let why = Cause::BaseMayInclude { name: name.to_string() };
+        let why = Cause::BaseMayInclude { name: required_distribution(package, day.knowledge).to_owned() };
         // What is there already stays, of whatever index: neither is the build told.
         let variant = Err(why.clone());
         return Some(TorchInstall { variant, ..TorchInstall::unknown(package, why) });
     }
-    Some(match named {
+    let chosen = match named {
         Some(named) => {
             let told = Some(named.fact).filter(|fact| *fact != package.fact);
             let said = TorchInstall { package, told, ..torch_as_specified(named, day) };
@@ -279,7 +331,9 @@ fn apply_command<'a>(
             }
         }
         None => newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day),
-    })
+    };
+    let may_stay = upgraded && !reinstalled && satisfies_ranges(now, build, &ranges, day);
+    if may_stay { chosen.or_as_new(now, build, day) } else { Some(chosen) }
 }
 
 /// Returns what a package requires of torch, within the ranges of others or with an `exact` version.
@@ -309,10 +363,11 @@ fn find_possibly_older_requirement<'a>(
     ranges: &[String],
     now: &ImageTorch<'_>,
     build: &BaseBuild,
+    day: TorchContext<'_>,
 ) -> Option<&'a ObservedPackage> {
     let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
     let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.to_owned()));
-    satisfies_ranges(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>()).then_some(*older)
+    satisfies_ranges(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>(), day).then_some(*older)
 }
 
 /// Explains why it is unknown whether the installed torch stays: only newer releases of the package are listed.
@@ -330,30 +385,9 @@ fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, bui
     build.of_others.is_some() && matches!(now, ImageTorch::Base) && matches!(package.version, PackageVersion::Range(_))
 }
 
-/// Whether an upgrade to an exact version keeps the installed torch, whose local version such as `2.3.1+cpu` is newer
-/// than the `2.3.1` of the default index (PEP 440).
-fn keeps_local_version(
-    asked: &ObservedPackage,
-    now: &ImageTorch<'_>,
-    seen: &Observations,
-    day: TorchContext<'_>,
-) -> bool {
-    let ImageTorch::Brought(TorchInstall { package, version: Ok(installed), .. }) = now else { return false };
-    let PackageVersion::Exact(version) = &asked.version else { return false };
-    let has_local_version = match (&package.version, &package.indexes) {
-        (PackageVersion::Exact(text), _) if text.contains('+') => true,
-        (_, IndexSelection::Only(tag)) => !day.knowledge.is_unnamed_torch_build(installed, tag, day.arch),
-        _ => false,
-    };
-    has_local_version
-        && installed == version
-        && asked.indexes == IndexSelection::Default
-        && !seen.base_changes.renewing.contains(&asked.command)
-}
-
 /// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between
 /// the listed neighbours does.
-fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String]) -> bool {
+fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String], day: TorchContext<'_>) -> bool {
     let will_do = |version: &str| is_in_all_ranges(ranges, version) == Some(true);
     match now {
         ImageTorch::None => false,
@@ -364,9 +398,164 @@ fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String]) 
                 possible.zip(VersionSet::of_all(ranges)).is_some_and(|(one, all)| one.is_subset_of(&all))
             }),
         },
-        ImageTorch::Brought(brought) => brought.version.as_ref().is_ok_and(|version| match &brought.variant {
-            Ok(Some(variant)) => will_do(&format!("{version}+{variant}")),
-            _ => will_do(version),
-        }),
+        ImageTorch::Brought(installed) => installed.full_version(day).is_some_and(|(version, _)| will_do(&version)),
     }
+}
+
+/// Returns the torch that a conda command installs.
+fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowledge: Knowledge) -> TorchInstall<'a> {
+    if let Some(why) = &package.conditional {
+        return TorchInstall::unknown(package, why.clone());
+    }
+    let version = match &package.version {
+        PackageVersion::Exact(version) => Ok(complete_version(public_version(version), knowledge)),
+        PackageVersion::Unresolved(why) => Err(why.clone()),
+        PackageVersion::Range(_) => Err(Cause::CondaByDate { package: package.name.to_string() }),
+    };
+    let row_of = |other: &ObservedPackage| knowledge.conda_variant(&other.name);
+    // What chooses the build of a command with a torch of its own may be in another environment.
+    let has_own = |command: u32| {
+        let of_conda = |other: &&ObservedPackage| other.manager == PackageManager::Conda && other.command == command;
+        seen.packages.iter().filter(of_conda).any(|other| knowledge.has_variants(&other.name))
+    };
+    let choosers = |cpu: Option<bool>| {
+        let all = seen.packages.iter().rev().filter(|other| other.manager == PackageManager::Conda);
+        all.filter(move |other| row_of(other).is_some_and(|row| cpu.is_none_or(|cpu| row.cpu == cpu)))
+    };
+    let in_command = |other: &&ObservedPackage| other.command == package.command;
+    let is_chosen = choosers(None).any(|other| in_command(&other));
+    let counts = |other: &&ObservedPackage| if is_chosen { in_command(other) } else { !has_own(other.command) };
+    let beside = |cpu: bool| choosers(Some(cpu)).find(counts);
+    let local = match &package.version {
+        PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local.to_owned()),
+        _ => None,
+    };
+    let named = package.variant.clone().or(local.filter(|local| is_build_tag(local)));
+    let variant = match (&named, beside(true), beside(false).map(|cuda| &cuda.version)) {
+        (Some(variant), _, _) => Ok(Some(variant.clone())),
+        (None, Some(_), _) => Ok(Some("cpu".to_owned())),
+        (None, None, Some(PackageVersion::Exact(cuda))) => {
+            let mut parts = cuda.split('.');
+            Ok(Some(format!("cu{}{}", parts.next().unwrap_or(""), parts.next().unwrap_or("0"))))
+        }
+        _ => Err(Cause::CondaByChannel { package: package.name.to_string() }),
+    };
+    let maker = match (TorchBuilder::of_package(package), beside(false).and_then(row_of).and_then(|row| row.channel)) {
+        (TorchBuilder::Unknown, Some(channel)) => TorchBuilder::Channel(channel),
+        (maker, _) => maker,
+    };
+    let (candidates, closed) = (Vec::new(), false);
+    TorchInstall { package, version, variant, newest: false, row: None, told: None, candidates, closed, maker }
+}
+
+/// Makes a conda CPU build unknown if another command of the image installs a CUDA build.
+fn reconcile_with_cuda_builds<'a>(
+    brought: TorchInstall<'a>,
+    seen: &'a Observations,
+    knowledge: Knowledge,
+) -> TorchInstall<'a> {
+    let is_cpu = |variant: &str| variant_cuda(variant).is_none();
+    let own = brought.package;
+    if own.manager != PackageManager::Conda || !matches!(&brought.variant, Ok(Some(variant)) if is_cpu(variant)) {
+        return brought;
+    }
+    let is_for_gpus = |other: &ObservedPackage| {
+        if other.manager == PackageManager::Conda {
+            return matches!(torch_from_conda(other, seen, knowledge).variant, Ok(Some(variant)) if !is_cpu(&variant));
+        }
+        let local = match &other.version {
+            PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local),
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
+        };
+        other.variant.as_deref().or(local).is_some_and(|variant| !is_cpu(variant))
+    };
+    let is_other = |one: &&ObservedPackage| one.command != own.command && knowledge.has_variants(&one.name);
+    if !seen.packages.iter().filter(is_other).any(is_for_gpus) {
+        return brought;
+    }
+    let why = Cause::CpuAndCudaBuilds { package: own.name.to_string() };
+    TorchInstall { variant: Err(why.clone()), ..TorchInstall::unknown(own, why) }
+}
+
+/// Returns which of two torch installs, one of pip and one of conda, Python imports.
+///
+/// Of the same version they are the same files. Else the order of the commands and the search path of Python decide,
+/// which no list of packages tells; a CUDA runtime that somebody states is that of one of them at the most.
+fn select_imported_torch<'a>(
+    pip: TorchInstall<'a>,
+    conda: TorchInstall<'a>,
+    seen: &Observations,
+    day: TorchContext<'_>,
+) -> TorchInstall<'a> {
+    let (Ok(one), Ok(other)) = (&pip.version, &conda.version) else {
+        let why = pip.version.clone().err().or(conda.version.clone().err());
+        return why.map_or(conda.clone(), |why| TorchInstall::unknown(pip.package, why));
+    };
+    if one == other {
+        let maker = conda.maker;
+        return if matches!(conda.variant, Ok(Some(_))) { conda } else { TorchInstall { maker, ..pip } };
+    }
+    if let Some((cuda, fact)) = seen.cuda_runtime {
+        let is = |brought: &TorchInstall<'_>| effective_cuda(brought, day).map(|own| own.release() == cuda.release());
+        let told = Some(fact);
+        match (is(&pip), is(&conda)) {
+            (Some(true), Some(false)) => return TorchInstall { told, ..pip },
+            (Some(false), Some(true)) => return TorchInstall { told, ..conda },
+            _ => {}
+        }
+    }
+    let why = Cause::PipAndConda {
+        package: pip.package.name.to_string(),
+        pip_build: one.clone(),
+        conda_build: other.clone(),
+    };
+    let unknown = TorchInstall::unknown(pip.package, why.clone());
+    // What both have in common holds whichever it is.
+    let build = effective_build(&pip, day).filter(|build| effective_build(&conda, day) == Some(build));
+    let listed = |version: &str| {
+        day.knowledge.torch_release(version).filter(|row| build.is_some_and(|build| row.variants.contains(&build)))
+    };
+    match (build, listed(one), listed(other)) {
+        (Some(build), Some(one), Some(other)) => {
+            // Where the build of conda has no other PTX than the wheel, both end alike.
+            let of_conda = match conda.maker {
+                TorchBuilder::Channel(channel) => day.knowledge.conda_build(channel, other.version, build),
+                _ => None,
+            };
+            let wheel = day.knowledge.torch_build(other.version, build, day.arch);
+            let alike = of_conda.zip(wheel).is_some_and(|(conda, wheel)| conda.ptx == wheel.ptx);
+            let maker = if alike { TorchBuilder::Wheel } else { TorchBuilder::Unknown };
+            TorchInstall { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], maker, ..unknown }
+        }
+        _ => TorchInstall { variant: Err(why), ..unknown },
+    }
+}
+
+/// Returns the build of a torch, or the default build of its version; `None` if unknown.
+fn effective_build<'a>(brought: &'a TorchInstall<'_>, day: TorchContext<'_>) -> Option<&'a str> {
+    let version = brought.version.as_ref().ok()?;
+    let default = || {
+        let row = day.knowledge.torch_release(version)?;
+        row.default_variant.iter().find(|value| value.arch == day.arch).map(|value| value.value)
+    };
+    brought.variant.as_ref().ok()?.as_deref().or_else(default)
+}
+
+/// Returns the CUDA version of a torch build; `None` if unknown or without CUDA.
+fn effective_cuda(brought: &TorchInstall<'_>, day: TorchContext<'_>) -> Option<CudaVersion> {
+    variant_cuda(effective_build(brought, day)?)
+}
+
+/// Completes a version such as `2.1` to its newest patch release.
+fn complete_version(version: &str, knowledge: Knowledge) -> String {
+    let releases = || knowledge.served_torch_releases();
+    if version.matches('.').count() > 1 {
+        return version.to_owned();
+    }
+    let range = format!("=={version}.*");
+    releases()
+        .filter(|row| range_contains(&range, row.version) == Some(true))
+        .last()
+        .map_or(version, |row| row.version)
+        .to_owned()
 }

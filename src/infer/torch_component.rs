@@ -9,13 +9,13 @@ use crate::infer::single_build_framework::{code_wording, known_text, unknown_com
 use crate::infer::torch_install::{TorchBuilder, TorchInstall};
 use crate::infer::torch_release::select_version;
 use crate::infer::unknown_fact::add_unknown_fact;
-use crate::install::compare_pep440_versions;
 use crate::knowledge::{FrameworkRow, Knowledge, RowInfo, TorchBuildRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
-    ObservedPackage, PrintedValue, TypedFact, ValueState,
+    CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, PrintedValue,
+    TypedFact, ValueState,
 };
+use crate::model::package::{ObservedPackage, compare_pep440_versions};
 
 /// Returns the component of a framework in the base image.
 #[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]

@@ -2,7 +2,8 @@
 
 use crate::knowledge::{Knowledge, RowInfo, TorchRow};
 use crate::model::cause::Cause;
-use crate::model::fact::{FactId, IndexSelection, ObservedPackage, PackageManager};
+use crate::model::fact::FactId;
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager};
 
 /// The torch of an image at some point of its build.
 #[derive(Clone, Debug)]

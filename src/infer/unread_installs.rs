@@ -2,7 +2,8 @@
 
 use crate::install::is_source_requirement;
 use crate::model::cause::Cause;
-use crate::model::fact::{FactId, Observations, ObservedPackage, PackageManager, PackageVersion, ValueState};
+use crate::model::fact::{FactId, Observations, ValueState};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Explains why a package may already be installed: this command or an earlier one installs something that was not
 /// read.

@@ -10,14 +10,16 @@ use jiff::civil::Date;
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::python_version::python_of_package;
 use crate::infer::release_version::parse_release;
-use crate::infer::torch_requirements::{requires_torch, satisfies_torch_constraints, torch_constraints};
+use crate::infer::torch_release::{requires_torch, satisfies_torch_constraints, torch_constraints};
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::install::{compare_pep440_versions, is_bounded_above, range_contains};
 use crate::knowledge::{FrameworkBuildRow, Knowledge, WheelPythonRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Derivation, Evidence, FactId, FactKey, Facts, IndexSelection, InspectionDepth, Observations, ObservedPackage,
-    PackageManager, PackageVersion, PrintedValue, ValueState,
+    Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
+};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions, is_bounded_above,
+    range_contains,
 };
 
 /// The architecture whose wheels the tables list by Python version.
@@ -76,7 +78,8 @@ fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowled
     let mut own = knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name).peekable();
     own.peek()?;
     let name = &package.name;
-    own.all(|row| row.python != python).then(|| Cause::NoWheelForPython { name: name.clone(), python: python.clone() })
+    own.all(|row| row.python != python)
+        .then(|| Cause::NoWheelForPython { name: name.to_string(), python: python.clone() })
 }
 
 /// Adds the fact of the version that a range was resolved to.

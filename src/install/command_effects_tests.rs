@@ -3,7 +3,7 @@
 use crate::dockerfile::{Dockerfile, EvaluateOptions};
 use crate::install::effects::InstallEffects;
 use crate::install::read_installs;
-use crate::model::fact::{IndexSelection, PackageVersion};
+use crate::model::package::{IndexSelection, PackageVersion};
 use crate::shell::run_commands;
 
 fn command_effects(file: &str) -> Vec<InstallEffects> {
@@ -80,7 +80,7 @@ fn pip_commands() {
         ("pipx list; pipx ensurepath; pipx upgrade vllm; uv tool list; uv venv; uv lock; uvx; uvx --version".to_owned(), vec![]),
         ("pip install git+https://github.com/pytorch/pytorch@v2.5.0".to_owned(), vec!["torch ? (?)"]),
         ("pip install 'torch @ git+https://github.com/me/fork'".to_owned(), vec!["torch ? (?)"]),
-        ("pip install -e git+https://github.com/me/x.git@main#egg=Xformers".to_owned(), vec![]),
+        ("pip install -e git+https://github.com/me/x.git@main#egg=Xformers".to_owned(), vec!["xformers ? (?)"]),
         ("pip install git+https://github.com/me/x.git#egg=Xformers git+ssh://git@github.com/vllm-project/vllm.git".to_owned(), vec!["xformers ? (?)", "vllm ? (?)"]),
         ("pip install git+https://github.com/Dao-AILab/flash-attention.git".to_owned(), vec!["flash-attn ? (?)"]),
         (format!("pip install -i {whl}/cu118 git+https://github.com/pytorch/pytorch"), vec!["torch ? (?)"]),

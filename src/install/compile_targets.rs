@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use crate::cuda::CodeTarget;
 use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::context::CommandContext;
-use crate::install::requirement::normalise_name;
 use crate::knowledge::{CudaExtensionRow, Knowledge, TorchArchNameRow};
 use crate::model::cause::Cause;
+use crate::model::package::PackageName;
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -254,8 +254,8 @@ pub(super) fn compiled_extension_row<'a, 'w>(
         path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next()
     };
     let repositories: Vec<&str> = words.iter().filter(|word| word.contains("git+")).filter_map(repository).collect();
-    let name = |word: &&str| normalise_name(word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or(""));
-    let distributions: Vec<String> = words.iter().map(name).collect();
+    let name = |word: &&str| PackageName::python(word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or(""));
+    let distributions: Vec<PackageName> = words.iter().map(name).collect();
     let from_source = words.iter().any(|word| word.starts_with("--no-binary"));
     let built = |row: &&CudaExtensionRow| {
         let forced = || {

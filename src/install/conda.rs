@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::dockerfile::ExpandedText;
-use crate::install::build_variant::is_build_tag;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, RequirementFile, VariantSource};
 use crate::install::package_index::{IndexAddress, IndexOptions};
-use crate::install::requirement::{normalise_name, package_with_version, parse_requirement, pip_package, set_source};
+use crate::install::requirement::{is_build_tag, package_with_version, parse_requirement, pip_package, set_source};
 use crate::install::requirement_files;
 use crate::knowledge::Knowledge;
-use crate::model::fact::{PackageManager, PackageVersion};
+use crate::model::package::{PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -181,7 +180,7 @@ pub(super) fn parse_match_spec(text: &str, span: Span) -> Option<PackageInstall>
     let (channel, text) = text.rsplit_once("::").map_or((None, text), |(channel, text)| (Some(channel), text));
     let (channel, text) = (channel.map(channel_name), text.trim());
     let end = text.find(['=', '<', '>', '!', '~', ' ', '[']).unwrap_or(text.len());
-    let name = text[..end].to_ascii_lowercase();
+    let name = PackageName::conda(&text[..end]);
     let good = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if !good {
         return None;
@@ -504,7 +503,7 @@ impl CondaLockEntry {
             parse_match_spec(&text, entry.span)
         } else {
             let whole = |one: &PackageInstall| {
-                one.name == normalise_name(&entry.name) && matches!(one.version, PackageVersion::Exact(_))
+                one.name == PackageName::python(&entry.name) && matches!(one.version, PackageVersion::Exact(_))
             };
             let by_url = parse_requirement(&entry.url, entry.span, knowledge).filter(whole);
             Some(by_url.unwrap_or_else(|| {

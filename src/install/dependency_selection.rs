@@ -1,6 +1,6 @@
 //! Extras, groups and workspace members that a command selects from a project.
 
-use crate::install::requirement::normalise_name;
+use crate::model::package::PackageName;
 
 /// The members of a workspace that a command installs.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +91,7 @@ impl DependencySelection {
 
     /// Whether the command itself includes or excludes a group; `None` if the project decides.
     pub(super) fn group_selection(&self, name: &str) -> Option<bool> {
-        let named = |list: &[String]| list.iter().any(|own| normalise_name(own) == normalise_name(name));
+        let named = |list: &[String]| list.iter().any(|own| PackageName::python(own) == PackageName::python(name));
         if named(&self.without) {
             Some(false)
         } else if !self.only.is_empty() {
@@ -114,13 +114,13 @@ impl DependencySelection {
 
     /// Whether an extra is selected.
     pub(super) fn includes_extra(&self, name: &str) -> bool {
-        let asked = self.extras.iter().any(|own| normalise_name(own) == normalise_name(name));
+        let asked = self.extras.iter().any(|own| PackageName::python(own) == PackageName::python(name));
         asked || (self.all_extras && !self.excludes_extra(name))
     }
 
     /// Whether an extra is excluded if all are selected.
     pub(super) fn excludes_extra(&self, extra: &str) -> bool {
-        self.without_extras.iter().any(|own| normalise_name(own) == normalise_name(extra))
+        self.without_extras.iter().any(|own| PackageName::python(own) == PackageName::python(extra))
     }
 
     /// Whether the main dependencies of the project are installed.

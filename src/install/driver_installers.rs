@@ -3,7 +3,7 @@
 use crate::install::effects::InstallEffects;
 use crate::install::system_packages::add_system_package;
 use crate::knowledge::Knowledge;
-use crate::model::fact::PackageVersion;
+use crate::model::package::PackageVersion;
 use crate::shell::{Command, Word};
 
 /// Options with which a driver installer installs nothing.

@@ -2,7 +2,7 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
+use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion};
 use crate::text::source::{SourceId, Span};
 
 /// Where a build variant is read from.
@@ -40,10 +40,10 @@ pub struct BuildVariant {
 pub struct PackageInstall {
     /// The program that installs it.
     pub manager: PackageManager,
-    /// Its name; for pip as normalised by PEP 503.
-    pub name: String,
+    /// Its name.
+    pub name: PackageName,
     /// The requested extras.
-    pub extras: Vec<String>,
+    pub extras: Vec<PackageName>,
     /// The requested version.
     pub version: PackageVersion,
     /// The build, if the command determines it.
@@ -100,7 +100,7 @@ pub struct InstallEffects {
     /// The packages that it installs.
     pub packages: Vec<PackageInstall>,
     /// The packages that it removes, and where that is written.
-    pub removed: Vec<(PackageManager, String, Span)>,
+    pub removed: Vec<(PackageManager, PackageName, Span)>,
     /// Constraints on the versions of dependencies.
     pub constraints: Vec<PackageInstall>,
     /// The wheels that it saves in a folder without installing them.
@@ -115,6 +115,10 @@ pub struct InstallEffects {
     pub sources: Vec<(String, Span, Option<SourceId>)>,
     /// Whether pip uses only the default index.
     pub default_index_only: bool,
+    /// Whether it replaces installed packages even by the same version.
+    pub reinstalls: bool,
+    /// Whether it installs the newest version of every dependency.
+    pub upgrades_dependencies: bool,
     /// Words that may name packages but are unknown, with the reason.
     pub unresolved: Vec<(ExpandedText, Span)>,
 }

@@ -2,12 +2,11 @@
 //! version.
 
 use crate::dockerfile::ExpandedText;
-use crate::install::build_variant::{is_build_tag, tag_of_version};
 use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, VariantSource};
-use crate::install::requirement::pip_package;
+use crate::install::requirement::{is_build_tag, known_file_path, pip_package, tag_of_version, without_credentials};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, PackageVersion};
+use crate::model::package::{IndexSelection, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -20,7 +19,7 @@ pub(super) fn read_downloads(words: &[Word], command: &Command, knowledge: Knowl
     let archives = words
         .iter()
         .skip(1)
-        .filter(|word| word.raw.contains("://"))
+        .filter(|word| word.raw.contains("://") || word.raw.trim_start_matches('"').starts_with('$'))
         .filter_map(|word| downloaded_package(word, knowledge));
     found.packages.extend(archives.map(|one| PackageInstall { conditional: command.conditional, ..one }));
 }
@@ -44,10 +43,16 @@ pub fn archive_folder(text: &str, knowledge: Knowledge) -> Option<&'static str> 
     split_archive_name(text, knowledge).map(|(folder, ..)| folder)
 }
 
-/// Returns the package in the framework archive at a path or URL.
+/// Returns the package in the framework archive at a path or URL. Elsewhere than below a folder of the same name, as its
+/// project serves it, its GPU code is unknown.
 pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
-    let (_, distribution, rest) = split_archive_name(text, knowledge)?;
-    let empty = pip_package(distribution, span);
+    let (archive, distribution, rest) = split_archive_name(text, knowledge)?;
+    let mut empty = pip_package(distribution, span);
+    let mut folders = text.split_once("://").map_or("", |(_, place)| place).split('/').skip(1);
+    if !folders.any(|folder| folder == archive) {
+        let address = without_credentials(text.split(['?', '#']).next().unwrap_or(text));
+        empty.indexes = IndexSelection::Unknown(Cause::OutsideIndex { address });
+    }
     let version = version_part(rest)?.rsplit('-').next().unwrap_or_default().to_owned();
     let tag = tag_of_version(&version).or_else(|| text.split('/').find(|part| is_build_tag(part)).map(str::to_owned));
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
@@ -74,6 +79,17 @@ pub fn unpacked_archive(command: &Command, knowledge: Knowledge) -> Option<Packa
 /// Returns the package in the archive whose URL a word of a download command contains.
 fn downloaded_package(word: &Word, knowledge: Knowledge) -> Option<PackageInstall> {
     let text = word.known().unwrap_or(&word.raw);
+    // Behind a variable, the name of the file tells the build, and its folders whether the project serves it.
+    if let Some(path) = known_file_path(&word.raw)
+        && let Some(found) = parse_archive(&format!("file://{path}"), word.span, knowledge)
+    {
+        let address = word.raw.trim_matches(['"', '\'']).to_owned();
+        let indexes = match found.indexes {
+            IndexSelection::Unknown(_) => IndexSelection::Unknown(Cause::OutsideIndex { address }),
+            known => known,
+        };
+        return Some(PackageInstall { indexes, ..found });
+    }
     if let ExpandedText::Unresolved { reason, .. } = &word.value {
         let (_, distribution, _) = split_archive_name(text, knowledge)?;
         let why = Cause::ArchiveNotKnown { because: reason.clone() };

@@ -8,7 +8,7 @@ use crate::install::package_index::IndexOptions;
 use crate::install::{project_tools, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::PackageVersion;
+use crate::model::package::PackageVersion;
 use crate::shell::{Command, Word};
 
 /// Options of these tools that take a value and select no package.

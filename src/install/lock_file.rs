@@ -1,16 +1,21 @@
-//! Lock files of poetry and pdm: the packages of the selected groups and extras.
+//! Lock files of uv, poetry and pdm, and `pylock.toml`: the packages that the selected groups and extras install.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::dependency_selection::DependencySelection;
-use crate::install::effects::PackageInstall;
+use crate::install::dependency_selection::{DependencySelection, WorkspaceMembers};
+use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
-use crate::install::lenient_toml::{TomlTable, list_at, table_at, tables_at, text_at, value_at};
-use crate::install::lock_markers::evaluate_lock_marker;
-use crate::install::locked_package::{locked_package, merge_duplicates};
-use crate::install::requirement::{normalise_name, parse_poetry_range};
-use crate::model::fact::PackageVersion;
+use crate::install::lenient_toml::{
+    SpannedTomlValue, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
+};
+use crate::install::marker::{MarkerEnvironment, evaluate_marker};
+use crate::install::requirement::{
+    package_with_version, parse_direct_reference, parse_poetry_range, set_source, tag_of_url,
+};
+use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
+use crate::model::package::{IndexSelection, PackageName, PackageVersion, range_contains};
 
 /// Returns the packages of a `poetry.lock` or `pdm.lock` that a command installs; `project` names the default groups.
 pub(super) fn read_lock_file(
@@ -30,7 +35,7 @@ pub(super) fn read_lock_file(
         if main(group) {
             return Some(parts.includes_main());
         }
-        let unasked = || unasked.get(&normalise_name(group)).copied();
+        let unasked = || unasked.get(&PackageName::python(group)).copied();
         parts.group_selection(group).or_else(|| if parts.no_dev { Some(false) } else { unasked() })
     };
     let mut found = Vec::new();
@@ -59,7 +64,7 @@ pub(super) fn read_lock_file(
         if all.contains(&Some(false)) {
             continue;
         }
-        if let Some(mut install) = locked_package(package, opened) {
+        if let Some(mut install) = locked_package(package, opened, around.knowledge) {
             install.conditional = all.contains(&None);
             found.push(install);
         }
@@ -91,15 +96,15 @@ fn required_python(root: &TomlTable) -> Option<String> {
 }
 
 /// Returns whether each dependency group of a project is installed by default.
-fn default_groups(project: &OpenedFile, tool: &str) -> BTreeMap<String, bool> {
+fn default_groups(project: &OpenedFile, tool: &str) -> BTreeMap<PackageName, bool> {
     let mut groups = BTreeMap::new();
     let root = lenient_toml::parse_toml(project);
     let Some(root) = &**root else { return groups };
-    let names = |path: &[&str]| -> Vec<String> {
+    let names = |path: &[&str]| -> Vec<PackageName> {
         table_at(root, path)
             .into_iter()
             .flat_map(TomlTable::iter)
-            .map(|(name, _)| normalise_name(name.get_ref()))
+            .map(|(name, _)| PackageName::python(name.get_ref()))
             .collect()
     };
     groups.extend(names(&["dependency-groups"]).into_iter().map(|name| (name, true)));
@@ -109,12 +114,12 @@ fn default_groups(project: &OpenedFile, tool: &str) -> BTreeMap<String, bool> {
         return groups;
     }
     if table_at(root, &["tool", "poetry", "dev-dependencies"]).is_some() {
-        groups.insert("dev".to_owned(), true);
+        groups.insert(PackageName::python("dev"), true);
     }
     for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(TomlTable::iter) {
         let optional = group.get_ref().as_table().and_then(|group| value_at(group, &["optional"]));
         let optional = optional.and_then(|optional| optional.get_ref().as_bool()) == Some(true);
-        groups.insert(normalise_name(name.get_ref()), !optional);
+        groups.insert(PackageName::python(name.get_ref()), !optional);
     }
     groups
 }
@@ -123,9 +128,9 @@ fn default_groups(project: &OpenedFile, tool: &str) -> BTreeMap<String, bool> {
 #[derive(Clone, Debug, Default)]
 struct ExtraPackages {
     /// Packages that are certainly required.
-    sure: BTreeSet<String>,
+    sure: BTreeSet<PackageName>,
     /// Packages that may be required, counting optional dependencies.
-    maybe: BTreeSet<String>,
+    maybe: BTreeSet<PackageName>,
 }
 
 impl ExtraPackages {
@@ -134,8 +139,8 @@ impl ExtraPackages {
         let extras = table_at(root, &["extras"])?;
         let asked = extras.iter().filter(|(name, _)| parts.includes_extra(name.get_ref()));
         let listed = asked.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter());
-        let named = |text: &str| normalise_name(text.split([' ', '[', '(']).next().unwrap_or(text));
-        let first: Vec<String> = listed.filter_map(|one| one.get_ref().as_str()).map(named).collect();
+        let named = |text: &str| PackageName::python(text.split([' ', '[', '(']).next().unwrap_or(text));
+        let first: Vec<PackageName> = listed.filter_map(|one| one.get_ref().as_str()).map(named).collect();
         let packages = tables_at(root, &["package"]);
         Some(Self {
             sure: transitive_dependencies(&packages, &first, false),
@@ -144,8 +149,8 @@ impl ExtraPackages {
     }
 
     /// Whether an optional package is installed; `None` if only an extra of another package may require it.
-    pub(super) fn contains(&self, name: &str) -> Option<bool> {
-        let name = normalise_name(name);
+    fn contains(&self, name: &str) -> Option<bool> {
+        let name = PackageName::python(name);
         if self.sure.contains(&name) {
             return Some(true);
         }
@@ -154,16 +159,16 @@ impl ExtraPackages {
 }
 
 /// Returns some packages and all that they depend on, with or without optional dependencies.
-fn transitive_dependencies(packages: &[&TomlTable], first: &[String], optional: bool) -> BTreeSet<String> {
-    let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn transitive_dependencies(packages: &[&TomlTable], first: &[PackageName], optional: bool) -> BTreeSet<PackageName> {
+    let mut needs: BTreeMap<PackageName, Vec<PackageName>> = BTreeMap::new();
     for package in packages {
         let Some(name) = text_at(package, &["name"]) else { continue };
-        let own = needs.entry(normalise_name(name)).or_default();
+        let own = needs.entry(PackageName::python(name)).or_default();
         for (name, value) in table_at(package, &["dependencies"]).into_iter().flat_map(TomlTable::iter) {
             let may = value.get_ref().as_table().and_then(|table| value_at(table, &["optional"]));
             let may = may.and_then(|may| may.get_ref().as_bool()) == Some(true);
             if optional || !may {
-                own.push(normalise_name(name.get_ref()));
+                own.push(PackageName::python(name.get_ref()));
             }
         }
     }
@@ -212,8 +217,357 @@ fn resolve_quoted_extras(marker: &str, quote: char, parts: &DependencySelection)
     out
 }
 
+/// Returns the package in an entry of a lock file.
+fn locked_package(package: &TomlTable, opened: &OpenedFile, knowledge: Knowledge) -> Option<PackageInstall> {
+    let name = text_at(package, &["name"])?;
+    let version = value_at(package, &["version"]);
+    let exact = version.and_then(|version| version.get_ref().as_str()).map(str::to_owned).map(PackageVersion::Exact);
+    let span = value_span(version.or_else(|| value_at(package, &["name"]))?, opened);
+    let at = |key: &str| text_at(package, &["source", key]).or_else(|| text_at(package, &[key]));
+    // poetry writes what `url` is.
+    let reference = |key: &str| match (text_at(package, &["source", "type"]), key) {
+        (None, _) | (Some("url" | "file" | "directory"), "url") => at(key),
+        (Some("git"), "git") => at("url"),
+        (Some(_), _) => None,
+    };
+    let mut install = match (parse_direct_reference(name, reference, span, knowledge), exact) {
+        (Some(found), Some(exact)) => PackageInstall { version: exact, ..found },
+        (Some(found), None) => found,
+        (None, exact) => package_with_version(name, exact?, span),
+    };
+    let index = [&["source", "registry"][..], &["source", "url"]].iter().find_map(|path| value_at(package, path));
+    if install.variant.is_none()
+        && let Some(url) = index
+        && let Some(tag) = url.get_ref().as_str().and_then(tag_of_url)
+    {
+        let (span, source) = (value_span(url, opened), opened.source);
+        install.indexes = IndexSelection::Only(tag.clone());
+        install.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
+    }
+    install.upgrade = true;
+    set_source(&mut install, opened);
+    Some(install)
+}
+
+/// Whether a path is that of a `pylock.toml` or `pylock.NAME.toml` (PEP 751).
+pub(super) fn is_pylock_file(path: &str) -> bool {
+    let mut parts = path.rsplit('/').next().unwrap_or(path).split('.');
+    parts.next() == Some("pylock") && parts.next_back() == Some("toml") && parts.count() < 2
+}
+
+/// Returns the packages of a `pylock.toml`.
+pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> Option<Vec<PackageInstall>> {
+    let tree = lenient_toml::parse_toml(opened);
+    let root = (*tree).as_ref()?;
+    value_at(root, &["lock-version"])?;
+    let requires = text_at(root, &["requires-python"]);
+    let mut found = Vec::new();
+    for package in tables_at(root, &["packages"]) {
+        let holds = text_at(package, &["marker"])
+            .map_or(Some(true), |marker| evaluate_lock_marker(marker, around.environment, requires, around.knowledge));
+        let Some(name) = text_at(package, &["name"]).filter(|_| holds != Some(false)) else { continue };
+        let version = value_at(package, &["version"]);
+        let Some(span) = version.or_else(|| value_at(package, &["name"])).map(|value| value_span(value, opened)) else {
+            continue;
+        };
+        let exact =
+            version.and_then(|version| version.get_ref().as_str()).map(str::to_owned).map(PackageVersion::Exact);
+        let wheel = wheel_of_pylock(package, around);
+        let source = || ["url", "path"].into_iter().find_map(|key| text_at(package, &["sdist", key]));
+        let reference = |key: &str| match key {
+            "git" => text_at(package, &["vcs", "url"]).or_else(|| text_at(package, &["vcs", "path"])),
+            "url" => text_at(package, &["archive", "url"]).or(wheel.as_deref()).or_else(source),
+            "path" => text_at(package, &["archive", "path"]).or_else(|| text_at(package, &["directory", "path"])),
+            _ => None,
+        };
+        let direct = parse_direct_reference(name, reference, span, around.knowledge);
+        let mut install = direct.unwrap_or_else(|| package_with_version(name, PackageVersion::any(), span));
+        install.version = exact.unwrap_or(install.version);
+        install.conditional = holds.is_none();
+        install.upgrade = true;
+        set_source(&mut install, opened);
+        found.push(install);
+    }
+    Some(merge_duplicates(found))
+}
+
+/// Returns the URL or path, with the file name, of the wheel in a `pylock.toml` for the environment.
+fn wheel_of_pylock(package: &TomlTable, around: &CommandContext<'_>) -> Option<String> {
+    let place = |wheel: &TomlTable| {
+        let place =
+            text_at(wheel, &["url"]).or_else(|| text_at(wheel, &["path"])).or_else(|| text_at(wheel, &["name"]))?;
+        match text_at(wheel, &["name"]) {
+            Some(name) if place.split(['?', '#']).next()?.rsplit('.').next() != Some("whl") => {
+                Some(format!("{place}/{name}"))
+            }
+            _ => Some(place.to_owned()),
+        }
+    };
+    let places: Vec<String> = tables_at(package, &["wheels"]).into_iter().filter_map(place).collect();
+    let machine = around.environment.machine.name();
+    let fits = |text: &&String| text.ends_with("-any.whl") || text.contains("linux") && text.contains(machine);
+    let python =
+        around.environment.python.map(|python| format!("-cp{}-", python.split('.').take(2).collect::<String>()));
+    let of_python = |text: &&String| python.as_ref().is_none_or(|python| text.contains(python.as_str()));
+    let found = places.iter().filter(fits).find(of_python).or_else(|| places.iter().find(fits));
+    found.or(places.first()).cloned()
+}
+
+/// Merges entries of the same package; several versions make its version unknown.
+fn merge_duplicates(mut found: Vec<PackageInstall>) -> Vec<PackageInstall> {
+    let mut seen: Vec<PackageInstall> = Vec::new();
+    let mut places: BTreeMap<PackageName, usize> = BTreeMap::new();
+    let tag = |one: &PackageInstall| one.variant.as_ref().map(|variant| variant.tag.clone());
+    let differ = |one: &PackageInstall, other: &PackageInstall| {
+        one.version != other.version || tag(one) != tag(other) || one.indexes != other.indexes
+    };
+    for install in found.drain(..) {
+        let name = install.name.clone();
+        match places.get(&name).and_then(|at| seen.get_mut(*at)) {
+            Some(own) if differ(own, &install) => {
+                own.version = PackageVersion::Unresolved(Cause::SeveralLocked { name: name.to_string() });
+                if own.variant.is_none() || tag(own) != tag(&install) || own.indexes != install.indexes {
+                    own.variant = None;
+                    own.indexes = IndexSelection::Unknown(Cause::SeveralLockedBuilds);
+                }
+            }
+            Some(_) => {}
+            None => {
+                places.insert(name, seen.len());
+                seen.push(install);
+            }
+        }
+    }
+    seen
+}
+
+/// Whether a requirement of a lock file is installed, with the known Python or with every Python that the file
+/// allows; `None` if they differ.
+pub(super) fn evaluate_lock_marker(
+    marker: &str,
+    environment: MarkerEnvironment<'_>,
+    requires: Option<&str>,
+    knowledge: Knowledge,
+) -> Option<bool> {
+    let told = evaluate_marker(marker, environment);
+    if told.is_some() || environment.python.is_some() {
+        return told;
+    }
+    let pythons = possible_pythons(requires, knowledge);
+    let mut all =
+        pythons.iter().map(|python| evaluate_marker(marker, MarkerEnvironment { python: Some(python), ..environment }));
+    let first = all.next()??;
+    all.all(|one| one == Some(first)).then_some(first)
+}
+
+/// Returns the first and a late patch release of every possible Python version.
+fn possible_pythons(requires: Option<&str>, knowledge: Knowledge) -> Vec<String> {
+    let rows = knowledge.torch_pythons().iter().filter(|row| requires.is_some() || row.last.is_none());
+    let patches = rows.flat_map(|row| [format!("{}.0", row.python), format!("{}.99", row.python)]);
+    patches.filter(|python| requires.is_none_or(|range| range_contains(range, python) != Some(false))).collect()
+}
+
+/// A dependency on a lock entry; version and index tell several entries of the same name apart.
+struct UvLockDependency<'a> {
+    name: &'a str,
+    version: Option<&'a str>,
+    registry: Option<&'a str>,
+    extras: Vec<&'a str>,
+}
+
+/// What selects the installed entries: parts of the project, the environment, and the Python versions of the lock
+/// file.
+struct UvLockSelection<'a> {
+    parts: &'a DependencySelection,
+    environment: MarkerEnvironment<'a>,
+    requires: Option<&'a str>,
+    knowledge: Knowledge,
+}
+
+impl UvLockSelection<'_> {
+    /// Whether a marker may hold for a Python version that the file allows.
+    fn may_hold(&self, marker: &str) -> bool {
+        evaluate_lock_marker(
+            &resolve_conflicts_in_marker(marker, self.parts),
+            self.environment,
+            self.requires,
+            self.knowledge,
+        ) != Some(false)
+    }
+}
+
+/// Returns the packages of a `uv.lock` that a command installs.
+pub(super) fn read_uv_lock(
+    opened: &OpenedFile,
+    parts: &DependencySelection,
+    around: &CommandContext<'_>,
+) -> Option<Vec<PackageInstall>> {
+    let tree = lenient_toml::parse_toml(opened);
+    let root = (*tree).as_ref()?;
+    let requires = text_at(root, &["requires-python"]);
+    // A Python that the project does not admit is not the one that uv takes.
+    let admitted = |python: &&str| {
+        let patch =
+            |patch: &str| range_contains(requires.unwrap_or_default(), &format!("{python}{patch}")) != Some(false);
+        requires.is_none() || patch(".0") || patch(".99")
+    };
+    let environment = MarkerEnvironment { python: around.environment.python.filter(admitted), ..around.environment };
+    let asking = UvLockSelection { parts, environment, requires, knowledge: around.knowledge };
+    let hangs_on = format!("{parts:?} {environment:?} {:?} {}", opened.source, opened.path);
+    Some(tree.installs_for_key(hangs_on, || selected_packages(root, &asking, opened)))
+}
+
+/// Returns the packages that the installed workspace members depend on.
+fn selected_packages(root: &TomlTable, asking: &UvLockSelection<'_>, opened: &OpenedFile) -> Vec<PackageInstall> {
+    let parts = asking.parts;
+    let packages = tables_at(root, &["package"]);
+    let members: Vec<&TomlTable> = packages.iter().copied().filter(|package| member_path(package).is_some()).collect();
+    let mut open: Vec<UvLockDependency<'_>> = installed_members(&members, parts)
+        .into_iter()
+        .flat_map(|package| member_dependencies(package, parts))
+        .filter_map(|one| active_dependency(one, asking))
+        .collect();
+    let whole = members.is_empty();
+    let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, package) in packages.iter().enumerate() {
+        if let Some(name) = text_at(package, &["name"]) {
+            named.entry(name).or_default().push(number);
+        }
+    }
+    let mut reached: BTreeSet<(usize, &str)> = BTreeSet::new();
+    while let Some(need) = open.pop() {
+        for number in named.get(need.name).into_iter().flatten() {
+            let Some(package) = packages.get(*number).filter(|package| matches_dependency(package, &need)) else {
+                continue;
+            };
+            for extra in need.extras.iter().copied().chain([""]) {
+                if reached.insert((*number, extra)) {
+                    let path: &[&str] =
+                        if extra.is_empty() { &["dependencies"] } else { &["optional-dependencies", extra] };
+                    let further = tables_at(package, path);
+                    open.extend(further.into_iter().filter_map(|one| active_dependency(one, asking)));
+                }
+            }
+        }
+    }
+    let used = |(number, package): &(usize, &&TomlTable)| {
+        (whole || reached.contains(&(*number, ""))) && may_apply(package, asking)
+    };
+    let used = packages.iter().enumerate().filter(used);
+    let mut found =
+        merge_duplicates(used.filter_map(|(_, package)| locked_package(package, opened, asking.knowledge)).collect());
+    found.retain(|install| !parts.passed_over.iter().any(|name| PackageName::python(name) == install.name));
+    found
+}
+
+/// Returns the path of a workspace member; `None` for any other package.
+fn member_path(package: &TomlTable) -> Option<&str> {
+    ["virtual", "editable"].iter().find_map(|kind| text_at(package, &["source", kind]))
+}
+
+/// Returns the workspace members that a command installs: the named one, all, or the one at the root; all if there is
+/// no root.
+fn installed_members<'a>(members: &[&'a TomlTable], parts: &DependencySelection) -> Vec<&'a TomlTable> {
+    let those = |wanted: &dyn Fn(&TomlTable) -> bool| -> Vec<&'a TomlTable> {
+        members.iter().copied().filter(|member| wanted(member)).collect()
+    };
+    let root = || those(&|member| member_path(member) == Some("."));
+    match &parts.members {
+        WorkspaceMembers::One(name) => those(&|member| {
+            text_at(member, &["name"]).is_some_and(|own| PackageName::python(own) == PackageName::python(name))
+        }),
+        WorkspaceMembers::Root if !root().is_empty() => root(),
+        WorkspaceMembers::Root | WorkspaceMembers::All => members.to_vec(),
+    }
+}
+
+/// Returns the dependencies of a workspace member in the selected parts.
+fn member_dependencies<'a>(package: &'a TomlTable, parts: &DependencySelection) -> Vec<&'a TomlTable> {
+    let mut found = Vec::new();
+    for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
+        let groups = list == "dev-dependencies";
+        let Some(value) = value_at(package, &[list]).filter(|_| groups || parts.includes_main()) else { continue };
+        match value.get_ref().as_table() {
+            Some(table) => {
+                let wanted =
+                    |name: &str| if groups { parts.includes_uv_group(name) } else { is_selected_extra(name, parts) };
+                let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
+                found.extend(
+                    lists
+                        .filter_map(|(_, list)| list.get_ref().as_array())
+                        .flat_map(|list| list.iter().filter_map(|one| one.get_ref().as_table())),
+                );
+            }
+            None => found.extend(tables_at(package, &[list])),
+        }
+    }
+    found
+}
+
+/// Whether an extra is selected.
+fn is_selected_extra(name: &str, parts: &DependencySelection) -> bool {
+    (parts.all_extras && !parts.excludes_extra(name))
+        || parts.extras.iter().any(|own| PackageName::python(own) == PackageName::python(name))
+}
+
+/// Returns a dependency; `None` if its marker cannot hold.
+fn active_dependency<'a>(dependency: &'a TomlTable, asking: &UvLockSelection<'_>) -> Option<UvLockDependency<'a>> {
+    let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may_hold(marker));
+    let name = text_at(dependency, &["name"]).filter(|_| !out)?;
+    let extras = list_at(dependency, &["extra"]).into_iter().filter_map(|extra| extra.get_ref().as_str()).collect();
+    let (version, registry) = (text_at(dependency, &["version"]), text_at(dependency, &["source", "registry"]));
+    Some(UvLockDependency { name, version, registry, extras })
+}
+
+/// Whether a lock entry is the one that a dependency refers to.
+fn matches_dependency(package: &TomlTable, need: &UvLockDependency<'_>) -> bool {
+    let agrees =
+        |wanted: Option<&str>, path: &[&str]| wanted.is_none_or(|wanted| text_at(package, path) == Some(wanted));
+    agrees(need.version, &["version"]) && agrees(need.registry, &["source", "registry"])
+}
+
+/// Whether one of the markers under which an entry was resolved may hold.
+fn may_apply(package: &TomlTable, asking: &UvLockSelection<'_>) -> bool {
+    let markers = list_at(package, &["resolution-markers"]);
+    let may = |marker: &SpannedTomlValue| marker.get_ref().as_str().is_some_and(|marker| asking.may_hold(marker));
+    markers.is_empty() || markers.into_iter().any(may)
+}
+
+/// Replaces comparisons with conflicting extras and groups by constant ones. uv encodes the extra `gpu` of `app` as
+/// `extra-3-app-gpu`, with the length of `app`, and a group as `group-3-app-gpu`.
+fn resolve_conflicts_in_marker(marker: &str, parts: &DependencySelection) -> String {
+    let mut out = String::with_capacity(marker.len());
+    for (number, piece) in marker.split('\'').enumerate() {
+        let before = ["extra == ", "extra != "].into_iter().find(|end| out.ends_with(*end));
+        let decided =
+            before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_conflict_installed(piece, parts)?)));
+        if let Some((end, installed)) = decided {
+            out.truncate(out.len() - end.len());
+            out.push_str("os_name");
+            out.push_str(end.trim_start_matches("extra"));
+            out.push_str(if installed { "'posix" } else { "'none" });
+        } else {
+            out.push_str(if number == 0 { "" } else { "'" });
+            out.push_str(piece);
+        }
+    }
+    out
+}
+
+/// Whether the extra or group with an encoded name such as `extra-3-app-gpu` is installed; `None` for any other name.
+fn is_conflict_installed(name: &str, parts: &DependencySelection) -> Option<bool> {
+    let (kind, rest) = name.split_once('-')?;
+    let (length, rest) = rest.split_once('-')?;
+    let own = rest.get(length.parse().ok()?..)?.strip_prefix('-')?;
+    match kind {
+        "extra" => Some(is_selected_extra(own, parts)),
+        "group" => Some(parts.includes_uv_group(own)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
-mod tests {
+mod poetry_tests {
     use super::*;
 
     #[test]
@@ -238,5 +592,73 @@ mod tests {
             ),
             "os_name == 'posix'"
         );
+    }
+}
+
+#[cfg(test)]
+mod marker_tests {
+    use super::*;
+    use crate::install::marker::TargetMachine;
+
+    #[test]
+    fn a_marker_holds_if_it_does_for_every_possible_python() {
+        let open = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
+        let known = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: Some("3.9") };
+        for (marker, requires, expected) in [
+            ("python_version >= '3.8'", None, Some(true)),
+            ("python_full_version >= '3.8.0'", None, Some(true)),
+            ("python_version < '3.0'", None, Some(false)),
+            ("python_version >= '3.12'", None, None),
+            ("python_version >= '3.12'", Some("==3.12.*"), Some(true)),
+            ("python_version < '3.12'", Some("==3.12.*"), Some(false)),
+            ("python_version >= '3.10'", Some(">=3.10,<3.13"), Some(true)),
+            ("python_version >= '3.11'", Some(">=3.10,<3.13"), None),
+            ("python_full_version < '3.12.4'", Some("==3.12.*"), None),
+            ("platform_release == '5'", Some("==3.12.*"), None),
+            ("python_version >= '3.8'", Some("==1.0"), None),
+            ("nonsense", None, None),
+        ] {
+            assert_eq!(
+                evaluate_lock_marker(marker, open, requires, Knowledge::built_in()),
+                expected,
+                "{marker} {requires:?}"
+            );
+        }
+        // The Python that is there decides, whatever the lock file is for.
+        assert_eq!(
+            evaluate_lock_marker("python_version >= '3.10'", known, Some(">=3.10"), Knowledge::built_in()),
+            Some(false)
+        );
+    }
+}
+
+#[cfg(test)]
+mod uv_tests {
+    use super::*;
+
+    #[test]
+    fn conflicting_extras_are_resolved_by_the_selection() {
+        let parts = DependencySelection { extras: vec!["gpu".to_owned()], ..DependencySelection::default() };
+        for (marker, expected) in [
+            ("extra == 'extra-3-app-gpu'", "os_name == 'posix'"),
+            ("extra != 'extra-3-app-gpu'", "os_name != 'posix'"),
+            ("extra == 'extra-3-app-cpu'", "os_name == 'none'"),
+            ("extra == 'group-3-app-dev'", "os_name == 'posix'"),
+            ("extra == 'group-3-app-docs'", "os_name == 'none'"),
+            (
+                "(sys_platform == 'linux' and extra == 'extra-6-my-app-gpu') or extra != 'extra-6-my-app-gpu-x'",
+                "(sys_platform == 'linux' and os_name == 'posix') or os_name != 'none'",
+            ),
+            // What is no such name stays as it is.
+            ("extra == 'gpu'", "extra == 'gpu'"),
+            ("extra == 'extra-99-app-gpu'", "extra == 'extra-99-app-gpu'"),
+            ("extra == 'extra-x-app-gpu'", "extra == 'extra-x-app-gpu'"),
+            ("sys_platform == 'extra-3-app-gpu'", "sys_platform == 'extra-3-app-gpu'"),
+            ("python_version < '3.9'", "python_version < '3.9'"),
+            ("'", "'"),
+            ("", ""),
+        ] {
+            assert_eq!(resolve_conflicts_in_marker(marker, &parts), expected, "{marker}");
+        }
     }
 }

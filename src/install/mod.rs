@@ -1,7 +1,6 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
 mod arch_lists;
-mod build_variant;
 mod command_effects;
 mod compile_targets;
 mod conda;
@@ -14,11 +13,8 @@ mod invocation;
 mod lenient_toml;
 mod lock_export;
 mod lock_file;
-mod lock_markers;
-mod locked_package;
 mod marker;
 mod package_index;
-mod partial_url;
 mod pip;
 mod pip_options;
 mod pipenv;
@@ -26,19 +22,13 @@ mod project_tools;
 mod pyproject;
 mod requirement;
 mod requirement_files;
-mod requirement_lines;
 mod setuptools;
-mod simple_regex;
 mod standard_streams;
 mod stream_edit;
-mod system_package_name;
 mod system_packages;
 mod torch_extension;
-mod uv_lock;
-mod version_range;
 
 pub use arch_lists::{ArchList, read_arch_lists};
-pub use build_variant::tag_of_url;
 pub use command_effects::{read_installs, read_installs_in_context};
 pub use compile_targets::{CompiledCode, compiled_code, enables_gpu_code};
 pub use context::{CommandContext, OpenedFile};
@@ -49,12 +39,8 @@ pub use framework_archive::{
 pub use invocation::{is_system_package_command, python_version_of_command, python_version_of_program};
 pub use lock_export::exported_file;
 pub use marker::{MarkerEnvironment, TargetMachine};
-pub use requirement::{is_source_requirement, normalise_name, parse_requirement};
+pub use requirement::{is_source_requirement, parse_requirement, tag_of_url};
 pub use standard_streams::{standard_input, standard_output};
 pub use stream_edit::{StreamEdit, parse_sed};
-pub use system_package_name::is_package_file;
+pub use system_packages::is_package_file;
 pub use torch_extension::{compiled_project, compiled_repository, may_compile_project};
-pub use version_range::{
-    VersionSet, compare_pep440_versions, is_bounded_above, is_open_above, is_version_between, public_version,
-    range_contains,
-};

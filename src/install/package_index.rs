@@ -6,21 +6,19 @@
 use std::sync::Arc;
 
 use crate::dockerfile::{ExpandedText, VariableLookup};
-use crate::install::build_variant::{
-    PrereleaseKind, is_build_tag, is_default_index, prerelease_kind_of_url, serves_every_build, tag_below_folder,
-    tag_of_url,
-};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, FindLinksFolders, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
 use crate::install::lenient_toml::{
     SpannedTomlValue, TomlFile, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
 };
-use crate::install::partial_url::resolve_address;
-use crate::install::version_range::{is_prerelease, names_prerelease, public_version};
+use crate::install::requirement::{
+    PrereleaseKind, is_build_tag, is_default_index, prerelease_kind_of_url, resolve_address, serves_every_build,
+    tag_below_folder, tag_of_url,
+};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, PackageVersion};
+use crate::model::package::{IndexSelection, PackageVersion, is_prerelease, names_prerelease, public_version};
 use crate::shell::{Command, Word};
 use crate::text::source::{SourceId, Span};
 
@@ -129,9 +127,14 @@ pub(super) struct IndexOptions {
 
 /// Options on versions that are already installed, and on dependencies.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command")]
 pub(super) struct ResolutionOptions {
     /// Whether a version that is already installed is replaced.
     pub(super) upgrade: bool,
+    /// Whether even the same version is installed again.
+    pub(super) reinstall: bool,
+    /// Whether an upgrade takes the newest version of every dependency (`--upgrade-strategy eager`).
+    pub(super) eager: bool,
     /// Whether dependencies are not installed (`--no-deps`).
     pub(super) alone: bool,
 }
@@ -178,7 +181,11 @@ impl IndexOptions {
             self.first_index &= strategy.is_none_or(|strategy| strategy == "first-index");
         } else {
             self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
-            self.ways.alone |= variable("PIP_NO_DEPS").is_some_and(|value| is_true(&value));
+            let is_set = |name: &str| variable(name).is_some_and(|value| is_true(&value));
+            self.ways.alone |= is_set("PIP_NO_DEPS");
+            self.ways.upgrade |= is_set("PIP_UPGRADE");
+            self.ways.reinstall |= is_set("PIP_FORCE_REINSTALL") || is_set("PIP_IGNORE_INSTALLED");
+            self.ways.eager |= variable("PIP_UPGRADE_STRATEGY").as_deref() == Some("eager");
         }
         if uv {
             read_uv_config(command, around, self);
@@ -260,7 +267,7 @@ impl IndexOptions {
 
     /// Sets the builds that a package is chosen from.
     pub(super) fn choose_builds(&self, package: &mut PackageInstall, knowledge: Knowledge) {
-        package.upgrade |= self.ways.upgrade;
+        package.upgrade |= self.ways.upgrade || self.ways.reinstall;
         package.no_deps |= self.ways.alone;
         let without = self.without_project_pages(&package.name, knowledge);
         if let Some(indexes) = without {
@@ -650,4 +657,33 @@ fn add_settings(table: &TomlTable, settings: &UvConfigFile, command: &Command, i
     if is(table, "no-index") {
         indexes.asks = SearchSources::Links;
     }
+}
+
+/// Applies an option on indexes or resolution; returns whether it is one.
+pub(super) fn apply_index_option(
+    name: &str,
+    value: impl FnOnce() -> Option<OptionValue>,
+    indexes: &mut IndexOptions,
+) -> bool {
+    let place = |given: OptionValue| IndexAddress::from_option(given, None);
+    match name {
+        "--no-index" => indexes.asks = SearchSources::Links,
+        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
+        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
+        "-f" | "--find-links" => indexes.links.extend(value().map(place)),
+        "--torch-backend" => indexes.backend = value(),
+        "--pre" => indexes.early = true,
+        "--no-deps" | "--no-dependencies" => indexes.ways.alone = true,
+        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
+        "--index-strategy" => {
+            indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
+        }
+        "-U" | "--upgrade" => indexes.ways.upgrade = true,
+        "--upgrade-strategy" => {
+            indexes.ways.eager |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("eager"));
+        }
+        "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => indexes.ways.reinstall = true,
+        _ => return false,
+    }
+    true
 }

@@ -1,22 +1,22 @@
-//! Arguments of `pip install` and `uv pip install`.
+//! `pip install` and `uv pip install`: their options and arguments.
 
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::install::marker::evaluate_marker;
-use crate::install::package_index::{IndexOptions, PIP_CONFIG_FILES, command_variable, exists_unread};
+use crate::install::package_index::{
+    IndexOptions, PIP_CONFIG_FILES, apply_index_option, command_variable, exists_unread,
+};
 use crate::install::pip_options::{
-    apply_index_option, apply_unresolved_option, option_value, split_option, takes_constraint_file,
+    apply_unresolved_option, complete_option, option_value, split_option, split_short_options, takes_constraint_file,
     takes_override_file, takes_requirement_file,
 };
-use crate::install::requirement::{
-    has_unknown_dependencies, normalise_name, parse_partial_wheel_url, parse_requirement, pip_package,
-};
+use crate::install::requirement::{has_unknown_dependencies, parse_partial_wheel_url, parse_requirement, pip_package};
 use crate::install::requirement_files::GeneratedRequirements;
-use crate::install::{pip_options, requirement_files, standard_streams};
+use crate::install::{requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{PackageManager, PackageVersion};
+use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -88,7 +88,7 @@ pub(super) fn read_arguments(
     variable: &dyn Fn(&str) -> Option<String>,
     found: &mut InstallEffects,
 ) {
-    let apart = if uv { Vec::new() } else { pip_options::split_short_options(words) };
+    let apart = if uv { Vec::new() } else { split_short_options(words) };
     let words = if uv { words } else { &apart };
     let mut rest = words.iter();
     let verb = loop {
@@ -137,6 +137,9 @@ pub(super) fn read_arguments(
             }
         }
     }
+    let ways = indexes.ways;
+    found.reinstalls |= ways.reinstall && !gathers;
+    found.upgrades_dependencies |= !gathers && (ways.reinstall || ways.upgrade && (uv || ways.eager));
     found.default_index_only = indexes.is_default();
     if verb == "install" {
         found.folders = indexes.link_folders();
@@ -223,6 +226,12 @@ fn apply_overrides(
         for package in found.packages.iter_mut().filter(|package| package.name == said.name && !said.conditional) {
             package.version.clone_from(&said.version);
             package.variant.clone_from(&said.variant);
+            if matches!(
+                [&said.indexes, &package.indexes],
+                [IndexSelection::Unknown(_), _] | [_, IndexSelection::Unknown(_)]
+            ) {
+                package.indexes.clone_from(&said.indexes);
+            }
         }
     }
 }
@@ -279,7 +288,7 @@ fn read_words(
             continue;
         }
         let (name, inline) = split_option(text);
-        let name = if uv { name } else { pip_options::complete_option(name) };
+        let name = if uv { name } else { complete_option(name) };
         let mut given = |inline: Option<&str>| option_value(inline, word, &mut rest);
         let mut value = |inline: Option<&str>| given(inline).and_then(|(value, span)| Some((value.ok()?, span)));
         match name {
@@ -313,10 +322,22 @@ fn read_words(
                     if verb == "install" && has_unknown_dependencies(&path, around.knowledge) {
                         found.sources.push((path.clone(), span, None));
                     }
-                    add_project(&path, span, found);
+                    let repository = path.contains("git+").then(|| parse_requirement(&path, span, around.knowledge));
+                    match repository.flatten().filter(|_| verb == "install") {
+                        Some(package) => found.packages.push(package),
+                        None => add_project(&path, span, found),
+                    }
                 }
             }
-            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| normalise_name(&name))),
+            // Of other packages, the choice does not depend on what is installed.
+            "--reinstall-package" | "--upgrade-package" | "-P" if uv => {
+                let package = value(inline).and_then(|(text, span)| parse_requirement(&text, span, around.knowledge));
+                let concerns = package.is_some_and(|one| around.knowledge.has_variants(&one.name));
+                let reinstalls = name == "--reinstall-package";
+                indexes.ways.upgrade |= concerns && !reinstalls;
+                indexes.ways.reinstall |= concerns && reinstalls;
+            }
+            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| PackageName::python(&name).into())),
             "--all-extras" => extras.push("*".to_owned()),
             _ if !apply_index_option(name, || given(inline), indexes)
                 && inline.is_none()
@@ -348,7 +369,7 @@ fn read_package(
         found.sources.push((text.to_owned(), word.span, None));
     }
     if verb == "uninstall" {
-        found.removed.push((PackageManager::Pip, normalise_name(text), word.span));
+        found.removed.push((PackageManager::Pip, PackageName::python(text), word.span));
     } else if verb == "sync" {
         let path = word.value.clone();
         found.files.push(RequirementFile { path, constraint: false, extras: Vec::new(), span: word.span, why: None });
@@ -377,8 +398,12 @@ fn add_project(path: &str, span: Span, found: &mut InstallEffects) {
     let (folder, extras) = path.split_once('[').map_or((path, ""), |(folder, extras)| (folder, extras));
     if folder.starts_with(['.', '/']) && !matches!(folder.rsplit('.').next(), Some("whl" | "gz" | "zip")) {
         let path = ExpandedText::literal(format!("{}/pyproject.toml", folder.trim_end_matches('/')));
-        let extras =
-            extras.trim_end().trim_end_matches(']').split(',').map(|name| normalise_name(name.trim())).collect();
+        let extras = extras
+            .trim_end()
+            .trim_end_matches(']')
+            .split(',')
+            .map(|name| PackageName::python(name.trim()).into())
+            .collect();
         found.files.push(RequirementFile { path, constraint: false, extras, span, why: None });
     }
 }

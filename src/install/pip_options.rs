@@ -1,8 +1,8 @@
 //! Options of pip: combined short and abbreviated long ones, and those that select indexes and requirement files.
 
 use crate::install::effects::{InstallEffects, RequirementFile};
-use crate::install::package_index::{IndexAddress, IndexOptions, OptionValue, SearchSources};
-use crate::install::partial_url::resolve_address;
+use crate::install::package_index::{IndexOptions, OptionValue, apply_index_option};
+use crate::install::requirement::resolve_address;
 use crate::shell::Word;
 
 /// Short options without a value.
@@ -170,33 +170,6 @@ pub(super) fn takes_override_file(name: &str) -> bool {
     matches!(name, "--override" | "--overrides")
 }
 
-/// Applies an option on indexes or resolution; returns whether it is one.
-pub(super) fn apply_index_option(
-    name: &str,
-    value: impl FnOnce() -> Option<OptionValue>,
-    indexes: &mut IndexOptions,
-) -> bool {
-    let place = |given: OptionValue| IndexAddress::from_option(given, None);
-    match name {
-        "--no-index" => indexes.asks = SearchSources::Links,
-        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
-        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
-        "-f" | "--find-links" => indexes.links.extend(value().map(place)),
-        "--torch-backend" => indexes.backend = value(),
-        "--pre" => indexes.early = true,
-        "--no-deps" | "--no-dependencies" => indexes.ways.alone = true,
-        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
-        "--index-strategy" => {
-            indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
-        }
-        "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
-            indexes.ways.upgrade = true;
-        }
-        _ => return false,
-    }
-    true
-}
-
 /// Splits `--name=value`, or a short option with its value in the same word.
 pub(super) fn split_option(text: &str) -> (&str, Option<&str>) {
     if text.starts_with("--") {
@@ -211,6 +184,8 @@ pub(super) fn split_option(text: &str) -> (&str, Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dockerfile::ExpandedText;
+    use crate::text::source::Span;
 
     #[test]
     fn unambiguous_abbreviations_are_completed() {
@@ -237,9 +212,9 @@ mod tests {
     #[test]
     fn combined_short_options_are_split() {
         let word = |text: &&str| Word {
-            value: crate::dockerfile::ExpandedText::literal(*text),
+            value: ExpandedText::literal(*text),
             raw: (*text).to_owned(),
-            span: crate::text::source::Span::new(0, 1),
+            span: Span::new(0, 1),
             output: None,
         };
         for (given, expected) in [

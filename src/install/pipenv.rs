@@ -2,15 +2,16 @@
 
 use serde_json::Value;
 
-use crate::install::build_variant::tag_of_url;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
 use crate::install::lenient_toml::{TomlTable, table_at, tables_at, text_at, value_at, value_span};
-use crate::install::lock_markers::evaluate_lock_marker;
+use crate::install::lock_file::evaluate_lock_marker;
 use crate::install::marker::evaluate_marker;
-use crate::install::requirement::{package_with_version, parse_requirement, parse_specifier, set_source};
-use crate::model::fact::{IndexSelection, PackageVersion};
+use crate::install::requirement::{
+    package_with_version, parse_direct_reference, parse_specifier, set_source, tag_of_url,
+};
+use crate::model::package::{IndexSelection, PackageVersion};
 use crate::shell::Word;
 use crate::text::source::Span;
 
@@ -66,11 +67,11 @@ pub(super) fn read_pipfile_lock(
         for (name, entry) in root.get(section).and_then(Value::as_object).into_iter().flatten() {
             let said = |key: &str| entry.get(key).and_then(Value::as_str);
             let span = name_span(opened, section, name);
-            let mut install = match (said("version"), said("file")) {
+            let mut install = match (parse_direct_reference(name, said, span, around.knowledge), said("version")) {
+                (Some(direct), _) => direct,
                 // What is for another platform than the writer's stays open.
-                (Some("*"), _) => package_with_version(name, PackageVersion::any(), span),
-                (Some(version), _) => package_with_version(name, parse_specifier(version), span),
-                (None, Some(file)) => parse_requirement(&format!("{name} @ {file}"), span, around.knowledge)?,
+                (None, Some("*")) => package_with_version(name, PackageVersion::any(), span),
+                (None, Some(version)) => package_with_version(name, parse_specifier(version), span),
                 (None, None) => continue,
             };
             match said("markers")
@@ -115,10 +116,10 @@ pub(super) fn read_pipfile(
             let table = value.get_ref().as_table();
             let said = |key: &str| table.and_then(|table| text_at(table, &[key]));
             let version = value.get_ref().as_str().or_else(|| said("version"));
-            let mut install = match (version, said("file")) {
-                (_, Some(file)) => parse_requirement(&format!("{} @ {file}", name.get_ref()), span, around.knowledge)?,
-                (Some("*"), None) => package_with_version(name.get_ref(), PackageVersion::any(), span),
-                (Some(version), None) => package_with_version(name.get_ref(), parse_specifier(version), span),
+            let mut install = match (parse_direct_reference(name.get_ref(), said, span, around.knowledge), version) {
+                (Some(direct), _) => direct,
+                (None, Some("*")) => package_with_version(name.get_ref(), PackageVersion::any(), span),
+                (None, Some(version)) => package_with_version(name.get_ref(), parse_specifier(version), span),
                 (None, None) => continue,
             };
             let platform = said("sys_platform").map(|platform| format!("sys_platform {platform}"));

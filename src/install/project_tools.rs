@@ -4,10 +4,10 @@ use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
 use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
-use crate::install::package_index::IndexOptions;
-use crate::install::pip_options::{apply_index_option, apply_unresolved_option, option_value};
+use crate::install::package_index::{IndexOptions, apply_index_option};
+use crate::install::pip_options::{apply_unresolved_option, option_value};
 use crate::install::requirement::{package_with_version, parse_poetry_range, parse_requirement};
-use crate::install::{conda, lock_file, pipenv, pyproject, uv_lock};
+use crate::install::{conda, lock_file, pipenv, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::shell::{Command, Word};
@@ -126,7 +126,7 @@ fn read_command(
         ("uv", Some("sync" | "run")) | ("poetry" | "pdm", Some("install" | "sync")) => {
             let file = format!("{tool}.lock");
             let read = |opened: &OpenedFile| match tool {
-                "uv" => uv_lock::read_uv_lock(opened, &parts, around),
+                "uv" => lock_file::read_uv_lock(opened, &parts, around),
                 _ => lock_file::read_lock_file(opened, tool, &parts, open("pyproject.toml").ok().as_ref(), around),
             };
             match open(&file).map(|opened| read(&opened)) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::install::build_variant::tag_of_url;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
 use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, VariantSource};
@@ -13,10 +12,10 @@ use crate::install::lenient_toml::{
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexAddress, IndexOptions};
 use crate::install::requirement::{
-    normalise_name, package_with_version, parse_poetry_range, parse_requirement, set_source,
+    package_with_version, parse_direct_reference, parse_poetry_range, parse_requirement, set_source, tag_of_url,
 };
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, PackageVersion};
+use crate::model::package::{IndexSelection, PackageName, PackageVersion};
 use crate::text::source::Span;
 
 /// Reads the dependencies of a project, from PEP 621 or otherwise poetry's own tables; `uv` applies uv's sources and
@@ -35,7 +34,7 @@ pub(super) fn read_dependencies(
     for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| parts.includes_main()) {
         found.packages.extend(value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around)));
     }
-    let own = text_at(root, &["project", "name"]).map(normalise_name);
+    let own = text_at(root, &["project", "name"]).map(PackageName::python);
     let wanted = selected_extras_and_groups(root, parts, own.as_deref(), around);
     for value in optional_dependencies(root, &wanted) {
         let install = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around));
@@ -85,6 +84,12 @@ fn apply_uv_constraints(
             for package in own.filter(|package| above && package.name == said.name && !said.conditional) {
                 package.version.clone_from(&said.version);
                 package.variant.clone_from(&said.variant);
+                if matches!(
+                    [&said.indexes, &package.indexes],
+                    [IndexSelection::Unknown(_), _] | [_, IndexSelection::Unknown(_)]
+                ) {
+                    package.indexes.clone_from(&said.indexes);
+                }
             }
             found.constraints.push(said);
         }
@@ -170,18 +175,18 @@ fn selected_extras_and_groups(
     parts: &DependencySelection,
     own: Option<&str>,
     around: &CommandContext<'_>,
-) -> BTreeSet<String> {
+) -> BTreeSet<PackageName> {
     let asked = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
-    let mut open: Vec<String> = asked.map(|name| normalise_name(name)).collect();
+    let mut open: Vec<PackageName> = asked.map(|name| PackageName::python(name)).collect();
     if parts.unasked.is_some() || parts.all_groups {
         let groups = table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter);
         let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.includes_uv_group(name));
-        open.extend(groups.map(normalise_name));
+        open.extend(groups.map(PackageName::python));
     }
     if parts.all_extras {
         let tables = [OPTIONAL_TABLES[0], &["tool", "poetry", "extras"]];
         let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(TomlTable::iter);
-        let names = names.map(|(name, _)| normalise_name(name.get_ref()));
+        let names = names.map(|(name, _)| PackageName::python(name.get_ref()));
         open.extend(names.filter(|name| !parts.excludes_extra(name)));
     }
     let mut chosen = BTreeSet::new();
@@ -192,30 +197,32 @@ fn selected_extras_and_groups(
         for value in optional_dependencies(root, &BTreeSet::from([name])) {
             let value = value.get_ref();
             let group = value.as_table().and_then(|table| text_at(table, &["include-group"]));
-            open.extend(group.map(normalise_name));
+            open.extend(group.map(PackageName::python));
             let itself = value.as_str().and_then(|text| parse_requirement(text, Span::new(0, 0), around.knowledge));
             let itself = itself.filter(|install| own == Some(install.name.as_str()));
-            open.extend(itself.into_iter().flat_map(|install| install.extras).map(|name| normalise_name(&name)));
+            open.extend(itself.into_iter().flat_map(|install| install.extras));
         }
     }
     chosen
 }
 
 /// Returns the dependencies that extras and groups with these names list.
-fn optional_dependencies<'t>(root: &'t TomlTable, names: &BTreeSet<String>) -> Vec<&'t SpannedTomlValue> {
+fn optional_dependencies<'t>(root: &'t TomlTable, names: &BTreeSet<PackageName>) -> Vec<&'t SpannedTomlValue> {
     let tables = OPTIONAL_TABLES.into_iter().filter_map(|path| table_at(root, path)).flat_map(TomlTable::iter);
-    let wanted = tables.filter(|(name, _)| names.contains(&normalise_name(name.get_ref())));
+    let wanted = tables.filter(|(name, _)| names.contains(&PackageName::python(name.get_ref())));
     wanted.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
 }
 
 /// Whether one of the selected extras of poetry lists a distribution.
-fn is_in_extra(root: &TomlTable, names: &BTreeSet<String>, distribution: &str) -> bool {
+fn is_in_extra(root: &TomlTable, names: &BTreeSet<PackageName>, distribution: &str) -> bool {
     let Some(extras) = table_at(root, &["tool", "poetry", "extras"]) else { return false };
     let lists = |list: &SpannedTomlValue| {
         let mut list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
-        list.any(|one| one.get_ref().as_str().is_some_and(|name| normalise_name(name) == normalise_name(distribution)))
+        list.any(|one| {
+            one.get_ref().as_str().is_some_and(|name| PackageName::python(name) == PackageName::python(distribution))
+        })
     };
-    extras.iter().any(|(name, list)| names.contains(&normalise_name(name.get_ref())) && lists(list))
+    extras.iter().any(|(name, list)| names.contains(&PackageName::python(name.get_ref())) && lists(list))
 }
 
 /// Whether a project declares its dependencies in this file.
@@ -246,17 +253,17 @@ fn parse_dependency(
     Some(package)
 }
 
-/// Applies `[tool.uv.sources]`: the index of one distribution. An entry for an extra or a group applies if `wanted`
-/// contains it.
+/// Applies `[tool.uv.sources]`, which names the index, repository, URL or path of one distribution. An entry for an
+/// extra or a group applies if `wanted` contains it.
 fn apply_uv_source(
     package: &mut PackageInstall,
     root: &TomlTable,
-    wanted: &BTreeSet<String>,
+    wanted: &BTreeSet<PackageName>,
     opened: &OpenedFile,
     around: &CommandContext<'_>,
 ) {
     let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
-    let Some((_, value)) = sources.iter().find(|(name, _)| normalise_name(name.get_ref()) == package.name) else {
+    let Some((_, value)) = sources.iter().find(|(name, _)| PackageName::python(name.get_ref()) == package.name) else {
         return;
     };
     let tables: Vec<&TomlTable> = match value.get_ref().as_array() {
@@ -267,19 +274,26 @@ fn apply_uv_source(
     for table in tables {
         let part = text_at(table, &["extra"]).or_else(|| text_at(table, &["group"]));
         let marker = text_at(table, &["marker"]).map(|marker| evaluate_marker(marker, around.environment));
-        if marker == Some(Some(false)) || part.is_some_and(|part| !wanted.contains(&normalise_name(part))) {
+        if marker == Some(Some(false)) || part.is_some_and(|part| !wanted.contains(&PackageName::python(part))) {
             continue;
         }
         open |= marker == Some(None);
         if open {
             continue;
         }
+        let direct =
+            parse_direct_reference(&package.name, |key| text_at(table, &[key]), package.span, around.knowledge);
+        if let Some(direct) = direct {
+            let (extras, conditional) = (std::mem::take(&mut package.extras), package.conditional);
+            *package = PackageInstall { extras, conditional, ..direct };
+            set_source(package, opened);
+            continue;
+        }
         let named_index = text_at(table, &["index"]);
         let index = tables_at(root, &["tool", "uv", "index"])
             .into_iter()
             .find(|index| named_index.is_some() && text_at(index, &["name"]) == named_index);
-        let url = index.and_then(|index| value_at(index, &["url"])).or_else(|| value_at(table, &["url"]));
-        if let Some(url) = url {
+        if let Some(url) = index.and_then(|index| value_at(index, &["url"])) {
             set_index_build(package, url, opened);
         }
     }
@@ -301,7 +315,7 @@ fn set_index_build(package: &mut PackageInstall, url: &SpannedTomlValue, opened:
 fn parse_poetry_dependency(
     name: &str,
     value: &SpannedTomlValue,
-    extras: &BTreeSet<String>,
+    extras: &BTreeSet<PackageName>,
     root: &TomlTable,
     opened: &OpenedFile,
     around: &CommandContext<'_>,
@@ -318,9 +332,8 @@ fn parse_poetry_dependency(
                 return None;
             }
             let range = text_at(table, &["version"]).map_or_else(PackageVersion::any, parse_poetry_range);
-            let from_url = text_at(table, &["url"]).and_then(|url| parse_requirement(url, span, around.knowledge));
-            let mut package = from_url.unwrap_or_else(|| package_with_version(name, range, span));
-            package.name = normalise_name(name);
+            let direct = parse_direct_reference(name, |key| text_at(table, &[key]), span, around.knowledge);
+            let mut package = direct.unwrap_or_else(|| package_with_version(name, range, span));
             match text_at(table, &["markers"]).map(|marker| evaluate_marker(marker, around.environment)) {
                 Some(Some(false)) => return None,
                 Some(None) => package.conditional = true,

@@ -1,31 +1,16 @@
-//! Parses pip requirements: a name with extras and versions, or the URL of a wheel.
+//! Requirements of pip: a name with extras and versions, or the URL of a wheel, with the build that they determine.
 
 use std::str::FromStr;
 
 use pep440_rs::{Operator, Version, VersionSpecifiers};
 
-use crate::install::build_variant::{is_build_tag, is_wheel_folder, tag_of_url, tag_of_version};
+use crate::dockerfile::ExpandedText;
 use crate::install::context::OpenedFile;
 use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
-use crate::install::partial_url::known_file_path;
-use crate::install::version_range::is_plain_version;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{IndexSelection, PackageManager, PackageVersion};
+use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion, is_plain_version};
 use crate::text::source::Span;
-
-/// Normalises the name of a distribution (PEP 503): lower case, one `-` for every run of `-`, `_` and `.`.
-pub fn normalise_name(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c {
-            '-' | '_' | '.' if out.ends_with('-') => {}
-            '-' | '_' | '.' => out.push('-'),
-            other => out.push(other.to_ascii_lowercase()),
-        }
-    }
-    out
-}
 
 /// Parses `name[extra]==1.0; marker`, `name @ URL`, or the URL of a wheel; `None` for anything else.
 pub fn parse_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
@@ -37,8 +22,8 @@ pub fn parse_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
         && !text.starts_with("git+")
         && is_distribution_name(name.trim().split('[').next().unwrap_or(""))
     {
-        let mut found = parse_wheel(url.trim(), span, knowledge)
-            .unwrap_or_else(|| mark_outside_index(url.trim(), pip_package(name, span)));
+        let url = url.trim();
+        let mut found = parse_wheel(url, span, knowledge).unwrap_or_else(|| built_from_reference(url, span));
         (found.name, found.extras) = parse_name_and_extras(name.trim())?;
         return Some(found);
     }
@@ -69,7 +54,7 @@ fn parse_git_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
     let egg = fragment.split('&').find_map(|part| part.strip_prefix("egg="));
     let (name, extras) = match name.or(egg) {
         Some(name) => parse_name_and_extras(name)?,
-        None => (knowledge.distribution_of_repository(path)?, Vec::new()),
+        None => (PackageName::python(&knowledge.distribution_of_repository(path)?), Vec::new()),
     };
     let why = Cause::BuiltFromSources { path: path.to_owned() };
     let indexes = IndexSelection::Unknown(why.clone());
@@ -79,12 +64,15 @@ fn parse_git_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
 /// Parses the URL of a wheel with an unknown beginning: the file name contains the version, but no index determines
 /// the build.
 pub(super) fn parse_partial_wheel_url(raw: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
-    let found = parse_wheel(&known_file_path(raw)?, span, knowledge)?;
-    let word = raw.trim_matches(['"', '\'']);
-    let indexes = if found.variant.is_none() {
-        IndexSelection::Unknown(Cause::WheelAddressNotKnown { word: word.to_owned() })
-    } else {
-        found.indexes
+    let path = known_file_path(raw)?;
+    let found = parse_wheel(&path, span, knowledge)?;
+    let word = raw.trim_matches(['"', '\'']).to_owned();
+    let indexes = match &found.variant {
+        None => IndexSelection::Unknown(Cause::WheelAddressNotKnown { word }),
+        Some(_) if knowledge.has_variants(&found.name) && !is_index_path(&path) => {
+            IndexSelection::Unknown(Cause::OutsideIndex { address: word })
+        }
+        Some(_) => IndexSelection::Default,
     };
     Some(PackageInstall { indexes, ..found })
 }
@@ -123,11 +111,11 @@ pub(super) fn has_unknown_dependencies(text: &str, knowledge: Knowledge) -> bool
     let repository = path.trim_end_matches('/').trim_end_matches(".git");
     let repository: Vec<&str> = repository.split('/').take(2).collect();
     let own = repository.last().copied().unwrap_or_default();
-    let name = normalise_name(named.unwrap_or(own).split('[').next().unwrap_or_default());
+    let name = PackageName::python(named.unwrap_or(own).split('[').next().unwrap_or_default());
     let of_repository = || knowledge.distribution_of_repository(&repository.join("/"));
     let known = match wheel {
         // A wheel that neither an index nor its own project serves may have other requirements.
-        Some(_) if is_outside_index(address) && of_repository().as_ref() != Some(&name) => {
+        Some(_) if is_outside_index(address) && of_repository().is_none_or(|own| name != own) => {
             knowledge.framework(&name).is_some() && knowledge.torch_requirements_of(&name).next().is_none()
         }
         _ => of_repository().is_some() || knowledge.distribution_of_repository(&name).is_some(),
@@ -144,7 +132,7 @@ fn remote_place(address: &str) -> Option<&str> {
 pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
     PackageInstall {
         manager: PackageManager::Pip,
-        name: normalise_name(name),
+        name: PackageName::python(name),
         extras: Vec::new(),
         version: PackageVersion::any(),
         variant: None,
@@ -176,13 +164,13 @@ fn is_distribution_name(name: &str) -> bool {
 }
 
 /// Parses `name[extra,…]` into the normalised name and extras.
-fn parse_name_and_extras(text: &str) -> Option<(String, Vec<String>)> {
+fn parse_name_and_extras(text: &str) -> Option<(PackageName, Vec<PackageName>)> {
     let (name, extras) = match text.split_once('[') {
         Some((name, rest)) => (name.trim(), rest.trim_end().strip_suffix(']')?),
         None => (text, ""),
     };
-    let extras = extras.split(',').map(str::trim).filter(|extra| !extra.is_empty()).map(normalise_name).collect();
-    is_distribution_name(name).then(|| (normalise_name(name), extras))
+    let extras = extras.split(',').map(str::trim).filter(|extra| !extra.is_empty()).map(PackageName::python).collect();
+    is_distribution_name(name).then(|| (PackageName::python(name), extras))
 }
 
 /// Parses a version specifier such as `==2.1` or `>=2,<3`.
@@ -191,7 +179,10 @@ pub(super) fn parse_specifier(text: &str) -> PackageVersion {
         return PackageVersion::any();
     }
     if let Some(version) = text.strip_prefix("===") {
-        return PackageVersion::Exact(version.trim().to_owned());
+        let version = version.trim();
+        // It excludes the local versions that `==` includes.
+        let only = !version.contains('+') && is_plain_version(version);
+        return if only { PackageVersion::Range(text.to_owned()) } else { PackageVersion::Exact(version.to_owned()) };
     }
     // As nearly all lines of a long list are.
     if let Some(version) = text.strip_prefix("==").filter(|version| is_plain_version(version)) {
@@ -217,45 +208,95 @@ fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Packag
     let of_folder = || folder.split('/').find(|part| is_build_tag(part)).map(str::to_owned);
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/"))).or_else(of_folder);
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
-    let indexes = if variant.is_none() && is_custom_wheel(&decoded, &normalise_name(name), folder, knowledge) {
+    let indexes = if variant.is_none() && is_custom_wheel(&decoded, &PackageName::python(name), path, knowledge) {
         IndexSelection::Unknown(Cause::CustomWheel { file: file.to_owned() })
     } else {
         IndexSelection::Default
     };
     let found = PackageInstall { version: PackageVersion::Exact(version), variant, indexes, ..pip_package(name, span) };
     // For other packages, the builds are those of what they require.
-    let of_url = found.variant.is_none() || knowledge.has_variants(&found.name);
-    Some(if of_url { mark_outside_index(path, found) } else { found })
+    let own_builds = knowledge.has_variants(&found.name);
+    Some(match &found.variant {
+        // Whoever put the file there may have built it.
+        Some(_) if own_builds && remote_place(path).is_none() => PackageInstall {
+            indexes: IndexSelection::Unknown(Cause::OutsideIndex { address: path.to_owned() }),
+            ..found
+        },
+        Some(_) if !own_builds => found,
+        _ => mark_outside_index(path, found),
+    })
+}
+
+/// Parses the repository, URL or path that a table of a project or lock file names instead of an index; `None` if it
+/// names none.
+pub(super) fn parse_direct_reference<'t>(
+    name: &str,
+    field: impl Fn(&str) -> Option<&'t str>,
+    span: Span,
+    knowledge: Knowledge,
+) -> Option<PackageInstall> {
+    if let Some(repository) = field("git") {
+        return parse_requirement(&format!("{name} @ git+{repository}"), span, knowledge);
+    }
+    let place = ["url", "file", "path", "directory", "editable"].into_iter().find_map(field)?;
+    let found = parse_wheel(place, span, knowledge).unwrap_or_else(|| built_from_reference(place, span));
+    Some(PackageInstall { name: PackageName::python(name), ..found })
+}
+
+/// Returns a package without a name that is built from an archive at a URL, or from the sources at a path.
+fn built_from_reference(place: &str, span: Span) -> PackageInstall {
+    let found = pip_package("", span);
+    if remote_place(place).is_some() {
+        return mark_outside_index(place.split(['?', '#']).next().unwrap_or(place), found);
+    }
+    let why = Cause::BuiltFromSources { path: place.to_owned() };
+    PackageInstall { version: PackageVersion::Unresolved(why.clone()), indexes: IndexSelection::Unknown(why), ..found }
 }
 
 /// Marks a package at a URL outside any index, since its build may differ from that of the index.
 fn mark_outside_index(address: &str, found: PackageInstall) -> PackageInstall {
     if is_outside_index(address) {
-        PackageInstall {
-            indexes: IndexSelection::Unknown(Cause::OutsideIndex { address: address.to_owned() }),
-            ..found
-        }
+        let address = without_credentials(address);
+        PackageInstall { indexes: IndexSelection::Unknown(Cause::OutsideIndex { address }), ..found }
     } else {
         found
     }
 }
 
+/// Returns a URL without the user name and password in front of its host.
+pub(super) fn without_credentials(address: &str) -> String {
+    let Some((scheme, place)) = address.split_once("://") else { return address.to_owned() };
+    let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    format!("{scheme}://{}{path}", host.rsplit('@').next().unwrap_or(host))
+}
+
 /// Whether a URL is not one of a package index or of its copy, by its folders.
 fn is_outside_index(address: &str) -> bool {
-    let Some(place) = remote_place(address) else { return false };
-    let mut folders = place.split('/').skip(1);
-    let wheels = folders.clone().any(|part| is_wheel_folder(part) || part == "simple");
-    // An index keeps each file three folders below that of all its packages.
-    let kept = folders.any(|part| part == "packages") && folders.count() == 4;
-    !wheels && !kept
+    remote_place(address).is_some_and(|place| !is_index_path(place))
+}
+
+/// Whether a path with its host, or the known end of one, is that of a file of a package index or of its copy.
+fn is_index_path(place: &str) -> bool {
+    let folders: Vec<&str> = place.split('/').skip(1).collect();
+    let (_, folders) = folders.split_last().unwrap_or((&"", &[]));
+    let hexadecimal = |part: &&str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // An index keeps each file below its digest, which three folders contain.
+    let digest = |at: usize| folders.len() == at + 4 && folders.iter().skip(at + 1).all(hexadecimal);
+    folders.iter().enumerate().any(|(at, part)| match *part {
+        "simple" => true,
+        "packages" => digest(at),
+        // Forks and buckets have this name as well.
+        "pytorch" => folders.get(at + 1).is_some_and(|next| is_wheel_folder(next) || is_build_tag(next)),
+        part => is_wheel_folder(part),
+    })
 }
 
 /// Whether a wheel of a distribution with CUDA builds comes from no index: it is for plain `linux`, and neither
 /// folder nor version has a build tag.
-fn is_custom_wheel(stem: &str, name: &str, folder: &str, knowledge: Knowledge) -> bool {
+fn is_custom_wheel(stem: &str, name: &str, address: &str, knowledge: Knowledge) -> bool {
     let plain = stem.rsplit('-').next().is_some_and(|platform| platform.starts_with("linux_"));
     let variants = knowledge.framework(name).is_some_and(|framework| framework.variants);
-    plain && variants && !stem.contains('+') && !folder.split('/').any(is_wheel_folder)
+    plain && variants && !stem.contains('+') && !remote_place(address).is_some_and(is_index_path)
 }
 
 /// Returns a package by name and version, as lock files and project files write it.
@@ -305,6 +346,162 @@ pub(super) fn parse_poetry_range(text: &str) -> PackageVersion {
     parse_specifier(&text.split(',').map(part).collect::<Vec<_>>().join(","))
 }
 
+/// Placeholder for an unknown part of an address.
+const UNKNOWN_PART: char = '\u{2}';
+
+/// Returns the address in the value of an option, or its known end if that determines the build; otherwise why it is
+/// unknown.
+pub(super) fn resolve_address(value: &ExpandedText, raw: &str) -> Result<String, Cause> {
+    match value {
+        ExpandedText::Known { value, .. } => Ok(value.clone()),
+        ExpandedText::Unresolved { reason, .. } => known_address_end(raw).ok_or_else(|| (**reason).clone()),
+    }
+}
+
+/// Returns the known end of an address that determines the build: a folder of one build after the last variable, or a
+/// `/simple` path.
+pub(super) fn known_address_end(raw: &str) -> Option<String> {
+    let marked = mark_substitutions(raw.trim_matches(['"', '\'']))?;
+    let (_, behind) = marked.rsplit_once(UNKNOWN_PART)?;
+    let path = behind.get(behind.find('/')?..)?;
+    let of_host = marked.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+    let plain = of_host.is_some_and(|(_, path)| !path.contains(UNKNOWN_PART))
+        && path.trim_end_matches('/').ends_with("/simple");
+    (plain || tag_of_url(path).is_some()).then(|| path.to_owned())
+}
+
+/// Returns the path of a file after the last unknown part of an address; `None` if the file name itself is partly
+/// unknown.
+pub(super) fn known_file_path(raw: &str) -> Option<String> {
+    let marked = mark_substitutions(raw.trim_matches(['"', '\'']))?;
+    let (_, behind) = marked.rsplit_once(UNKNOWN_PART)?;
+    Some(behind.get(behind.find('/')?..)?.to_owned())
+}
+
+/// Replaces every substitution in a text by `UNKNOWN_PART`; `None` if one does not end.
+fn mark_substitutions(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['$', '`']) {
+        out.push_str(rest.get(..at)?);
+        out.push(UNKNOWN_PART);
+        let (sign, after) = (rest.get(at..=at)?, rest.get(at + 1..)?);
+        rest = match (sign, after.get(..1)) {
+            ("`", _) => after.split_once('`')?.1,
+            (_, Some("(")) => text_after_brackets(after, '(', ')')?,
+            (_, Some("{")) => text_after_brackets(after, '{', '}')?,
+            _ => after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_'),
+        };
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// Returns the text after the bracket that closes the first one.
+fn text_after_brackets(text: &str, open: char, close: char) -> Option<&str> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return text.get(at + c.len_utf8()..);
+            }
+        }
+    }
+    None
+}
+
+/// Whether a word is a build tag.
+pub(super) fn is_build_tag(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match word {
+        "cpu" | "xpu" => true,
+        _ => {
+            word.strip_prefix("cu").is_some_and(|rest| digits(rest) && (2..=3).contains(&rest.len()))
+                || word.strip_prefix("rocm").is_some_and(|rest| !rest.is_empty() && rest.split('.').all(digits))
+        }
+    }
+}
+
+/// Returns the build tag in a local version: `cu118` in `2.1.0+cu118`; a suffix after a dot is dropped.
+pub(super) fn tag_of_version(version: &str) -> Option<String> {
+    let local = version.split_once('+')?.1;
+    let first = local.split(['.', '-', '_']).next().unwrap_or(local);
+    [local, first].into_iter().find(|part| is_build_tag(part)).map(str::to_owned)
+}
+
+/// Returns the build tag in the URL of an index: the part after `/whl/`, on any host.
+pub fn tag_of_url(url: &str) -> Option<String> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let mut parts = path.split('/').skip_while(|part| !is_wheel_folder(part)).skip(1);
+    parts.find_map(|part| Some(part).filter(|part| is_build_tag(part)).map(str::to_owned).or_else(|| tag_of_page(part)))
+}
+
+/// Returns the build tag of the folder directly below one of these paths: `cu126` in `.../packages/stable/cu126/`.
+pub(super) fn tag_below_folder(url: &str, folders: &[&str]) -> Option<String> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let below = |folder: &&str| path.split_once(&format!("/{folder}/")).map(|(_, rest)| rest);
+    let first = folders.iter().find_map(below)?.split('/').next()?;
+    Some(first).filter(|part| is_build_tag(part)).map(str::to_owned)
+}
+
+/// Whether a path component is the wheel folder of torch's index or of a mirror.
+fn is_wheel_folder(part: &str) -> bool {
+    matches!(part, "whl" | "pytorch-wheels" | "pytorch")
+}
+
+/// Returns the build tag in the name of a page such as `torch-2.1.0+cu121.html`.
+fn tag_of_page(part: &str) -> Option<String> {
+    tag_of_version(part.strip_suffix(".html")?)
+}
+
+/// The kind of pre-release that an index serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PrereleaseKind {
+    /// Nightly builds, and nothing else.
+    Nightly,
+    /// Release candidates, with the version of the next release.
+    Candidate,
+}
+
+impl PrereleaseKind {
+    /// Returns the plural name for use in a sentence.
+    pub(super) fn plural_name(self) -> &'static str {
+        match self {
+            Self::Nightly => "nightly builds",
+            Self::Candidate => "release candidates",
+        }
+    }
+}
+
+/// Whether a URL is the default index or a mirror of all of it, with a short path that ends in `simple`.
+pub(super) fn is_default_index(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    path.ends_with("/simple") && path.matches('/').count() <= 2
+}
+
+/// Returns the kind of pre-release that the index at a URL serves, by the folder below the wheel folder.
+pub(super) fn prerelease_kind_of_url(url: &str) -> Option<PrereleaseKind> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let mut parts = path.split('/').skip_while(|part| !is_wheel_folder(part)).skip(1);
+    match parts.next()? {
+        "nightly" => Some(PrereleaseKind::Nightly),
+        "test" => Some(PrereleaseKind::Candidate),
+        _ => None,
+    }
+}
+
+/// Whether a URL serves all builds of every version side by side; the page in the folder of one build does not.
+pub(super) fn serves_every_build(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or(path);
+    let below = path.split('/').any(is_wheel_folder) && tag_of_url(url).is_none();
+    below && (is_wheel_folder(last) || matches!(last, "torch_stable.html" | "torch_nightly.html" | "nightly" | "test"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,6 +522,49 @@ mod tests {
             ("^", PackageVersion::Range(">=,<".to_owned())),
         ] {
             assert_eq!(parse_poetry_range(text), expected, "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod address_tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_known_after_an_unknown_part() {
+        for (raw, expected) in [
+            ("$U/torch-2.4.0-cp310-cp310-linux_x86_64.whl", Some("/torch-2.4.0-cp310-cp310-linux_x86_64.whl")),
+            ("\"${U}/cu118/a.whl\"", Some("/cu118/a.whl")),
+            ("https://host/$V/a.whl", Some("/a.whl")),
+            ("$U", None),
+            ("$U/torch-$V.whl", None),
+            ("${U}a.whl", None),
+            ("https://host/a.whl", None),
+        ] {
+            assert_eq!(known_file_path(raw).as_deref(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn known_ends_of_partly_unknown_addresses() {
+        for (raw, expected) in [
+            ("https://$HOST/whl/cu118", Some("/whl/cu118")),
+            ("\"https://${USER:-a/b}:$(cat /run/t)@corp.example/pypi/simple/\"", Some("/pypi/simple/")),
+            ("$MIRROR/whl/nightly/cu128", Some("/whl/nightly/cu128")),
+            ("https://`host`/simple", Some("/simple")),
+            ("https://download.pytorch.org/whl/cu$CU", None),
+            ("https://download.pytorch.org/whl/$CHANNEL/cu118", None),
+            ("https://download.pytorch.org/whl/cu$(echo /whl/cu118)", None),
+            ("https://corp.example/$REPO/simple", None),
+            ("$IDX", None),
+            ("${IDX}/cu118", None),
+            ("https://$HOST/cu118", None),
+            ("https://${HOST/whl/cu118", None),
+            ("https://corp.example/whl/cu118", None),
+            ("", None),
+            ("\u{e9}$", None),
+        ] {
+            assert_eq!(known_address_end(raw).as_deref(), expected, "{raw}");
         }
     }
 }

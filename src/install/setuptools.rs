@@ -1,11 +1,12 @@
 //! Reads `setup.cfg` and `setup.py`: requirements that are written as literals. Python itself is not run.
 
+use crate::model::package::PackageName;
 use std::ops::Range;
 
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::PackageInstall;
 use crate::install::marker::evaluate_marker;
-use crate::install::requirement::{normalise_name, parse_requirement, set_source};
+use crate::install::requirement::{parse_requirement, set_source};
 use crate::model::cause::Cause;
 
 /// The name of an extra, and where the strings of its list are written.
@@ -16,7 +17,7 @@ pub(super) type SetupRequirements = Result<Vec<PackageInstall>, Cause>;
 
 /// Whether an extra is among the requested ones; `*` requests all.
 fn is_requested_extra(extra: &str, extras: &[String]) -> bool {
-    extras.iter().any(|own| own == "*" || normalise_name(own) == normalise_name(extra))
+    extras.iter().any(|own| own == "*" || PackageName::python(own) == PackageName::python(extra))
 }
 
 /// Reads `install_requires` below `[options]`, and the requested extras below `[options.extras_require]`.

@@ -3,8 +3,8 @@
 use crate::install::compile_targets;
 use crate::install::compile_targets::{CompiledCode, TorchReleaseLookup, variable_with_origins};
 use crate::install::context::CommandContext;
-use crate::install::requirement::normalise_name;
 use crate::model::cause::Cause;
+use crate::model::package::PackageName;
 use crate::shell::{Command, Word};
 
 /// Environment variable with the GPU architectures that torch's build tools compile for.
@@ -52,8 +52,11 @@ pub fn compiled_project(
         return None;
     }
     let (list, origins, inside) = variable_with_origins(command, around.lookup, ARCH_LIST_VARIABLE)?;
-    let mut found =
-        CompiledCode { component: project_name(&text), by: ARCH_LIST_VARIABLE.to_owned(), ..CompiledCode::default() };
+    let mut found = CompiledCode {
+        component: project_name(&text).map(String::from),
+        by: ARCH_LIST_VARIABLE.to_owned(),
+        ..CompiledCode::default()
+    };
     compile_targets::read_torch_arch_list(&list, torch().as_deref(), around.knowledge, &mut found)?;
     found.set_origins(origins, inside, command);
     Some(found)
@@ -95,13 +98,13 @@ fn builds_cuda_extension(text: &str) -> bool {
 }
 
 /// Returns the name of the project in a `setup.py`, if it is a literal.
-fn project_name(text: &str) -> Option<String> {
+fn project_name(text: &str) -> Option<PackageName> {
     let call = text.split("setup(").last()?;
     let (_, rest) = call.split_once("name=").filter(|(before, _)| before.trim().is_empty())?;
     let mark = rest.chars().next().filter(|mark| matches!(mark, '"' | '\''))?;
     let name = rest.get(1..)?.split(mark).next()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    (!name.is_empty() && name.chars().all(plain)).then(|| normalise_name(name))
+    (!name.is_empty() && name.chars().all(plain)).then(|| PackageName::python(name))
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ use jiff::civil::Date;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::gpu_names::GpuNameMatch;
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow,
-    ErrorRow, ForwardRow, FrameworkImageRow, GpuRow, ImageInstallersRow, MinorCompatRow, PlainImageRow, RequireRow,
-    RowInfo, TargetSetRow, ToolkitChange, ToolkitChangeRow, ToolkitRow, WithdrawnRow, WslLibraryRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, CloudInstanceRow, CompatRow, ContainerToolkitRow, CudaImageRow,
+    DriverPackageRow, ErrorRow, ForwardRow, FrameworkImageRow, GpuRow, ImageInstallersRow, MigProfileRow,
+    MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitChange, ToolkitChangeRow, ToolkitRow,
+    ValueAliasRow, WithdrawnRow, WslLibraryRow,
 };
 use crate::knowledge::{gpu_names, rows, tables};
-use crate::text::nearest::nearest_words;
+use crate::text::nearest::{nearest_word, nearest_words};
 
 /// The compatibility database: a handle on the built-in tables, or on tables with additional rows of a user.
 ///
@@ -235,9 +236,11 @@ impl Knowledge {
         self.image_installers().iter().find(|row| row.repository == repository)
     }
 
-    /// Whether a system package, from APT or another package manager, is known to contain no installer.
-    pub fn package_has_no_installer(self, package: &str, apt: bool) -> bool {
-        self.packages_without_installer().iter().any(|row| row.package == package && (apt || row.every_manager))
+    /// Returns the installers that a system package, from APT or another package manager, installs; `None` if that is
+    /// unknown.
+    pub fn installers_of_package(self, package: &str, apt: bool) -> Option<&'static [&'static str]> {
+        let mut rows = self.packages_without_installer().iter();
+        rows.find(|row| row.package == package && (apt || row.every_manager)).map(|row| row.installs)
     }
 
     /// Returns the row of images without NVIDIA content: that of the repository, otherwise the longest matching
@@ -492,3 +495,114 @@ macro_rules! accessors {
 }
 
 every_table!(accessors);
+
+impl Knowledge {
+    /// Returns the valid values that an unknown word may stand for, most likely first: by alias, otherwise by
+    /// spelling.
+    pub fn suggested_values<'a>(self, word: &str, values: &[&'a str]) -> Vec<&'a str> {
+        let lower = word.trim().to_ascii_lowercase();
+        let plain = lower.replace('_', "-");
+        let alias = |row: &&ValueAliasRow| row.word == lower || row.word == plain;
+        let targets = self.value_aliases().iter().find(alias).map_or(&[][..], |row| row.means);
+        let value = |mean: &&str| values.iter().copied().find(|value| value == mean);
+        let found: Vec<&str> = targets.iter().filter_map(value).collect();
+        if found.is_empty() { nearest_word(word.trim(), values.iter().copied()).into_iter().collect() } else { found }
+    }
+
+    /// Returns the suggestion as a question: ``did you mean `docker-gpus` or `docker-cdi`?``; `None` if no value is
+    /// similar.
+    pub fn did_you_mean(self, word: &str, values: &[&str]) -> Option<String> {
+        let meant: Vec<String> = self.suggested_values(word, values).iter().map(|value| format!("`{value}`")).collect();
+        (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
+    }
+}
+
+impl Knowledge {
+    /// Returns the machine type with a name, case-insensitively.
+    pub fn cloud_instance(self, name: &str) -> Option<&'static CloudInstanceRow> {
+        let name = name.trim();
+        self.cloud_instances().iter().find(|row| row.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl Knowledge {
+    /// Whether a GPU that `name` may refer to supports a MIG profile, regardless of additions (`1g.10gb.me`); `None`
+    /// if the table lacks one.
+    pub fn has_mig_profile(self, name: &str, profile: &str) -> Option<bool> {
+        let name = self.cloud_instance(name).map_or(name, |row| row.gpu);
+        let meant = gpu_names::find_gpus(self.gpus(), name);
+        let rows: Option<Vec<&MigProfileRow>> =
+            meant.iter().map(|gpu| self.mig_profiles().iter().find(|row| row.gpu == gpu.name)).collect();
+        let rows = rows.filter(|rows| !rows.is_empty())?;
+        let plain = base_profile(profile)?;
+        Some(rows.iter().any(|row| row.profiles.contains(&plain)))
+    }
+}
+
+/// Returns a profile without its additions: `1g.10gb` of `1g.10gb.me`, `1g.24gb-me` and `1g.24gb+gfx`; `None` for
+/// other text.
+fn base_profile(profile: &str) -> Option<&str> {
+    let (slices, rest) = profile.split_once("g.")?;
+    let (memory, _) = rest.split_once("gb")?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(slices) && is_number(memory)).then(|| &profile[..slices.len() + memory.len() + 4])
+}
+
+#[cfg(test)]
+mod alias_rows_tests {
+    use super::*;
+
+    #[test]
+    fn a_word_suggests_values_of_its_field_only() {
+        let launch = ["docker-gpus", "docker-cdi", "kubernetes", "enroot", "singularity", "podman-cdi", "native"];
+        let severity = ["off", "note", "warning", "error"];
+        for (word, values, expected) in [
+            ("k8s", &launch[..], &["kubernetes"][..]),
+            ("K8S", &launch, &["kubernetes"]),
+            ("docker", &launch, &["docker-gpus", "docker-cdi"]),
+            ("pyxis", &launch, &["enroot"]),
+            ("apptainer", &launch, &["singularity"]),
+            ("kubernetis", &launch, &["kubernetes"]),
+            ("bare_metal", &launch, &["native"]),
+            ("lambda", &launch, &[]),
+            ("k8s", &severity, &[]),
+            ("none", &severity, &["off"]),
+            ("eror", &severity, &["error"]),
+        ] {
+            assert_eq!(Knowledge::built_in().suggested_values(word, values), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn an_alias_is_in_lower_case_and_written_once() {
+        let rows = Knowledge::built_in().value_aliases();
+        for (at, row) in rows.iter().enumerate() {
+            assert_eq!(row.word, row.word.to_ascii_lowercase());
+            assert!(!row.means.is_empty() && !row.means.contains(&row.word), "{}", row.word);
+            assert!(rows.iter().take(at).all(|other| other.word != row.word), "{}", row.word);
+        }
+    }
+}
+
+#[cfg(test)]
+mod mig_profiles_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_to_a_profile_is_left_out() {
+        for (profile, expected) in [
+            ("1g.10gb", Some("1g.10gb")),
+            ("1g.10gb.me", Some("1g.10gb")),
+            ("1g.24gb-me", Some("1g.24gb")),
+            ("4g.96gb+gfx", Some("4g.96gb")),
+            ("1c.3g.40gb", None),
+            ("all", None),
+            ("g.gb", None),
+            ("1g.", None),
+            ("1g.xgb", None),
+            ("", None),
+        ] {
+            assert_eq!(base_profile(profile), expected, "{profile}");
+        }
+    }
+}

@@ -4,7 +4,7 @@
 use jiff::civil::Date;
 
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
-pub use crate::knowledge::toolkit_changes::ToolkitChanges;
+pub use crate::knowledge::drivers::ToolkitChanges;
 use crate::model::named_values::named_values;
 pub use crate::model::row_info::{How, RowInfo};
 

@@ -4,5 +4,6 @@ pub mod cause;
 pub mod fact;
 pub(crate) mod named_values;
 pub mod outcome;
+pub mod package;
 pub mod reference;
 pub mod row_info;

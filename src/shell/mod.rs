@@ -4,15 +4,12 @@ mod command;
 mod file_changes;
 mod filters;
 mod lexer;
-mod nested_scripts;
 mod scripts;
-mod shell_files;
 mod walk;
 mod wrapper;
 
 pub use command::{Command, StandardInput, Word};
 pub use file_changes::FileChanges;
-pub use scripts::{called_script_commands, run_commands, run_commands_with_files, script_commands};
-pub use shell_files::ShellFiles;
+pub use scripts::{ShellFiles, called_script_commands, run_commands, run_commands_with_files, script_commands};
 pub use walk::SCRIPT_FILE_VARIABLE;
 pub use wrapper::{is_wrapper_program, wrapped_program_index};

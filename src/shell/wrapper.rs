@@ -205,7 +205,7 @@ fn fixed_wrapper_length<'w>(program: &str, known: &impl Fn(usize) -> Option<&'w 
 
 /// Returns the variable that a word `NAME=value` in front of a program sets.
 pub(super) fn parse_variable_assignment(word: &Word) -> Option<(String, ExpandedText)> {
-    let (name, _) = super::nested_scripts::split_assignment(word.raw.trim_matches(['"', '\'']))?;
+    let (name, _) = super::scripts::split_assignment(word.raw.trim_matches(['"', '\'']))?;
     let value = match &word.value {
         ExpandedText::Known { value, origins } => {
             let (_, value) = value.split_once('=')?;

@@ -175,8 +175,11 @@ fn the_human_form_names_drivers_reasons_and_places() {
     for internal in ["torch.", "image.", "minor_compat", "known driver\n", " = "] {
         assert!(!text.contains(internal), "{internal}\n{text}");
     }
-    for input in ["examples/quickstart/Dockerfile", "tests/mistakes/own-requirement.Dockerfile"] {
-        let text = run(&[input]);
+    let place = Place::bare();
+    let requirement = "FROM nvidia/cuda:12.2.2-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=12.8\"\n";
+    place.file("Dockerfile", requirement);
+    let done = place.command(&["needs", "Dockerfile"]).env("COLUMNS", "80").output().expect("runs");
+    for text in [run(&["examples/quickstart/Dockerfile"]), out(&done)] {
         assert!(text.lines().count() < 60, "{text}");
         assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{text}");
     }

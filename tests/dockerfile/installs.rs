@@ -11,7 +11,7 @@ use assert_cmd::Command;
 use imagelint::dockerfile::context::{ContextFile, ContextFileError, ContextReader, path_matches};
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
 use imagelint::extract::{KnownBases, observe_dockerfile_on_base};
-use imagelint::model::fact::{ObservedPackage, PackageVersion};
+use imagelint::model::package::{ObservedPackage, PackageVersion};
 use imagelint::text::source::{SourceId, SourceText, Sources};
 use serde_json::Value;
 
@@ -636,7 +636,7 @@ fn a_list_that_a_tool_writes_is_followed_back_to_what_it_is_made_of() {
         ("poetry export --without-hashes | pip install -r /dev/stdin", "torch==2.1.0+cu118[cu118]"),
         ("uv export --no-hashes --output-file=r.txt && uv pip sync r.txt", "torch==2.4.0"),
         ("uv export --frozen > /tmp/r.txt; pip install -r /tmp/r.txt", "torch==2.4.0"),
-        ("pipenv requirements > r.txt && pip install -r r.txt", "flask==3.0.0 torch==2.1.0+cu118[cu118]"),
+        ("pipenv requirements > r.txt && pip install -r r.txt", "flask==3.0.0 mine torch==2.1.0+cu118[cu118]"),
         ("pipenv requirements --dev-only > r.txt && pip install -r r.txt", "pytest==8.0.0 torch==2.1.0"),
         ("uv pip compile pyproject.toml -o r.txt && uv pip install -r r.txt", "torch>=2.1,<2.2"),
         ("uv pip compile --extra gpu pyproject.toml -o r.txt && pip-sync r.txt", "torch>=2.1,<2.2 xformers"),
@@ -1109,11 +1109,11 @@ fn pipenv_installs_what_its_files_say() {
                    torch = {version = \"==2.4.0\", index = \"pytorch\"}\nflask = \"*\"\nw = {version = \"*\", sys_platform = \"== 'win32'\"}\n\
                    [dev-packages]\npytest = \"~=8.0\"\n";
     let both: &[(&str, &str)] = &[("Pipfile.lock", PIPFILE_LOCK), ("Pipfile", pipfile)];
-    let locked = "flask==3.0.0 torch==2.1.0[cu118]";
+    let locked = "flask==3.0.0 mine=? torch==2.1.0[cu118]";
     for (files, run, expected) in [
         (both, "pipenv install --deploy --system", locked),
         (both, "pipenv sync", locked),
-        (both, "pipenv install --dev", "flask==3.0.0 pytest==8.0.0 torch==2.1.0[cu118]"),
+        (both, "pipenv install --dev", "flask==3.0.0 mine=? pytest==8.0.0 torch==2.1.0[cu118]"),
         (both, "pipenv install --skip-lock", "flask torch==2.4.0[cu121]"),
         (&both[1..], "pipenv install -d", "flask pytest~=8.0 torch==2.4.0[cu121]"),
         (&[], "pipenv sync", "!Pipfile.lock was not read: it is not in the build context"),
@@ -1122,7 +1122,11 @@ fn pipenv_installs_what_its_files_say() {
         (both, "pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
         (both, "pipenv run pip install flask", "flask"),
         (both, "pipenv install --categories=dev-packages", "pytest==8.0.0 torch==2.1.0"),
-        (both, "pipenv sync --categories 'packages dev-packages'", "flask==3.0.0 pytest==8.0.0 torch==2.1.0[cu118]"),
+        (
+            both,
+            "pipenv sync --categories 'packages dev-packages'",
+            "flask==3.0.0 mine=? pytest==8.0.0 torch==2.1.0[cu118]",
+        ),
         (both, "pipenv install --categories other", ""),
         (both, "pipenv lock; pipenv --version; pip install pipenv", "pipenv"),
     ] {

@@ -1,10 +1,10 @@
 //! The cases of the repository.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use imagelint::rules::{ExampleInput, RuleBook};
 
+use crate::case::{self, files_below};
 use crate::truth::{data, mapper};
 
 /// One run of the program.
@@ -58,13 +58,14 @@ driver = "580.65.06"
 launch = "enroot"
 "#;
 
-/// Every story, rule example, known mistake, linked reference, public report, example and fixture.
+/// The fleet of the program for users without one.
+const BUILT_IN_FLEET: &str = include_str!("../../rules/reference-fleet.toml");
+
+/// Every case of `tests/cases`, rule example, public report, example and fixture.
 pub(crate) fn committed() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut all = stories(root);
+    let mut all = cases(root);
     all.extend(rule_examples());
-    all.extend(mistakes(root));
-    all.extend(references(root));
     all.extend(reports());
     all.extend(fixtures(root));
     all
@@ -75,71 +76,29 @@ fn case(name: String, input: &str, text: &str, fleet: &str) -> Case {
     Case { name, input: input.to_owned(), place, fleet: fleet.to_owned(), arguments, strangers: false }
 }
 
-/// The files of a folder and of the folders in it, sorted.
-pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
+/// The cases of `tests/cases`. The name of one does not depend on the others.
+fn cases(root: &Path) -> Vec<Case> {
+    let of = |one: case::Case| {
+        let name = format!("cases/{}: {}", one.source, one.name);
+        let default = if one.fate.is_some() { BUILT_IN_FLEET } else { FLEET };
+        let fleet = one.fleet.as_deref().unwrap_or(default);
+        let mut found = case(name, one.file_name(), one.text().unwrap_or_default(), fleet);
+        if let Some(path) = &one.input {
+            found.input.clone_from(path);
+            found.place = Place::Folder(root.to_owned());
         }
-    }
-    found.sort();
-    found
-}
-
-fn tables(folder: &Path) -> impl Iterator<Item = (String, toml::Table)> {
-    let files = below(folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    files.map(|path| {
-        let text = fs::read_to_string(&path).expect("readable");
-        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        (stem, toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
-    })
-}
-
-fn text<'t>(table: &'t toml::Table, key: &str) -> Option<&'t str> {
-    table.get(key).and_then(toml::Value::as_str)
-}
-
-fn entries<'t>(table: &'t toml::Table, key: &str) -> impl Iterator<Item = &'t toml::Table> {
-    table.get(key).and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_table)
-}
-
-/// Stories share fleets and images by name, over all files.
-fn stories(root: &Path) -> Vec<Case> {
-    let all: Vec<(String, toml::Table)> = tables(&root.join("tests/stories")).collect();
-    let shared = |kind: &str, word: &str| {
-        let of = |table: &toml::Table| table.get(kind)?.as_table()?.get(word)?.as_str().map(str::to_owned);
-        all.iter().find_map(|(_, table)| of(table)).unwrap_or_else(|| word.to_owned())
+        if one.rule.is_some() {
+            found.arguments.push("--preview".to_owned());
+        }
+        let all_findings = one.rule.is_some() || one.findings.is_some();
+        let persona = if all_findings { Some("pedantic".to_owned()) } else { one.persona };
+        let options = [("--persona", persona), ("--as-of", one.as_of)].into_iter();
+        let options = options.filter_map(|(option, value)| Some((option, value?)));
+        let pools = one.pools.into_iter().map(|pool| ("--pool", pool));
+        found.arguments.extend(options.chain(pools).flat_map(|(option, value)| [option.to_owned(), value]));
+        found
     };
-    let mut found = Vec::new();
-    for (stem, table) in &all {
-        for (at, story) in entries(table, "case").enumerate() {
-            let name = format!("stories/{stem} {at}: {}", text(story, "name").unwrap_or_default());
-            let fleet = shared("fleets", text(story, "fleet").unwrap_or_default());
-            let fleet =
-                if fleet.contains("[[pool]]") { fleet } else { fs::read_to_string(root.join(fleet)).expect("a fleet") };
-            let mut case = match (text(story, "input"), text(story, "image"), text(story, "dockerfile")) {
-                (Some(path), ..) => {
-                    let mut case = case(name, path, "", &fleet);
-                    case.place = Place::Folder(root.to_owned());
-                    case
-                }
-                (_, Some(image), _) => case(name, "case.image.toml", &shared("images", image), &fleet),
-                (_, _, dockerfile) => {
-                    case(name, text(story, "file").unwrap_or("Dockerfile"), dockerfile.unwrap_or_default(), &fleet)
-                }
-            };
-            for pool in story.get("pools").and_then(toml::Value::as_array).into_iter().flatten() {
-                case.arguments.extend(["--pool".to_owned(), pool.as_str().unwrap_or_default().to_owned()]);
-            }
-            if let Some(day) = text(story, "as_of") {
-                case.arguments.extend(["--as-of".to_owned(), day.to_owned()]);
-            }
-            found.push(case);
-        }
-    }
-    found
+    case::Cases::read().cases.into_iter().map(of).collect()
 }
 
 fn rule_examples() -> Vec<Case> {
@@ -153,38 +112,6 @@ fn rule_examples() -> Vec<Case> {
             };
             let name = format!("rules/{} {at}: {}", page.name, example.title);
             let mut case = case(name, input, text, example.fleet.as_deref().unwrap_or(FLEET));
-            case.arguments = ["--preview", "--persona", "pedantic"].map(str::to_owned).to_vec();
-            found.push(case);
-        }
-    }
-    found
-}
-
-fn mistakes(root: &Path) -> Vec<Case> {
-    let folder = root.join("tests/mistakes");
-    let mut found = Vec::new();
-    for path in below(&folder) {
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let Some(stem) = name.strip_suffix(".Dockerfile") else { continue };
-        let fleet = fs::read_to_string(folder.join(format!("{stem}.fleet.toml")));
-        let mut case = case(format!("mistakes/{stem}"), &name, "", fleet.as_deref().unwrap_or(FLEET));
-        case.place = Place::Folder(folder.clone());
-        case.arguments = ["--persona", "pedantic"].map(str::to_owned).to_vec();
-        found.push(case);
-    }
-    found
-}
-
-fn references(root: &Path) -> Vec<Case> {
-    let mut found = Vec::new();
-    for (stem, table) in tables(&root.join("tests/verdicts/references")) {
-        for (at, one) in entries(&table, "case").enumerate() {
-            let (text_of_case, input) = match (text(one, "dockerfile"), text(one, "image")) {
-                (Some(text), _) => (text, "Dockerfile"),
-                (None, image) => (image.unwrap_or_default(), "case.image.toml"),
-            };
-            let name = format!("references/{stem} {at}: {}", text(one, "page").unwrap_or_default());
-            let mut case = case(name, input, text_of_case, text(one, "fleet").unwrap_or(FLEET));
             case.arguments = ["--preview", "--persona", "pedantic"].map(str::to_owned).to_vec();
             found.push(case);
         }
@@ -210,7 +137,7 @@ pub(crate) fn is_input(name: &str) -> bool {
 fn fixtures(root: &Path) -> Vec<Case> {
     let mut found = Vec::new();
     for folder in ["examples", "tests/fixtures"] {
-        for path in below(&root.join(folder)) {
+        for path in files_below(&root.join(folder)) {
             let name = path.strip_prefix(root).expect("inside").to_string_lossy().into_owned();
             if is_input(&name) {
                 let mut case = case(name.clone(), &name, "", FLEET);

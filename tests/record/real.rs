@@ -7,7 +7,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::cases::{Case, FLEET, Place, below, is_input};
+use crate::case::files_below;
+use crate::cases::{Case, FLEET, Place, is_input};
 
 /// The files that the record covers: a digest and a path on each line, as `sha256sum` prints them; `#` begins a
 /// comment, such as the commit of a repository.
@@ -16,7 +17,7 @@ const LIST: &str = "tests/record/real.list";
 /// The list of a folder: every file in it.
 pub(crate) fn listed(folder: &Path) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
-    for path in below(folder) {
+    for path in files_below(folder) {
         let name = path.strip_prefix(folder)?.to_string_lossy().into_owned();
         writeln!(text, "{}  {name}", digest(&fs::read(&path)?))?;
     }

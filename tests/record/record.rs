@@ -1,5 +1,5 @@
-//! The record of what the program says: of every story, rule example, known mistake, public report and fixture, and of
-//! real Dockerfiles, one JSON object per line.
+//! The record of the program's reports on every case, rule example, public report and fixture, and on real Dockerfiles: one
+//! JSON array per line.
 //!
 //! ```text
 //! record write PROGRAM FILE [--real FOLDER]    runs PROGRAM on all cases and writes the record
@@ -13,6 +13,9 @@
 #![expect(clippy::print_stdout, reason = "it prints the differences")]
 
 mod canonical;
+#[expect(dead_code, reason = "the tests use the rest")]
+#[path = "../support/case.rs"]
+mod case;
 mod cases;
 mod compare;
 mod real;

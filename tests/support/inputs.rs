@@ -1,13 +1,15 @@
-//! Every input that the repository holds.
+//! Every input of the repository.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use imagelint::rules::{ExampleInput, RuleBook};
 
+use crate::support::case::{Cases, files_below};
 use crate::support::place::Place;
 
-/// Pools of one platform with an old driver, and with launches that are not said; others may follow.
+/// Pools of one platform with an old driver, and without a declared launch. A test can add others.
 const FLEET: &str = r#"[[pool]]
 name = "rtx"
 gpu = "RTX 2080 Ti"
@@ -23,35 +25,18 @@ toolkit = "1.17.8"
 
 "#;
 
-/// The same with pools of a test's own.
+/// The same with the pools of a test.
 pub(crate) fn fleet_with(pools: &str) -> String {
     format!("{FLEET}{pools}")
 }
 
-/// Every file below a folder.
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Every example, fixture and story of the repository, by its name and text; fixtures keep what lies beside them.
+/// Writes the text of every example, fixture, case and rule example into a folder and returns the names of the files. A
+/// fixture keeps the files of its folder.
 pub(crate) fn all(place: &Place) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut named = Vec::new();
     for folder in ["examples", "tests/fixtures"] {
-        for path in below(&root.join(folder)) {
+        for path in files_below(&root.join(folder)) {
             let name = path.strip_prefix(root).expect("inside").display().to_string();
             let Ok(text) = fs::read_to_string(&path) else { continue };
             let lower = name.to_lowercase();
@@ -63,26 +48,20 @@ pub(crate) fn all(place: &Place) -> Vec<String> {
             }
         }
     }
-    for path in below(&root.join("tests/stories")) {
-        let text = fs::read_to_string(&path).expect("a story");
-        let table: toml::Table = toml::from_str(&text).expect("stories");
-        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        for (name, image) in table.get("images").and_then(toml::Value::as_table).into_iter().flatten() {
-            let file = format!("in/stories/{stem}-{name}.image.toml");
-            place.file(&file, image.as_str().expect("a text"));
+    let Cases { images, cases } = Cases::read();
+    for (name, image) in &images {
+        let file = format!("in/images/{name}.image.toml");
+        place.file(&file, image);
+        named.push(file);
+    }
+    let mut seen: BTreeSet<&str> = images.values().map(String::as_str).collect();
+    // An image description cannot express the deciding part of some cases.
+    for (at, case) in cases.iter().enumerate().filter(|(_, case)| case.not_described.is_none()) {
+        let ending = if case.dockerfile.is_some() { "Dockerfile" } else { "image.toml" };
+        if let Some(text) = case.text().filter(|text| seen.insert(text)) {
+            let file = format!("in/cases/{}/{at}.{ending}", case.source);
+            place.file(&file, text);
             named.push(file);
-        }
-        let cases = table.get("case").and_then(toml::Value::as_array);
-        // Of some cases a description cannot carry what decides; they say what that is.
-        let carried = |(_, case): &(usize, &toml::Value)| case.get("not_described").is_none();
-        for (at, case) in cases.into_iter().flatten().enumerate().filter(carried) {
-            for (key, ending) in [("image", "image.toml"), ("dockerfile", "Dockerfile")] {
-                if let Some(text) = case.get(key).and_then(toml::Value::as_str).filter(|text| text.contains('\n')) {
-                    let file = format!("in/stories/{stem}-{at}.{ending}");
-                    place.file(&file, text);
-                    named.push(file);
-                }
-            }
         }
     }
     for page in RuleBook::built_in().pages() {

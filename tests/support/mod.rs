@@ -1,5 +1,6 @@
 //! What tests share: folders to run the program in, images, registries and reports.
 
+pub(crate) mod case;
 pub(crate) mod elf;
 pub(crate) mod ends;
 pub(crate) mod fake;

@@ -1,17 +1,17 @@
-//! What the program predicts: stories, rule examples, public reports, and vectors of NVIDIA's code.
+//! What the program predicts: cases, rule examples, public reports, and vectors of NVIDIA's code.
 
+mod batch;
+mod cases;
 mod compat_vectors;
 mod deciding_fields;
 mod descriptions;
 mod minimum_driver;
-mod mistakes;
 mod old_drivers;
 mod properties;
 mod references;
 mod requirement_vectors;
 mod rule_examples;
 mod rule_pages;
-mod stories;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the other test binaries use the rest")]
 mod support;

@@ -8,7 +8,8 @@ use crate::extract::layers::packages::is_gpu_relevant;
 use crate::knowledge::Knowledge;
 use crate::layer::EntryKind;
 use crate::layer::installed::is_cache_or_build_path;
-use crate::model::fact::{FactKey, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
+use crate::model::fact::{FactKey, PrintedValue};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 
 impl LayerScan<'_> {
     /// Records packages that are links into the cache of a tool, with unknown version and content.
@@ -25,7 +26,12 @@ impl LayerScan<'_> {
             self.note_not_inspected(placed.path, &format!("it is a link into the cache of a tool, {target}"));
             let fact = self.add_fact(FactKey::Package, &name, PrintedValue::Text(String::new()), placed);
             let version = PackageVersion::Range(String::new());
-            self.seen.packages.push(ObservedPackage::new(PackageManager::Pip, name.clone(), version, fact));
+            self.seen.packages.push(ObservedPackage::new(
+                PackageManager::Pip,
+                PackageName::python(&name),
+                version,
+                fact,
+            ));
             names.insert(name);
         }
     }

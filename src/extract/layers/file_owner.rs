@@ -1,8 +1,8 @@
 //! The owner of a file that contains GPU code, decided by its path.
 
-use crate::install::normalise_name;
 use crate::knowledge::Knowledge;
 use crate::layer::installed::is_cache_or_build_path;
+use crate::model::package::PackageName;
 
 /// The owner of a file in an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +37,8 @@ pub(super) fn owner_of_file(path: &str, knowledge: Knowledge) -> FileOwner {
     }
     match imported {
         Some((site, import)) => {
-            let plain = normalise_name(import);
-            let name = knowledge.component_of_import(import, &plain).map_or(plain, str::to_owned);
+            let plain = PackageName::python(import);
+            let name = knowledge.component_of_import(import, &plain).unwrap_or(&plain).to_owned();
             FileOwner::Component { name, site: Some(site.to_owned()) }
         }
         None => FileOwner::Image,

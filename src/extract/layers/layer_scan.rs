@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::install::compare_pep440_versions;
 use crate::layer::{EntryKind, ImageEntry, MergedLayers, SkipReason};
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::model::package::compare_pep440_versions;
 use crate::registry::PulledImage;
 
 /// Maximum number of notes that are reported for one image.

@@ -12,7 +12,10 @@ use crate::layer::installed::{
 };
 use crate::layer::{EntryKind, ImageEntry, LayerSummary, MergedLayers, installed};
 use crate::model::cause::Cause;
-use crate::model::fact::{FactKey, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PrintedValue};
+use crate::model::fact::{FactKey, PrintedValue};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, public_version,
+};
 
 /// Maximum number of system packages that are recorded: NVIDIA's own repository has fewer names for one system.
 const MAX_SYSTEM_PACKAGES: usize = 1_000;
@@ -149,7 +152,8 @@ impl LayerScan<'_> {
     ) -> ObservedPackage {
         let hidden = self.hidden_reason(found.placed.layer);
         let fact = self.add_fact(FactKey::Package, name, PrintedValue::Text(found.version.clone()), found.placed);
-        let mut package = ObservedPackage::new(manager, name.to_owned(), package_version(&found.version), fact);
+        let mut package =
+            ObservedPackage::new(manager, PackageName::new(manager, name), package_version(&found.version), fact);
         if let Some(variant) = found.variant.as_ref().filter(|_| of_all && hidden.is_none()) {
             package.variant = Some(variant.clone());
             if found.plain && variant == CPU_VARIANT {
@@ -199,7 +203,7 @@ impl LayerScan<'_> {
             let fact = self.add_fact(FactKey::Package, &package.name, PrintedValue::Text(package.version.clone()), at);
             let mut seen = ObservedPackage::new(
                 PackageManager::System,
-                package.name.clone(),
+                PackageName::system(&package.name),
                 package_version(&package.version),
                 fact,
             );
@@ -320,11 +324,6 @@ fn apply_editable_sources(sites: &mut BTreeMap<String, SitePackage<'_>>, folder:
 /// Whether a version has no local build tag.
 fn has_no_build_tag(version: &str) -> bool {
     !version.is_empty() && !version.contains('+')
-}
-
-/// Returns a version without its local part.
-fn public_version(version: &str) -> &str {
-    version.split('+').next().unwrap_or(version)
 }
 
 /// Returns the variant tag of a build: `cu124` for 12.4; `None` if only the major version is known.

@@ -240,7 +240,7 @@ pub(super) fn empty_request_message() -> String {
 /// Returns notes on packages for which the tables have only another distribution with their GPU code.
 pub(super) fn substitute_notes(wishes: &[PackageRequest], all: &[Vec<CandidateRelease>]) -> Vec<String> {
     let stand_in = |(wish, choices): (&PackageRequest, &Vec<CandidateRelease>)| {
-        let other = choices.iter().find(|_| choices.iter().all(|one| one.name != wish.name))?;
+        let other = choices.iter().find(|_| choices.iter().all(|one| wish.name != one.name))?;
         let (name, own) = (&wish.name, &other.name);
         Some(format!(
             "for {name} the compatibility database has only {own}, which contains its native code and PTX: install {name} as well"

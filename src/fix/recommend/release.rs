@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use crate::cuda::CudaVersion;
 use crate::fix::recommend::request::PackageRequest;
 use crate::infer::{is_compiled_for_torch, variant_cuda};
-use crate::install::{compare_pep440_versions, is_version_between, range_contains};
 use crate::knowledge::{
     BroughtRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural,
 };
+use crate::model::package::{PackageName, compare_pep440_versions, is_version_between, range_contains};
 use crate::text::nearest::nearest_word;
 
 /// A release of a distribution, in one build.
@@ -147,7 +147,7 @@ fn all_releases(wish: &PackageRequest, archs: &[String], knowledge: Knowledge) -
         let rows = knowledge.frameworks().iter().filter(|row| row.component == wish.name);
         for row in rows.filter(|row| row.distribution != wish.name && !row.variants) {
             found.extend(distribution_releases(
-                &PackageRequest { name: row.distribution.to_owned(), ..wish.clone() },
+                &PackageRequest { name: PackageName::python(row.distribution), ..wish.clone() },
                 knowledge,
             ));
         }
@@ -218,7 +218,7 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         let (code, version, cuda) = (row.distribution, row.version, row.cuda);
         CandidateRelease { name, code, version, build, spec, page, cuda, within: None }
     };
-    let asked: Vec<&str> = wish.extras.iter().map(String::as_str).collect();
+    let asked: Vec<&str> = wish.extras.iter().map(PackageName::as_str).collect();
     let brought = || knowledge.brought_packages().iter().filter(|row| row.distribution == name);
     let mut found = Vec::new();
     for row in rows(name) {

@@ -1,8 +1,8 @@
 //! The request for a recommendation: packages with version ranges, a base image, a Python version.
 
-use crate::install::{parse_requirement, public_version, range_contains};
+use crate::install::parse_requirement;
 use crate::knowledge::Knowledge;
-use crate::model::fact::PackageVersion;
+use crate::model::package::{PackageName, PackageVersion, public_version, range_contains};
 use crate::text::source::Span;
 
 /// The request as written on the command line.
@@ -26,9 +26,9 @@ pub(super) struct PackageRequest {
     /// As written.
     pub(super) text: String,
     /// Normalised name.
-    pub(super) name: String,
+    pub(super) name: PackageName,
     /// Requested extras.
-    pub(super) extras: Vec<String>,
+    pub(super) extras: Vec<PackageName>,
     /// PEP 440 specifier; empty for any version.
     pub(super) range: String,
     /// The build, such as `cu118`, if the version names it.
@@ -131,8 +131,8 @@ mod tests {
                 .map(|wish| (wish.name, wish.extras, wish.range, wish.build))
         };
         let wish = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
-            let extras = extras.iter().map(|extra| (*extra).to_owned()).collect();
-            Ok((name.to_owned(), extras, range.to_owned(), build.map(str::to_owned)))
+            let extras = extras.iter().map(|extra| PackageName::python(extra)).collect::<Vec<_>>();
+            Ok((PackageName::python(name), extras, range.to_owned(), build.map(str::to_owned)))
         };
         assert_eq!(told("torch>=2.4"), wish("torch", &[], ">=2.4", None));
         assert_eq!(told("Jax[cuda12]"), wish("jax", &["cuda12"], "", None));

@@ -9,7 +9,7 @@ use crate::fix::write::value_edits::{
     extend_arch_list, extend_path_list, quote_env_value, remove_pieces, requote_value,
 };
 use crate::fix::write::{no_deps_option, nvcc, package_build, removed_package, unpinned_framework};
-use crate::model::fact::PackageManager;
+use crate::model::package::PackageManager;
 use crate::text::source::{SourceId, Span};
 
 /// Maximum number of edit variants for one change.

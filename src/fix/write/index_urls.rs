@@ -5,6 +5,7 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::value_edits::{index_url_spans, word_end};
 use crate::install::tag_of_url;
+use crate::model::package::PackageName;
 use crate::text::source::{SourceId, Span};
 
 /// The syntax in which requirements are written.
@@ -189,7 +190,7 @@ pub(super) fn installs_only(
         // An index stands behind its option.
         let value = std::mem::replace(&mut skips, word == EXTRA_INDEX_OPTION);
         let name = word.split(|c: char| "=<>~![; ".contains(c)).next().unwrap_or(word);
-        let name = name.to_ascii_lowercase().replace(['_', '.'], "-");
+        let name = PackageName::python(name);
         value
             || word == EXTRA_INDEX_OPTION
             || word.starts_with("--extra-index-url=")

@@ -11,8 +11,9 @@ use crate::fix::write::private_index::uses_private_index;
 use crate::fix::write::value_edits::quote_shell_word;
 use crate::fix::write::{index_urls, sole_index};
 use crate::fix::{CompanionUpdate, ProposedChange, proposed_change};
-use crate::install::public_version;
-use crate::model::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, public_version,
+};
 use crate::text::source::{SourceId, Span};
 
 /// Returns the variants of the edits for another build or release, the local version label first.
@@ -154,7 +155,7 @@ pub(super) fn extra_edit(
     for extra in inside.split(',') {
         let start = at + extra.len() - extra.trim_start().len();
         at += extra.len() + 1;
-        if extra.trim().to_ascii_lowercase().replace(['_', '.'], "-") == from {
+        if PackageName::python(extra.trim()) == from {
             let start = word.start + start;
             let span = Span::new(start, start + extra.trim().len());
             return Some(SourceEdit { source, span, replacement: to.to_owned() });
@@ -190,14 +191,14 @@ fn package_name_span(text: &str, word: Span, package: &str) -> Option<Span> {
     let written = text.get(span.start..span.end)?;
     let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let whole = !text.get(span.end..word.end).is_some_and(|rest| rest.starts_with(goes_on));
-    (whole && written.to_ascii_lowercase().replace(['_', '.'], "-") == package).then_some(span)
+    (whole && PackageName::python(written) == package).then_some(span)
 }
 
 /// Returns the insertion of one more extra of a package, in existing or new brackets.
 fn extra_insertion(slice: &str, word: Span, name: &str, extra: &str) -> Option<(Span, String)> {
     let quote = slice.len() - slice.trim_start_matches(['"', '\'']).len();
     let own = slice.get(quote..quote + name.len())?;
-    if own.to_ascii_lowercase().replace(['_', '.'], "-") != name {
+    if PackageName::python(own) != name {
         return None;
     }
     let behind = quote + own.len();

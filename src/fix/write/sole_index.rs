@@ -5,7 +5,7 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::write::dockerfile_texts::DockerfileTexts;
 use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{NEUTRAL_OPTIONS, RequirementSyntax, instruction_at};
-use crate::model::fact::{IndexSelection, ObservedPackage};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageName};
 use crate::text::source::{SourceId, Span};
 
 /// Turns edits that add an extra index into edits that replace the default one; `None` where that could break the
@@ -45,7 +45,7 @@ fn installs_only_matching((before, behind): (&str, &str), escape: char, is_one: 
     let mut words = command.split_whitespace();
     let named = |word: &str| {
         let name = word.trim_matches(['"', '\'']).split(['=', '<', '>', '~', '!', '[', ';', '@']).next();
-        name.is_some_and(|name| is_one(&name.to_ascii_lowercase().replace(['_', '.'], "-")))
+        name.is_some_and(|name| is_one(&PackageName::python(name)))
     };
     words.any(|word| word == "install") && words.all(|word| NEUTRAL_OPTIONS.contains(&word) || named(word))
 }

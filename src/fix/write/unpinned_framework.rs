@@ -11,7 +11,7 @@ use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{EXTRA_INDEX_OPTION, INDEX_OPTION, RequirementSyntax, requirement_syntax};
 use crate::fix::write::package_build::index_url_edits;
 use crate::fix::write::private_index::uses_private_index;
-use crate::model::fact::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::text::source::{SourceId, Span};
 
 /// One command, or its requirements file, that installs unpinned framework packages.

@@ -5,7 +5,8 @@ use jiff::civil::Date;
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::{BaseFamilyRow, CodeFloorRow, FrameworkImageRow, Knowledge, RowInfo};
 use crate::model::cause::{BaseName, Cause};
-use crate::model::fact::{Derivation, Evidence, FactId, ObservedPackage};
+use crate::model::fact::{Derivation, Evidence, FactId};
+use crate::model::package::ObservedPackage;
 
 /// The kind of a base image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

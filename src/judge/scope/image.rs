@@ -6,9 +6,8 @@ use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, fact_lookup_or, list_lookup, number_value, observed_list_lookup,
     text_lookup, version_lookup,
 };
-use crate::model::fact::{
-    BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, ObservedPackage, Origin, PackageManager,
-};
+use crate::model::fact::{BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, Origin};
+use crate::model::package::{ObservedPackage, PackageManager};
 use crate::replay::is_link_at_wsl_library_path;
 use crate::rules::{FactLookup, FactValue};
 use crate::text::nearest::edit_distance;
@@ -77,7 +76,7 @@ impl RuleScope<'_> {
         let packages =
             self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT_PACKAGE_PREFIX));
         let last = packages.clone().next_back()?.fact;
-        let mut names: Vec<String> = packages.map(|one| one.name.clone()).collect();
+        let mut names: Vec<String> = packages.map(|one| one.name.to_string()).collect();
         names.sort();
         names.dedup();
         (names.len() > 1).then(|| BlamedLookup::without_fact(told(names)).with_fact(Some(last)))

@@ -2,7 +2,8 @@
 
 use crate::cuda::{LdConf, is_compat_directory, is_stub_directory, library_path_directories};
 use crate::judge::scope::{BlamedLookup, RuleScope, fact_lookup, list_lookup, observed_list_lookup, text_lookup};
-use crate::model::fact::{FactId, PackageManager, PrintedValue, ValueState};
+use crate::model::fact::{FactId, PrintedValue, ValueState};
+use crate::model::package::PackageManager;
 use crate::model::reference::ImageReference;
 
 /// The file that includes all other files for `ldconfig`.

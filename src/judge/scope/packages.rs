@@ -7,9 +7,10 @@ use crate::judge::scope::{
 };
 use crate::knowledge::ProcessorPackageRow;
 use crate::model::fact::{
-    Component, ComponentRole, Derivation, Evidence, FactEntry, FactId, FactKey, ImageFacts, IndexSelection,
-    Observations, ObservedPackage, PackageManager, PackageVersion, PrintedValue, ValueState,
+    Component, ComponentRole, Derivation, Evidence, FactEntry, FactId, FactKey, ImageFacts, Observations, PrintedValue,
+    ValueState,
 };
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::model::reference::ImageReference;
 use crate::rules::{ComponentScopes, FactLookup, FactScope, FactValue};
 
@@ -56,7 +57,8 @@ impl RuleScope<'_> {
     fn package_names(&self) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let certain = |package: &&ObservedPackage| package.conditional.is_none();
-        let mut names: Vec<String> = all.packages.iter().filter(certain).map(|package| package.name.clone()).collect();
+        let mut names: Vec<String> =
+            all.packages.iter().filter(certain).map(|package| package.name.to_string()).collect();
         names.sort_unstable();
         names.dedup();
         let complete = all.complete.packages && all.packages.iter().all(|package| certain(&package));
@@ -76,7 +78,7 @@ impl RuleScope<'_> {
         };
         let of_wheel = |package: &&ObservedPackage| self.wheel_opens_other_cuda(package, all, cuda.0.part(0));
         let found: Vec<&ObservedPackage> = all.packages.iter().filter(|one| other(one) || of_wheel(one)).collect();
-        let names = found.iter().map(|package| package.name.clone()).collect();
+        let names = found.iter().map(|package| package.name.to_string()).collect();
         BlamedLookup::without_fact(observed_list_lookup(names, true))
             .with_fact(found.first().map(|package| package.fact))
     }
@@ -138,7 +140,7 @@ impl RuleScope<'_> {
         if found.is_empty() || silent || self.image.components.iter().any(has_code) {
             return BlamedLookup::without_fact(FactLookup::Absent);
         }
-        let names = found.iter().map(|package| package.name.clone());
+        let names = found.iter().map(|package| package.name.to_string());
         BlamedLookup::without_fact(list_lookup(names)).with_fact(found.first().map(|package| package.fact))
     }
 
@@ -179,7 +181,7 @@ impl RuleScope<'_> {
         let told = |one: &ObservedPackage| match &one.version {
             PackageVersion::Exact(exact) => {
                 let cuda = variant_cuda(exact.split_once('+')?.1)?;
-                self.knowledge.toolkit(cuda).map(|_| (one.name.clone(), cuda, one.fact))
+                self.knowledge.toolkit(cuda).map(|_| (one.name.to_string(), cuda, one.fact))
             }
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };

@@ -17,12 +17,14 @@ macro_rules! with_package_tables {
             /// Prefix of its URL, without the scheme.
             address: Str,
         }
-        /// A system package that installs none of those installers, even through its dependencies.
+        /// A system package that installs none of those installers, even through its dependencies, but the named ones.
         packages_without_installer: PackageWithoutInstallerRow by [package] {
             /// Package name.
             package: Str,
             /// Whether it also applies to the package of that name in RPM distributions and Alpine.
             every_manager: Flag,
+            /// The installers that it installs: `pip`.
+            installs: Strs,
         }
         /// A torch release.
         torch_releases: TorchRow by [version] {

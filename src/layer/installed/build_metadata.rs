@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::install::normalise_name;
 use crate::knowledge::BuildFileRow;
 use crate::layer::installed::file_kind::file_extension;
 use crate::layer::installed::{FileEvidence, GpuBackend, clean_value};
+use crate::model::package::PackageName;
 
 /// A value in a build metadata file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,8 @@ fn build_evidence(row: &BuildFileRow, get: impl Fn(&str) -> Option<MetadataValue
     };
     let set =
         |keys: &[&str]| keys.iter().any(|key| matches!(get(key), Some(MetadataValue::Text(_) | MetadataValue::True)));
-    let package = text(row.name).map_or_else(|| row.distribution.to_owned(), |name| normalise_name(&name));
+    let package =
+        text(row.name).map_or_else(|| row.distribution.to_owned(), |name| PackageName::python(&name).to_string());
     let no_cuda = || [row.cuda, row.cuda_flag].into_iter().flatten().any(|key| get(key) == Some(MetadataValue::No));
     let cuda = text(row.cuda).and_then(|cuda| if row.hundreds { version_from_hundreds(&cuda) } else { Some(cuda) });
     let gpu = match cuda {

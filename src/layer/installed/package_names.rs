@@ -1,8 +1,8 @@
 //! Reads the name and version of a package from a file name.
 
-use crate::install::normalise_name;
 use crate::layer::installed::file_kind::{InstalledFileKind, classify_file, relative_path, split_directory};
 use crate::layer::installed::{GpuBackend, InstalledPackage, PackageDatabase, clean_value};
+use crate::model::package::PackageName;
 
 /// Returns the package whose metadata is at a path, as far as the path states it, wherever that is.
 pub fn package_from_path(path: &str) -> Option<InstalledPackage> {
@@ -39,9 +39,9 @@ fn package_from_egg(name: &str) -> Option<InstalledPackage> {
 
 /// Returns a Python package with its name normalised.
 fn python_package(name: &str, version: &str) -> Option<InstalledPackage> {
-    let name = normalise_name(&clean_value(name)?);
+    let name = PackageName::python(&clean_value(name)?);
     let version = clean_value(version).unwrap_or_default();
-    Some(InstalledPackage { manager: PackageDatabase::Python, name, version, build: None })
+    Some(InstalledPackage { manager: PackageDatabase::Python, name: name.to_string(), version, build: None })
 }
 
 /// Parses `pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0.json`; the last two dashes separate the parts.

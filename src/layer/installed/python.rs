@@ -1,8 +1,9 @@
 //! Reads the metadata of Python distributions and virtual environments.
 
+use crate::model::package::PackageName;
 use serde_json::Value;
 
-use crate::install::{normalise_name, tag_of_url};
+use crate::install::tag_of_url;
 use crate::layer::installed::file_kind::split_directory;
 use crate::layer::installed::package_names::package_from_path;
 use crate::layer::installed::{FileEvidence, InstalledPackage, PackageDatabase, clean_value};
@@ -18,7 +19,9 @@ pub(super) fn read_metadata(path: &str, text: &str) -> Vec<FileEvidence> {
         values.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).and_then(|(_, value)| clean_value(value))
     };
     let told = package_from_path(path);
-    let name = field("Name").map(|name| normalise_name(&name)).or_else(|| told.as_ref().map(|told| told.name.clone()));
+    let name = field("Name")
+        .map(|name| PackageName::python(&name).into())
+        .or_else(|| told.as_ref().map(|told| told.name.clone()));
     let version = field("Version").or_else(|| told.map(|told| told.version).filter(|version| !version.is_empty()));
     match (name, version) {
         (Some(name), Some(version)) => {

@@ -9,7 +9,6 @@ mod as_text;
 mod fact_key;
 mod image_facts;
 mod observations;
-mod observed_package;
 mod printed_value;
 mod saved_facts;
 mod unpackaged_files;
@@ -29,7 +28,7 @@ pub use self::observations::{
     BaseChanges, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth, Observations, ObservedBase,
     ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ReferencedText, TemplatePart, UnknownCodeKind, Unread,
 };
-pub use self::observed_package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage};
+
 pub use self::printed_value::PrintedValue;
 pub use self::saved_facts::REMOVED_BY_COMMAND;
 pub use self::unpackaged_files::UnpackagedFiles;

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cuda::{CodeTarget, CudaVersion};
 use crate::model::cause::Cause;
-use crate::model::fact::{
-    CompatNote, FactId, Facts, ObservedArchList, ObservedPackage, RemovedPackage, UnpackagedFiles, as_text,
-};
+use crate::model::fact::{CompatNote, FactId, Facts, ObservedArchList, UnpackagedFiles, as_text};
+use crate::model::package::{ObservedPackage, RemovedPackage};
 use crate::model::reference::ImageReference;
 
 /// How deeply an input was inspected.
@@ -163,6 +162,9 @@ pub struct BaseChanges {
     /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renewing: Vec<u32>,
+    /// Numbers of the commands whose installer replaces installed packages even by the same version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reinstalling: Vec<u32>,
     /// Files that belong to no package and may be or contain shared libraries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loose: Vec<UnpackagedFiles>,

@@ -6,10 +6,9 @@ use crate::dockerfile::{ExpandedText, MappedText, RunForm, RunInstruction, Varia
 use crate::model::cause::Cause;
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::lexer::{ShellToken, tokenize};
-use crate::shell::nested_scripts::{
-    find_inline_script, is_shell, is_user_switch, split_assignment, substitution_range, unquote,
+use crate::shell::scripts::{
+    ShellFiles, find_inline_script, is_shell, is_user_switch, split_assignment, substitution_range, unquote,
 };
-use crate::shell::shell_files::ShellFiles;
 use crate::shell::walk::and_or_lists::AndOrList;
 use crate::shell::walk::command_status::{CommandStatus, Tristate};
 use crate::shell::walk::redirections::{Redirections, is_background};

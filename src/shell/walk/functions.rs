@@ -7,7 +7,7 @@ use crate::dockerfile::{ExpandedText, MappedText};
 use crate::model::cause::Cause;
 use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
-use crate::shell::nested_scripts::unquote;
+use crate::shell::scripts::unquote;
 use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::state::{
     FunctionBody, MAX_DEPTH, MAX_VARIABLES, PositionalParameters, ShellBlockKind, ShellWalker,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dockerfile::ExpandedText;
 use crate::model::cause::Cause;
 use crate::shell::command::Word;
-use crate::shell::nested_scripts::is_shell;
+use crate::shell::scripts::is_shell;
 use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::state::{PositionalParameters, ShellWalker, is_number};
 use crate::text::source::Span;

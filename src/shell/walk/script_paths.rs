@@ -144,7 +144,7 @@ fn folder_after(folder: &str, commands: &[Command]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::dockerfile::{ExpandedText, MappedText, VariableScope};
-    use crate::shell::shell_files::ShellFiles;
+    use crate::shell::scripts::ShellFiles;
     use crate::shell::walk::walk_script;
 
     /// Returns the words of each command of `/opt/s/own.sh`, called by `name` from `folder`.

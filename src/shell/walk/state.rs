@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dockerfile::{ExpandedText, Heredoc, MappedText, VariableLookup, VariableScope};
 use crate::model::cause::Cause;
 use crate::shell::command::{Command, StandardInput, Word};
-use crate::shell::shell_files::ShellFiles;
+use crate::shell::scripts::ShellFiles;
 use crate::shell::walk::and_or_lists::AndOrList;
 use crate::shell::walk::command_status::Tristate;
 

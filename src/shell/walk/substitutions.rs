@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dockerfile::{Dialect, ExpandedText, MappedText, expand_variables};
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::file_changes::FileChanges;
-use crate::shell::nested_scripts::{split_assignment, substitution_range};
+use crate::shell::scripts::{split_assignment, substitution_range};
 use crate::shell::walk::redirections::Redirections;
 use crate::shell::walk::script_paths::SCRIPT_FILE_VARIABLE;
 use crate::shell::walk::state::{MAX_DEPTH, ShellWalker};

@@ -84,7 +84,7 @@ fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
             let row =
                 knowledge.torch_requirements_of(name).find(|row| row.version == own).expect("a release of the tables");
             assert_eq!(
-                imagelint::install::range_contains(row.range, torch),
+                imagelint::model::package::range_contains(row.range, torch),
                 Some(true),
                 "{name}=={own} of torch {torch}"
             );

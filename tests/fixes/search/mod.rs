@@ -1,5 +1,5 @@
-//! Changes that cure: the founding stories' own cures among them, none that the tables do not know, and what is told
-//! where there is none.
+//! Changes that make an image start: those of the examples, none without a source in the tables, and the message if there
+//! is none.
 
 use crate::support::place;
 mod chains;

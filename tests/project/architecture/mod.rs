@@ -25,8 +25,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("memchr", &["layer/elf/", "report/report_filter.rs"]),
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "knowledge/toml_reader.rs"]),
     ("mimalloc", &["main.rs"]),
-    ("pep440_rs", &["install/"]),
-    ("version_ranges", &["install/"]),
+    ("pep440_rs", &["install/", "model/package/"]),
+    ("version_ranges", &["model/package/"]),
     ("quick_xml", &["fleet/inventory/"]),
     ("regex", &["dockerfile/builds/bake_expression.rs", "rules/"]),
     ("reqwest", &["registry/"]),
@@ -127,7 +127,6 @@ const CODE: &[(&str, &[&str])] = &[
 const BUILT_IN: &[(&str, &str)] = &[
     ("cli/", "loads the tables of the user"),
     ("extract/image_config.rs", "the history of an image"),
-    ("extract/described_packages.rs", "image descriptions"),
     ("extract/description.rs", "image descriptions"),
     ("extract/layers/", "what lies in layers"),
     ("knowledge/toml_reader.rs", "words that people write for others, of the program's own keys"),

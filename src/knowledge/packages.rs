@@ -1,0 +1,608 @@
+//! Queries about Python distributions, their wheels, and the libraries that they carry.
+
+use std::cmp::Ordering;
+
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
+use crate::knowledge::natural_order::compare_natural;
+use crate::knowledge::rows::{
+    Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, DriverSonameRow, FrameworkBuildRow,
+    FrameworkRow, LibraryNeedsRow, LibraryPackageRow, LibraryWheelRow, OsRow, ProcessorPackageRow, RequiresDistRow,
+    RowInfo, RuntimePackageRow, ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
+};
+use crate::knowledge::{ImagePythonRow, Knowledge};
+use crate::model::package::PackageName;
+use crate::model::reference::ImageReference;
+
+/// The distribution whose release decides about the builds of those that require it.
+const TORCH: &str = "torch";
+
+/// Returns the first two numbers of a version: `2.3` of `2.3.0rc0`.
+fn minor_version(version: &str) -> Option<String> {
+    let mut parts = version.split('.');
+    let minor: String = parts.nth(1)?.chars().take_while(char::is_ascii_digit).collect();
+    Some(format!("{}.{minor}", version.split('.').next()?))
+}
+
+impl Knowledge {
+    /// Returns what every distribution requires of torch.
+    pub fn torch_requirements(self) -> impl Iterator<Item = &'static RequiresDistRow> + Clone {
+        self.requires_dist().iter().filter(|row| row.package == TORCH)
+    }
+
+    /// Returns what the releases of a distribution require of torch.
+    pub fn torch_requirements_of(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
+        self.requirements_of(distribution).filter(|row| row.package == TORCH)
+    }
+
+    /// Returns the row of a torch release, without a local version.
+    pub fn torch_release(self, version: &str) -> Option<&'static TorchRow> {
+        self.torch_releases().iter().find(|row| row.version == version)
+    }
+
+    /// Returns the torch releases that a version range on an index or a channel may select.
+    pub fn served_torch_releases(self) -> impl Iterator<Item = &'static TorchRow> {
+        self.torch_releases().iter().filter(|row| !row.apart)
+    }
+
+    /// Returns the meaning of a name in an architecture list for a torch release; without a release, all its
+    /// meanings.
+    pub fn torch_arch_name_rows(
+        self,
+        name: &str,
+        torch: Option<&str>,
+    ) -> impl Iterator<Item = &'static TorchArchNameRow> {
+        let holds = |row: &TorchArchNameRow, torch: &str| {
+            let reached = |bound: &str| compare_natural(torch, bound).is_ge();
+            reached(row.from) && !row.before.is_some_and(reached)
+        };
+        let of_name = self.torch_arch_names().iter().filter(move |row| row.name == name);
+        of_name.filter(move |row| torch.is_none_or(|torch| holds(row, torch)))
+    }
+
+    /// Returns the build of torch with a version, variant and architecture: `2.6.0`, `cu124`, `amd64`.
+    pub fn torch_build(self, version: &str, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
+        let mut rows = self.torch_builds().iter();
+        rows.find(|row| row.version == version && row.variant == variant && row.arch == arch)
+    }
+
+    /// Whether the wheel version of a torch build does not include the build.
+    pub fn is_unnamed_torch_build(self, version: &str, variant: &str, arch: &str) -> bool {
+        self.torch_build(version, variant, arch).is_some_and(|row| row.unnamed)
+    }
+
+    /// Returns the build of another framework: the row of the version, otherwise of its minor version, otherwise of
+    /// all versions.
+    pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
+        let of = |version: &str| {
+            self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
+        };
+        of(version).or_else(|| of(&minor_version(version)?)).or_else(|| of("*"))
+    }
+
+    /// Returns the GPU code of a framework's arm64 wheel: the row of the version, otherwise of its minor version.
+    pub fn arm64_build(self, distribution: &str, version: &str) -> Option<&'static Arm64BuildRow> {
+        let of = |version: &str| {
+            self.arm64_builds().iter().find(|row| row.distribution == distribution && row.version == version)
+        };
+        of(version).or_else(|| of(&minor_version(version)?))
+    }
+
+    /// Returns the dependencies that a distribution with some extras installs.
+    pub fn dependencies_with_extras(
+        self,
+        distribution: &str,
+        extras: &[PackageName],
+    ) -> impl Iterator<Item = &'static BroughtRow> {
+        let asked = |row: &&BroughtRow| row.extra.is_empty() || extras.iter().any(|extra| *extra == row.extra);
+        self.brought_of(distribution).filter(asked)
+    }
+
+    /// Returns the row which shows that no index has a CUDA build of a version for an architecture.
+    pub fn platform_without_cuda(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
+        let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
+        (arch == "arm64" && compare_natural(version, row.arm64_from?).is_lt()).then_some(&row.info)
+    }
+
+    /// Whether an index per CUDA version, next to that of torch, selects the build of a distribution.
+    pub fn has_build_index(self, distribution: &str) -> bool {
+        self.build_indexes().iter().any(|row| row.distribution == distribution && row.folders.is_empty())
+    }
+
+    /// Returns the URL paths of the project's own indexes, above the build directories; empty if there are none.
+    pub fn project_indexes(self, distribution: &str) -> &'static [&'static str] {
+        let row = self.build_indexes().iter().find(|row| row.distribution == distribution);
+        row.map_or(&[], |row| row.folders)
+    }
+
+    /// Whether a distribution is built for every CUDA version of the torch release that it requires.
+    pub fn is_built_with_torch(self, distribution: &str) -> bool {
+        self.build_indexes().iter().any(|row| row.distribution == distribution && row.with_torch)
+    }
+
+    /// Returns the torch companion packages that a version of a distribution installs, if they are known.
+    pub fn companion_packages_of(
+        self,
+        distribution: &str,
+        reaches: impl Fn(CudaVersion) -> bool,
+    ) -> Option<&'static [&'static str]> {
+        let mut rows = self.companion_packages().iter().filter(|row| row.distribution == distribution);
+        rows.find(|row| row.from.is_none_or(&reaches)).map(|row| row.brings)
+    }
+
+    /// Whether a page of wheels is known to list only those of its own project, not torch.
+    pub fn is_project_page(self, address: &str) -> bool {
+        let place = address.split_once("://").map_or(address, |(_, place)| place);
+        let below = |page: &str| place.strip_prefix(page).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.own_pages().iter().any(|row| below(row.page))
+    }
+
+    /// Returns the row of a conda package that selects a build: without CUDA, or the CUDA version of the package.
+    pub fn conda_variant(self, name: &str) -> Option<&'static CondaVariantRow> {
+        self.conda_variants().iter().find(|row| row.name == name)
+    }
+
+    /// Returns the torch build of a conda channel for amd64: `pytorch`, `1.9.0`, `cu102`.
+    pub fn conda_build(self, channel: &str, version: &str, variant: &str) -> Option<&'static CondaBuildRow> {
+        let mut rows = self.conda_builds().iter().filter(|row| row.channel == channel && row.variant == variant);
+        rows.find(|row| compare_natural(row.first, version).is_le() && compare_natural(version, row.last).is_le())
+    }
+
+    /// Returns the system package with a CUDA runtime, and the CUDA version in its name: `cuda-cudart-12-4`.
+    pub fn runtime_package(self, name: &str) -> Option<(&'static RuntimePackageRow, Option<CudaVersion>)> {
+        let version = |rest: &str| rest.strip_prefix('-')?.replace('-', ".").parse::<CudaVersion>().ok();
+        self.runtime_packages().iter().find_map(|row| match name.strip_prefix(row.name)? {
+            "" => Some((row, None)),
+            rest if rest.starts_with("-$") => Some((row, None)),
+            rest => version(rest).map(|cuda| (row, Some(cuda))),
+        })
+    }
+
+    /// Returns the row of a distribution with a library of the CUDA toolkit, by its normalized name.
+    pub fn library_wheel(self, distribution: &str) -> Option<&'static LibraryWheelRow> {
+        self.library_wheels_of(distribution).next()
+    }
+
+    /// Returns the CUDA version of a library wheel: the minor version if the wheel version contains it, otherwise the
+    /// major version.
+    pub fn library_wheel_cuda(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        let row = self.library_wheel(distribution)?;
+        let minor = || {
+            let (major, rest) = version.split_once('.')?;
+            format!("{major}.{}", rest.split('.').next()?).parse().ok()
+        };
+        let told = if row.versioned { minor() } else { row.cuda };
+        told.map(|cuda| (cuda, &row.info))
+    }
+
+    /// Returns the Python version of an image, or of the package manager of its operating system.
+    pub fn image_python(self, reference: &ImageReference) -> Option<&'static ImagePythonRow> {
+        let repository = reference.familiar_name();
+        let last = repository.rsplit('/').next().unwrap_or(&repository);
+        let tag = reference.tag().unwrap_or_default();
+        let begins = |version: &str| {
+            tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        };
+        let named = |row: &&ImagePythonRow| {
+            let word = format!("{}{}", row.name, row.version);
+            (last == row.name && begins(row.version)) || tag.split('-').any(|part| part == word)
+        };
+        let rows = self.image_pythons();
+        let own = rows.iter().find(|row| last == row.name && begins(row.version));
+        own.or_else(|| rows.iter().find(named))
+    }
+
+    /// Returns the newest Python version of a Python image whose tag has no Python version, or only the major
+    /// version.
+    pub fn newest_image_python(self, reference: &ImageReference) -> Option<&'static str> {
+        let repository = reference.familiar_name();
+        let last = repository.rsplit('/').next().unwrap_or(&repository);
+        let word = reference.tag().unwrap_or_default().split('-').next().unwrap_or_default();
+        let major = word.bytes().all(|one| one.is_ascii_digit()) && !word.is_empty();
+        if !major && word.contains(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let of_it = self.image_pythons().iter().filter(|row| row.name == last && row.version == row.python);
+        let fits = |row: &&ImagePythonRow| !major || row.python.split('.').next() == Some(word);
+        of_it.filter(fits).map(|row| row.python).max_by(|one, other| compare_natural(one, other))
+    }
+
+    /// Returns the CUDA variants for which a version of a distribution such as bitsandbytes has libraries.
+    pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
+        let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
+        rows.find(|row| compare_natural(row.from, version).is_le())
+    }
+
+    /// Whether a release of a distribution such as bitsandbytes bundles a library for a CUDA version; `None` if
+    /// unknown.
+    pub fn bundles_library_for_cuda(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
+        let row = self.bundled_variants_of(distribution, version)?;
+        if self.is_newer_framework(distribution, version) {
+            return None;
+        }
+        let tag = |major: u32, minor: &str| format!("cu{major}{minor}");
+        let own = tag(cuda.major(), &cuda.minor().to_string());
+        let of_major = tag(cuda.major(), "");
+        let alike = |one: &&str| row.nearest && one.len() == own.len() && one.starts_with(&of_major);
+        Some(row.variants.iter().any(|one| *one == own || alike(one)))
+    }
+
+    /// Returns the row of a distribution with GPU code, by its normalized name.
+    pub fn framework(self, distribution: &str) -> Option<&'static FrameworkRow> {
+        self.frameworks_of(distribution).next()
+    }
+
+    /// Returns the distribution that is built from a repository, `owner/name`, if it or a dependency concerns GPUs.
+    pub fn distribution_of_repository(self, repository: &str) -> Option<String> {
+        let whole = repository.to_ascii_lowercase();
+        let last = whole.rsplit('/').next().unwrap_or(&whole);
+        let told = self.frameworks().iter().find(|row| row.repositories.contains(&whole.as_str()));
+        let compiled = || self.cuda_extensions().iter().find(|row| row.repository.eq_ignore_ascii_case(last));
+        let companion = || self.build_indexes().iter().find(|row| row.repository == Some(whole.as_str()));
+        let told = told.map(|row| row.distribution).or_else(|| companion().map(|row| row.distribution));
+        let told = told.or_else(|| compiled().map(|row| row.distribution));
+        let own = || {
+            let name = last.replace(['_', '.'], "-");
+            // What another framework is called by conda alone is no distribution of pip.
+            let code = self.framework(&name).is_some_and(|row| row.component == name);
+            (code || self.brought_packages().iter().any(|row| row.distribution == name && row.extra.is_empty()))
+                .then_some(name)
+        };
+        told.map(str::to_owned).or_else(own)
+    }
+}
+
+impl Knowledge {
+    /// Returns the framework whose versions have builds for several CUDA versions, such as torch.
+    pub fn framework_with_variants(self) -> Option<&'static FrameworkRow> {
+        self.frameworks().iter().find(|row| row.variants && row.distribution == row.component)
+    }
+
+    /// Returns the releases of a distribution in the tables, including those of dependencies with the same version.
+    pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
+        let brought = move |name: &str| {
+            let mut rows = self.brought_packages().iter();
+            rows.any(|row| row.distribution == distribution && row.brings == name && row.same)
+        };
+        let rows = self.framework_builds().iter().filter(|row| row.version != "*");
+        rows.filter(move |row| row.distribution == distribution || brought(row.distribution)).map(|row| row.version)
+    }
+
+    /// Whether an extra of a release cannot be used with a Python version such as `3.11`; without a version, whether
+    /// with any.
+    pub fn is_unusable_extra(self, distribution: &str, extra: &str, version: &str, python: Option<&str>) -> bool {
+        let mut rows = self.unmet_extras().iter();
+        let for_python = |first: &str| python.is_some_and(|python| compare_natural(first, python).is_le());
+        rows.any(|row| {
+            (row.distribution, row.extra, row.version) == (distribution, extra, version)
+                && row.python.is_none_or(for_python)
+        })
+    }
+
+    /// Whether a distribution has libraries for several CUDA versions.
+    pub fn has_bundled_variants(self, distribution: &str) -> bool {
+        self.bundled_variants().iter().any(|row| row.distribution == distribution)
+    }
+
+    /// Whether a distribution, of any package manager, is a framework with builds for several CUDA versions.
+    pub fn has_variants(self, distribution: &str) -> bool {
+        self.framework(distribution).is_some_and(|row| row.variants)
+    }
+
+    /// Returns the package repositories with exceptional packages that a URL or a line of a sources list names.
+    pub fn package_repositories_in(self, text: &str) -> impl Iterator<Item = &'static str> {
+        self.repository_packages().iter().map(|row| row.repository).filter(move |part| text.contains(part))
+    }
+
+    /// Returns the name that other repositories use for a package of a repository.
+    pub fn common_package_name(self, repository: &str, name: &str) -> Option<String> {
+        self.repository_packages().iter().filter(|row| row.repository == repository).find_map(|row| {
+            let rest = name.strip_prefix(row.name)?;
+            let fits = if row.prefix { rest.starts_with(|c: char| c.is_ascii_digit()) } else { rest.is_empty() };
+            fits.then(|| format!("{}{rest}", row.brings))
+        })
+    }
+
+    /// Returns the CUDA version in the name of a distribution: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
+    pub fn cuda_of_name(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        let digit = |name: &str| name.ends_with(|one: char| one.is_ascii_digit());
+        self.cuda_names().iter().find_map(|row| {
+            distribution.strip_suffix(row.after).filter(|name| digit(name))?;
+            let (name, rest) = distribution.rsplit_once(row.mark)?;
+            let digits = rest.strip_suffix(row.after)?;
+            let cuda = self.cuda_from_digits(digits).filter(|_| !name.is_empty())?;
+            let told = if row.minor { Some(cuda) } else { cuda.major().to_string().parse().ok() };
+            told.map(|cuda| (cuda, &row.info))
+        })
+    }
+
+    /// Returns the CUDA version in the version of a distribution: 11 for jaxlib `0.4.14+cuda11.cudnn86`.
+    pub fn cuda_of_version(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        self.cuda_locals_of(distribution).find_map(|row| {
+            let (release, rest) = version.split_once(row.mark)?;
+            let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
+            let reached = |bound: &str| compare_natural(release, bound) != Ordering::Less;
+            if !row.from.is_none_or(reached) || row.before.is_some_and(reached) {
+                return None;
+            }
+            let cuda = match row.digits {
+                Some(own) => row.cuda.filter(|_| own == digits),
+                None => self.cuda_from_digits(digits),
+            };
+            cuda.map(|cuda| (cuda, &row.info))
+        })
+    }
+
+    /// Parses a CUDA version without a dot: 12 of `12`, 12.4 of `124`, 9.2 of `92`. `None` if it has never existed.
+    pub(super) fn cuda_from_digits(self, digits: &str) -> Option<CudaVersion> {
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+        let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?).filter(|_| plain)?;
+        let release: CudaVersion = format!("{major}.{minor}").parse().ok()?;
+        let told = match digits.len() {
+            2 if self.toolkit(release).is_none() => digits.parse().ok(),
+            2 | 3 => Some(release),
+            _ => None,
+        };
+        told.filter(|cuda| !self.is_nonexistent_cuda(*cuda) && cuda.major() <= self.newest_cuda().major() + 1)
+    }
+
+    /// Returns the row of a distribution that uses CUDA without a CUDA version in its name.
+    pub fn gpu_package(self, distribution: &str) -> Option<&'static RowInfo> {
+        self.gpu_packages_of(distribution).next().map(|row| &row.info)
+    }
+}
+
+/// Prefix of the file name of the CUDA runtime library.
+const CUDART_PREFIX: &str = "libcudart.so.";
+
+impl Knowledge {
+    /// Returns the CUDA version of a runtime library: the major version if the soname covers it, otherwise the
+    /// version in the name.
+    pub fn cuda_of_runtime(self, soname: &str) -> Option<CudaVersion> {
+        let release = soname.strip_prefix(CUDART_PREFIX)?;
+        let of_every_release = |row: &&ToolkitLibraryRow| row.from.is_none() && row.before.is_none();
+        let mut rows = self.toolkit_libraries().iter().filter(of_every_release);
+        match rows.find(|row| row.sonames.contains(&soname)) {
+            Some(row) => row.cuda_major.to_string().parse().ok(),
+            None => release.parse().ok(),
+        }
+    }
+
+    /// Returns the operating system of an image name: by a word of its tag, otherwise by its repository.
+    pub fn operating_system(self, repository: &str, tag: &str) -> Option<&'static OsRow> {
+        let rows = self.operating_systems().iter();
+        let by_word = |word: &str| {
+            let begins = rows.clone().filter(|row| !row.name.contains('/') && word.starts_with(row.name));
+            begins.max_by_key(|row| row.name.len())
+        };
+        tag.split(['-', '_']).rev().find_map(by_word).or_else(|| rows.clone().find(|row| row.name == repository))
+    }
+
+    /// Returns the driver library with a soname that the container toolkit mounts.
+    pub fn driver_soname(self, soname: &str) -> Option<&'static DriverSonameRow> {
+        self.driver_sonames().iter().find(|row| row.soname == soname)
+    }
+
+    /// Returns the libraries in one version of a package.
+    pub fn package_libraries(self, name: &str, version: Option<CudaVersion>) -> Option<&'static LibraryPackageRow> {
+        let mut rows = self.library_packages().iter();
+        rows.find(|row| row.name == name && is_in_version_range(version, row.from, row.before))
+    }
+
+    /// Returns the partial libraries that a library opens at run time.
+    pub fn parts_of_library(self, soname: &str) -> &'static [&'static str] {
+        self.library_parts().iter().find(|row| row.soname == soname).map_or(&[], |row| row.parts)
+    }
+
+    /// Returns the library that opens a partial library; otherwise the library itself.
+    pub fn main_library_of(self, soname: &str) -> &str {
+        self.library_parts().iter().find(|row| row.parts.contains(&soname)).map_or(soname, |row| row.soname)
+    }
+
+    /// Whether a package may contain CUDA libraries, by its name.
+    pub fn may_contain_libraries(self, name: &str) -> bool {
+        self.library_carriers().iter().any(|row| name.contains(row.word))
+    }
+
+    /// Whether a package, including its dependencies, is known not to contain a library.
+    pub fn lacks_library(self, name: &str, soname: &str) -> bool {
+        let mut rows = self.library_carriers().iter().filter(|row| row.word == name);
+        rows.any(|row| row.without.iter().any(|stem| soname.starts_with(stem)))
+    }
+
+    /// Whether the libraries that a package and its dependencies do not contain are in the tables.
+    pub fn has_known_content(self, name: &str) -> bool {
+        self.library_carriers().iter().any(|row| row.word == name && !row.without.is_empty())
+    }
+
+    /// Whether a distribution and its dependencies are known to contain no CUDA library. `reaches` compares its
+    /// version with a minimum.
+    pub fn is_library_free(self, distribution: &str, reaches: impl Fn(CudaVersion) -> bool) -> bool {
+        self.library_free_of(distribution).any(|row| row.from.is_none_or(&reaches))
+    }
+
+    /// Whether the dependencies of an extra are known to contain no CUDA library.
+    pub fn is_library_free_extra(self, distribution: &str, extra: &str) -> bool {
+        self.library_free_of(distribution).any(|row| row.extras.contains(&extra))
+    }
+
+    /// Whether the requested extras lack the one that installs the libraries of a distribution.
+    pub fn lacks_library_extra(self, distribution: &str, extras: &[PackageName]) -> bool {
+        let mut rows = self.library_needs().iter().filter(|row| row.distribution == distribution);
+        rows.any(|row| row.with.is_some_and(|with| !extras.iter().any(|extra| *extra == with)))
+    }
+
+    /// Returns the row of a CPU-only distribution.
+    pub fn cpu_package(self, distribution: &str) -> Option<&'static ProcessorPackageRow> {
+        self.processor_packages().iter().find(|row| row.distribution == distribution)
+    }
+
+    /// Returns the libraries that a version of a distribution needs from other packages.
+    pub fn library_needs_of(self, distribution: &str, version: CudaVersion) -> Option<&'static LibraryNeedsRow> {
+        let mut rows = self.library_needs().iter();
+        rows.find(|row| {
+            row.distribution == distribution && is_in_version_range(Some(version), Some(row.from), row.before)
+        })
+    }
+
+    /// Returns the version in the file name of libcuda on a Tegra module, if it differs from the driver version.
+    pub fn tegra_libcuda(self, capability: ComputeCapability) -> Option<DriverVersion> {
+        self.tegra_capabilities().iter().find(|row| row.capability == capability)?.libcuda
+    }
+
+    /// Returns the compat directory that is specific to a Tegra module.
+    pub fn tegra_compat_root(self, capability: ComputeCapability) -> Option<&'static str> {
+        self.tegra_capabilities().iter().find(|row| row.capability == capability)?.compat_root
+    }
+
+    /// Returns the word of an entrypoint that tests the compat library, and its image family.
+    pub fn compat_probe(self, words: &[String]) -> Option<(&String, &'static RowInfo)> {
+        let mut rows = self.base_families().iter();
+        rows.find_map(|row| {
+            let word = words.iter().find(|word| row.compat_probe == Some(word.as_str()))?;
+            Some((word, &row.info))
+        })
+    }
+}
+
+/// Whether a version is in a range; an unknown version is only in a range without bounds.
+fn is_in_version_range(version: Option<CudaVersion>, from: Option<CudaVersion>, before: Option<CudaVersion>) -> bool {
+    match version {
+        Some(version) => from.is_none_or(|from| from <= version) && before.is_none_or(|before| version < before),
+        None => from.is_none() && before.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod wheel_lookup_tests {
+    use crate::knowledge::Knowledge;
+
+    #[test]
+    fn versions_tell_their_cuda_where_a_distribution_writes_it_there() {
+        for (name, version, expected) in [
+            ("jaxlib", "0.4.14+cuda11.cudnn86", Some("11")),
+            ("jaxlib", "0.1.75+cuda11.cudnn82", Some("11")),
+            ("jaxlib", "0.1.65+cuda111", Some("11.1")),
+            ("jaxlib", "0.1.65+cuda101", Some("10.1")),
+            ("paddlepaddle-gpu", "2.4.2.post112", Some("11.2")),
+            ("paddlepaddle-gpu", "2.0.0.post101", Some("10.1")),
+            ("paddlepaddle-gpu", "2.0.0.post90", Some("9.0")),
+            ("paddlepaddle-gpu", "1.6.2.post107", Some("10.0")),
+            ("paddlepaddle-gpu", "1.8.5.post97", Some("9.0")),
+            ("paddlepaddle-gpu", "0.14.0.post87", Some("8.0")),
+            ("paddlepaddle-gpu", "1.8.5.post101", None),
+            ("paddlepaddle-gpu", "1.8.5.post9", None),
+            ("paddlepaddle-gpu", "2.4.2.post107", None),
+            ("paddlepaddle-gpu", "2.4.2.post97", None),
+            ("paddlepaddle-gpu", "2.4.2", None),
+            ("jaxlib", "0.4.14", None),
+            ("jaxlib", "0.4.14+rocm60", None),
+            ("jaxlib", "0.4.14+cuda", None),
+            ("jaxlib", "0.4.14+cuda1", None),
+            ("numpy", "1.26.4+cuda12", None),
+            ("paddlepaddle", "2.4.2.post112", None),
+        ] {
+            let told = Knowledge::built_in().cuda_of_version(name, version).map(|(cuda, _)| cuda.to_string());
+            assert_eq!(told.as_deref(), expected, "{name} {version}");
+        }
+    }
+
+    #[test]
+    fn names_tell_their_cuda_and_names_that_merely_look_so_tell_none() {
+        for (name, expected) in [
+            ("cudf-cu12", Some("12")),
+            ("spconv-cu120", Some("12.0")),
+            ("spconv-cu118", Some("11.8")),
+            ("dgl-cu92", Some("9.2")),
+            ("mxnet-cu100", Some("10.0")),
+            ("nvidia-dali-cuda120", Some("12")),
+            ("cupy-cuda12x", Some("12")),
+            ("somebodys-cu14", Some("14")),
+            ("pycuda", None),
+            ("xgboost-cpu", None),
+            ("faiss-cpu", None),
+            ("nvidia-ml-py", None),
+            ("nvidia-ml-py3", None),
+            ("nvidia-pyindex", None),
+            ("cuda-python", None),
+            ("numpy-12", None),
+            ("acu12", None),
+            ("-cu12", None),
+            ("x-cu", None),
+            ("x-cu1", None),
+            ("x-cu012", None),
+            ("x-cu1200", None),
+            ("x-cu107", None),
+            ("x-cu97", None),
+            ("x-cu12x", None),
+            ("x-cu12-bindings", None),
+            ("x-cu١٢", None),
+            ("", None),
+        ] {
+            let told = Knowledge::built_in().cuda_of_name(name).map(|(cuda, _)| cuda.to_string());
+            assert_eq!(told.as_deref(), expected, "{name}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod library_lookup_tests {
+    use super::*;
+
+    const KNOWLEDGE: Knowledge = Knowledge::built_in();
+
+    #[test]
+    fn a_tag_or_a_repository_names_the_operating_system() {
+        for (repository, tag, debian) in [
+            ("nvidia/cuda", "12.4.1-base-ubuntu22.04", Some(true)),
+            ("nvidia/cuda", "11.8.0-cudnn8-devel-rockylinux8", Some(false)),
+            ("nvidia/cuda", "12.4.1-base-ubi9", Some(false)),
+            ("nvidia/cuda", "12.4.1", None),
+            ("python", "3.11-slim", Some(true)),
+            ("python", "3.11-alpine3.19", Some(false)),
+            ("registry.example.com/team/app", "latest", None),
+            ("team/ubuntu", "1", None),
+        ] {
+            let found = KNOWLEDGE.operating_system(repository, tag).map(|row| row.debian);
+            assert_eq!(found, debian, "{repository}:{tag}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_runtime_tells_as_much_as_all_releases_with_it_have_in_common() {
+        let told = |soname: &str| KNOWLEDGE.cuda_of_runtime(soname).map(|version| version.to_string());
+        for (soname, expected) in [
+            ("libcudart.so.13", Some("13")),
+            ("libcudart.so.12", Some("12")),
+            ("libcudart.so.11.0", Some("11")),
+            ("libcudart.so.10.2", Some("10.2")),
+            ("libcudart.so.99", Some("99")),
+            ("libcudart.so", None),
+            ("libcudart.so.x", None),
+            ("libcublas.so.12", None),
+        ] {
+            assert_eq!(told(soname).as_deref(), expected, "{soname}");
+        }
+    }
+
+    #[test]
+    fn versions_choose_the_libraries() {
+        let version = |text: &str| text.parse::<CudaVersion>().ok();
+        let brings = |name: &str, text: &str| {
+            KNOWLEDGE.package_libraries(name, version(text)).map(|row| row.sonames.contains(&"libcudnn.so.9"))
+        };
+        assert_eq!(brings("nvidia-cudnn-cu12", "9.1.0.70"), Some(true));
+        assert_eq!(brings("nvidia-cudnn-cu12", "8.9.2.26"), Some(false));
+        assert_eq!(brings("nvidia-cudnn-cu12", ""), None);
+        assert_eq!(brings("nvidia-cudnn-cu99", "9.1"), None);
+        let needs = |text: &str| {
+            let row = KNOWLEDGE.library_needs_of("onnxruntime-gpu", version(text).expect("a version"));
+            row.map(|row| row.needs.contains(&"libcublasLt.so.12"))
+        };
+        assert_eq!(needs("1.18.0"), Some(false));
+        assert_eq!(needs("1.19.0"), Some(true));
+        assert_eq!(needs("0.1"), None);
+    }
+}

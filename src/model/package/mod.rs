@@ -1,0 +1,146 @@
+//! Packages as installers know them: names, versions and their ranges, package managers and indexes.
+
+mod name;
+mod version_range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::cause::Cause;
+use crate::model::fact::FactId;
+use crate::model::named_values::named_values;
+
+pub use name::PackageName;
+pub use version_range::{
+    VersionSet, compare_pep440_versions, is_bounded_above, is_open_above, is_version_between, public_version,
+    range_contains,
+};
+pub(crate) use version_range::{is_plain_version, is_prerelease, names_prerelease};
+
+named_values! {
+    /// The package manager that installs a package.
+    PackageManager {
+        /// pip, or uv in pip's place.
+        Pip = "pip",
+        /// conda, mamba or micromamba.
+        Conda = "conda",
+        /// That of the distribution: apt, dpkg, dnf, yum, zypper or rpm.
+        System = "apt",
+    }
+}
+
+/// The version of a package as requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PackageVersion {
+    /// An exact version, with its local part.
+    Exact(String),
+    /// Any version in a range, which may be empty: the version depends on the day of the build.
+    #[serde(rename = "open")]
+    Range(String),
+    /// An unknown version, with the reason.
+    Unresolved(Cause),
+}
+
+impl PackageVersion {
+    /// Returns the range that admits every version.
+    pub fn any() -> Self {
+        Self::Range(String::new())
+    }
+
+    /// Returns a version that a variable without a value hides.
+    pub fn behind_variable() -> Self {
+        Self::Unresolved(Cause::VariableWithoutValue)
+    }
+
+    /// Whether the version is an exact one.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
+}
+
+/// The package indexes from which a command installs, where neither version nor variant determines the build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IndexSelection {
+    /// The default index.
+    #[default]
+    Default,
+    /// Only the index of one variant.
+    Only(String),
+    /// The default index and the extra indexes of these variants: the highest version wins, a local one above its
+    /// base.
+    Beside(Vec<String>),
+    /// Unknown indexes.
+    Unknown(Cause),
+}
+
+/// A package that an input installs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObservedPackage {
+    /// The package manager that installs it.
+    pub manager: PackageManager,
+    /// Its name.
+    pub name: PackageName,
+    /// The requested version.
+    pub version: PackageVersion,
+    /// The CUDA variant of the index or URL that the command uses: `cu121`, `cpu`.
+    pub variant: Option<String>,
+    /// The indexes from which it is installed.
+    #[serde(rename = "offered")]
+    pub indexes: IndexSelection,
+    /// Why it may be a pre-release, which the tables do not list.
+    #[serde(default, rename = "early")]
+    pub prerelease: Option<Cause>,
+    /// Whether an installed version is replaced.
+    pub upgrade: bool,
+    /// Whether it is installed without its dependencies.
+    #[serde(default, rename = "alone", skip_serializing_if = "std::ops::Not::not")]
+    pub no_deps: bool,
+    /// The first conda channel of the command.
+    #[serde(default)]
+    pub channel: Option<String>,
+    /// The Python version that the command names.
+    pub python: Option<String>,
+    /// Why it may not be installed at all.
+    pub conditional: Option<Cause>,
+    /// Whether it is installed into another Python environment than that of the base image.
+    #[serde(default, rename = "apart", skip_serializing_if = "std::ops::Not::not")]
+    pub separate_environment: bool,
+    /// The number of the command; the packages of one command are resolved together.
+    pub command: u32,
+    /// Evidence.
+    pub fact: FactId,
+}
+
+impl ObservedPackage {
+    /// Creates a package that is declared by something other than a command.
+    pub fn new(manager: PackageManager, name: PackageName, version: PackageVersion, fact: FactId) -> Self {
+        Self {
+            manager,
+            name,
+            version,
+            variant: None,
+            indexes: IndexSelection::Default,
+            prerelease: None,
+            upgrade: true,
+            no_deps: false,
+            channel: None,
+            python: None,
+            conditional: None,
+            separate_environment: false,
+            command: 0,
+            fact,
+        }
+    }
+}
+
+/// A package that a command removes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedPackage {
+    /// The package manager that removes it.
+    pub manager: PackageManager,
+    /// Its name.
+    pub name: PackageName,
+    /// The number of the command.
+    pub command: u32,
+}

@@ -1,2 +1,0 @@
-FROM pytorch/pytorch
-RUN pip install transformers==4.44.0

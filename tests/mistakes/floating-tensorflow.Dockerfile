@@ -1,2 +1,0 @@
-FROM tensorflow/tensorflow:latest-gpu
-RUN pip install pandas

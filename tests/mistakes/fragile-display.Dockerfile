@@ -1,3 +1,0 @@
-FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04
-ENV NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=all

@@ -1,2 +1,0 @@
-FROM debian:latest
-RUN apt-get update && apt-get install -y nginx

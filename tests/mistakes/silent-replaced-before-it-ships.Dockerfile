@@ -1,4 +1,0 @@
-FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04
-RUN apt-get update && apt-get install -y python3-pip
-RUN pip3 install torch==2.1.0+cu118 --index-url https://download.pytorch.org/whl/cu118
-RUN pip3 uninstall -y torch && pip3 install torch==2.8.0 --index-url https://download.pytorch.org/whl/cu128

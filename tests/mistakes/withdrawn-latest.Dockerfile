@@ -1,2 +1,0 @@
-FROM nvidia/cuda
-RUN apt-get update
