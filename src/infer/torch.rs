@@ -34,8 +34,8 @@ impl TorchInstall<'_> {
             || seen.base_changes.renewing.contains(&self.package.command)
     }
 
-    /// Returns its version as installers compare it, with the local part of its wheel; the flag is set if all of that
-    /// is known. `None` for an unknown version. Packages of conda have no local part.
+    /// Returns its version as installers compare it, with the local part of its wheel, and `true` if the local part is
+    /// known; `None` for an unknown version. Packages of conda have no local part.
     fn full_version(&self, day: TorchContext<'_>) -> Option<(String, bool)> {
         let version = self.version.as_ref().ok()?;
         if self.package.manager == PackageManager::Conda {

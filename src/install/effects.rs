@@ -70,6 +70,17 @@ pub struct PackageInstall {
     pub conditional: bool,
 }
 
+impl PackageInstall {
+    /// Replaces the requested version by that of an override; the indexes too, if one of them is unknown.
+    pub(super) fn apply_override(&mut self, other: &Self) {
+        self.version.clone_from(&other.version);
+        self.variant.clone_from(&other.variant);
+        if [&self.indexes, &other.indexes].into_iter().any(|indexes| matches!(indexes, IndexSelection::Unknown(_))) {
+            self.indexes.clone_from(&other.indexes);
+        }
+    }
+}
+
 /// A requirement, constraint or project file, or an environment file of conda.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementFile {

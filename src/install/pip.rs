@@ -16,7 +16,7 @@ use crate::install::requirement_files::GeneratedRequirements;
 use crate::install::{requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
@@ -224,14 +224,7 @@ fn apply_overrides(
     }
     for said in found.constraints.iter().skip(from) {
         for package in found.packages.iter_mut().filter(|package| package.name == said.name && !said.conditional) {
-            package.version.clone_from(&said.version);
-            package.variant.clone_from(&said.variant);
-            if matches!(
-                [&said.indexes, &package.indexes],
-                [IndexSelection::Unknown(_), _] | [_, IndexSelection::Unknown(_)]
-            ) {
-                package.indexes.clone_from(&said.indexes);
-            }
+            package.apply_override(said);
         }
     }
 }

@@ -82,14 +82,7 @@ fn apply_uv_constraints(
             };
             let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
             for package in own.filter(|package| above && package.name == said.name && !said.conditional) {
-                package.version.clone_from(&said.version);
-                package.variant.clone_from(&said.variant);
-                if matches!(
-                    [&said.indexes, &package.indexes],
-                    [IndexSelection::Unknown(_), _] | [_, IndexSelection::Unknown(_)]
-                ) {
-                    package.indexes.clone_from(&said.indexes);
-                }
+                package.apply_override(&said);
             }
             found.constraints.push(said);
         }

@@ -217,7 +217,7 @@ fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Packag
     // For other packages, the builds are those of what they require.
     let own_builds = knowledge.has_variants(&found.name);
     Some(match &found.variant {
-        // Whoever put the file there may have built it.
+        // The wheel at a local path may be a build of one's own with the usual name.
         Some(_) if own_builds && remote_place(path).is_none() => PackageInstall {
             indexes: IndexSelection::Unknown(Cause::OutsideIndex { address: path.to_owned() }),
             ..found
@@ -285,14 +285,14 @@ fn is_index_path(place: &str) -> bool {
     folders.iter().enumerate().any(|(at, part)| match *part {
         "simple" => true,
         "packages" => digest(at),
-        // Forks and buckets have this name as well.
+        // Forks and buckets have this name as well; an index has a folder of wheels or of a build below it.
         "pytorch" => folders.get(at + 1).is_some_and(|next| is_wheel_folder(next) || is_build_tag(next)),
         part => is_wheel_folder(part),
     })
 }
 
-/// Whether a wheel of a distribution with CUDA builds comes from no index: it is for plain `linux`, and neither
-/// folder nor version has a build tag.
+/// Whether a wheel of a distribution with CUDA builds comes from no index: it is for plain `linux`, its version has no
+/// build tag, and its URL is not one of an index.
 fn is_custom_wheel(stem: &str, name: &str, address: &str, knowledge: Knowledge) -> bool {
     let plain = stem.rsplit('-').next().is_some_and(|platform| platform.starts_with("linux_"));
     let variants = knowledge.framework(name).is_some_and(|framework| framework.variants);
