@@ -26,15 +26,15 @@ type LayerResult = Result<Arc<LayerSummary>, UnreadLayer>;
 /// Reason why a layer was not read.
 #[derive(Debug)]
 struct UnreadLayer {
-    why: String,
+    message: String,
     /// Whether reading failed, as opposed to a layer that was skipped on purpose.
     fault: bool,
 }
 
 impl UnreadLayer {
     /// Creates the reason for a layer that is skipped on purpose.
-    fn skipped(why: impl Into<String>) -> Self {
-        Self { why: why.into(), fault: false }
+    fn skipped(message: impl Into<String>) -> Self {
+        Self { message: message.into(), fault: false }
     }
 }
 
@@ -94,13 +94,15 @@ impl<'a> LayerScanner<'a> {
                     bytes = bytes.saturating_add(layer.size);
                     stacked.push(seen);
                 }
-                Err(UnreadLayer { why, fault }) => {
+                Err(UnreadLayer { message, fault }) => {
                     if fault {
                         let (number, all) = (index + 1, layers.len());
-                        faults
-                            .push(format!("layer {number} of {all} ({}) could not be inspected: {why}", layer.digest));
+                        faults.push(format!(
+                            "layer {number} of {all} ({}) could not be inspected: {message}",
+                            layer.digest
+                        ));
                     }
-                    missing.push(MissingLayer { layer: index, why });
+                    missing.push(MissingLayer { layer: index, message });
                     stacked.push(Arc::default());
                 }
             }
@@ -148,7 +150,7 @@ impl<'a> LayerScanner<'a> {
         }
         let read = || {
             let unopened = |error: PullError| UnreadLayer {
-                why: error.problem.to_string(),
+                message: error.problem.to_string(),
                 fault: !matches!(*error.problem, PullProblem::Foreign { .. }),
             };
             let elsewhere = Arc::new(Mutex::new(None));
@@ -167,7 +169,7 @@ impl<'a> LayerScanner<'a> {
             };
             let unread = |error: LayerError| match elsewhere.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 Some(why) => UnreadLayer::skipped(why),
-                None => UnreadLayer { why: error.to_string(), fault: error.is_fault() },
+                None => UnreadLayer { message: error.to_string(), fault: error.is_fault() },
             };
             read_layer(source, &descriptor, &LayerLimits::default(), &mut watch).map_err(unread)
         };

@@ -41,6 +41,7 @@ pub use self::ldconfig::{
     select_linked_file, trim_trailing_slash,
 };
 pub use self::requirement_cache::cached_cli_requirement_outcome;
+pub(crate) use self::requirement_cli::first_condition;
 pub use self::requirement_cli::{
     RequirementOutcome, RequirementVerdict, UNSATISFIED_PREFIX, cli_requirement_outcome, evaluate_cli_requirement,
     evaluate_cli_requirements, last_failed_condition,

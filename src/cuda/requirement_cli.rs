@@ -11,8 +11,10 @@ pub enum RequirementVerdict {
     Holds,
     /// The container is refused.
     Unsatisfied {
-        /// Legacy: the first alternative, whichever failed last. csv: the whole complaint.
+        /// The first alternative of the requirement, whichever failed last.
         first_term: String,
+        /// The condition that the message names, if it names a single one: `cuda>=12.4`.
+        condition: Option<String>,
         /// What the user reads.
         message: String,
     },
@@ -141,11 +143,17 @@ pub fn evaluate_cli_requirement(requirement: &str, host: &RequirementHost) -> Re
             let first_term = requirement.split(' ').next().unwrap_or_default().to_owned();
             let hint = if first_term.starts_with("cuda>=") { UPDATE_HINT } else { "" };
             let message = format!("{UNSATISFIED_PREFIX}{first_term}{hint}");
-            RequirementVerdict::Unsatisfied { first_term, message }
+            let condition = first_condition(&first_term);
+            RequirementVerdict::Unsatisfied { first_term, condition, message }
         }
         RequirementOutcome::Malformed => RequirementVerdict::Malformed { message: "invalid expression".to_owned() },
         RequirementOutcome::Undetermined(needs) => RequirementVerdict::Undetermined { needs: needs.to_vec() },
     }
+}
+
+/// Returns the first condition of an alternative.
+pub(crate) fn first_condition(term: &str) -> Option<String> {
+    term.split(',').next().filter(|condition| !condition.is_empty()).map(str::to_owned)
 }
 
 /// Returns the condition that failed last, as older versions of `nvidia-container-cli` print it. `None` if the

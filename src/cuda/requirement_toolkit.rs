@@ -24,7 +24,7 @@ impl RequirementCondition<'_> {
 
 /// The reason why a condition or a combination of conditions does not hold.
 enum ConditionFailure {
-    Unsatisfied(String),
+    Unsatisfied { condition: Option<String>, message: String },
     Error(String),
     Unknown(BTreeSet<HostProperty>),
 }
@@ -96,8 +96,8 @@ pub fn evaluate_toolkit_requirements<'a>(
     for terms in &parsed {
         match check_any_term(terms, host, version) {
             Ok(()) => {}
-            Err(ConditionFailure::Unsatisfied(message)) => {
-                return RequirementVerdict::Unsatisfied { first_term: first_term_text(terms), message };
+            Err(ConditionFailure::Unsatisfied { condition, message }) => {
+                return RequirementVerdict::Unsatisfied { first_term: first_term_text(terms), condition, message };
             }
             Err(ConditionFailure::Error(message)) => return RequirementVerdict::Malformed { message },
             Err(ConditionFailure::Unknown(more)) => needs.extend(more),
@@ -141,7 +141,8 @@ fn check_any_term(
     }
     if needs.is_empty() {
         let texts: Vec<String> = terms.iter().map(|term| term_text(term)).collect();
-        return Err(ConditionFailure::Unsatisfied(format!("{} not met", texts.join("||"))));
+        let message = format!("{} not met", texts.join("||"));
+        return Err(ConditionFailure::Unsatisfied { condition: None, message });
     }
     Err(ConditionFailure::Unknown(needs))
 }
@@ -192,5 +193,7 @@ fn check_condition(
     if operator.holds(ordering) {
         return Ok(());
     }
-    Err(ConditionFailure::Unsatisfied(format!("unsatisfied condition: {} ({property}={known})", condition.text())))
+    let condition = condition.text();
+    let message = format!("unsatisfied condition: {condition} ({property}={known})");
+    Err(ConditionFailure::Unsatisfied { condition: Some(condition), message })
 }

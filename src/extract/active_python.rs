@@ -18,8 +18,13 @@ const PYTHONPATH_VARIABLE: &str = "PYTHONPATH";
 /// Where a Python package lies, if not where the Python of the image searches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PythonLocation {
-    /// An environment, by its folder.
-    Environment(String),
+    /// A virtual environment.
+    Environment {
+        /// Its folder.
+        folder: String,
+        /// Whether Python also searches the packages of the Python that created it, after its own.
+        includes_system_packages: bool,
+    },
     /// A folder that packages are put into as they are.
     Folder(String),
     /// A location that cannot be determined.
@@ -30,16 +35,25 @@ impl PythonLocation {
     /// Returns the location after a copy that maps paths by `to`; `None` if it is not copied.
     pub(super) fn after_copy(&self, to: impl Fn(&str) -> Option<String>) -> Option<Self> {
         Some(match self {
-            Self::Environment(folder) => Self::Environment(to(folder)?),
+            Self::Environment { folder, includes_system_packages } => {
+                Self::Environment { folder: to(folder)?, includes_system_packages: *includes_system_packages }
+            }
             Self::Folder(folder) => Self::Folder(to(folder)?),
             Self::Unknown => Self::Unknown,
         })
     }
 
+    /// Whether it is the folder of packages of the Python of the system.
+    pub(super) fn is_system_packages(&self) -> bool {
+        let Self::Folder(folder) = self else { return false };
+        let last = folder.trim_end_matches('/').rsplit('/').next();
+        folder.starts_with("/usr/") && matches!(last, Some("site-packages" | "dist-packages"))
+    }
+
     /// Returns the folder of a location, or a phrase, for messages.
     fn display_name(home: Option<&Self>) -> String {
         match home {
-            Some(Self::Environment(folder) | Self::Folder(folder)) => folder.clone(),
+            Some(Self::Environment { folder, .. } | Self::Folder(folder)) => folder.clone(),
             Some(Self::Unknown) | None => "the Python of the image".to_owned(),
         }
     }
@@ -163,7 +177,7 @@ fn visible_locations<'h>(
     let environments: BTreeSet<&str> = places
         .iter()
         .filter_map(|home| match home {
-            Some(PythonLocation::Environment(folder)) => Some(folder.as_str()),
+            Some(PythonLocation::Environment { folder, .. }) => Some(folder.as_str()),
             _ => None,
         })
         .collect();
@@ -188,8 +202,17 @@ fn visible_locations<'h>(
     }
     let own = match started {
         StartedPython::Own => None,
-        StartedPython::Environment(folder) => {
-            Some(places.iter().flatten().find(|home| ***home == PythonLocation::Environment(folder.clone())).copied()?)
+        StartedPython::Environment(started) => {
+            let (home, both) = places.iter().flatten().find_map(|home| match home {
+                PythonLocation::Environment { folder, includes_system_packages } if *folder == started => {
+                    Some((*home, *includes_system_packages))
+                }
+                _ => None,
+            })?;
+            if both {
+                return Some(BTreeSet::from([None, Some(home)]));
+            }
+            Some(home)
         }
         // Nothing but the Python of the image is left beside folders that nobody names.
         StartedPython::Unknown if environments.is_empty() => None,

@@ -70,9 +70,9 @@ impl KnownBases {
         self.mapped.extend(mappings);
     }
 
-    /// Records why a base image could not be read.
-    pub fn add_failure(&mut self, reference: &ImageReference, reason: String) {
-        self.failed.insert(lock::reference_with_default_tag(reference), reason);
+    /// Records the error for a base image that could not be read.
+    pub fn add_failure(&mut self, reference: &ImageReference, error: String) {
+        self.failed.insert(lock::reference_with_default_tag(reference), error);
     }
 
     /// Whether the base image of a build is known for one of the usual platforms, or for the platform that FROM
@@ -155,8 +155,8 @@ pub(super) fn observe_dockerfile_and_base<'a>(
     let known_env = known.and_then(|known| base_environment(&reference, &known.seen)).map(Arc::new);
     let options = EvaluateOptions { known_env, ..options.clone() };
     let mut target = observe_dockerfile(source, dockerfile, &options, shelf)?;
-    if let Some(reason) = bases.failed.get(&lock::reference_with_default_tag(&reference)) {
-        target.notes.push(format!("base `{reference}` was not read: {reason}"));
+    if let Some(error) = bases.failed.get(&lock::reference_with_default_tag(&reference)) {
+        target.notes.push(format!("base `{reference}` was not read: {error}"));
     }
     // What a digest alone does not tell, a tag that stood for it does.
     if let (ObservedBase::Image(image, _), Some(tagged)) =

@@ -4,7 +4,7 @@ use crate::model::fact::{
     BaseChanges, Evidence, FactId, FactKey, Facts, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
     ObservedLibraryDependencies, Origin, PrintedValue, ValueState,
 };
-use crate::model::package::{ObservedPackage, PackageVersion};
+use crate::model::package::ObservedPackage;
 use crate::registry::Platform;
 
 /// Adds the observations of the base image to those of the Dockerfile, whose own values take precedence.
@@ -51,7 +51,7 @@ pub(super) fn merge_base_observations(base: &Observations, seen: &mut Observatio
 
 /// Renumbers the commands of a build to follow those of its base image.
 fn shift_command_numbers(commands: u32, seen: &mut Observations) {
-    for package in seen.packages.iter_mut().chain(&mut seen.bounds) {
+    for package in seen.packages.iter_mut().chain(&mut seen.uninstalled_packages).chain(&mut seen.bounds) {
         package.command = package.command.saturating_add(commands);
     }
     for (command, _) in &mut seen.base_changes.unknown_wheels {
@@ -87,10 +87,7 @@ fn append_facts(from: &Facts, to: &mut Facts) -> impl Fn(FactId) -> FactId + use
 fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId) -> FactId) {
     let replaced = |component: &Option<String>, seen: &Observations| {
         let of = |package: &&ObservedPackage| component.as_deref() == Some(package.name.as_str());
-        seen.packages
-            .iter()
-            .filter(of)
-            .any(|package| package.upgrade || !matches!(package.version, PackageVersion::Range(_)))
+        seen.packages.iter().filter(of).any(|package| package.upgrade || !package.version.is_range())
     };
     let code = base.code.iter().filter(|code| !replaced(&code.component, seen));
     let code: Vec<ObservedGpuCode> =
@@ -103,6 +100,11 @@ fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(
     seen.code.splice(0..0, code);
     seen.needs.splice(0..0, needs);
     seen.packages.splice(0..0, packages);
+    let uninstalled = base
+        .uninstalled_packages
+        .iter()
+        .map(|package| ObservedPackage { fact: shift(package.fact), ..package.clone() });
+    seen.uninstalled_packages.splice(0..0, uninstalled.collect::<Vec<_>>());
     let bounds = base.bounds.iter().map(|package| ObservedPackage { fact: shift(package.fact), ..package.clone() });
     seen.bounds.splice(0..0, bounds.collect::<Vec<_>>());
     seen.base_changes.removed.extend(base.base_changes.removed.iter().map(|(what, fact)| (what.clone(), shift(*fact))));

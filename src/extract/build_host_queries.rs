@@ -2,7 +2,7 @@
 //! built.
 
 use crate::dockerfile::{RunForm, RunInstruction, VariableLookup};
-use crate::knowledge::{BuildAskRow, Knowledge};
+use crate::knowledge::{BuildProbeRow, Knowledge};
 use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::shell::Command;
 use crate::text::source::SourceId;
@@ -26,7 +26,7 @@ pub(super) fn record_build_host_query(
     seen: &mut Observations,
 ) {
     let Some(program) = command.program().filter(|_| !command.conditional) else { return };
-    let mut rows = knowledge.build_asks().iter().filter(|row| program.starts_with(row.program));
+    let mut rows = knowledge.build_probes().iter().filter(|row| program.starts_with(row.program));
     let Some(first) = rows.next() else { return };
     let text = command_line(command);
     let value = |name: &str| match command.variable(name) {
@@ -36,7 +36,7 @@ pub(super) fn record_build_host_query(
             _ => None,
         },
     };
-    let says = |row: &&BuildAskRow| is_row_match(row, &text, &value);
+    let says = |row: &&BuildProbeRow| is_row_match(row, &text, &value);
     let Some(row) = std::iter::once(first).chain(rows).find(says) else { return };
     if row.what == GPU_CHECK && (run.device || tolerates_failure(run)) {
         return;
@@ -49,7 +49,7 @@ pub(super) fn record_build_host_query(
         ValueState::Known(PrintedValue::Text(told.clone())),
         evidence,
     );
-    seen.build_asks.push(BuildMachineQuery { what: row.what.to_owned(), command: told, fact });
+    seen.build_probes.push(BuildMachineQuery { what: row.what.to_owned(), command: told, fact });
 }
 
 /// Returns the command with its variable assignments in front, with a blank at either end.
@@ -67,7 +67,7 @@ fn command_line(command: &Command) -> String {
 }
 
 /// Whether a command line and its variables match a row of the query table.
-fn is_row_match(row: &BuildAskRow, text: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
+fn is_row_match(row: &BuildProbeRow, text: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
     let set = match (row.variable, row.value) {
         (Some(variable), Some(wanted)) => value(variable).is_some_and(|own| own == wanted),
         _ => true,
@@ -115,7 +115,7 @@ mod tests {
             &EvaluateOptions::new(crate::knowledge::Knowledge::built_in()),
             &ContextFiles::default(),
         );
-        let asks = target.expect("a stage").seen.build_asks;
+        let asks = target.expect("a stage").seen.build_probes;
         // The image has no uv and no conda, which is not the subject here.
         let asks = asks.into_iter().filter(|ask| ask.what != "installer");
         asks.map(|ask| format!("{}: {}", ask.what, ask.command)).collect()

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
 use crate::install::{InstallEffects, PackageInstall};
-use crate::knowledge::{BroughtRow, Knowledge, LibraryNeedsRow};
+use crate::knowledge::{DependencyRow, Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
-use crate::model::fact::{Evidence, FactKey, Facts, Observations, Origin, PrintedValue, ValueState};
-use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
-};
+use crate::model::fact::{Evidence, FactKey, Facts, Origin, PrintedValue, ValueState};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, Word};
 
 /// Programs that add no program and no library to an image.
@@ -133,9 +131,9 @@ pub(super) fn is_linking(command: &Command) -> bool {
 /// Whether the knowledge tables list the dependencies of an extra.
 fn is_known_extra(distribution: &str, extra: &str, knowledge: Knowledge) -> bool {
     let extra = PackageName::python(extra);
-    let told = |row: &BroughtRow| row.distribution == distribution && row.extra == extra;
-    let with = |row: &LibraryNeedsRow| row.distribution == distribution && row.with == Some(extra.as_str());
-    knowledge.brought_packages().iter().any(told) || knowledge.library_needs().iter().any(with)
+    let told = |row: &DependencyRow| row.distribution == distribution && row.extra == extra;
+    let with = |row: &RequiredLibrariesRow| row.distribution == distribution && row.with == Some(extra.as_str());
+    knowledge.dependencies_with_gpu_code().iter().any(told) || knowledge.required_libraries().iter().any(with)
 }
 
 /// Whether the base is an image of a registry, and COPY adds nothing but plain text files of the build context.
@@ -215,20 +213,12 @@ fn unresolved_version_reason(install: &PackageInstall, why: &Cause) -> Cause {
     }
 }
 
-/// Removes the packages that the current command uninstalls from the observations.
-pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
-    for (manager, name, _) in &found.removed {
-        seen.packages.retain(|package| package.manager != *manager || package.name != *name);
-        seen.removed_packages.push(RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands });
-    }
-}
-
 /// The largest number of requirements or constraints of one command for the same package; each is compared with each.
 pub(super) const MAX_REPEATS: usize = 64;
 
 /// Drops entries beyond the limit per package, and marks the last remaining version as unresolved if a dropped entry
 /// differs. Returns whether any differed.
-pub(super) fn limit_repeats(list: &mut Vec<PackageInstall>) -> bool {
+pub(super) fn limit_installs_per_package(list: &mut Vec<PackageInstall>) -> bool {
     if list.len() <= MAX_REPEATS {
         return false;
     }
@@ -289,7 +279,7 @@ mod tests {
             (format!("{} torch", often("torch==2.4.0", MAX_REPEATS)), MAX_REPEATS, true),
         ] {
             let mut list = packages_of(&words);
-            assert_eq!((limit_repeats(&mut list), list.len()), (expected, left), "{words}");
+            assert_eq!((limit_installs_per_package(&mut list), list.len()), (expected, left), "{words}");
             let untold: Vec<usize> = (0..left)
                 .filter(|at| list[*at].name == "torch" && list[*at].version == PackageVersion::behind_variable())
                 .collect();
@@ -302,7 +292,7 @@ mod tests {
         let words: Vec<String> = (0..3 * MAX_REPEATS).map(|number| format!("p{number}=={number}")).collect();
         let mut list = packages_of(&words.join(" "));
         let before = list.clone();
-        assert!(!limit_repeats(&mut list));
+        assert!(!limit_installs_per_package(&mut list));
         assert_eq!(list, before);
     }
 }

@@ -18,7 +18,7 @@ use crate::install::{OpenedFile, TargetMachine};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
-use crate::model::package::PackageVersion;
+use crate::model::package::{PackageVersion, public_version};
 use crate::shell::{Command, FileChanges, ShellFiles};
 use crate::text::source::SourceId;
 
@@ -189,13 +189,13 @@ impl CommandReader<'_> {
         let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.name));
         let version = match (own.next(), &self.tree.evaluated.base.kind) {
             (Some(package), _) => match &package.version {
-                PackageVersion::Exact(version) if package.conditional.is_none() => version,
+                PackageVersion::Exact(version) if package.conditional.is_none() => version.as_str(),
                 _ => return None,
             },
             (None, BaseKind::Image(image)) => knowledge.base_image_torch(&image.familiar_name(), image.tag()?)?,
             (None, _) => return None,
         };
-        Some(version.split('+').next().unwrap_or(version).to_owned())
+        Some(public_version(version).to_owned())
     }
 }
 

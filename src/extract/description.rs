@@ -80,7 +80,7 @@ impl DescriptionReader {
         if let Some(base) = &description.base_unknown {
             let UnknownBase { reason, supply, repository } = &base.value;
             let supply = supply.clone().unwrap_or_else(|| "set `base`".to_owned());
-            let why = Cause::Recorded { reason: reason.clone(), remedy: supply };
+            let why = Cause::recorded(reason.as_str(), supply);
             let fact = self.add_fact(FactKey::Base, None, ValueState::Unknown(why.clone()), base.span);
             self.seen.base = ObservedBase::Unresolved(why, fact);
             self.seen.base_repository.clone_from(repository);
@@ -199,7 +199,7 @@ impl DescriptionReader {
         restore_command_order(&description.packages, &mut self.seen);
         let supply = || "add it to the image description".to_owned();
         if let Some(reason) = &description.packages.unread {
-            let why = Cause::Recorded { reason: reason.value.clone(), remedy: supply() };
+            let why = Cause::recorded(reason.value.as_str(), supply());
             self.add_fact(FactKey::Requirements, Some("more packages"), ValueState::Unknown(why), reason.span);
         }
         for number in &description.packages.unknown_wheels {
@@ -215,7 +215,7 @@ impl DescriptionReader {
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineQuery::SELECTS_BY_DRIVER.to_owned();
             let fact = self.add_text_fact(FactKey::BuildAsk, Some(&what), &command.value, command.span);
-            self.seen.build_asks.push(BuildMachineQuery { what, command: command.value.clone(), fact });
+            self.seen.build_probes.push(BuildMachineQuery { what, command: command.value.clone(), fact });
         }
     }
 
@@ -269,7 +269,7 @@ impl DescriptionReader {
 
     /// Adds GPU code whose targets are unknown.
     fn add_unknown_code(&mut self, file: String, component: Option<String>, reason: &Spanned<String>) {
-        let why = Cause::Recorded { reason: reason.value.clone(), remedy: "set its `sass` and `ptx`".to_owned() };
+        let why = Cause::recorded(reason.value.as_str(), "set its `sass` and `ptx`");
         let fact = self.add_fact(FactKey::Code, Some(&file), ValueState::Unknown(why), reason.span);
         let (sass, ptx, linkable) = (Vec::new(), Vec::new(), Vec::new());
         let (isa, runtime, unsaid) = (None, None, Some(UnknownCodeKind::Unread));
@@ -535,12 +535,12 @@ fn observe_described_package(
     fact: FactId,
 ) -> ObservedPackage {
     let supply = || "add it to the image description".to_owned();
-    let why = |reason: &String| Cause::Recorded { reason: reason.clone(), remedy: supply() };
+    let why = |reason: &String| Cause::recorded(reason.as_str(), supply());
     let exact = package.version.starts_with(|first: char| first.is_ascii_digit());
     let version = match &package.unknown {
         Some(reason) => PackageVersion::Unresolved(why(reason)),
-        None if exact => PackageVersion::Exact(package.version.clone()),
-        None => PackageVersion::Range(package.version.trim_start_matches('*').to_owned()),
+        None if exact => PackageVersion::exact(package.version.as_str()),
+        None => PackageVersion::range(package.version.trim_start_matches('*')),
     };
     let offered = match (&package.index_unknown, &package.index) {
         (Some(reason), _) => IndexSelection::Unknown(why(reason)),
@@ -550,10 +550,10 @@ fn observe_described_package(
     };
     // Of a command `+cu118` behind a range is the index that it chooses from.
     let (version, of_index) = match version {
-        PackageVersion::Range(range) if depth == InspectionDepth::Text => {
-            let (range, tag) = range.split_once('+').map_or((range.as_str(), None), |(range, tag)| (range, Some(tag)));
-            (PackageVersion::Range(range.to_owned()), tag.map(str::to_owned))
-        }
+        PackageVersion::Range(range) if depth == InspectionDepth::Text => match range.as_str().split_once('+') {
+            Some((range, tag)) => (PackageVersion::range(range), Some(tag.to_owned())),
+            None => (PackageVersion::Range(range), None),
+        },
         version => (version, None),
     };
     ObservedPackage {
@@ -579,18 +579,19 @@ fn restore_command_order(packages: &DescribedPackages, seen: &mut Observations) 
     for gone in &packages.gone {
         let Some(manager) = MANAGERS.into_iter().find(|manager| manager.name() == gone.value.manager) else { continue };
         let name = PackageName::new(manager, &gone.value.name);
-        seen.removed_packages.push(RemovedPackage { manager, name, command: gone.value.command });
+        seen.remove_package(RemovedPackage { manager, name, command: gone.value.command }, &|_| true);
     }
-    let commands = seen.packages.iter().chain(&seen.bounds).map(|package| package.command);
+    let packages = seen.packages.iter().chain(&seen.uninstalled_packages).chain(&seen.bounds);
+    let commands = packages.map(|package| package.command);
     seen.commands = commands.chain(seen.removed_packages.iter().map(|gone| gone.command)).max().unwrap_or(0);
 }
 
 /// Whether the build of a package depends on the commands around it, or influences such a choice.
 fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
-    let mut brought = knowledge.brought_packages().iter().filter(|row| row.distribution == name);
+    let mut brought = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
     let mut written_over = knowledge.processor_packages().iter().filter(|row| row.same_folder);
     knowledge.framework(name).is_some_and(|row| row.variants)
-        || brought.any(|row| knowledge.torch_requirements_of(row.brings).next().is_some())
+        || brought.any(|row| knowledge.torch_requirements_of(row.requires).next().is_some())
         || written_over.any(|row| row.distribution == name || row.instead == name)
         || knowledge.torch_requirements_of(name).next().is_some()
         || !knowledge.project_indexes(name).is_empty()
@@ -606,9 +607,8 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
     let gone = seen.removed_packages.iter().filter(|gone| told(&gone.name));
     let simple = |package: &ObservedPackage| is_version_sufficient(package, seen.depth);
     // What goes with one release of torch, and has none of its own: what came before it has a say.
-    let goes_with = |package: &ObservedPackage| {
-        knowledge.is_built_with_torch(&package.name) && matches!(package.version, PackageVersion::Range(_))
-    };
+    let goes_with =
+        |package: &ObservedPackage| knowledge.is_built_with_torch(&package.name) && package.version.is_range();
     let open = seen.packages.iter().any(goes_with);
     let around = open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping.is_empty());
     let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::without_span).collect();
@@ -620,7 +620,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         || !seen.base_changes.renewing.is_empty()
         || !seen.base_changes.reinstalling.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
-    let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
+    let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
     let mut found = DescribedPackages {
         other_python: seen.other_python,
         by_driver: by_driver.map(|ask| spanned_text(&ask.command)),
@@ -642,7 +642,13 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
     };
     let named =
         |package: &ObservedPackage, said: DescribedPackage| (spanned_text(&package.name), Spanned::without_span(said));
-    for package in &seen.packages {
+    let mut log: Vec<&ObservedPackage> = seen.packages.iter().collect();
+    let uninstalled = seen.uninstalled_packages.iter().filter(chosen);
+    if ordered && uninstalled.clone().next().is_some() {
+        log.extend(uninstalled);
+        log.sort_by_key(|package| package.command);
+    }
+    for package in log {
         let list = match package.manager {
             PackageManager::Pip => &mut found.pip,
             PackageManager::Conda => &mut found.conda,
@@ -692,7 +698,7 @@ fn has_known_version(package: &ObservedPackage) -> bool {
 
 /// Whether the version of a package, with its build tag, describes it completely.
 fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> bool {
-    let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
+    let local = package.version.local().is_some();
     let one_index = match (&package.variant, &package.indexes) {
         (None, IndexSelection::Default) => true,
         (Some(variant), IndexSelection::Only(tag)) => variant == tag,
@@ -727,11 +733,11 @@ fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> b
 /// Describes a package with everything that influences which build it is.
 fn full_description(package: &ObservedPackage) -> DescribedPackage {
     let (version, unknown) = match &package.version {
-        PackageVersion::Exact(version) => (version.clone(), None),
-        PackageVersion::Range(range) if range.starts_with(|first: char| first.is_ascii_digit()) => {
+        PackageVersion::Exact(version) => (version.to_string(), None),
+        PackageVersion::Range(range) if range.as_str().starts_with(|first: char| first.is_ascii_digit()) => {
             (format!("*{range}"), None)
         }
-        PackageVersion::Range(range) => (range.clone(), None),
+        PackageVersion::Range(range) => (range.to_string(), None),
         PackageVersion::Unresolved(why) => (String::new(), Some(why.reason())),
     };
     let (mut index, mut extra_index, mut index_unknown) = (None, Vec::new(), None);
@@ -762,14 +768,14 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
 /// Returns the version with the variant that a command chose by its index, written as a local version.
 fn version_with_variant(package: &ObservedPackage) -> String {
     match (&package.version, &package.variant) {
-        (PackageVersion::Exact(version), Some(variant)) if !version.contains('+') => format!("{version}+{variant}"),
-        (PackageVersion::Exact(version), _) => version.clone(),
+        (PackageVersion::Exact(version), Some(variant)) if version.local().is_none() => format!("{version}+{variant}"),
+        (PackageVersion::Exact(version), _) => version.to_string(),
         (PackageVersion::Range(range), variant) => {
             let offered = match &package.indexes {
                 IndexSelection::Only(tag) => Some(tag),
                 IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
             };
-            let range = if range.is_empty() { "*" } else { range };
+            let range = if range.is_any() { "*" } else { range.as_str() };
             let variant = variant.as_ref().or(offered).filter(|_| !range.contains('+'));
             variant.map_or_else(|| range.to_owned(), |variant| format!("{range}+{variant}"))
         }

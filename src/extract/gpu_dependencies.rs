@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::install::{InstallEffects, PackageInstall};
-use crate::knowledge::{BroughtRow, Knowledge};
+use crate::knowledge::{DependencyRow, Knowledge};
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, compare_pep440_versions,
-    is_version_between, public_version, range_contains,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
+    compare_pep440_versions,
 };
 use crate::text::source::Span;
 
@@ -38,29 +38,30 @@ pub(super) fn find_gpu_dependencies(
             let version = match &install.version {
                 _ if row.local.is_some() => local_build_version(row, &meant),
                 _ if let Some(range) = row.range.filter(|_| meant != RequestedVersion::Unknown) => {
-                    PackageVersion::Range(range.to_owned())
+                    PackageVersion::range(range)
                 }
-                PackageVersion::Exact(text) if row.same => PackageVersion::Exact(public_version(text).to_owned()),
+                PackageVersion::Exact(text) if row.same => PackageVersion::Exact(text.without_local()),
                 // On an earlier day there may have been none that brings it.
                 PackageVersion::Range(range)
                     if row.same
-                        && range.is_empty()
+                        && range.is_any()
                         && let Some(from) = row.from =>
                 {
-                    PackageVersion::Range(format!(">={from}"))
+                    PackageVersion::range(format!(">={from}"))
                 }
                 version if row.same => version.clone(),
                 _ => PackageVersion::any(),
             };
-            let exact = matches!(version, PackageVersion::Exact(_));
-            let there = !exact && there_already.contains(row.brings);
+            let exact = version.is_exact();
+            let there = !exact && there_already.contains(row.requires);
             // What goes with one torch is brought all the same where it may not be there.
-            let there = there && !(knowledge.is_built_with_torch(row.brings) && is_install_uncertain(row.brings, seen));
-            if there || own_names.contains(row.brings) {
+            let there =
+                there && !(knowledge.is_built_with_torch(row.requires) && is_install_uncertain(row.requires, seen));
+            if there || own_names.contains(row.requires) {
                 continue;
             }
             let (name, extras) =
-                (PackageName::python(row.brings), row.with.map(PackageName::python).into_iter().collect());
+                (PackageName::python(row.requires), row.with.map(PackageName::python).into_iter().collect());
             found.push(PackageInstall { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
         if meant == RequestedVersion::Unknown {
@@ -79,9 +80,9 @@ fn is_install_uncertain(name: &str, seen: &Observations) -> bool {
 }
 
 /// Returns the requested version with the local build tag of a dependency row; unresolved if either is unknown.
-fn local_build_version(row: &BroughtRow, meant: &RequestedVersion) -> PackageVersion {
+fn local_build_version(row: &DependencyRow, meant: &RequestedVersion) -> PackageVersion {
     match (meant, row.local) {
-        (RequestedVersion::Exact(version), Some(local)) => PackageVersion::Exact(format!("{version}+{local}")),
+        (RequestedVersion::Exact(version), Some(local)) => PackageVersion::exact(format!("{version}+{local}")),
         _ => PackageVersion::behind_variable(),
     }
 }
@@ -96,9 +97,9 @@ fn uncertain_extra_dependency(
     let rows =
         || knowledge.dependencies_with_extras(&install.name, extras).filter(|row| row.same || row.local.is_some());
     let changes = rows().any(|row| row.before.is_some());
-    let is_code = |row: &&BroughtRow| changes && knowledge.framework(row.brings).is_some();
+    let is_code = |row: &&DependencyRow| changes && knowledge.framework(row.requires).is_some();
     let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
-    let (name, extras) = (PackageName::python(row.brings), Vec::new());
+    let (name, extras) = (PackageName::python(row.requires), Vec::new());
     let version = PackageVersion::behind_variable();
     Some(PackageInstall { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
 }
@@ -158,7 +159,7 @@ pub(super) fn dependencies_with_extras(
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RequestedVersion {
     /// Exactly this version.
-    Exact(String),
+    Exact(ExactVersion),
     /// The newest release, perhaps newer than those in the knowledge tables.
     Newest,
     /// A version that cannot be determined.
@@ -176,25 +177,25 @@ struct PackageConstraints {
 /// Combines the constraints of a command by package, checking each range once against the releases in the knowledge
 /// tables.
 fn combine_constraints(constraints: &[PackageInstall], knowledge: Knowledge) -> BTreeMap<&str, PackageConstraints> {
-    let mut ranges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut ranges: BTreeMap<&str, BTreeSet<&VersionRange>> = BTreeMap::new();
     let mut found: BTreeMap<&str, PackageConstraints> = BTreeMap::new();
     for bound in constraints {
         let own = found.entry(&bound.name).or_insert(PackageConstraints { decided: None, admitted: None });
         match &bound.version {
             PackageVersion::Exact(text) => {
-                own.decided.get_or_insert_with(|| RequestedVersion::Exact(public_version(text).to_owned()));
+                own.decided.get_or_insert_with(|| RequestedVersion::Exact(text.without_local()));
             }
             PackageVersion::Unresolved(_) => {
                 own.decided.get_or_insert(RequestedVersion::Unknown);
             }
-            PackageVersion::Range(range) if range.is_empty() => {}
+            PackageVersion::Range(range) if range.is_any() => {}
             PackageVersion::Range(range) => drop(ranges.entry(&bound.name).or_default().insert(range)),
         }
     }
     for (name, ranges) in ranges {
         let mut admitted: Vec<&'static str> = knowledge.known_releases(name).collect();
         for range in ranges {
-            admitted.retain(|version| range_contains(range, version) == Some(true));
+            admitted.retain(|version| range.contains_text(version) == Some(true));
         }
         if let Some(own) = found.get_mut(name) {
             own.admitted = Some(admitted);
@@ -210,9 +211,9 @@ fn requested_version(
     knowledge: Knowledge,
 ) -> RequestedVersion {
     let range = match &install.version {
-        PackageVersion::Exact(text) => return RequestedVersion::Exact(public_version(text).to_owned()),
+        PackageVersion::Exact(text) => return RequestedVersion::Exact(text.without_local()),
         PackageVersion::Unresolved(_) => return RequestedVersion::Unknown,
-        PackageVersion::Range(range) => Some(range).filter(|range| !range.is_empty()),
+        PackageVersion::Range(range) => Some(range).filter(|range| !range.is_any()),
     };
     if let Some(decided) = bounds.and_then(|bounds| bounds.decided.clone()) {
         return decided;
@@ -220,24 +221,25 @@ fn requested_version(
     let admitted = bounds.and_then(|bounds| bounds.admitted.as_ref());
     let (None, None) = (range, admitted) else {
         let all: Vec<&str> = admitted.cloned().unwrap_or_else(|| knowledge.known_releases(&install.name).collect());
-        let within = |version: &&str| range.is_none_or(|range| range_contains(range, version) == Some(true));
+        let within = |version: &&str| range.is_none_or(|range| range.contains_text(version) == Some(true));
         let newest = all.into_iter().filter(within);
         let newest = newest.max_by(|one, other| compare_pep440_versions(one, other).unwrap_or(Ordering::Equal));
-        return newest.map_or(RequestedVersion::Unknown, |version| RequestedVersion::Exact(version.to_owned()));
+        return newest.map_or(RequestedVersion::Unknown, |version| RequestedVersion::Exact(version.into()));
     };
     RequestedVersion::Newest
 }
 
 /// Whether a dependency row applies to a version; for an unknown version, only if it applies to all versions with the
 /// extra.
-fn is_row_applicable(row: &BroughtRow, meant: &RequestedVersion, knowledge: Knowledge) -> bool {
+fn is_row_applicable(row: &DependencyRow, meant: &RequestedVersion, knowledge: Knowledge) -> bool {
     match meant {
-        RequestedVersion::Exact(version) => is_version_between(version, row.from, row.before),
+        RequestedVersion::Exact(version) => version.is_between(row.from, row.before),
         RequestedVersion::Newest => row.before.is_none(),
         RequestedVersion::Unknown => {
-            let of_extra = |other: &&BroughtRow| (other.distribution, other.extra) == (row.distribution, row.extra);
-            let mut others = knowledge.brought_packages().iter().filter(of_extra);
-            let alike = others.clone().all(|other| other.brings == row.brings && !other.same && other.local.is_none());
+            let of_extra = |other: &&DependencyRow| (other.distribution, other.extra) == (row.distribution, row.extra);
+            let mut others = knowledge.dependencies_with_gpu_code().iter().filter(of_extra);
+            let alike =
+                others.clone().all(|other| other.requires == row.requires && !other.same && other.local.is_none());
             row.before.is_none() && (alike || !others.any(|other| other.before.is_some()))
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::dockerfile::{Instruction, InstructionKind, MappedText, VariableLookup};
-use crate::extract::command_effects::{observe_package, remove_packages};
+use crate::extract::command_effects::observe_package;
+use crate::extract::removals::remove_packages;
 use crate::install::{CommandContext, MarkerEnvironment, TargetMachine};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;

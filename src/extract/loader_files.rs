@@ -73,6 +73,15 @@ pub(super) fn loader_file_effect(command: &Command, folder: &str, around: &Comma
             let brought = moved_driver_libraries(command, folder);
             return if brought.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(brought) };
         }
+        // An option may mean that a file is not created.
+        Some("touch") if command.words.iter().filter_map(Word::known).all(|word| !word.starts_with('-')) => {
+            let created = operands(command).filter_map(|path| {
+                let path = absolute_path(folder, path);
+                Some((destination_path(split_path(&path).1, &path, false)?, path))
+            });
+            let created: Vec<_> = created.collect();
+            return if created.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(created) };
+        }
         Some("rm" | "unlink") => {
             return LoaderFileEffect::Removes(operands(command).map(|path| absolute_path(folder, path)).collect());
         }
@@ -469,7 +478,7 @@ mod tests {
                 );
             }
             if let Some(name) = package {
-                let version = crate::model::package::PackageVersion::Range(String::new());
+                let version = crate::model::package::PackageVersion::any();
                 let fact = crate::model::fact::FactId(0);
                 seen.packages.push(crate::model::package::ObservedPackage::new(
                     PackageManager::System,

@@ -68,7 +68,7 @@ pub(super) fn record_missing_installer(
         let evidence = Evidence::Leaf(vec![Origin::File { source: reader.source, span: word.span }]);
         let what = BuildMachineQuery::MISSING_INSTALLER;
         let fact = reader.seen.facts.add(FactKey::BuildAsk, Some(what), state, evidence);
-        reader.seen.build_asks.push(BuildMachineQuery { what: what.to_owned(), command: name.to_owned(), fact });
+        reader.seen.build_probes.push(BuildMachineQuery { what: what.to_owned(), command: name.to_owned(), fact });
     }
 }
 
@@ -253,7 +253,7 @@ mod tests {
         let dockerfile = Dockerfile::parse(&text);
         let options = EvaluateOptions::new(Knowledge::built_in());
         let target = observe_dockerfile(SourceId(0), &dockerfile, &options, &ContextFiles::default()).expect("a stage");
-        let asks = target.seen.build_asks.into_iter();
+        let asks = target.seen.build_probes.into_iter();
         asks.filter(|ask| ask.what == BuildMachineQuery::MISSING_INSTALLER).map(|ask| ask.command).collect()
     }
 

@@ -30,6 +30,7 @@ mod package_locations;
 mod pip_config;
 mod python_search_path;
 mod python_version;
+mod removals;
 mod removed_compat;
 mod run_commands;
 mod sbom;

@@ -4,7 +4,7 @@ use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocation;
-use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_repeats, observe_package, remove_packages};
+use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
 use crate::extract::command_reader::{CommandReader, StageState};
 use crate::extract::gpu_dependencies::find_gpu_dependencies;
 use crate::extract::install_locations::{LocatedCommand, SYSTEM_BIN_FOLDERS, option_value};
@@ -142,6 +142,7 @@ impl CommandReader<'_> {
         self.record_unpacked_environment(command);
         self.record_downloaded_script(command);
         self.record_python_code(command, run);
+        self.record_removed_modules(command);
         if self.apply_pip_config(command) || self.read_script(command, run, depth) {
             return;
         }
@@ -156,7 +157,7 @@ impl CommandReader<'_> {
     fn limit_packages(&mut self, found: &mut InstallEffects, tag: Option<&str>, span: Span) {
         let lists = [&mut found.packages, &mut found.constraints];
         let cut = lists.map(|list| {
-            let thinned = limit_repeats(list);
+            let thinned = limit_installs_per_package(list);
             let long = list.len() > MAX_PACKAGES_PER_COMMAND;
             list.truncate(MAX_PACKAGES_PER_COMMAND);
             thinned || long
@@ -200,7 +201,8 @@ impl CommandReader<'_> {
             }
         }
         let environments = &self.state.environments;
-        let apart = tool || environments.installs_into(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let target = environments.target_folder(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let apart = tool || target.is_some_and(|target| !environments.includes_system_packages(&target));
         let home = self.python_location(command, run, &lookup);
         let of_pip = |package: &&mut PackageInstall| package.manager == PackageManager::Pip;
         if found.packages.iter().any(|package| package.manager == PackageManager::Pip)
@@ -208,12 +210,6 @@ impl CommandReader<'_> {
         {
             for package in found.packages.iter_mut().filter(of_pip) {
                 package.python.get_or_insert_with(|| version.clone());
-            }
-        }
-        if apart {
-            // What the base image brings does not count there.
-            for package in found.packages.iter_mut().filter(of_pip) {
-                package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
             }
         }
         let torch = || self.installed_torch_version();
@@ -302,7 +298,7 @@ impl CommandReader<'_> {
         };
         let mut places = if empty { Vec::new() } else { self.state.locations.locations_for_command(at) };
         // An environment that the command finds by itself, such as the `.venv` of uv.
-        if let Some(PythonLocation::Environment(folder)) = &home
+        if let Some(PythonLocation::Environment { folder, .. }) = &home
             && places == default_locations()
         {
             places = vec![PackageLocation::Prefix(folder.clone())];
@@ -311,8 +307,7 @@ impl CommandReader<'_> {
             let fact = self.record_compiled_code(compiled);
             self.state.locations.set_package_locations(fact, places.clone());
         }
-        found.removed.retain(|(manager, ..)| !command.conditional || *manager != PackageManager::System);
-        remove_packages(self.seen, &found);
+        self.record_uninstalls(&mut found, command, home.as_ref());
         let gone = |code: &ObservedGpuCode| {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
@@ -448,7 +443,10 @@ impl CommandReader<'_> {
     ) -> Option<PythonLocation> {
         let own = self.state.environments.target_folder(command, &self.folder, run.path_head.as_deref(), lookup);
         if own.is_some() {
-            return own.map(PythonLocation::Environment);
+            return own.map(|folder| PythonLocation::Environment {
+                includes_system_packages: self.state.environments.includes_system_packages(&folder),
+                folder,
+            });
         }
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
         if let Some(target) = option_value(&words, "--target", "-t").filter(|_| words.contains(&"install")) {

@@ -18,12 +18,13 @@ use crate::extract::{
     unpackaged_files,
 };
 use crate::install::OpenedFile;
+use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, FileKind, Observations, ObservedGpuCode, Origin, PrintedValue, UnpackagedFiles,
-    ValueState,
+    Evidence, FactId, FactKey, FileKind, Observations, ObservedBase, ObservedFile, ObservedGpuCode, Origin,
+    PrintedValue, UnpackagedFiles, ValueState,
 };
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
 use crate::model::reference::ImageReference;
 use crate::text::source::Span;
 
@@ -181,6 +182,10 @@ impl<'a> StageEvaluator<'a> {
         let loose = std::mem::replace(&mut reader.seen.base_changes.loose, before);
         let unread = std::mem::take(&mut reader.seen.base_changes.unknown_wheels);
         let packages = std::mem::take(&mut reader.seen.packages);
+        let uninstalled = reader.seen.uninstalled_packages.split_off(own.uninstalled_packages.len());
+        let removed = reader.seen.removed_packages.split_off(own.removed_packages.len());
+        let mut files = std::mem::take(&mut reader.seen.files);
+        files.retain(|path, file| own.files.get(path).is_none_or(|own| own.fact != file.fact));
         let commands = InstallOptions::added(&own, &reader.seen);
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
@@ -192,6 +197,9 @@ impl<'a> StageEvaluator<'a> {
         reader.seen = own;
         Some(StageContents {
             packages,
+            uninstalled,
+            removed,
+            files,
             commands,
             code,
             loose,
@@ -236,7 +244,7 @@ impl<'a> StageEvaluator<'a> {
         let state = ValueState::Known(PrintedValue::Text(package.name.clone()));
         let origins = vec![Origin::File { source: reader.source, span }, here];
         let fact = reader.seen.facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
-        let version = PackageVersion::Range(String::new());
+        let version = PackageVersion::any();
         reader.seen.packages.push(ObservedPackage::new(
             PackageManager::System,
             PackageName::system(&package.name),
@@ -322,7 +330,7 @@ impl<'a> StageEvaluator<'a> {
                 .and_then(|row| Some((row, row.torch.filter(|version| knowledge.torch_release(version).is_some())?)));
             let (version, variant) = if let Some((row, own)) = served {
                 let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
-                (PackageVersion::Exact(format!("{own}+{tag}")), Some(tag))
+                (PackageVersion::exact(format!("{own}+{tag}")), Some(tag))
             } else {
                 let why = Cause::CopiedTorch { package: torch.to_string(), image: image.to_string() };
                 (PackageVersion::Unresolved(why), None)
@@ -338,17 +346,60 @@ impl<'a> StageEvaluator<'a> {
         }
     }
 
+    /// Adds what the commands of another stage removed from the copied folders: its packages came without these.
+    fn add_copied_removals(
+        &self,
+        reader: &mut TargetReader<'_>,
+        copy: &CopyInstruction,
+        (uninstalled, removed): (Vec<ObservedPackage>, Vec<RemovedPackage>),
+        done: &StageState,
+    ) {
+        let plain = match &reader.seen.base {
+            ObservedBase::Image(image, _) => is_without_frameworks(image, self.options.knowledge),
+            _ => false,
+        };
+        if !plain {
+            return;
+        }
+        let is_copied = |manager, name: &PackageName, places: &[PackageLocation]| {
+            known_sources(copy).any(|source| package_locations::is_package_copied(source, manager, name, places))
+        };
+        let usual = package_locations::default_locations();
+        for gone in removed {
+            let own = uninstalled.iter().filter(|package| package.name == gone.name && package.command <= gone.command);
+            let places = own.clone().next_back().map(|package| done.locations.package_locations(package.fact));
+            // What the image itself has under this name is another one.
+            let is_installed = reader.seen.packages.iter().any(|package| package.name == gone.name);
+            if !is_installed && is_copied(gone.manager, &gone.name, places.unwrap_or(&usual)) {
+                reader.seen.uninstalled_packages.extend(own.cloned());
+                reader.seen.removed_packages.push(gone);
+            }
+        }
+    }
+
     /// Adds the packages, code and programs of another stage that lie in what is copied.
     fn add_copied_packages(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
         let Some(looked) = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)) else { return };
-        let StageContents { packages, commands, code, loose, unread, state: done } = looked;
+        let StageContents { packages, uninstalled, removed, files, commands, code, loose, unread, state: done } =
+            looked;
         copy_files(reader, &done, copy);
+        for (path, file) in files {
+            if let Some(to) = known_sources(copy).find_map(|source| copied_path(&path, source, copy)) {
+                let fact = fact_with_copy(reader, file.fact, copy);
+                reader.seen.files.insert(to, ObservedFile { fact, ..file });
+            }
+        }
         if reader.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
             reader.seen.base_changes.loose.extend(unpackaged_files::select_copied_files(&loose, copy));
         }
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
         let to = || destination.map(|path| absolute_path(&copy.folder, path));
         let mut copied = BTreeSet::new();
+        let knowledge = self.options.knowledge;
+        let mut replaces = self.source_image(copy).is_some_and(|(image, _)| is_without_frameworks(&image, knowledge));
+        let own_names: BTreeSet<PackageName> =
+            reader.seen.packages.iter().map(|package| package.name.clone()).collect();
+        self.add_copied_removals(reader, copy, (uninstalled, removed), &done);
         for package in packages {
             let places = done.locations.package_locations(package.fact);
             if !known_sources(copy)
@@ -362,13 +413,17 @@ impl<'a> StageEvaluator<'a> {
             let home = done.homes.get(&package.fact).and_then(|home| {
                 home.after_copy(|path| known_sources(copy).find_map(|source| copied_path(path, source, copy)))
             });
-            reader.state.homes.extend(home.map(|home| (fact, home)));
+            reader.state.homes.extend(home.filter(|home| !home.is_system_packages()).map(|home| (fact, home)));
+            // The copied release takes the place of an installed one, whichever is newer.
+            if replaces && own_names.contains(&package.name) {
+                reader.seen.base_changes.reinstalling.push(package.command);
+                replaces = false;
+            }
             copied.insert(package.command);
             reader.seen.packages.push(ObservedPackage { fact, ..package });
         }
         commands.add_to(&mut reader.seen, &copied);
         copy_unread_lists(reader, &unread, &done, copy);
-        let knowledge = self.options.knowledge;
         let compiler = self.source_image(copy).filter(|_| !done.other_toolkit);
         let compiler =
             compiler.and_then(|(image, span)| Some((copied_toolkit::release_of_cuda_image(&image, knowledge)?, span)));
@@ -459,9 +514,20 @@ impl InstallOptions {
     }
 }
 
+/// Whether an image contains no framework: a plain base image, or one with CUDA alone.
+pub(super) fn is_without_frameworks(image: &ImageReference, knowledge: Knowledge) -> bool {
+    let name = image.familiar_name();
+    knowledge.plain_image(&name).is_some() || knowledge.is_cuda_repository(&name)
+}
+
 /// Observations of another stage.
 struct StageContents {
     packages: Vec<ObservedPackage>,
+    /// Packages that its commands installed and removed.
+    uninstalled: Vec<ObservedPackage>,
+    removed: Vec<RemovedPackage>,
+    /// Files that its commands wrote or linked for the loader.
+    files: BTreeMap<String, ObservedFile>,
     commands: InstallOptions,
     code: Vec<ObservedGpuCode>,
     loose: Vec<UnpackagedFiles>,
@@ -494,6 +560,7 @@ fn copy_files(reader: &mut TargetReader<'_>, other: &StageState, copy: &CopyInst
     for source in known_sources(copy) {
         reader.state.wheels.extend(other.wheels.copied_to(source, &to));
         reader.state.fetched.extend(other.fetched.files_in_copy(source, copy));
+        reader.state.environments.extend_copied(&other.environments, |folder| copied_path(folder, source, copy));
         for (path, made) in &other.written_files {
             if let Some(to) = copied_path(path, source, copy) {
                 let made = made.clone().map(|opened| OpenedFile { path: to.clone(), ..opened });

@@ -1,5 +1,7 @@
 //! Files and scripts that were not read: the packages that commands install from them are missing evidence.
 
+use std::collections::BTreeSet;
+
 use crate::cuda::LIBCUDA_SONAME;
 use crate::dockerfile::RunInstruction;
 use crate::extract::command_effects::UnknownAdditions;
@@ -7,9 +9,10 @@ use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::RequirementFile;
+use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
 use crate::model::fact::{Evidence, FactId, FactKey, ObservedBase, Origin, PrintedValue, ValueState};
-use crate::model::package::{ObservedPackage, PackageManager};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, StandardInput, Word};
 use crate::text::source::{SourceId, Span};
 
@@ -33,6 +36,28 @@ fn starts_installer(code: &str) -> bool {
     // Between the two may be the function of pip.
     words.windows(3).any(|three| matches!(three, ["pip" | "conda", "install", _] | ["pip" | "conda", _, "install"]))
         || words.ends_with(&["pip", "install"])
+}
+
+/// Returns the frameworks that the strings of Python code name, as `"torch==2.4"` or in `"pip install torch"`.
+fn frameworks_in_code(code: &str, knowledge: Knowledge) -> BTreeSet<PackageName> {
+    let names = code.lines().flat_map(string_literals).flat_map(str::split_whitespace).map(|word| {
+        let end = word.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+        PackageName::python(&word[..end.unwrap_or(word.len())])
+    });
+    names.filter(|name| knowledge.framework(name).is_some()).collect()
+}
+
+/// Returns the texts of the string literals in a line of Python.
+fn string_literals(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let start = rest.find(['"', '\''])?;
+        let quote = char::from(rest.as_bytes()[start]);
+        let inside = &rest[start + 1..];
+        let end = inside.find(quote)?;
+        rest = &inside[end + 1..];
+        Some(&inside[..end])
+    })
 }
 
 impl CommandReader<'_> {
@@ -130,19 +155,32 @@ impl CommandReader<'_> {
         }
         let mut words = command.words.iter().skip(1).filter_map(Word::known);
         let first = words.find(|word| !word.starts_with('-') || matches!(*word, "-c" | "-m"));
-        let (name, installs) = match first {
-            Some("-c") => ("the Python code of the command", words.next().is_some_and(starts_installer)),
+        let (name, frameworks) = match first {
+            Some("-c") => {
+                let code = words.next().filter(|code| starts_installer(code));
+                ("the Python code of the command", code.map(|code| frameworks_in_code(code, self.knowledge)))
+            }
             Some(path)
                 if path.rsplit_once('.').is_some_and(|(stem, ending)| ending == "py" && !stem.ends_with("setup")) =>
             {
                 let opened = self.open_image_file("", path, run);
-                (path, opened.is_ok_and(|opened| starts_installer(opened.text.text())))
+                let opened = opened.ok().filter(|opened| starts_installer(opened.text.text()));
+                (path, opened.map(|opened| frameworks_in_code(opened.text.text(), self.knowledge)))
             }
             _ => return,
         };
-        if installs {
-            self.seen.base_changes.unread_commands.push(self.seen.commands);
-            self.add_unread_script(name, Cause::PythonCodeInstalls { code: name.to_owned() }, command.span);
+        let Some(frameworks) = frameworks else { return };
+        let cause = Cause::PythonCodeInstalls { code: name.to_owned() };
+        self.seen.base_changes.unread_commands.push(self.seen.commands);
+        self.add_unread_script(name, cause.clone(), command.span);
+        for package in frameworks {
+            let state = ValueState::Known(PrintedValue::Text(package.to_string()));
+            let origins = vec![Origin::File { source: self.source, span: command.span }];
+            let fact = self.seen.facts.add(FactKey::Package, Some(&package), state, Evidence::Leaf(origins));
+            let version = PackageVersion::Unresolved(cause.clone());
+            let possible = ObservedPackage::new(PackageManager::Pip, package, version, fact);
+            let conditional = Some(cause.clone());
+            self.seen.packages.push(ObservedPackage { conditional, command: self.seen.commands, ..possible });
         }
     }
 

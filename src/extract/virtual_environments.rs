@@ -69,12 +69,23 @@ impl VirtualEnvironments {
         let shares = arguments.iter().any(|word| word.ends_with("system-site-packages"));
         if shares {
             self.sharing.insert(path.clone());
+        } else {
+            self.sharing.remove(&path);
         }
-        if command.conditional || shares {
+        if command.conditional {
             self.made.remove(&path);
         } else {
             self.made.insert(path);
         }
+    }
+
+    /// Adds the environments of another stage that are copied, each at the path that `copied` returns.
+    pub(super) fn extend_copied(&mut self, other: &Self, copied: impl Fn(&str) -> Option<String>) {
+        self.made.extend(other.made.iter().filter_map(|folder| copied(folder)));
+        self.sharing.extend(other.sharing.iter().filter_map(|folder| copied(folder)));
+        self.without_pip.extend(other.without_pip.iter().filter_map(|folder| copied(folder)));
+        self.pythons
+            .extend(other.pythons.iter().filter_map(|(folder, version)| Some((copied(folder)?, version.clone()))));
     }
 
     /// Forgets which environments lack pip, after a command installed pip into one of them.
@@ -92,8 +103,13 @@ impl VirtualEnvironments {
         plain && lacks && !told && !by_path && variable_value(command, SEED_VARIABLE, lookup).is_none()
     }
 
+    /// Whether the environment in a folder includes the packages of the Python that created it.
+    pub(super) fn includes_system_packages(&self, folder: &str) -> bool {
+        self.sharing.contains(folder)
+    }
+
     /// Whether a command installs into one of the environments; `head` is the first directory of PATH, if known.
-    pub(super) fn installs_into(
+    fn installs_into(
         &self,
         command: &Command,
         folder: &str,
@@ -124,7 +140,7 @@ impl VirtualEnvironments {
         self.entered.is_some() || head.is_some_and(|head| self.contains_program(&format!("{head}/python")))
     }
 
-    /// Returns the folder of the isolated environment that a command installs into, if any.
+    /// Returns the folder of the environment that a command installs into, if any.
     pub(super) fn target_folder(
         &self,
         command: &Command,
@@ -377,7 +393,8 @@ mod tests {
     /// Whether the last command of a script installs into an environment.
     fn installs_last_into(script: &str, variables: &[(&str, &str)]) -> bool {
         for_last_command(script, variables, |all, command, head, lookup| {
-            all.installs_into(command, "/app", head, lookup)
+            let target = all.target_folder(command, "/app", head, lookup);
+            target.is_some_and(|target| !all.includes_system_packages(&target))
         })
     }
 

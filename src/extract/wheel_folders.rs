@@ -10,9 +10,7 @@ use crate::install;
 use crate::install::{FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{
-    IndexSelection, PackageManager, PackageVersion, compare_pep440_versions, public_version, range_contains,
-};
+use crate::model::package::{IndexSelection, PackageManager, PackageVersion};
 use crate::shell::Command;
 use crate::text::source::{SourceId, Span};
 
@@ -162,7 +160,7 @@ fn choose_wheel(
     let cannot_tell = |package: &mut PackageInstall, why: &Cause| {
         package.variant = None;
         package.indexes = IndexSelection::Unknown(why.clone());
-        if !matches!(package.version, PackageVersion::Exact(_)) {
+        if !package.version.is_exact() {
             package.version = PackageVersion::Unresolved(why.clone());
         }
     };
@@ -209,9 +207,9 @@ fn may_match_pattern(pattern: &str, package: &str) -> bool {
 /// Whether a wheel satisfies the required version.
 fn satisfies_requirement(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
     match (&asked.version, &wheel.version) {
-        (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => asked == own || asked == public_version(own),
-        (PackageVersion::Range(range), _) if range.is_empty() => true,
-        (PackageVersion::Range(range), PackageVersion::Exact(own)) => range_contains(range, own) != Some(false),
+        (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => asked == own || asked.as_str() == own.public(),
+        (PackageVersion::Range(range), _) if range.is_any() => true,
+        (PackageVersion::Range(range), PackageVersion::Exact(own)) => range.contains(own) != Some(false),
         (PackageVersion::Unresolved(_), _) => true,
         _ => wheel.indexes != IndexSelection::Default,
     }
@@ -221,7 +219,7 @@ fn satisfies_requirement(wheel: &PackageInstall, asked: &PackageInstall) -> bool
 fn precedes_index(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
     match (&asked.version, &wheel.version) {
         (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => {
-            !asked.contains('+') && (own.contains('+') || wheel.variant.is_some())
+            asked.local().is_none() && (own.local().is_some() || wheel.variant.is_some())
         }
         _ => false,
     }
@@ -231,16 +229,17 @@ fn precedes_index(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
 fn may_precede_index(wheel: &PackageInstall, asked: &PackageInstall, knowledge: Knowledge) -> bool {
     let range = match &asked.version {
         PackageVersion::Exact(_) => return precedes_index(wheel, asked),
-        PackageVersion::Range(range) => range.as_str(),
+        PackageVersion::Range(range) => range,
         PackageVersion::Unresolved(_) => return false,
     };
     let PackageVersion::Exact(own) = &wheel.version else { return false };
-    let within = |version: &&str| range.is_empty() || range_contains(range, version) == Some(true);
+    let within = |version: &&str| range.admits(version);
     let served =
         knowledge.served_torch_releases().map(|row| row.version).filter(|_| knowledge.has_variants(&asked.name));
     let mut releases = knowledge.known_releases(&asked.name).chain(served).filter(within);
-    let newer = |release: &str| compare_pep440_versions(release, public_version(own)) == Some(Ordering::Greater);
-    own.contains('+') && !releases.any(newer)
+    let public = own.without_local();
+    let newer = |release: &str| public.compare_text(release) == Some(Ordering::Less);
+    own.local().is_some() && !releases.any(newer)
 }
 
 #[cfg(test)]

@@ -29,9 +29,9 @@ pub(super) fn is_rejected_downgrade(
 
 /// Whether the version of a framework, or of a package that installs one, is not pinned.
 fn has_unpinned_framework(seen: &Observations, knowledge: Knowledge) -> bool {
-    let brings = |name: &str| knowledge.brought_packages().iter().any(|row| row.distribution == name);
+    let brings = |name: &str| knowledge.dependencies_with_gpu_code().iter().any(|row| row.distribution == name);
     let of_gpu = |name: &str| knowledge.framework(name).is_some() || brings(name);
-    pip_and_conda_packages(seen).any(|one| !matches!(one.version, PackageVersion::Exact(_)) && of_gpu(&one.name))
+    pip_and_conda_packages(seen).any(|one| !one.version.is_exact() && of_gpu(&one.name))
 }
 
 /// Whether something is built for a newer CUDA major release than that of the selected base.

@@ -14,7 +14,7 @@ use crate::infer::tag_version;
 use crate::knowledge::{Knowledge, compare_natural};
 use crate::model::fact::{LibraryDependencies, LibraryProvider, ObservedBase, RequiredLibrary, ValueState};
 use crate::model::outcome::Outcome;
-use crate::model::package::{ObservedPackage, PackageVersion};
+use crate::model::package::ObservedPackage;
 use crate::model::reference::ImageReference;
 use crate::report::kinds::{ChangeKind, FixSafety};
 
@@ -267,8 +267,7 @@ fn framework_release(knowledge: Knowledge, repository: &str, tag: &str) -> Optio
 
 /// Whether a package is a build for one CUDA version or torch release, such as `k2==1.24.4+cuda10.2.torch1.9.0`.
 fn is_bound_to_cuda_or_torch(package: &ObservedPackage) -> bool {
-    let PackageVersion::Exact(text) = &package.version else { return false };
-    text.split_once('+').is_some_and(|(_, local)| local.starts_with("cu") || local.contains("torch"))
+    package.version.local().is_some_and(|local| local.starts_with("cu") || local.contains("torch"))
 }
 
 /// The image flavours that a tag needs to contain the missing libraries, for one CUDA major release.

@@ -13,7 +13,7 @@ use crate::judge;
 use crate::judge::SubjectContent;
 use crate::model::fact::{Observations, ObservedArchList, ObservedBase};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version, range_contains,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, range_contains,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
@@ -213,18 +213,17 @@ fn violates_constraint(after: &Observations, one: &TargetPackage<'_>) -> bool {
     let own = after.bounds.iter().filter(|bound| bound.name == one.name && bound.command == package.command);
     own.into_iter().any(|bound| match &bound.version {
         PackageVersion::Exact(text) => {
-            let local = text.split_once('+').map(|(_, local)| local);
-            public_version(text) != one.version || (local.is_some() && local != one.build)
+            let local = text.local();
+            text.public() != one.version || (local.is_some() && local != one.build)
         }
-        PackageVersion::Range(range) => !range.is_empty() && range_contains(range, one.version) == Some(false),
+        PackageVersion::Range(range) => !range.is_any() && range.contains_text(one.version) == Some(false),
         PackageVersion::Unresolved(_) => true,
     })
 }
 
 /// Returns the CUDA build that a version names, `cu118` of `2.4.0+cu118`, if its package has an index for each build.
 fn cuda_build_of<'a>(case: &FixContext<'_>, package: &'a ObservedPackage) -> Option<&'a str> {
-    let PackageVersion::Exact(text) = &package.version else { return None };
-    let (_, local) = text.split_once('+')?;
+    let local = package.version.local()?;
     let pip = package.manager == PackageManager::Pip && case.knowledge().has_build_index(&package.name);
     (pip && local.starts_with("cu")).then_some(local)
 }
@@ -343,8 +342,7 @@ fn requests_unsupported_targets(case: &FixContext<'_>, after: &Observations) -> 
 /// Whether the only wheel for a platform has no local version label and the requirement cannot select it.
 fn conflicts_with_unlabelled_wheel(case: &FixContext<'_>, one: &TargetPackage<'_>, after: &Observations) -> bool {
     let Some(build) = one.build.filter(|_| case.knowledge().has_variants(one.name)) else { return false };
-    let named = last_pip_package(after, one.name)
-        .is_some_and(|package| matches!(&package.version, PackageVersion::Exact(text) if text.contains('+')));
+    let named = last_pip_package(after, one.name).is_some_and(|package| package.version.local().is_some());
     let archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
     let row = |arch: &str| case.knowledge().torch_build(one.version, build, arch);
     let alone = last_pip_package(after, one.name)
@@ -366,14 +364,14 @@ fn has_conflicting_pin(
     asked.any(|row| {
         let goes = wanted.iter().any(|one| one.name == row.package);
         let mut own = pinned_packages(after).filter(|(package, _)| !goes && package.name == row.package);
-        own.any(|(_, version)| range_contains(row.range, public_version(version)) == Some(false))
+        own.any(|(_, version)| range_contains(row.range, version.public()) == Some(false))
     })
 }
 
 /// Returns the packages that pip commands pin, with their versions.
-fn pinned_packages(seen: &Observations) -> impl Iterator<Item = (&ObservedPackage, &str)> {
+fn pinned_packages(seen: &Observations) -> impl Iterator<Item = (&ObservedPackage, &ExactVersion)> {
     seen.packages.iter().filter(|one| one.manager == PackageManager::Pip).filter_map(|one| match &one.version {
-        PackageVersion::Exact(version) => Some((one, version.as_str())),
+        PackageVersion::Exact(version) => Some((one, version)),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     })
 }

@@ -5,7 +5,7 @@ use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::infer::variant_cuda;
 use crate::knowledge::compare_natural;
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the packages whose bundled libraries do not fit a build, each with its next release that does. Packages
 /// without such a release are not changed.
@@ -15,7 +15,7 @@ pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> 
     let has = |name: &str, version: &str| knowledge.bundles_library_for_cuda(name, version, cuda) == Some(true);
     let companion = |package: &ObservedPackage| {
         let PackageVersion::Exact(text) = &package.version else { return None };
-        let from = public_version(text);
+        let from = text.public();
         if knowledge.bundles_library_for_cuda(&package.name, from, cuda)? {
             return None;
         }

@@ -33,6 +33,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let chooser = |one: &&ObservedPackage| knowledge.conda_variant(&one.name).is_some_and(|row| !row.cpu);
     let choosing = packages().rfind(chooser)?;
     let PackageVersion::Exact(now) = &choosing.version else { return None };
+    let now = now.as_str();
     let channel = knowledge.conda_variant(&choosing.name)?.channel.or(framework.channel.as_deref())?;
     let version = case.component_fact(FactKey::ComponentVersion, name)?;
     let has = |row: &&CondaBuildRow| {
@@ -41,7 +42,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     };
     let mut builds: Vec<&str> = knowledge.conda_builds().iter().filter(has).map(|row| row.variant).collect();
     builds.sort_by(|one, other| compare_natural(one, other));
-    let place = builds.iter().position(|build| cuda_version_of_build(build) == *now)?;
+    let place = builds.iter().position(|build| cuda_version_of_build(build) == now)?;
     let mut ranked: Vec<(usize, &str)> =
         builds.iter().enumerate().map(|(at, build)| (distance(at, place), *build)).collect();
     ranked.sort_unstable();
@@ -49,7 +50,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let candidate = |(step, (_, build)): (usize, (usize, &str))| {
         let (package, to) = (choosing.name.clone(), cuda_version_of_build(build));
         let title = format!("install {package}={to}, which selects {name} {version} for CUDA {to}");
-        let wish = ProposedChange::Conda { package: package.to_string(), from: now.clone(), to };
+        let wish = ProposedChange::Conda { package: package.to_string(), from: now.to_owned(), to };
         FixCandidate { kind: ChangeKind::FrameworkVariant, step, title, safety, wish }
     };
     Some(ranked.into_iter().skip(1).enumerate().map(candidate).collect())
@@ -63,8 +64,8 @@ fn cuda_selection_safety(case: &FixContext<'_>, choosing: &ObservedPackage, now:
     let bound = |one: &ObservedPackage| {
         !is_conda_package(one, &choosing.name)
             && match &one.version {
-                PackageVersion::Exact(text) => of_release(text),
-                PackageVersion::Range(range) => range.contains(now),
+                PackageVersion::Exact(text) => of_release(text.as_str()),
+                PackageVersion::Range(range) => range.as_str().contains(now),
                 PackageVersion::Unresolved(_) => false,
             }
     };

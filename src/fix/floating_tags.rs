@@ -48,7 +48,7 @@ fn has_contents_newer_than(knowledge: Knowledge, row: &FrameworkImageRow, day: D
     let of_package = |(name, version): &(&str, &str)| knowledge.framework_build(name, version)?.released;
     let torch = row.torch.and_then(|version| knowledge.torch_release(version)?.released);
     let cuda = knowledge.oldest_toolkit(row.cuda.major(), row.cuda.minor()).and_then(|row| row.released);
-    row.brings.iter().filter_map(of_package).chain(torch).chain(cuda).any(|released| day < released)
+    row.packages.iter().filter_map(of_package).chain(torch).chain(cuda).any(|released| day < released)
 }
 
 #[cfg(test)]

@@ -11,9 +11,7 @@ use crate::fix::versions::{
 use crate::fix::{FixCandidate, ProposedChange, bundled_libraries};
 use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
 use crate::model::fact::{CodeTargets, FactKey};
-use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version, range_contains,
-};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The number of nearest releases of a framework that are considered.
@@ -53,9 +51,7 @@ impl<'a> InstalledTorch<'a> {
             None => newest_admitted_release(case, package)?,
         };
         let (pinned, local) = match &package.version {
-            PackageVersion::Exact(text) => {
-                (Some(public_version(text).to_owned()), text.split_once('+').map(|(_, local)| local.to_owned()))
-            }
+            PackageVersion::Exact(text) => (Some(text.public().to_owned()), text.local().map(str::to_owned)),
             PackageVersion::Range(_) => (None, None),
             PackageVersion::Unresolved(_) => return None,
         };
@@ -138,7 +134,7 @@ fn newest_admitted_release(case: &FixContext<'_>, package: &ObservedPackage) -> 
     let PackageVersion::Range(range) = &package.version else { return None };
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-    let fits = |row: &&TorchRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let fits = |row: &&TorchRow| range.admits(row.version);
     let rows = case.knowledge().served_torch_releases().filter(out).filter(fits);
     rows.max_by(|one, other| compare_natural(one.version, other.version))
 }
@@ -204,13 +200,9 @@ fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, bui
     let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return FixSafety::Safe };
     let of_others =
         case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch.name);
-    let local = |one: &ObservedPackage| match &one.version {
-        PackageVersion::Exact(text) => text.split_once('+').map(|(_, local)| local.to_owned()),
-        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
-    };
     // What has the same build is changed with it.
-    let stays = |local: &String| Some(local) != torch.said.as_ref() && major(local).is_some_and(|own| own != now);
-    if of_others.filter_map(local).any(|local| stays(&local)) { FixSafety::Manual } else { FixSafety::Safe }
+    let stays = |local: &str| Some(local) != torch.said.as_deref() && major(local).is_some_and(|own| own != now);
+    if of_others.filter_map(|one| one.version.local()).any(stays) { FixSafety::Manual } else { FixSafety::Safe }
 }
 
 /// Returns a package whose wheel is built for another torch release, such as `flash-attn==2.7.4+cu12torch2.6`.
@@ -220,8 +212,7 @@ fn find_wheel_for_other_release<'a>(
     version: &str,
 ) -> Option<&'a str> {
     let of_release = |package: &&ObservedPackage| {
-        let PackageVersion::Exact(text) = &package.version else { return false };
-        let Some((_, local)) = text.split_once('+') else { return false };
+        let Some(local) = package.version.local() else { return false };
         let Some((_, own)) = local.split_once(torch.name) else { return false };
         let length = own.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(own.len());
         let own = own.get(..length).unwrap_or_default().trim_end_matches('.');
@@ -337,11 +328,11 @@ fn package_release_changes(
     places: Range<usize>,
 ) -> Vec<ReleaseChange> {
     let knowledge = case.knowledge();
-    let PackageVersion::Exact(text) = &package.version else { return Vec::new() };
+    let PackageVersion::Exact(version) = &package.version else { return Vec::new() };
     let core = case
         .core_components()
         .any(|one| component_of_distribution(knowledge, &package.name) == Some(one.name.as_str()));
-    let now = public_version(text);
+    let now = version.public();
     let all = known_releases(knowledge, &package.name);
     if all.is_empty() || !(core || pins_torch(knowledge, &package.name, now)) {
         return Vec::new();
@@ -397,7 +388,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
     };
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-    let fits = |row: &&TorchRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let fits = |row: &&TorchRow| range.admits(row.version);
     let mut rows: Vec<&'static TorchRow> = knowledge.served_torch_releases().filter(out).filter(fits).collect();
     rows.sort_by(|one, other| compare_natural(other.version, one.version));
     let mut newest: Vec<(&'static str, &'static TorchRow)> = Vec::new();

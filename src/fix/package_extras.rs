@@ -4,11 +4,9 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
-use crate::knowledge::{BroughtRow, FrameworkBuildRow, LibraryNeedsRow, compare_natural};
+use crate::knowledge::{DependencyRow, FrameworkBuildRow, RequiredLibrariesRow, compare_natural};
 use crate::model::outcome::Outcome;
-use crate::model::package::{
-    ObservedPackage, PackageManager, PackageVersion, is_version_between, public_version, range_contains,
-};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, is_version_between};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The outcome of an image that lacks libraries.
@@ -17,39 +15,35 @@ const LIBRARY_MISSING: Outcome = Outcome::LibraryMissing;
 /// Returns candidates for the same release for another CUDA version, where an extra selects it.
 pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
-    let rows = || knowledge.brought_packages().iter().filter(|row| row.same && !row.extra.is_empty());
+    let rows = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same && !row.extra.is_empty());
     let mut found: Vec<FixCandidate> = Vec::new();
     for row in rows() {
         let (Some(asked), Some(brought)) =
-            (last_pip_package(&case.seen, row.distribution), last_pip_package(&case.seen, row.brings))
+            (last_pip_package(&case.seen, row.distribution), last_pip_package(&case.seen, row.requires))
         else {
             continue;
         };
         if brought.command != asked.command {
             continue;
         }
-        let now = build_for_extra(case, asked, row.brings).map(|build| build.version);
-        let pinned = matches!(asked.version, PackageVersion::Exact(_));
-        let other = |one: &&BroughtRow| {
-            let version = build_for_extra(case, asked, one.brings).map(|build| build.version);
+        let now = build_for_extra(case, asked, row.requires).map(|build| build.version);
+        let pinned = asked.version.is_exact();
+        let other = |one: &&DependencyRow| {
+            let version = build_for_extra(case, asked, one.requires).map(|build| build.version);
             one.distribution == row.distribution
-                && one.brings != row.brings
+                && one.requires != row.requires
                 && extra_without_digits(one.extra) == extra_without_digits(row.extra)
                 && version.is_some_and(|version| is_version_between(version, one.from, one.before))
         };
-        let mut others: Vec<&BroughtRow> = rows().filter(other).collect();
+        let mut others: Vec<&DependencyRow> = rows().filter(other).collect();
         others.sort_by(|one, other| compare_natural(other.extra, one.extra));
         for other in others {
-            let Some(then) = build_for_extra(case, asked, other.brings) else { continue };
+            let Some(then) = build_for_extra(case, asked, other.requires) else { continue };
             let Some(cuda) = then.cuda else { continue };
             let name = row.distribution;
             let title = match &asked.version {
                 PackageVersion::Exact(version) => {
-                    format!(
-                        "install {name}[{}]=={}, the same release for CUDA {cuda}",
-                        other.extra,
-                        public_version(version)
-                    )
+                    format!("install {name}[{}]=={}, the same release for CUDA {cuda}", other.extra, version.public())
                 }
                 _ => format!("install {name}[{}], the newest release for CUDA {cuda}", other.extra),
             };
@@ -62,8 +56,8 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
                     package: name.to_owned(),
                     from: row.extra.to_owned(),
                     to: other.extra.to_owned(),
-                    without: row.brings.to_owned(),
-                    brings: other.brings.to_owned(),
+                    without: row.requires.to_owned(),
+                    brings: other.requires.to_owned(),
                 },
             });
         }
@@ -86,21 +80,22 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
     };
     for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip) {
         let name = &package.name;
-        let along = |row: &LibraryNeedsRow| row.distribution == *name && row.along && row.with.is_none();
-        if package.no_deps && knowledge.library_needs().iter().any(along) {
+        let along = |row: &RequiredLibrariesRow| row.distribution == *name && row.along && row.with.is_none();
+        if package.no_deps && knowledge.required_libraries().iter().any(along) {
             let title = format!("install {name} with its dependencies, without --no-deps");
             add(title, ProposedChange::Whole { package: name.to_string() });
         }
         let PackageVersion::Exact(version) = &package.version else { continue };
-        let version = public_version(version);
-        let rows = knowledge.brought_packages().iter().filter(|row| {
-            row.distribution == *name && !row.extra.is_empty() && is_version_between(version, row.from, row.before)
+        let version = version.without_local();
+        let rows = knowledge.dependencies_with_gpu_code().iter().filter(|row| {
+            row.distribution == *name && !row.extra.is_empty() && version.is_between(row.from, row.before)
         });
         // Extras whose libraries are there already are asked for.
-        let libraries = |row: &&BroughtRow| knowledge.library_wheel(row.brings).is_some();
+        let libraries = |row: &&DependencyRow| knowledge.library_wheel(row.requires).is_some();
         let python = case.python_version(package);
-        let met = |row: &&BroughtRow| !knowledge.is_unusable_extra(name, row.extra, version, python.as_deref());
-        let missing = |row: &&BroughtRow| last_pip_package(&case.seen, row.brings).is_none();
+        let met =
+            |row: &&DependencyRow| !knowledge.is_unusable_extra(name, row.extra, version.as_str(), python.as_deref());
+        let missing = |row: &&DependencyRow| last_pip_package(&case.seen, row.requires).is_none();
         for row in rows.filter(libraries).filter(met).filter(missing) {
             let title = format!("install {name}[{}]=={version}, with the libraries that it loads", row.extra);
             let wish = ProposedChange::Extra {
@@ -108,7 +103,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
                 from: String::new(),
                 to: row.extra.to_owned(),
                 without: String::new(),
-                brings: row.brings.to_owned(),
+                brings: row.requires.to_owned(),
             };
             add(title, wish);
         }
@@ -127,15 +122,12 @@ fn build_for_extra(case: &FixContext<'_>, asked: &ObservedPackage, brings: &str)
     };
     let mut rows = rows.filter(there);
     match &asked.version {
-        PackageVersion::Exact(version) => rows.find(|row| row.version == public_version(version)),
+        PackageVersion::Exact(version) => rows.find(|row| row.version == version.public()),
         PackageVersion::Range(range) => {
             let day = case.seen.as_of.or(case.settings.as_of);
             let out =
                 |row: &&FrameworkBuildRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-            let fits = |row: &&FrameworkBuildRow| {
-                row.version.matches('.').count() >= 2
-                    && (range.is_empty() || range_contains(range, row.version) == Some(true))
-            };
+            let fits = |row: &&FrameworkBuildRow| row.version.matches('.').count() >= 2 && range.admits(row.version);
             rows.filter(out).filter(fits).max_by(|one, other| compare_natural(one.version, other.version))
         }
         PackageVersion::Unresolved(_) => None,

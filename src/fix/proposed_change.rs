@@ -4,7 +4,7 @@ use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
 use crate::fleet::Mode;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{Observations, ObservedBase};
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::model::reference::ImageReference;
 use crate::report::kinds::{ChangeKind, FixSafety};
 
@@ -169,8 +169,8 @@ impl ProposedChange {
                 last_pip_package(seen, package).is_some_and(|one| has_version_and_build(one, to, build.as_deref()))
                     && companions.iter().all(|one| {
                         last_pip_package(seen, &one.package).is_some_and(
-                        |other| matches!(&other.version, PackageVersion::Exact(text) if public_version(text) == one.to),
-                    )
+                            |other| matches!(&other.version, PackageVersion::Exact(text) if text.public() == one.to),
+                        )
                     })
             }
             Self::Index { package, build, .. } => last_pip_package(seen, package)
@@ -181,7 +181,8 @@ impl ProposedChange {
             Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),
             Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.no_deps),
             Self::Conda { package, to, .. } => {
-                let is = |one: &ObservedPackage| matches!(&one.version, PackageVersion::Exact(text) if text == to);
+                let is =
+                    |one: &ObservedPackage| matches!(&one.version, PackageVersion::Exact(text) if text.as_str() == to);
                 let mut named = seen.packages.iter().filter(|one| is_conda_package(one, package)).peekable();
                 named.peek().is_some() && named.all(is)
             }
@@ -243,8 +244,7 @@ pub(super) fn last_pip_package<'a>(seen: &'a Observations, name: &str) -> Option
 /// Whether a package has this version and this build (local version label).
 fn has_version_and_build(package: &ObservedPackage, version: &str, build: Option<&str>) -> bool {
     let PackageVersion::Exact(text) = &package.version else { return false };
-    let local = text.split_once('+').map(|(_, local)| local);
-    public_version(text) == version && local.or(package.variant.as_deref()) == build
+    text.public() == version && text.local().or(package.variant.as_deref()) == build
 }
 
 /// Whether a package is a compat package, judged by its name without the release.

@@ -5,7 +5,7 @@ use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates for the same release for another CUDA version, where the distribution name selects it.
@@ -15,8 +15,8 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
     let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
     for (package, row) in pip.filter_map(|one| Some((one, knowledge.framework(&one.name)?))) {
         let version = match &package.version {
-            PackageVersion::Exact(text) => Some(public_version(text)),
-            PackageVersion::Range(range) if range.is_empty() => None,
+            PackageVersion::Exact(text) => Some(text.public()),
+            PackageVersion::Range(range) if range.is_any() => None,
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => continue,
         };
         // Others that are built on it want the name that they ask for.

@@ -52,11 +52,11 @@ pub(super) fn apply_to_observations(
                 let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
                 let own = |one: &ObservedPackage| one.manager == PackageManager::Pip && one.name == *name;
                 if !new.packages.iter().any(own) {
-                    let open = PackageVersion::Range(String::new());
+                    let open = PackageVersion::any();
                     new.packages.push(ObservedPackage::new(PackageManager::Pip, PackageName::python(name), open, id));
                 }
                 let one = new.packages.iter_mut().rfind(|one| own(one))?;
-                one.version = PackageVersion::Exact(version.clone());
+                one.version = PackageVersion::exact(version.as_str());
                 (one.variant, one.indexes, one.fact) = (None, IndexSelection::Default, id);
                 if let Some(build) = unnamed.filter(|_| name == package) {
                     (one.variant, one.indexes) = (Some(build.clone()), IndexSelection::Only(build.clone()));
@@ -81,7 +81,7 @@ pub(super) fn apply_to_observations(
         ProposedChange::Conda { package, to, .. } if !built => {
             let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
             for one in new.packages.iter_mut().filter(|one| is_conda_package(one, package)) {
-                (one.version, one.fact) = (PackageVersion::Exact(to.clone()), id);
+                (one.version, one.fact) = (PackageVersion::exact(to.as_str()), id);
             }
         }
         ProposedChange::Env(list) => {
@@ -115,7 +115,7 @@ pub(super) fn apply_to_observations(
             new.packages.push(ObservedPackage::new(
                 PackageManager::System,
                 PackageName::system(name),
-                PackageVersion::Range(String::new()),
+                PackageVersion::any(),
                 id,
             ));
         }

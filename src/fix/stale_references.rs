@@ -10,7 +10,7 @@ use crate::fix::versions::default_build;
 use crate::infer::variant_cuda;
 use crate::judge::SubjectContent;
 use crate::model::fact::Observations;
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::text::source::{SourceId, Span};
 
 const STALE_WHEEL_ADDRESS: &str = "manual: the same command names an address of wheels for another build";
@@ -48,7 +48,7 @@ pub(super) fn find_stale_reference(
     }
     let library = |one: &ObservedPackage| {
         let PackageVersion::Exact(version) = &one.version else { return false };
-        let cuda = case.knowledge().library_wheel_cuda(&one.name, public_version(version));
+        let cuda = case.knowledge().library_wheel_cuda(&one.name, version.public());
         one.manager == PackageManager::Pip && cuda.is_some_and(|(cuda, _)| cuda.major() != major)
     };
     after.packages.iter().any(library).then_some(STALE_LIBRARY_WHEELS)

@@ -3,7 +3,7 @@
 use crate::fix::CompanionUpdate;
 use crate::fix::fix_context::FixContext;
 use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow, compare_natural};
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, public_version, range_contains};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, range_contains};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {
@@ -173,7 +173,7 @@ pub(super) fn companion_updates(
             found.push(CompanionUpdate { package: package.name.to_string(), from: None, to });
         }
         let PackageVersion::Exact(text) = &package.version else { continue };
-        let from = public_version(text);
+        let from = text.public();
         let rows = || knowledge.torch_requirements_of(&package.name);
         let Some(own) = rows().find(|row| row.version == from) else { continue };
         if own.range.is_empty() || range_contains(own.range, version) == Some(true) {
@@ -209,7 +209,7 @@ pub(super) fn package_without_release<'a>(
 /// Whether the newest admitted release does not require torch itself, and exists for a build.
 fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
     let PackageVersion::Range(range) = &package.version else { return false };
-    let admitted = |row: &&RequiresDistRow| range.is_empty() || range_contains(range, row.version) == Some(true);
+    let admitted = |row: &&RequiresDistRow| range.admits(row.version);
     let rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").filter(admitted);
     let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
     let torch = newest.range.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
@@ -241,7 +241,7 @@ fn matching_release(
         return MatchingRelease::Free;
     }
     let fits = |row: &&RequiresDistRow| {
-        let admitted = range.is_empty() || range_contains(range, row.version) == Some(true);
+        let admitted = range.admits(row.version);
         // What asks for any later one as well is of the day of the first.
         let of_day = row.range.strip_prefix(">=").is_some_and(|first| minor_release(first) == minor_release(version));
         admitted && (row.range.starts_with("==") || of_day) && range_contains(row.range, version) == Some(true)

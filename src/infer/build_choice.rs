@@ -28,7 +28,7 @@ fn follows_from_variant(facts: &Facts, id: FactId, on_row: bool) -> bool {
 fn framework_runs_on(row: &FrameworkRow, on: &str, knowledge: Knowledge) -> bool {
     let pins = || knowledge.torch_requirements_of(row.distribution).next().is_some();
     let built = || knowledge.framework_with_variants().is_some_and(|framework| framework.component == on);
-    row.rides == Some(on) || (built() && pins())
+    row.cuda_from == Some(on) || (built() && pins())
 }
 
 /// Whether a component needs the GPU build of another framework: it runs on that and has no CPU build.

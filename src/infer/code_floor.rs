@@ -41,8 +41,8 @@ pub(super) fn infer_code_floors(
 /// Returns the floor of a package's release; of the newest if no version is requested.
 fn package_code_floor(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static PackageFloorRow> {
     match &package.version {
-        PackageVersion::Exact(version) => knowledge.package_floor(&package.name, Some(version)),
-        PackageVersion::Range(range) if range.is_empty() => knowledge.package_floor(&package.name, None),
+        PackageVersion::Exact(version) => knowledge.package_floor(&package.name, Some(version.as_str())),
+        PackageVersion::Range(range) if range.is_any() => knowledge.package_floor(&package.name, None),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn mark_incompatible_with_torch(
     if image.seen.depth != InspectionDepth::Text {
         return;
     }
-    for row in image.knowledge.frameworks().iter().filter(|row| row.rides.is_some()) {
+    for row in image.knowledge.frameworks().iter().filter(|row| row.cuda_from.is_some()) {
         let Some(package) = image.seen.packages.iter().rfind(|package| package.name == row.distribution) else {
             continue;
         };
@@ -53,7 +53,7 @@ fn explain_possibly_installed_build(
     torch: &TorchInstall<'_>,
     image: InferenceContext<'_>,
 ) -> Option<Cause> {
-    let plain = matches!(&package.version, PackageVersion::Exact(version) if !version.contains('+'));
+    let plain = matches!(&package.version, PackageVersion::Exact(version) if version.local().is_none());
     explain_possibly_installed(image.seen, package)
         .filter(|_| plain && package.manager == PackageManager::Pip && torch.variant.is_err())
 }
@@ -69,9 +69,9 @@ fn explain_torch_mismatch(
         return None;
     }
     let name = &package.name;
-    let wanted = compiled_torch_range(name, own, image.knowledge);
+    let wanted = compiled_torch_range(name, own.as_str(), image.knowledge);
     match wanted {
-        Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own, torch, image),
+        Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own.as_str(), torch, image),
         Some(range) => Some(Cause::CompiledForOtherTorch {
             name: name.as_str().into(),
             release: own.as_str().into(),
@@ -81,7 +81,7 @@ fn explain_torch_mismatch(
         }),
         // The build of an image, for the torch of that image.
         None if image.build.fact == Some(package.fact) && is_compiled_for_torch(name, image.knowledge) => {
-            Some(Cause::BaseTorchReplaced { name: name.to_string(), release: own.clone(), torch: version.clone() })
+            Some(Cause::BaseTorchReplaced { name: name.to_string(), release: own.to_string(), torch: version.clone() })
         }
         None => None,
     }
@@ -128,7 +128,7 @@ fn compiled_torch_range(name: &str, version: &str, knowledge: Knowledge) -> Opti
 
 /// Whether each release of a distribution is compiled for one torch release.
 pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
-    let rides = knowledge.framework(name).is_some_and(|row| row.rides.is_some());
+    let rides = knowledge.framework(name).is_some_and(|row| row.cuda_from.is_some());
     let pinned = || knowledge.torch_requirements_of(name).any(|row| row.version != "*");
     let built = || knowledge.framework_builds().iter().any(|row| row.distribution == name && row.torch.is_some());
     rides && (pinned() || built())

@@ -81,7 +81,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     }
     // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
     let stays = |package: &&ObservedPackage| {
-        let open = !package.separate_environment && matches!(package.version, PackageVersion::Range(_));
+        let open = !package.separate_environment && package.version.is_range();
         let pins = || knowledge.torch_requirements_of(&package.name).next().is_some();
         build.of_others.is_some() && open && pins()
     };
@@ -212,16 +212,15 @@ fn inherit_runtimes(
     let newer =
         |name: &str, version: &str| knowledge.has_bundled_variants(name) && knowledge.is_newer_framework(name, version);
     let is_newer = |name: &str| {
-        seen.packages
-            .iter()
-            .rfind(|package| package.name == name)
-            .is_some_and(|package| matches!(&package.version, PackageVersion::Exact(version) if newer(name, version)))
+        seen.packages.iter().rfind(|package| package.name == name).is_some_and(
+            |package| matches!(&package.version, PackageVersion::Exact(version) if newer(name, version.as_str())),
+        )
     };
-    let rows = || knowledge.frameworks().iter().filter(|row| row.rides.is_some() && !is_newer(row.distribution));
+    let rows = || knowledge.frameworks().iter().filter(|row| row.cuda_from.is_some() && !is_newer(row.distribution));
     // A component of several distributions is judged once, by whichever of them is there.
     let once = |at: usize, component: &str| !rows().take(at).any(|row| row.component == component);
     for (_, row) in rows().enumerate().filter(|(at, row)| once(*at, row.component)) {
-        let Some(on) = row.rides.and_then(|on| found.get(on)).cloned() else { continue };
+        let Some(on) = row.cuda_from.and_then(|on| found.get(on)).cloned() else { continue };
         let mut own = rows().filter(|other| other.component == row.component);
         let own_build = own.any(|other| has_known_cuda_build(seen, other.distribution, knowledge));
         if let Some(component) = found.get_mut(row.component) {
@@ -241,7 +240,7 @@ fn has_known_cuda_build(seen: &Observations, name: &str, knowledge: Knowledge) -
                         let alone = !knowledge.has_build_index(name) && knowledge.project_indexes(name).is_empty();
                         let by_itself =
                             || (package.indexes == IndexSelection::Default || alone) && package.variant.is_none();
-                        version.split_once('+').map_or_else(by_itself, |(_, local)| variant_cuda(local).is_some())
+                        version.local().map_or_else(by_itself, |local| variant_cuda(local).is_some())
                     }
                     PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
                 }

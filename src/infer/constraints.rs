@@ -13,8 +13,7 @@ use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, InspectionDepth, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionSet, compare_pep440_versions,
-    public_version, range_contains,
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
 };
 
 /// A new version of a package that constraints or other packages determine, with the facts it follows from.
@@ -43,7 +42,7 @@ pub(super) fn apply_constraints(
             let text = |rest: &str| ValueState::Known(PrintedValue::Text(format!("{}{rest}", package.name)));
             let state = match &version {
                 PackageVersion::Exact(version) => text(&format!("=={version}")),
-                PackageVersion::Range(range) => text(range),
+                PackageVersion::Range(range) => text(range.as_str()),
                 PackageVersion::Unresolved(why) => ValueState::Unknown(why.clone()),
             };
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
@@ -84,22 +83,21 @@ fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<Constr
     let news = |(at, package): (usize, &ObservedPackage)| {
         let PackageVersion::Range(range) = &package.version else { return None };
         let bounds = all.get(&(package.name.as_str(), package.command)).into_iter().flatten();
-        let (mut ranges, mut exact, mut from) = (vec![range.clone()], None, vec![package.fact]);
+        let (mut ranges, mut exact, mut from) = (vec![range], None, vec![package.fact]);
         for bound in bounds {
             from.push(bound.fact);
             match (&bound.conditional, &bound.version) {
                 (Some(why), _) | (None, PackageVersion::Unresolved(why)) => {
                     return Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why.clone()), from });
                 }
-                (None, PackageVersion::Exact(version)) => exact = Some(version.clone()),
-                (None, PackageVersion::Range(range)) => ranges.push(range.clone()),
+                (None, PackageVersion::Exact(version)) => exact = Some(version),
+                (None, PackageVersion::Range(range)) => ranges.push(range),
             }
         }
-        ranges.retain(|range| !range.is_empty());
-        let range = ranges.join(",");
+        let range = VersionRange::of_all(ranges);
         let version = match exact {
-            Some(version) if range_contains(&range, public_version(&version)) == Some(true) => {
-                PackageVersion::Exact(version)
+            Some(version) if range.contains(&version.without_local()) == Some(true) => {
+                PackageVersion::Exact(version.clone())
             }
             // No release is both: the build fails.
             Some(_) => return None,
@@ -131,13 +129,12 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
     };
     let on_framework = |bound: &ObservedPackage| {
         let PackageVersion::Exact(version) = &bound.version else { return None };
+        let public = version.without_local();
         let mut rows = knowledge.torch_requirements_of(&bound.name);
-        let row = rows.find(|row| {
-            !row.unasked && compare_pep440_versions(row.version, public_version(version)) == Some(Ordering::Equal)
-        })?;
+        let row = rows.find(|row| !row.unasked && public.compare_text(row.version) == Some(Ordering::Equal))?;
         let version = match row.range.strip_prefix("==") {
-            Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
-            _ => PackageVersion::Range(row.range.to_owned()),
+            Some(exact) if !exact.contains([',', '*']) => PackageVersion::exact(exact),
+            _ => PackageVersion::range(row.range),
         };
         Some(ObservedPackage { name: PackageName::python(framework?), version, ..bound.clone() })
     };
@@ -157,7 +154,7 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
         let PackageVersion::Range(range) = &package.version else { return None };
         let row = requirement_rows(&package.name, knowledge).next()?;
         let newest =
-            range_contains(range, row.version) == Some(true) && matches!(package.indexes, IndexSelection::Default);
+            range.contains_text(row.version) == Some(true) && matches!(package.indexes, IndexSelection::Default);
         if !newest || package.no_deps || !newest_release_supports_python(package, seen, knowledge) {
             return None;
         }
@@ -165,11 +162,11 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
         let mut against = beside.filter(|other| is_unconditional_pip_package(other)).filter_map(|other| {
             let row = requirement_rows(&package.name, knowledge).find(|row| row.package == other.name)?;
             let own = match &other.version {
-                PackageVersion::Exact(version) => format!("=={}", public_version(version)),
+                PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
                 PackageVersion::Range(range) => range.clone(),
                 PackageVersion::Unresolved(_) => return None,
             };
-            (!ranges_may_overlap(&own, row.range)).then_some((other, own, row))
+            (!ranges_may_overlap(&own, &VersionRange::from(row.range))).then_some((other, own, row))
         });
         let (other, own, row) = against.next()?;
         let why = Cause::OlderRelease {
@@ -200,8 +197,8 @@ fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations
 }
 
 /// Whether some version may lie in both of two ranges; an invalid range may contain any.
-fn ranges_may_overlap(one: &str, other: &str) -> bool {
-    match (VersionSet::parse(one), VersionSet::parse(other)) {
+fn ranges_may_overlap(one: &VersionRange, other: &VersionRange) -> bool {
+    match (one.set(), other.set()) {
         (Some(one), Some(other)) => one.overlaps(&other),
         _ => true,
     }
@@ -209,7 +206,11 @@ fn ranges_may_overlap(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ranges_may_overlap;
+    use super::*;
+
+    fn overlap(one: &str, other: &str) -> bool {
+        ranges_may_overlap(&one.into(), &other.into())
+    }
 
     #[test]
     fn ranges_overlap_if_a_version_lies_in_both() {
@@ -223,7 +224,7 @@ mod tests {
             ("!=1.5", "<1"),
             ("what", ">=1"),
         ] {
-            assert!(ranges_may_overlap(one, other), "{one} {other}");
+            assert!(overlap(one, other), "{one} {other}");
         }
         for (one, other) in [
             ("<2", ">=2.0"),
@@ -233,7 +234,7 @@ mod tests {
             ("~=1.26.0", ">=2.0"),
             ("==1.*", ">=2"),
         ] {
-            assert!(!ranges_may_overlap(one, other), "{one} {other}");
+            assert!(!overlap(one, other), "{one} {other}");
         }
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
     let said = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
     let variable = gpu_variable(seen);
     let package = seen.packages.iter().find(|package| mentions_gpu(&package.name));
-    let ask = seen.build_asks.first();
+    let ask = seen.build_probes.first();
     let beside = variable.or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
     if said.is_none() && beside.is_none() {
         return None;

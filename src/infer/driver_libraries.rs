@@ -258,9 +258,9 @@ impl DriverPackageContent {
 fn driver_package_content(package: &ObservedPackage, rpm: bool, knowledge: Knowledge) -> DriverPackageContent {
     let named = driver_branch_in_name(&package.name);
     let told: Option<DriverVersion> = match &package.version {
-        PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
+        PackageVersion::Exact(version) => version.as_str().split('-').next().and_then(|text| text.parse().ok()),
         // `550.54.*` is of a branch at least.
-        PackageVersion::Range(text) => text.split(['.', '*']).next().and_then(driver_branch_in_name),
+        PackageVersion::Range(range) => range.as_str().split(['.', '*']).next().and_then(driver_branch_in_name),
         PackageVersion::Unresolved(_) => None,
     };
     let branch = |version: DriverVersion| version.branch();
@@ -327,7 +327,7 @@ pub(super) fn infer_compat(
     }
     if let Some((package, cuda)) = certain {
         let version = match &package.version {
-            PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
+            PackageVersion::Exact(version) => version.as_str().split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
         let linked = !lacks_toolkit_link(seen, build, knowledge);
@@ -569,11 +569,7 @@ mod tests {
             ("nvidia-driver-455", "460.32.03-0ubuntu1", false, None),
             ("nvidia-driver:525", "", true, Some("525")),
         ] {
-            let told = if version.is_empty() {
-                PackageVersion::Range(String::new())
-            } else {
-                PackageVersion::Exact(version.to_owned())
-            };
+            let told = if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version) };
             let package = ObservedPackage::new(PackageManager::System, PackageName::system(name), told, fact);
             let held = driver_package_content(&package, rpm, Knowledge::built_in());
             assert_eq!(held.version().map(|version| version.to_string()).as_deref(), expected, "{name} {version}");
@@ -591,7 +587,7 @@ mod tests {
         seen.complete.packages = complete;
         for name in packages {
             let fact = seen.facts.add(FactKey::Package, Some(name), text(name), leaf());
-            let version = PackageVersion::Range(String::new());
+            let version = PackageVersion::any();
             let (name, perhaps) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
             let why = || Cause::InstalledByBranch { name: "it".to_owned() };
             let conditional = perhaps.then(why);

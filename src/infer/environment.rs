@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_unknown_value_is_reported_with_its_variable() {
-        let why = |reason: &str| Cause::Recorded { reason: reason.to_owned(), remedy: String::new() };
+        let why = |reason: &str| Cause::recorded(reason, "");
         for (reason, expected) in [
             ("no default gives it a value", "the value of A_B: no default gives it a value"),
             ("the value of A_B is unknown", "the value of A_B is unknown"),

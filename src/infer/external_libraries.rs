@@ -2,9 +2,9 @@
 
 use crate::cuda::CudaVersion;
 use crate::infer::release_version::release_version;
-use crate::knowledge::{Knowledge, LibraryNeedsRow, RowInfo};
+use crate::knowledge::{Knowledge, RequiredLibrariesRow, RowInfo};
 use crate::model::fact::{EnvFacts, FileKind, Observations, ValueState};
-use crate::model::package::{ObservedPackage, PackageVersion, VersionSet, range_contains};
+use crate::model::package::{ObservedPackage, PackageVersion, VersionRange, VersionSet};
 
 /// The libraries, by soname, that a wheel requires from outside.
 pub(super) struct ExternalLibraries {
@@ -17,7 +17,7 @@ pub(super) struct ExternalLibraries {
     /// Whether only the dynamic loader finds them.
     pub(super) by_loader: bool,
     /// The row, if the libraries are installed as separate packages by dependency.
-    pub(super) along: Option<&'static LibraryNeedsRow>,
+    pub(super) along: Option<&'static RequiredLibrariesRow>,
     /// The table row that lists them; for a range, that of its last release.
     pub(super) row: &'static RowInfo,
 }
@@ -39,7 +39,7 @@ pub(super) fn external_libraries_of(package: &ObservedPackage, knowledge: Knowle
 }
 
 /// Returns the external libraries that a table row lists.
-fn external_libraries_of_row(row: &'static LibraryNeedsRow) -> ExternalLibraries {
+fn external_libraries_of_row(row: &'static RequiredLibrariesRow) -> ExternalLibraries {
     let along = row.along.then_some(row);
     let (needs, opens) = (row.needs.to_vec(), row.opens.to_vec());
     ExternalLibraries { needs, opens, falls_back: row.falls_back, by_loader: row.by_loader, along, row: &row.info }
@@ -47,10 +47,10 @@ fn external_libraries_of_row(row: &'static LibraryNeedsRow) -> ExternalLibraries
 
 /// Returns what all releases in a bounded range have in common; releases newer than the tables count like the last
 /// known ones.
-fn external_libraries_of_range(name: &str, range: &str, knowledge: Knowledge) -> Option<ExternalLibraries> {
-    let admitted = VersionSet::parse(range).filter(|set| !range.contains('+') && !set.is_open_above())?;
-    let rows = || knowledge.library_needs().iter().filter(|row| row.distribution == name);
-    let inside = |version: &CudaVersion| range_contains(range, &version.to_string()) == Some(true);
+fn external_libraries_of_range(name: &str, range: &VersionRange, knowledge: Knowledge) -> Option<ExternalLibraries> {
+    let admitted = range.set().filter(|set| !range.names_build() && !set.is_open_above())?;
+    let rows = || knowledge.required_libraries().iter().filter(|row| row.distribution == name);
+    let inside = |version: &CudaVersion| range.contains_text(&version.to_string()) == Some(true);
     let first = rows().map(|row| row.from).min()?;
     let last = rows().map(|row| row.from).max()?;
     if VersionSet::below(&format!("{first}.dev0"))?.overlaps(&admitted) {
@@ -125,7 +125,7 @@ mod tests {
 
     /// Returns the libraries common to all releases of a range, as text.
     fn common_libraries(name: &str, range: &str) -> Option<String> {
-        let asks = external_libraries_of_range(name, range, Knowledge::built_in())?;
+        let asks = external_libraries_of_range(name, &range.into(), Knowledge::built_in())?;
         Some([asks.needs.join(" "), asks.opens.join(" ")].join(" | "))
     }
 

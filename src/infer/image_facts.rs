@@ -54,12 +54,12 @@ pub fn infer_image_facts(
 fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
     let fact = build.fact.filter(|_| seen.base_env)?;
     let there = |name: &str| !seen.removed_packages.iter().any(|gone| gone.name == name);
-    let brought = build.brings.iter().filter(|(name, _)| there(name));
+    let brought = build.packages.iter().filter(|(name, _)| there(name));
     let foreign = platform::explain_unknown_platform(build, arch);
     let brought = brought.map(|(name, version)| {
         let version = match &foreign {
             Some(why) => PackageVersion::Unresolved(why.clone()),
-            None => PackageVersion::Exact((*version).to_owned()),
+            None => PackageVersion::exact(*version),
         };
         ObservedPackage::new(PackageManager::Pip, PackageName::python(name), version, fact)
     });
@@ -122,7 +122,7 @@ fn infer_build_facts(
         || env.with_prefix("NVIDIA_").any(|(_, fact)| fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some()
-        || seen.build_asks.iter().any(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
+        || seen.build_probes.iter().any(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
     let callers = cuda_callers::detect_cuda_callers(seen, &components, knowledge);
     let unread = if gpu_content {
         None

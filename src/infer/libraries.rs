@@ -18,7 +18,7 @@ use crate::model::fact::{
     Component, Derivation, EnvFacts, Evidence, FactId, FactKey, Facts, FileKind, InspectionDepth, LibraryDependencies,
     LibraryProvider, Observations, ObservedBase, ObservedLibraryDependencies, RequiredLibrary, TypedFact, ValueState,
 };
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager};
 use crate::model::reference::ImageReference;
 
 /// Directories that the dynamic loader searches on every system.
@@ -353,7 +353,7 @@ impl LibrarySources<'_> {
     /// Whether a wheel of the default index is known to contain no CUDA library.
     fn is_wheel_without_cuda_libraries(&self, package: &ObservedPackage) -> bool {
         let of_index = package.manager == PackageManager::Pip && package.variant.is_none();
-        let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
+        let local = package.version.local().is_some();
         of_index && !local && self.knowledge.is_library_free(&package.name, |from| is_release_at_least(package, from))
     }
 

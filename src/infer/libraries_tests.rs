@@ -14,7 +14,7 @@ fn observations_with(files: &[&str], packages: &[(PackageManager, &str, &str)]) 
         seen.files.insert((*path).to_owned(), ObservedFile { kind: FileKind::Present, fact });
     }
     for (manager, name, version) in packages {
-        let version = PackageVersion::Exact((*version).to_owned());
+        let version = PackageVersion::exact(*version);
         let name = PackageName::new(*manager, name);
         seen.packages.push(ObservedPackage::new(*manager, name, version, fact));
     }
@@ -41,7 +41,7 @@ fn pip_package(name: &str, version: &str, seen: &mut Observations) -> ObservedPa
         ValueState::Known(PrintedValue::Text(version.to_owned())),
         Evidence::Leaf(Vec::new()),
     );
-    let version = PackageVersion::Exact(version.to_owned());
+    let version = PackageVersion::exact(version);
     ObservedPackage::new(PackageManager::Pip, PackageName::python(name), version, fact)
 }
 

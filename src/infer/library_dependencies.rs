@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::infer::release_version::{is_release_at_least, release_version};
 use crate::infer::torch_release::requires_torch;
-use crate::knowledge::{Knowledge, LibraryNeedsRow};
+use crate::knowledge::{Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState};
 use crate::model::package::{
@@ -20,7 +20,7 @@ pub(super) fn may_lack_library_dependencies(
     facts: &Facts,
     seen: &Observations,
     package: &ObservedPackage,
-    row: &LibraryNeedsRow,
+    row: &RequiredLibrariesRow,
     knowledge: Knowledge,
 ) -> bool {
     let counts = is_last_install_of_name(seen, package) && is_component_version_from(facts, package, knowledge);
@@ -47,7 +47,7 @@ pub(super) fn explain_unknown_library_needs(
     if !package.no_deps || !of_command || !is_last_install_of_name(seen, package) {
         return None;
     }
-    let rows = knowledge.library_needs().iter().filter(|row| row.along && row.distribution == package.name);
+    let rows = knowledge.required_libraries().iter().filter(|row| row.along && row.distribution == package.name);
     let first = rows.map(|row| row.from).min()?;
     let version = release_version(package);
     if version.is_some_and(|version| version < first) {
@@ -87,9 +87,8 @@ enum WheelVariant<'a> {
 
 /// Returns the wheel variant that a command requests; `None` if it is unknown.
 fn requested_variant(package: &ObservedPackage) -> Option<WheelVariant<'_>> {
-    let PackageVersion::Exact(text) = &package.version else { return None };
-    let local = text.split_once('+').map(|(_, local)| local);
-    match (local.or(package.variant.as_deref()), &package.indexes) {
+    let PackageVersion::Exact(version) = &package.version else { return None };
+    match (version.local().or(package.variant.as_deref()), &package.indexes) {
         (Some(build), _) => Some(WheelVariant::Named(build)),
         (None, IndexSelection::Default) => Some(WheelVariant::Default),
         (None, IndexSelection::Only(build)) => Some(WheelVariant::Named(build)),
@@ -139,7 +138,7 @@ pub(super) fn is_installed_without_libraries(package: &ObservedPackage, knowledg
 pub(super) fn library_dependency_row(
     package: &ObservedPackage,
     knowledge: Knowledge,
-) -> Option<&'static LibraryNeedsRow> {
+) -> Option<&'static RequiredLibrariesRow> {
     let version = release_version(package).filter(|_| package.manager == PackageManager::Pip)?;
     let row = knowledge.library_needs_of(&package.name, version).filter(|row| row.along)?;
     let known = match requested_variant(package)? {
@@ -151,12 +150,13 @@ pub(super) fn library_dependency_row(
 
 /// Whether the version of the component is that of this package; a later command may have installed another.
 fn is_component_version_from(facts: &Facts, package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    let PackageVersion::Exact(text) = &package.version else { return false };
+    let PackageVersion::Exact(own) = &package.version else { return false };
     let Some(framework) = knowledge.framework(&package.name) else { return false };
-    let own = |key: FactKey, of: Option<&str>| key == FactKey::ComponentVersion && of == Some(framework.component);
-    let said = facts.iter().filter(|(_, entry)| own(entry.key, entry.subject.as_deref())).last();
+    let is_version =
+        |key: FactKey, of: Option<&str>| key == FactKey::ComponentVersion && of == Some(framework.component);
+    let said = facts.iter().filter(|(_, entry)| is_version(entry.key, entry.subject.as_deref())).last();
     said.is_some_and(
-        |(_, entry)| matches!(&entry.state, ValueState::Known(PrintedValue::Text(version)) if public_version(version) == public_version(text)),
+        |(_, entry)| matches!(&entry.state, ValueState::Known(PrintedValue::Text(version)) if public_version(version) == own.public()),
     )
 }
 
@@ -179,7 +179,7 @@ fn is_library_removed_later(
 
 /// Whether the package list is complete and includes library wheels, so that a package that is not listed is not
 /// installed.
-fn lists_library_packages(seen: &Observations, row: &LibraryNeedsRow, knowledge: Knowledge) -> bool {
+fn lists_library_packages(seen: &Observations, row: &RequiredLibrariesRow, knowledge: Knowledge) -> bool {
     let holds = |package: &ObservedPackage| {
         let found = knowledge.package_libraries(&package.name, release_version(package));
         package.manager == PackageManager::Pip
@@ -292,7 +292,7 @@ fn replaces_library(
     }
     // What asks for a wheel of its own takes the one that goes with it.
     let own = library_dependency_row(one, knowledge).filter(|_| one.conditional.is_none());
-    let another = own.into_iter().flat_map(LibraryNeedsRow::sonames).find_map(|other| {
+    let another = own.into_iter().flat_map(RequiredLibrariesRow::sonames).find_map(|other| {
         let shares = library_wheels_for(one, other, knowledge).iter().any(|wheel| wheels.contains(wheel));
         (shares && soname_stem(other) == soname_stem(soname)).then_some(other != soname)
     });

@@ -20,7 +20,7 @@ pub(super) fn mark_mismatched_cuda(
     }
     for row in knowledge.frameworks() {
         let of_pip = |one: &&ObservedPackage| one.manager == PackageManager::Pip && one.name == row.distribution;
-        let Some(on) = row.rides.and_then(|on| list.iter().find(|one| one.name == on)) else { continue };
+        let Some(on) = row.cuda_from.and_then(|on| list.iter().find(|one| one.name == on)) else { continue };
         let Some(package) = seen.packages.iter().rfind(of_pip) else { continue };
         let Some(cuda) = on.cuda.known().copied().filter(|_| on.possible_releases.is_empty()) else { continue };
         let Some(why) = explain_other_cuda_index(package, (&on.name, cuda), knowledge) else { continue };
@@ -49,7 +49,10 @@ fn explain_other_cuda_index(
     };
     let of_index = knowledge.has_build_index(&package.name) && !knowledge.is_built_with_torch(&package.name);
     let pages: Vec<&str> = pages.iter().filter(|_| of_index).map(String::as_str).collect();
-    let own = if let PackageVersion::Exact(version) = &package.version { build_tag_of_version(version) } else { None };
+    let own = match &package.version {
+        PackageVersion::Exact(version) => build_tag_of_version(version.as_str()),
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
+    };
     let tags = own.as_deref().map_or(pages, |own| vec![own]);
     let first = *tags.first()?;
     let other = |tag: &&str| variant_cuda(tag).is_some_and(|own| own.major() != cuda.major());

@@ -19,9 +19,9 @@ pub(crate) fn python_of_package(
     let of_conda =
         seen.packages.iter().rfind(|package| package.manager == PackageManager::Conda && package.name == "python");
     if let Some(PackageVersion::Exact(version)) = of_conda.map(|package| &package.version)
-        && version.contains('.')
+        && version.as_str().contains('.')
     {
-        return Ok(minor(version));
+        return Ok(minor(version.as_str()));
     }
     let of_base = base_python(seen, knowledge);
     of_base

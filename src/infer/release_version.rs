@@ -1,12 +1,12 @@
 //! Release numbers in the versions of packages.
 
 use crate::cuda::CudaVersion;
-use crate::model::package::{ObservedPackage, PackageVersion, is_open_above};
+use crate::model::package::{ObservedPackage, PackageVersion};
 
 /// Returns the release part of a package's exact version.
 pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> {
     match &package.version {
-        PackageVersion::Exact(text) => parse_release(text),
+        PackageVersion::Exact(version) => parse_release(version.as_str()),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
 }
@@ -15,7 +15,7 @@ pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> 
 pub(super) fn is_release_at_least(package: &ObservedPackage, from: CudaVersion) -> bool {
     match &package.version {
         PackageVersion::Exact(_) => release_version(package).is_some_and(|version| from <= version),
-        PackageVersion::Range(range) => is_open_above(range),
+        PackageVersion::Range(range) => range.is_open_above(),
         PackageVersion::Unresolved(_) => false,
     }
 }

@@ -69,7 +69,7 @@ fn cuda_of_wheel(package: &ObservedPackage, knowledge: Knowledge) -> Option<(Cud
 /// Returns the CUDA version that the version of a wheel states.
 fn cuda_of_wheel_version(package: &ObservedPackage, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
     match &package.version {
-        PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version),
+        PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version.as_str()),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
     .filter(|_| package.manager == PackageManager::Pip)
@@ -124,14 +124,15 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
             let (row, cuda) = knowledge.runtime_package(&package.name)?;
             // Where the name says no release, the version is that of CUDA.
             let own = match version {
-                PackageVersion::Exact(version) | PackageVersion::Range(version) => parse_cuda_release(version),
+                PackageVersion::Exact(version) => parse_cuda_release(version.as_str()),
+                PackageVersion::Range(range) => parse_cuda_release(range.as_str()),
                 PackageVersion::Unresolved(_) => None,
             };
             Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), Some(&row.info)))
         }
         (PackageManager::Pip, PackageVersion::Exact(version)) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
-            let cuda = knowledge.library_wheel_cuda(&package.name, version);
+            let cuda = knowledge.library_wheel_cuda(&package.name, version.as_str());
             Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| untold("the version")), Some(&wheel.info)))
         }
         (PackageManager::Pip, _) => {
@@ -142,7 +143,7 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
             let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
             let row = chooses.or_else(|| knowledge.runtime_package(&package.name).map(|(row, _)| &row.info))?;
             let cuda = match version {
-                PackageVersion::Exact(version) => parse_cuda_release(version),
+                PackageVersion::Exact(version) => parse_cuda_release(version.as_str()),
                 _ => None,
             };
             Some((cuda.ok_or_else(|| untold("the date of the conda channels")), Some(row)))

@@ -14,10 +14,7 @@ use crate::model::fact::{
     CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
     InspectionDepth, Observations, PrintedValue, TypedFact, ValueState,
 };
-use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions, is_bounded_above,
-    range_contains,
-};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions};
 
 /// The architecture whose wheels have separate rows.
 const ARM64: &str = "arm64";
@@ -41,7 +38,7 @@ pub(super) fn component_of_package(
 ) -> Component {
     let name = framework.component;
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
-    let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
+    let local = package.version.local().is_some();
     let built = recorded_build(package, image.seen).or_else(|| dedicated_index_build(package, image.knowledge));
     let built = built.or_else(|| conda_cpu_build(package, image.seen));
     // What a base image ships need not be what the default index has.
@@ -59,7 +56,7 @@ pub(super) fn component_of_package(
         (None, PackageVersion::Exact(text)) => text,
         (None, PackageVersion::Range(range)) => {
             let tag = conda_cpu_build(package, image.seen);
-            let range = if range.is_empty() { "no version" } else { range };
+            let range = if range.is_any() { "no version" } else { range.as_str() };
             let of_day = || Cause::VersionByDate { package: package.name.to_string(), specifier: range.to_string() };
             let why = explain_possibly_installed(image.seen, package).unwrap_or_else(of_day);
             if tag.is_some() {
@@ -71,7 +68,7 @@ pub(super) fn component_of_package(
     if let (IndexSelection::Unknown(why), InspectionDepth::Text, None) = (&package.indexes, image.seen.depth, built) {
         return unknown_component(facts, framework, package, why, None);
     }
-    let version = text.split('+').next().unwrap_or(text);
+    let version = text.public();
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     if let Some(row) = image.build.compiled_package_row(package) {
         return component_compiled_for_image(facts, framework, (version, version_id), row, image);
@@ -82,7 +79,7 @@ pub(super) fn component_of_package(
     }
     match built {
         Some(variant) => component_of_recorded_build(facts, framework, package, version_id, (version, variant), image),
-        None => component_from_build_row(facts, framework, package, text, version_id, image),
+        None => component_from_build_row(facts, framework, package, text.as_str(), version_id, image),
     }
 }
 
@@ -131,7 +128,9 @@ fn dedicated_index_build(package: &ObservedPackage, knowledge: Knowledge) -> Opt
     let own = !knowledge.project_indexes(&package.name).is_empty();
     let alone = match &package.indexes {
         IndexSelection::Only(_) => true,
-        IndexSelection::Beside(tags) => tags.len() == 1 && knowledge.framework_build(&package.name, version).is_none(),
+        IndexSelection::Beside(tags) => {
+            tags.len() == 1 && knowledge.framework_build(&package.name, version.as_str()).is_none()
+        }
         IndexSelection::Default | IndexSelection::Unknown(_) => false,
     };
     package.variant.as_deref().filter(|_| own && alone)
@@ -208,8 +207,8 @@ fn component_of_any_version(
     let own = image.build.fact != Some(package.fact) && !kept;
     // An older release of what has the extra may be there, which does not have it.
     let here = |name: &str| image.seen.packages.iter().any(|one| one.name == name && one.command == package.command);
-    let rows = knowledge.brought_packages().iter();
-    let absent = kept && rows.filter(|row| row.brings == package.name).any(|row| here(row.distribution));
+    let rows = knowledge.dependencies_with_gpu_code().iter();
+    let absent = kept && rows.filter(|row| row.requires == package.name).any(|row| here(row.distribution));
     if let Some(row) = common_release_row(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(ValueState::Unknown(why.clone()), ValueState::Known);
@@ -232,9 +231,9 @@ fn component_of_any_version(
 /// Returns the newest release in a bounded range if all releases in it have the same CUDA and code.
 fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
     let PackageVersion::Range(range) = &package.version else { return None };
-    let ends = is_bounded_above(range) && !range.contains('+');
+    let ends = range.is_bounded_above() && !range.names_build();
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name && row.version != "*");
-    let within: Vec<_> = rows.filter(|row| range_contains(range, row.version) == Some(true)).collect();
+    let within: Vec<_> = rows.filter(|row| range.contains_text(row.version) == Some(true)).collect();
     let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
     let same = |row: &&FrameworkBuildRow| {
         (row.cuda, row.code_known, row.sass, row.ptx) == (first.cuda, first.code_known, first.sass, first.ptx)
@@ -250,8 +249,7 @@ fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option
 fn explain_unreleased(package: &ObservedPackage, day: Date, knowledge: Knowledge) -> Option<Cause> {
     let PackageVersion::Range(range) = &package.version else { return None };
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
-    let asked = |version: &str| range.is_empty() || range_contains(range, version) == Some(true);
-    let mut days = rows.filter(|row| asked(row.version)).filter_map(|row| row.released).peekable();
+    let mut days = rows.filter(|row| range.admits(row.version)).filter_map(|row| row.released).peekable();
     days.peek()?;
     days.all(|released| released > day)
         .then(|| Cause::NoReleaseOnDate { package: package.name.to_string(), day: day.to_string() })

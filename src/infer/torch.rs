@@ -12,15 +12,15 @@ use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::torch_install::{ImageTorch, TorchBuilder, TorchInstall, is_torch_package, required_distribution};
 use crate::infer::torch_release::{
     CompanionContext, CompanionRequirement, TorchContext, TorchRequirement, companion_requirement, is_build_tag,
-    is_in_all_ranges, newest_torch, requirement_within_ranges, torch_as_specified, verify_build,
+    is_in_all_ranges, newest_torch, requirement_within_ranges, requires_torch, torch_as_specified, verify_build,
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionSet, compare_pep440_versions,
-    public_version, range_contains,
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, VersionSet, compare_pep440_versions,
+    public_version,
 };
 
 impl TorchInstall<'_> {
@@ -28,7 +28,7 @@ impl TorchInstall<'_> {
     fn replaces_installed(&self, seen: &Observations, knowledge: Knowledge) -> bool {
         let named = |bound: &&ObservedPackage| Some(bound.fact) == self.told;
         let named = seen.bounds.iter().find(named).unwrap_or(self.package);
-        let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
+        let local = named.version.local().is_some();
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
         own || (is_torch_package(named, knowledge) && local)
             || seen.base_changes.renewing.contains(&self.package.command)
@@ -45,9 +45,9 @@ impl TorchInstall<'_> {
         }
         let own = is_torch_package(self.package, day.knowledge) && self.told.is_none();
         let variant = match (&self.package.version, &self.variant) {
-            (PackageVersion::Exact(text), _) if own && text.contains('+') => return Some((text.clone(), true)),
+            (PackageVersion::Exact(text), _) if own && text.local().is_some() => return Some((text.to_string(), true)),
             (PackageVersion::Exact(text), Err(why)) if own && why.address_outside_index().is_some() => {
-                return Some((text.clone(), true));
+                return Some((text.to_string(), true));
             }
             (_, Err(_)) => return Some((version.clone(), false)),
             (_, Ok(variant)) => variant.as_ref(),
@@ -98,6 +98,17 @@ impl TorchInstall<'_> {
         Self { variant, ..known }
     }
 
+    /// Joins this install with an installed one of unknown version, which may be a newer build of the same version.
+    ///
+    /// A requirement with a local version names the build.
+    fn or_newer_installed(self, now: &ImageTorch<'_>, named: Option<&ObservedPackage>) -> Self {
+        let ImageTorch::Brought(TorchInstall { version: Err(why), .. }) = now else { return self };
+        if is_about_unread_base(why) || named.is_some_and(|named| named.version.local().is_some()) {
+            return self;
+        }
+        Self { variant: Err(why.clone()), ..self }
+    }
+
     /// Joins this install with the case that its command is skipped: the build stays known only if it is the installed
     /// one.
     fn or_skipped(self, now: &ImageTorch<'_>, open_base: bool) -> Self {
@@ -136,17 +147,20 @@ impl TorchInstall<'_> {
         Self { variant: Err(why), ..self }
     }
 
-    /// Joins this install with an earlier one that may have been skipped: its build of the same version stays.
-    fn or_previous_build(self, other: &TorchInstall<'_>, ranges: &[String]) -> Self {
+    /// Joins this install with an earlier one of unknown version: if that is the same version, its build stays.
+    fn or_previous_build(self, other: &TorchInstall<'_>, ranges: &[VersionRange]) -> Self {
         let Err(why) = &other.version else { return self };
         let of_same =
             (&other.package.indexes, &other.package.variant) == (&self.package.indexes, &self.package.variant);
         let replaced = match &other.package.version {
-            PackageVersion::Exact(version) => is_in_all_ranges(ranges, version) == Some(false),
+            PackageVersion::Exact(version) => is_in_all_ranges(ranges, version.as_str()) == Some(false),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
         };
-        let stays = other.package.conditional.is_some() && !of_same && !replaced;
-        if stays { Self { variant: Err(why.clone()), ..self } } else { self }
+        if !of_same && !replaced && !is_about_unread_base(why) {
+            Self { variant: Err(why.clone()), ..self }
+        } else {
+            self
+        }
     }
 }
 
@@ -186,6 +200,7 @@ pub(super) fn resolve_torch<'a>(
     let commands: BTreeSet<u32> = seen
         .packages
         .iter()
+        .chain(&seen.uninstalled_packages)
         .map(|package| package.command)
         .chain(seen.removed_packages.iter().map(|gone| gone.command))
         .collect();
@@ -194,7 +209,7 @@ pub(super) fn resolve_torch<'a>(
             now = ImageTorch::None;
             open_base = false;
         }
-        let here: Vec<&ObservedPackage> = seen.packages.iter().filter(|package| package.command == command).collect();
+        let here: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
         if let Some(brought) = apply_command(&here, &now, open_base, seen, build, day) {
             let brought = match explain_possible_earlier_install(seen, command, brought.is_pinned()) {
                 Some(why) if !now.is_version_known() && !brought.replaces_installed(seen, knowledge) => {
@@ -210,6 +225,11 @@ pub(super) fn resolve_torch<'a>(
         ImageTorch::Brought(brought) => ImageTorch::Brought(reconcile_with_cuda_builds(brought, seen, knowledge)),
         now => now,
     }
+}
+
+/// Whether a version is unknown because the base image was not read. A pinned release is taken to be installed anew.
+const fn is_about_unread_base(why: &Cause) -> bool {
+    matches!(why, Cause::BaseMayInclude { .. } | Cause::BaseMayIncludeBuild { .. })
 }
 
 /// Whether an unread base image may contain the pinned package: its name contains the package name, or is unknown.
@@ -236,19 +256,19 @@ fn apply_command<'a>(
     let bounds =
         || seen.bounds.iter().filter(|bound| bound.command == command && is_torch_package(bound, day.knowledge));
     // What names one version: the command itself, else what bounds it.
-    let is_exact = |package: &&ObservedPackage| matches!(package.version, PackageVersion::Exact(_));
-    let open = |asked: &ObservedPackage| matches!(asked.version, PackageVersion::Range(_));
+    let is_exact = |package: &&ObservedPackage| package.version.is_exact();
     let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
-    let named = asked.filter(is_exact).or_else(|| bound().filter(|_| asked.is_none_or(open)));
+    let named =
+        asked.filter(is_exact).or_else(|| bound().filter(|_| asked.is_none_or(|asked| asked.version.is_range())));
     let exact = named.is_some();
-    let mut ranges: Vec<String> = Vec::new();
+    let mut ranges: Vec<VersionRange> = Vec::new();
     let mut untold: Option<Cause> = None;
     for package in asked.into_iter().chain(bounds()) {
         match (&package.version, &package.conditional) {
             (_, Some(why)) if Some(package.fact) != asked.map(|asked| asked.fact) => {
                 untold = untold.or_else(|| Some(why.clone()));
             }
-            (PackageVersion::Exact(version), _) => ranges.push(format!("=={version}")),
+            (PackageVersion::Exact(version), _) => ranges.push(VersionRange::from(format!("=={version}"))),
             (PackageVersion::Range(range), _) => ranges.push(range.clone()),
             // A bound that is not known changes nothing about the one version that a command names.
             (PackageVersion::Unresolved(_), _) if asked.is_some_and(|asked| is_exact(&asked)) => {}
@@ -274,10 +294,13 @@ fn apply_command<'a>(
     if package.manager == PackageManager::Conda {
         return Some(torch_from_conda(package, seen, day.knowledge));
     }
+    let perhaps = |other: &&&ObservedPackage| package.conditional.is_none() && requires_torch(other, day.knowledge);
+    let mut possible = here.iter().filter(perhaps).filter_map(|other| other.conditional.clone());
+    untold = untold.or_else(|| possible.next().filter(|_| !exact));
     let older = find_possibly_older_requirement(&pins, &ranges, now, build, day);
     for (_, pin) in &pins {
         match pin {
-            Ok(ask) => ranges.push(ask.range.to_owned()),
+            Ok(ask) => ranges.push(VersionRange::from(ask.range)),
             Err(why) if !exact => untold = untold.or_else(|| Some(why.clone())),
             Err(_) => {}
         }
@@ -296,17 +319,9 @@ fn apply_command<'a>(
     }
     let certain = untold.is_none();
     if let Some(why) = untold.or_else(|| package.conditional.clone()) {
-        let brought = TorchInstall::unknown(package, why);
-        if package.conditional.is_none() {
-            return Some(brought);
-        }
-        let sure =
-            certain.then(|| newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day));
-        let brought = brought.or_skipped(now, open_base);
-        return Some(match (sure, now) {
-            (Some(sure), ImageTorch::Brought(there)) => brought.or_either([&sure, there], day.knowledge),
-            _ => brought,
-        });
+        let sure = || newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day);
+        let sure = (certain && package.conditional.is_some()).then(sure);
+        return Some(uncertain_torch(package, asked, why, sure, (now, open_base), day.knowledge));
     }
     if let (ImageTorch::Brought(TorchInstall { version: Err(why), .. }), false, false) = (now, replaced, exact) {
         return Some(TorchInstall::unknown(package, why.clone()));
@@ -321,7 +336,7 @@ fn apply_command<'a>(
         Some(named) => {
             let told = Some(named.fact).filter(|fact| *fact != package.fact);
             let said = TorchInstall { package, told, ..torch_as_specified(named, day) };
-            let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
+            let local = named.version.local().is_some();
             if open_base && !local && base_may_include(build, package, day.knowledge) {
                 return Some(said.or_base_build());
             }
@@ -332,14 +347,44 @@ fn apply_command<'a>(
         }
         None => newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day),
     };
-    let may_stay = upgraded && !reinstalled && satisfies_ranges(now, build, &ranges, day);
-    if may_stay { chosen.or_as_new(now, build, day) } else { Some(chosen) }
+    let prefers_newer = upgraded && !reinstalled;
+    let chosen = if prefers_newer { chosen.or_newer_installed(now, named) } else { chosen };
+    if prefers_newer && satisfies_ranges(now, build, &ranges, day) {
+        chosen.or_as_new(now, build, day)
+    } else {
+        Some(chosen)
+    }
+}
+
+/// Returns the torch of a command with an unknown requirement, or of one that may be skipped and would install `sure`.
+fn uncertain_torch<'a>(
+    package: &'a ObservedPackage,
+    asked: Option<&ObservedPackage>,
+    why: Cause,
+    sure: Option<TorchInstall<'a>>,
+    (now, open_base): (&ImageTorch<'_>, bool),
+    knowledge: Knowledge,
+) -> TorchInstall<'a> {
+    let mut brought = TorchInstall::unknown(package, why.clone());
+    let mut listed = knowledge.torch_requirements_of(&package.name);
+    if asked.is_none() && !package.version.is_range() && listed.any(|row| row.unasked) {
+        // Some of its releases do not require torch.
+        brought.variant = Err(why);
+    }
+    if package.conditional.is_none() {
+        return brought;
+    }
+    let brought = brought.or_skipped(now, open_base);
+    match (sure, now) {
+        (Some(sure), ImageTorch::Brought(there)) => brought.or_either([&sure, there], knowledge),
+        _ => brought,
+    }
 }
 
 /// Returns what a package requires of torch, within the ranges of others or with an `exact` version.
 fn torch_requirement_of(
     package: &ObservedPackage,
-    ranges: &[String],
+    ranges: &[VersionRange],
     exact: bool,
     place: CompanionContext<'_>,
 ) -> Option<Result<TorchRequirement, Cause>> {
@@ -352,7 +397,7 @@ fn torch_requirement_of(
         };
     }
     let pin = requirement_within_ranges(package, beside, place.python, place.day.knowledge)?;
-    let open = matches!(package.version, PackageVersion::Range(_));
+    let open = package.version.is_range();
     Some(if exact && open { Ok(TorchRequirement::ANY) } else { pin })
 }
 
@@ -360,13 +405,13 @@ fn torch_requirement_of(
 /// least requirements.
 fn find_possibly_older_requirement<'a>(
     pins: &[(&'a ObservedPackage, Result<TorchRequirement, Cause>)],
-    ranges: &[String],
+    ranges: &[VersionRange],
     now: &ImageTorch<'_>,
     build: &BaseBuild,
     day: TorchContext<'_>,
 ) -> Option<&'a ObservedPackage> {
     let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
-    let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.to_owned()));
+    let asks = pins.iter().filter_map(|(_, pin)| Some(VersionRange::from(pin.as_ref().ok()?.least)));
     satisfies_ranges(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>(), day).then_some(*older)
 }
 
@@ -382,12 +427,12 @@ fn explain_older_requirement(package: &ObservedPackage) -> Cause {
 
 /// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no version is requested.
 fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(now, ImageTorch::Base) && matches!(package.version, PackageVersion::Range(_))
+    build.of_others.is_some() && matches!(now, ImageTorch::Base) && package.version.is_range()
 }
 
 /// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between
 /// the listed neighbours does.
-fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String], day: TorchContext<'_>) -> bool {
+fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[VersionRange], day: TorchContext<'_>) -> bool {
     let will_do = |version: &str| is_in_all_ranges(ranges, version) == Some(true);
     match now {
         ImageTorch::None => false,
@@ -395,7 +440,7 @@ fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[String], 
             Some((version, _)) => will_do(version),
             None => build.torch_bounds.is_some_and(|[from, to]| {
                 let possible = VersionSet::between(from, to);
-                possible.zip(VersionSet::of_all(ranges)).is_some_and(|(one, all)| one.is_subset_of(&all))
+                possible.zip(VersionRange::common_set(ranges)).is_some_and(|(one, all)| one.is_subset_of(&all))
             }),
         },
         ImageTorch::Brought(installed) => installed.full_version(day).is_some_and(|(version, _)| will_do(&version)),
@@ -408,7 +453,7 @@ fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowl
         return TorchInstall::unknown(package, why.clone());
     }
     let version = match &package.version {
-        PackageVersion::Exact(version) => Ok(complete_version(public_version(version), knowledge)),
+        PackageVersion::Exact(version) => Ok(complete_version(version.public(), knowledge)),
         PackageVersion::Unresolved(why) => Err(why.clone()),
         PackageVersion::Range(_) => Err(Cause::CondaByDate { package: package.name.to_string() }),
     };
@@ -426,16 +471,13 @@ fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowl
     let is_chosen = choosers(None).any(|other| in_command(&other));
     let counts = |other: &&ObservedPackage| if is_chosen { in_command(other) } else { !has_own(other.command) };
     let beside = |cpu: bool| choosers(Some(cpu)).find(counts);
-    let local = match &package.version {
-        PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local.to_owned()),
-        _ => None,
-    };
-    let named = package.variant.clone().or(local.filter(|local| is_build_tag(local)));
+    let local = package.version.local().filter(|local| is_build_tag(local));
+    let named = package.variant.clone().or(local.map(str::to_owned));
     let variant = match (&named, beside(true), beside(false).map(|cuda| &cuda.version)) {
         (Some(variant), _, _) => Ok(Some(variant.clone())),
         (None, Some(_), _) => Ok(Some("cpu".to_owned())),
         (None, None, Some(PackageVersion::Exact(cuda))) => {
-            let mut parts = cuda.split('.');
+            let mut parts = cuda.as_str().split('.');
             Ok(Some(format!("cu{}{}", parts.next().unwrap_or(""), parts.next().unwrap_or("0"))))
         }
         _ => Err(Cause::CondaByChannel { package: package.name.to_string() }),
@@ -463,11 +505,7 @@ fn reconcile_with_cuda_builds<'a>(
         if other.manager == PackageManager::Conda {
             return matches!(torch_from_conda(other, seen, knowledge).variant, Ok(Some(variant)) if !is_cpu(&variant));
         }
-        let local = match &other.version {
-            PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local),
-            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
-        };
-        other.variant.as_deref().or(local).is_some_and(|variant| !is_cpu(variant))
+        other.variant.as_deref().or(other.version.local()).is_some_and(|variant| !is_cpu(variant))
     };
     let is_other = |one: &&ObservedPackage| one.command != own.command && knowledge.has_variants(&one.name);
     if !seen.packages.iter().filter(is_other).any(is_for_gpus) {
@@ -552,9 +590,9 @@ fn complete_version(version: &str, knowledge: Knowledge) -> String {
     if version.matches('.').count() > 1 {
         return version.to_owned();
     }
-    let range = format!("=={version}.*");
+    let range = VersionRange::from(format!("=={version}.*"));
     releases()
-        .filter(|row| range_contains(&range, row.version) == Some(true))
+        .filter(|row| range.contains_text(row.version) == Some(true))
         .last()
         .map_or(version, |row| row.version)
         .to_owned()

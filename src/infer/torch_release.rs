@@ -14,8 +14,8 @@ use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionSet, compare_pep440_versions,
-    is_bounded_above, public_version, range_contains,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange,
+    compare_pep440_versions, range_contains,
 };
 
 /// The architecture, date and tables that select a torch release.
@@ -28,11 +28,11 @@ pub(super) struct TorchContext<'a> {
 
 /// Returns the torch of an exact version, with the build that the index provides.
 pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchContext<'_>) -> TorchInstall<'a> {
-    let text = match &package.version {
-        PackageVersion::Exact(text) => text,
+    let written = match &package.version {
+        PackageVersion::Exact(version) => version,
         PackageVersion::Unresolved(why) => return TorchInstall::unknown(package, why.clone()),
         PackageVersion::Range(range) => {
-            let asked = if range.is_empty() { "no version" } else { range };
+            let asked = if range.is_any() { "no version" } else { range.as_str() };
             let why = Cause::VersionByDate { package: package.name.to_string(), specifier: asked.to_string() };
             return any_release_in_range(package, range, why, day);
         }
@@ -40,16 +40,18 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
     if let Some(why) = &package.conditional {
         return TorchInstall::unknown(package, why.clone());
     }
-    let row = find_torch_release(public_version(text), day.knowledge);
-    let version = row.map_or_else(|| public_version(text).to_owned(), |row| row.version.to_owned());
-    let local = text.split_once('+').map(|(_, local)| local.to_owned());
+    let row = find_torch_release(&written.without_local(), day.knowledge);
+    let version = row.map_or_else(|| written.public().to_owned(), |row| row.version.to_owned());
+    let local = written.local().map(str::to_owned);
     // Builds from source have a hash there; what they were built with stands elsewhere.
     let hash = local.as_ref().filter(|local| !is_build_tag(local));
     let variant = match (local.clone(), &package.indexes, &package.variant) {
         (Some(_), _, Some(variant)) if hash.is_some() => Ok(Some(variant.clone())),
-        (Some(local), _, None) if hash.is_some() => {
-            Err(Cause::CustomBuild { package: package.name.to_string(), version: text.clone(), local: local.clone() })
-        }
+        (Some(local), _, None) if hash.is_some() => Err(Cause::CustomBuild {
+            package: package.name.to_string(),
+            version: written.to_string(),
+            local: local.clone(),
+        }),
         // `cu117.with.pypi.cudnn` is a build for CUDA 11.7.
         (Some(local), _, Some(variant)) if local.split('.').next() == Some(variant) => Ok(Some(variant.clone())),
         (Some(local), _, _) => Ok(Some(local)),
@@ -95,7 +97,7 @@ fn explain_unlisted_build(package: &ObservedPackage, version: &str, arch: &str) 
 /// Returns a torch of unknown version within a range of an existing image.
 fn any_release_in_range<'a>(
     package: &'a ObservedPackage,
-    range: &str,
+    range: &VersionRange,
     why: Cause,
     day: TorchContext<'_>,
 ) -> TorchInstall<'a> {
@@ -119,9 +121,9 @@ pub(super) fn is_build_tag(local: &str) -> bool {
 }
 
 /// Returns the row of a torch release.
-fn find_torch_release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {
+fn find_torch_release(version: &ExactVersion, knowledge: Knowledge) -> Option<&'static TorchRow> {
     let mut rows = knowledge.torch_releases().iter();
-    rows.find(|row| compare_pep440_versions(row.version, version) == Some(Ordering::Equal))
+    rows.find(|row| version.compare_text(row.version) == Some(Ordering::Equal))
 }
 
 /// Whether a build is the default one on the platform and without CUDA.
@@ -153,7 +155,7 @@ fn highest_build(row: &TorchRow, tags: &[String], day: TorchContext<'_>) -> Opti
 /// Returns the newest acceptable torch release.
 pub(super) fn newest_torch<'a>(
     package: &'a ObservedPackage,
-    ranges: &[String],
+    ranges: &[VersionRange],
     python: &Result<String, Cause>,
     day: TorchContext<'_>,
 ) -> TorchInstall<'a> {
@@ -173,8 +175,8 @@ pub(super) fn newest_torch<'a>(
     if let (Some(why), IndexSelection::Only(_)) = (&package.prerelease, &package.indexes) {
         return TorchInstall::unknown(package, why.clone());
     }
-    if ranges.iter().any(|range| range_contains(range, "1").is_none()) {
-        return unknown(Cause::NotARange { range: ranges.join(",") });
+    if !ranges.iter().all(VersionRange::is_valid) {
+        return unknown(Cause::NotARange { range: joined_text(ranges) });
     }
     let fitting = |row: &&TorchRow| is_in_all_ranges(ranges, row.version) == Some(true);
     if day.as_of.is_some() && day.knowledge.served_torch_releases().filter(fitting).any(|row| row.released.is_none()) {
@@ -268,18 +270,24 @@ fn is_offered_by_indexes(row: &TorchRow, package: &ObservedPackage, day: TorchCo
 }
 
 /// Whether a version lies in every range; `None` if a range is invalid.
-pub(super) fn is_in_all_ranges(ranges: &[String], version: &str) -> Option<bool> {
+pub(super) fn is_in_all_ranges(ranges: &[VersionRange], version: &str) -> Option<bool> {
     let mut all = true;
     for range in ranges {
-        all &= range_contains(range, version)?;
+        all &= range.contains_text(version)?;
     }
     Some(all)
 }
 
+/// Returns ranges as one text.
+fn joined_text(ranges: &[VersionRange]) -> String {
+    ranges.iter().map(VersionRange::as_str).collect::<Vec<_>>().join(",")
+}
+
 /// Splits a range such as `>=2.9+cu128` into the range and the build.
-fn split_range_and_build(range: &str) -> (String, Option<String>) {
+fn split_range_and_build(range: &VersionRange) -> (VersionRange, Option<String>) {
     let mut tag = None;
     let plain: Vec<&str> = range
+        .as_str()
         .split(',')
         .map(|clause| {
             let (version, local) = clause.split_once('+').map_or((clause, None), |(one, local)| (one, Some(local)));
@@ -287,34 +295,30 @@ fn split_range_and_build(range: &str) -> (String, Option<String>) {
             version
         })
         .collect();
-    (plain.join(","), tag)
+    (VersionRange::from(plain.join(",")), tag)
 }
 
 /// Returns the torch releases in a range that were released by a date.
-fn torch_releases_in_range(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<&'static TorchRow> {
+fn torch_releases_in_range(range: &VersionRange, as_of: Option<Date>, knowledge: Knowledge) -> Vec<&'static TorchRow> {
     let out = |row: &&TorchRow| match (as_of, row.released) {
         (Some(day), Some(released)) => released <= day,
         (Some(_), None) => false,
         (None, _) => true,
     };
-    knowledge
-        .served_torch_releases()
-        .filter(|row| range_contains(range, row.version) == Some(true))
-        .filter(out)
-        .collect()
+    knowledge.served_torch_releases().filter(|row| range.contains_text(row.version) == Some(true)).filter(out).collect()
 }
 
 /// Whether the tables list every release in a range: no newer release can lie in it.
-fn is_range_covered(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> bool {
+fn is_range_covered(range: &VersionRange, as_of: Option<Date>, knowledge: Knowledge) -> bool {
     let rows = knowledge.torch_releases();
     if as_of.is_some() {
         return knowledge
             .served_torch_releases()
-            .all(|row| row.released.is_some() || range_contains(range, row.version) == Some(false));
+            .all(|row| row.released.is_some() || range.contains_text(row.version) == Some(false));
     }
     let newest = rows.iter().map(|row| row.version).reduce(|one, other| select_version(one, other, Ordering::Greater));
     let major = newest.and_then(|version| version.split('.').next()?.parse().ok());
-    major.zip(VersionSet::parse(range)).is_some_and(|(major, set)| set.ends_within_major(major))
+    major.zip(range.set()).is_some_and(|(major, set)| set.ends_within_major(major))
 }
 
 /// Returns whichever of two versions comes first or last in the wanted order.
@@ -355,7 +359,7 @@ fn explain_unnamed_build(
     day: TorchContext<'_>,
 ) -> Option<Cause> {
     let version = brought.version.as_ref().ok()?;
-    let said = matches!(&brought.package.version, PackageVersion::Exact(text) if text.contains('+'));
+    let said = brought.package.version.local().is_some();
     let of_pip = depth == InspectionDepth::Text && brought.maker == TorchBuilder::Wheel && said;
     let name = required_distribution(brought.package, day.knowledge);
     (of_pip && day.knowledge.is_unnamed_torch_build(version, tag, day.arch)).then(|| Cause::NoWheelOfBuild {
@@ -420,14 +424,14 @@ impl TorchRequirement {
 /// Of a package that is not pinned, an installer takes the newest release that goes with them.
 pub(super) fn requirement_within_ranges(
     package: &ObservedPackage,
-    ranges: &[String],
+    ranges: &[VersionRange],
     python: Option<&str>,
     knowledge: Knowledge,
 ) -> Option<Result<TorchRequirement, Cause>> {
     let newest = listed_torch_requirement(package, python, knowledge)?;
     let PackageVersion::Range(own) = &package.version else { return Some(newest) };
     let listed = || knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*" && !row.unasked);
-    let admitted = || listed().filter(|row| range_contains(own, row.version) == Some(true));
+    let admitted = || listed().filter(|row| own.contains_text(row.version) == Some(true));
     let by_version = |one: &&RequiresDistRow, other: &&RequiresDistRow| {
         compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal)
     };
@@ -440,7 +444,7 @@ pub(super) fn requirement_within_ranges(
         Some(row) => Ok(TorchRequirement::from_range(row.range)),
         // Only the newest is listed, and older ones ask for less.
         None if listed().next().is_none() => Ok(TorchRequirement::ANY),
-        None => Err(Cause::ReleaseForTorch { package: package.name.to_string(), torch: ranges.join(",").clone() }),
+        None => Err(Cause::ReleaseForTorch { package: package.name.to_string(), torch: joined_text(ranges) }),
     })
 }
 
@@ -448,7 +452,7 @@ pub(super) fn requirement_within_ranges(
 pub(super) fn satisfies_torch_constraints(
     distribution: &str,
     version: &str,
-    bounds: &[String],
+    bounds: &[VersionRange],
     knowledge: Knowledge,
 ) -> Option<bool> {
     if bounds.is_empty() {
@@ -464,11 +468,11 @@ pub(super) fn torch_constraints(
     package: &ObservedPackage,
     seen: &Observations,
     knowledge: Knowledge,
-) -> Option<Vec<String>> {
+) -> Option<Vec<VersionRange>> {
     let of_command = seen.bounds.iter().filter(|bound| bound.command == package.command);
     let of_torch = of_command.filter(|bound| knowledge.has_variants(&bound.name));
     let range = |bound: &ObservedPackage| match &bound.version {
-        PackageVersion::Exact(version) => Some(format!("=={}", public_version(version))),
+        PackageVersion::Exact(version) => Some(VersionRange::from(format!("=={}", version.public()))),
         PackageVersion::Range(range) => Some(range.clone()),
         PackageVersion::Unresolved(_) => None,
     };
@@ -476,21 +480,25 @@ pub(super) fn torch_constraints(
 }
 
 /// Whether some torch release lies in a range and in all others.
-fn shares_release(torch: &str, ranges: &[String], knowledge: Knowledge) -> bool {
+fn shares_release(torch: &str, ranges: &[VersionRange], knowledge: Knowledge) -> bool {
+    if ranges.is_empty() {
+        return true;
+    }
+    let torch = VersionRange::from(torch);
     let both =
-        |version: &str| range_contains(torch, version) == Some(true) && is_in_all_ranges(ranges, version) == Some(true);
-    ranges.is_empty() || knowledge.served_torch_releases().any(|row| both(row.version))
+        |version: &str| torch.contains_text(version) == Some(true) && is_in_all_ranges(ranges, version) == Some(true);
+    knowledge.served_torch_releases().any(|row| both(row.version))
 }
 
 /// Returns the newest listed version that a range admits, if it is not the newest of all.
-fn newest_admitted_row(range: &str, listed: &[&'static RequiresDistRow]) -> Option<&'static RequiresDistRow> {
+fn newest_admitted_row(range: &VersionRange, listed: &[&'static RequiresDistRow]) -> Option<&'static RequiresDistRow> {
     let newest = |rows: &mut dyn Iterator<Item = &'static RequiresDistRow>| {
         rows.reduce(|one, other| {
             if compare_pep440_versions(other.version, one.version) == Some(Ordering::Greater) { other } else { one }
         })
     };
     let of_all = newest(&mut listed.iter().copied())?;
-    let admitted = newest(&mut listed.iter().copied().filter(|row| range_contains(range, row.version) != Some(false)))?;
+    let admitted = newest(&mut listed.iter().copied().filter(|row| range.contains_text(row.version) != Some(false)))?;
     (admitted.version != of_all.version).then_some(admitted)
 }
 
@@ -508,12 +516,12 @@ fn listed_torch_requirement(
     let whole = |row: &'static RequiresDistRow| (!row.unasked).then(|| TorchRequirement::from_range(row.range));
     let ask = match &package.version {
         PackageVersion::Exact(version) => {
-            let own = listed()
-                .find(|row| compare_pep440_versions(row.version, public_version(version)) == Some(Ordering::Equal));
+            let version = version.without_local();
+            let own = listed().find(|row| version.compare_text(row.version) == Some(Ordering::Equal));
             let other = any.filter(|_| listed().next().is_none());
-            own.map(whole).or_else(|| other.map(|row| Some(requirement_of_older_release(row, public_version(version)))))
+            own.map(whole).or_else(|| other.map(|row| Some(requirement_of_older_release(row, &version))))
         }
-        PackageVersion::Range(range) if any.is_some() && !range.is_empty() => {
+        PackageVersion::Range(range) if any.is_some() && !range.is_any() => {
             let within = newest_admitted_row(range, &listed().collect::<Vec<_>>());
             within.map(whole).or_else(|| any.map(|row| Some(requirement_of_range(row, range, python))))
         }
@@ -528,11 +536,10 @@ fn listed_torch_requirement(
 }
 
 /// Returns what a release requires of which at most newer ones are listed.
-fn requirement_of_older_release(row: &'static RequiresDistRow, version: &str) -> TorchRequirement {
-    let not_before =
-        |(listed, _): &&(&str, &str)| compare_pep440_versions(listed, version).is_some_and(Ordering::is_ge);
+fn requirement_of_older_release(row: &'static RequiresDistRow, version: &ExactVersion) -> TorchRequirement {
+    let not_before = |(listed, _): &&(&str, &str)| version.compare_text(listed).is_some_and(Ordering::is_le);
     match row.older.iter().find(not_before) {
-        Some((listed, range)) if compare_pep440_versions(listed, version) == Some(Ordering::Equal) => {
+        Some((listed, range)) if version.compare_text(listed) == Some(Ordering::Equal) => {
             TorchRequirement::from_range(range)
         }
         Some((_, range)) => TorchRequirement::at_most(range),
@@ -541,8 +548,8 @@ fn requirement_of_older_release(row: &'static RequiresDistRow, version: &str) ->
 }
 
 /// Returns what the newest release within a range requires.
-fn requirement_of_range(row: &'static RequiresDistRow, range: &str, python: Option<&str>) -> TorchRequirement {
-    if !is_bounded_above(range) {
+fn requirement_of_range(row: &'static RequiresDistRow, range: &VersionRange, python: Option<&str>) -> TorchRequirement {
+    if !range.is_bounded_above() {
         let Some(python) = python else {
             let oldest = row.on_python.first().map_or(row.range, |(_, range)| range);
             return TorchRequirement { range: row.range, least: oldest };
@@ -556,7 +563,7 @@ fn requirement_of_range(row: &'static RequiresDistRow, range: &str, python: Opti
         };
     }
     // The one behind the last that lies within asks for no less than any that does.
-    let last = row.older.iter().rposition(|(listed, _)| range_contains(range, listed) == Some(true));
+    let last = row.older.iter().rposition(|(listed, _)| range.contains_text(listed) == Some(true));
     let behind = last.and_then(|last| row.older.get(last + 1));
     TorchRequirement::at_most(behind.map_or(row.range, |(_, range)| range))
 }
@@ -602,7 +609,7 @@ pub(super) enum CompanionRequirement {
 /// its release is unknown.
 pub(super) fn companion_requirement(
     package: &ObservedPackage,
-    ranges: &[String],
+    ranges: &[VersionRange],
     place: CompanionContext<'_>,
 ) -> Option<CompanionRequirement> {
     let CompanionContext { now, day, .. } = place;
@@ -618,8 +625,10 @@ pub(super) fn companion_requirement(
         PackageVersion::Unresolved(_) if is_built_from_sources(&package.indexes) => {
             return Some(CompanionRequirement::Torch(Ok(TorchRequirement::ANY)));
         }
+        // Each of its releases requires another torch.
+        PackageVersion::Unresolved(why) => return Some(CompanionRequirement::Torch(Err(why.clone()))),
         // Of early versions the tables know none.
-        PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return None,
+        PackageVersion::Exact(_) => return None,
     };
     let there =
         if is_forced_upgrade(package, place) { CompanionPresence::No } else { companion_presence(package, own, place) };
@@ -664,14 +673,14 @@ fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> 
 /// Whether a pre-release may be installed that replaces the installed torch.
 fn prerelease_may_replace_torch(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
     let CompanionContext { now, seen, day, .. } = place;
-    let torch = |one: &ObservedPackage| one.command == package.command && day.knowledge.has_variants(&one.name);
+    let torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.name);
     let own = match &package.version {
         PackageVersion::Range(own) => own,
         PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
     };
     let stays =
         || !is_forced_upgrade(package, place) && companion_presence(package, own, place) == CompanionPresence::Yes;
-    !matches!(now, ImageTorch::None) && !seen.packages.iter().any(torch) && !stays()
+    !matches!(now, ImageTorch::None) && !seen.packages_of_command(package.command).any(torch) && !stays()
 }
 
 /// Returns the version of the installed torch, if known.
@@ -689,15 +698,15 @@ fn installed_torch_version<'t>(now: &'t ImageTorch<'_>) -> Option<&'t str> {
 /// torch first, and be told none of which each release goes with one torch alone.
 fn torch_stays_when_named(
     package: &ObservedPackage,
-    ranges: &[String],
+    ranges: &[VersionRange],
     place: CompanionContext<'_>,
 ) -> CompanionPresence {
     let CompanionContext { now, seen, day, .. } = place;
-    let together = || seen.packages.iter().filter(|one| one.command == package.command);
+    let together = || seen.packages_of_command(package.command);
     let is_torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.name);
     let fits = installed_torch_version(now).is_some_and(|it| is_in_all_ranges(ranges, it) == Some(true));
-    let stays = |one: &ObservedPackage| !one.upgrade && matches!(one.version, PackageVersion::Range(_));
-    let kept = together().rfind(|one| is_torch(one)).is_some_and(stays);
+    let stays = |one: &ObservedPackage| !one.upgrade && one.version.is_range();
+    let kept = together().filter(|one| is_torch(one)).last().is_some_and(stays);
     if !fits || !kept || !seen.base_changes.keeping.contains(&package.command) {
         return CompanionPresence::No;
     }
@@ -728,28 +737,27 @@ fn explain_possible_replacement(name: &str) -> Cause {
 }
 
 /// Returns whether an earlier command or the base image installs the package in an acceptable version.
-fn companion_presence(package: &ObservedPackage, own: &str, place: CompanionContext<'_>) -> CompanionPresence {
+fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
     let CompanionContext { build, seen, .. } = place;
     let taken =
         seen.removed_packages.iter().filter(|gone| gone.name == package.name && gone.command <= package.command);
     let taken = taken.map(|gone| gone.command).max();
     let stays = |command: u32| taken.is_none_or(|taken| taken < command);
     let will_do = |version: &PackageVersion| match version {
-        PackageVersion::Exact(version) => own.is_empty() || range_contains(own, public_version(version)) != Some(false),
+        PackageVersion::Exact(version) => own.is_any() || own.contains(&version.without_local()) != Some(false),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
     };
     let here = |one: &&ObservedPackage| one.name == package.name && one.command < package.command;
     let fits = |one: &&ObservedPackage| {
         one.separate_environment == package.separate_environment && stays(one.command) && will_do(&one.version)
     };
-    let earlier = || seen.packages.iter().filter(here).filter(fits);
+    let log = || seen.packages.iter().chain(&seen.uninstalled_packages);
+    let earlier = || log().filter(here).filter(fits);
     if earlier().any(|one| one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
     let before = || {
-        seen.packages
-            .iter()
-            .filter(|one| one.command < package.command && one.separate_environment == package.separate_environment)
+        log().filter(|one| one.command < package.command && one.separate_environment == package.separate_environment)
     };
     let after = |one: &&ObservedPackage| one.manager == PackageManager::Pip && !one.no_deps && stays(one.command);
     let brings: Vec<(&ObservedPackage, CompanionDependency)> =
@@ -768,7 +776,7 @@ fn companion_presence(package: &ObservedPackage, own: &str, place: CompanionCont
             *name == package.name || brought.is_some_and(|brought| brought.contains(&package.name.as_str()))
         };
         let told = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
-        if told || build.brings.iter().any(of_base) {
+        if told || build.packages.iter().any(of_base) {
             return CompanionPresence::Yes;
         }
         if !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) {
@@ -813,14 +821,15 @@ fn companion_dependency(one: &ObservedPackage, companion: &str, place: Companion
 /// given indexes, date and Python version.
 fn newest_installable_companion(
     package: &ObservedPackage,
-    own: &str,
-    ranges: &[String],
+    own: &VersionRange,
+    ranges: &[VersionRange],
     place: CompanionContext<'_>,
 ) -> Option<&'static RequiresDistRow> {
     let CompanionContext { day, python, .. } = place;
     let served = |row: &&RequiresDistRow| {
+        let range = VersionRange::from(row.range);
         let goes = |torch: &TorchRow| {
-            range_contains(row.range, torch.version) == Some(true)
+            range.contains_text(torch.version) == Some(true)
                 && (row.unasked || is_in_all_ranges(ranges, torch.version) == Some(true))
         };
         let there = |torch: &TorchRow| is_released(torch, day) && is_offered_by_indexes(torch, package, day);
@@ -830,7 +839,7 @@ fn newest_installable_companion(
     };
     let listed =
         day.knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*" && !row.range.is_empty());
-    let admitted = listed.filter(|row| own.is_empty() || range_contains(own, row.version) == Some(true));
+    let admitted = listed.filter(|row| own.admits(row.version));
     admitted
         .filter(served)
         .max_by(|one, other| compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal))
@@ -854,14 +863,14 @@ mod tests {
             ("", "", None),
             ("==2.7.*,>=2.7.0+cpu", "==2.7.*,>=2.7.0", Some("cpu")),
         ] {
-            assert_eq!(split_range_and_build(range), (plain.to_owned(), tag.map(str::to_owned)), "{range}");
+            assert_eq!(split_range_and_build(&range.into()), (plain.into(), tag.map(str::to_owned)), "{range}");
         }
     }
 
     #[test]
     fn releases_after_the_date_are_no_candidates() {
         let on = |range: &str, day: Option<Date>| {
-            let rows = torch_releases_in_range(range, day, Knowledge::built_in());
+            let rows = torch_releases_in_range(&range.into(), day, Knowledge::built_in());
             rows.iter().map(|row| row.version).collect::<Vec<_>>()
         };
         assert_eq!(on(">=2.9,<2.11", Some(jiff::civil::date(2026, 1, 23))), ["2.9.0", "2.9.1", "2.10.0"]);

@@ -3,7 +3,7 @@
 use crate::install::is_source_requirement;
 use crate::model::cause::Cause;
 use crate::model::fact::{FactId, Observations, ValueState};
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Explains why a package may already be installed: this command or an earlier one installs something that was not
 /// read.
@@ -24,15 +24,13 @@ pub(super) fn explain_possible_earlier_install(seen: &Observations, command: u32
 
 /// Explains why a package may already be installed, if its command leaves installed packages in place.
 pub(super) fn explain_possibly_installed(seen: &Observations, package: &ObservedPackage) -> Option<Cause> {
-    let pinned = matches!(package.version, PackageVersion::Exact(_));
+    let pinned = package.version.is_exact();
     explain_possible_earlier_install(seen, package.command, pinned).filter(|_| !replaces_installed_build(seen, package))
 }
 
 /// Whether a package replaces an installed one in any build.
-///
-/// Every package of an environment of its own counts as an upgrade, so that this tells nothing there.
 pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPackage) -> bool {
-    let pinned = matches!(package.version, PackageVersion::Exact(_));
+    let pinned = package.version.is_exact();
     let of_conda = package.manager == PackageManager::Conda && pinned;
     of_conda
         || (package.upgrade && !package.separate_environment)

@@ -18,8 +18,7 @@ use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions, is_bounded_above,
-    range_contains,
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
 };
 
 /// The architecture whose wheels the tables list by Python version.
@@ -61,7 +60,7 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
         let Observations { packages, facts, .. } = &mut seen;
         if let Some(package) = packages.get_mut(at) {
             package.fact = add_resolved_version(facts, package, row, by);
-            package.version = PackageVersion::Exact(row.version.to_owned());
+            package.version = PackageVersion::exact(row.version);
         }
     }
     Some(seen)
@@ -69,8 +68,9 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
 
 /// Explains why a package of an extra may not be installed: no release has a wheel for the Python version.
 fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> Option<Cause> {
-    let open = matches!(package.version, PackageVersion::Range(_)) && package.conditional.is_none();
-    let brought = || knowledge.brought_packages().iter().any(|row| row.brings == package.name && row.from.is_some());
+    let open = package.version.is_range() && package.conditional.is_none();
+    let brought =
+        || knowledge.dependencies_with_gpu_code().iter().any(|row| row.requires == package.name && row.from.is_some());
     if !open || seen.depth != InspectionDepth::Text || package.manager != PackageManager::Pip || !brought() {
         return None;
     }
@@ -104,13 +104,13 @@ fn resolve_release(
     let framework = knowledge.framework(&package.name)?;
     let range = combined_range(package, seen)?;
     // What was not read may have brought another release, or another build, which the command then keeps.
-    if framework.variants || range.contains('+') || explain_possibly_installed(seen, package).is_some() {
+    if framework.variants || range.names_build() || explain_possibly_installed(seen, package).is_some() {
         return None;
     }
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
     let within: Vec<&'static FrameworkBuildRow> =
-        rows.filter(|row| is_full_release(row.version) && range_contains(&range, row.version) == Some(true)).collect();
-    let ends = is_bounded_above(&range);
+        rows.filter(|row| is_full_release(row.version) && range.contains_text(row.version) == Some(true)).collect();
+    let ends = range.is_bounded_above();
     if let Some(row) = newest_of_equivalent(&within, knowledge).filter(|_| ends) {
         return Some((row, Derivation::Row));
     }
@@ -118,18 +118,17 @@ fn resolve_release(
 }
 
 /// Combines the range of a package's command and its constraints.
-fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<String> {
+fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<VersionRange> {
     let PackageVersion::Range(range) = &package.version else { return None };
     let mut ranges = vec![range.clone()];
     for bound in seen.bounds.iter().filter(|bound| bound.name == package.name && bound.command == package.command) {
         ranges.push(match &bound.version {
-            PackageVersion::Exact(version) => format!("=={version}"),
+            PackageVersion::Exact(version) => VersionRange::from(format!("=={version}")),
             PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,
         });
     }
-    ranges.retain(|range| !range.is_empty());
-    Some(ranges.join(","))
+    Some(VersionRange::of_all(&ranges))
 }
 
 /// Returns the newest of several releases if all have the same CUDA, code and library needs.

@@ -27,8 +27,8 @@ fn installed_packages(run: &str) -> Vec<String> {
     let line = |one: &crate::install::PackageInstall| {
         let version = match &one.version {
             PackageVersion::Exact(version) => format!("=={version}"),
-            PackageVersion::Range(range) if range.is_empty() => "-".to_owned(),
-            PackageVersion::Range(range) => range.clone(),
+            PackageVersion::Range(range) if range.is_any() => "-".to_owned(),
+            PackageVersion::Range(range) => range.to_string(),
             PackageVersion::Unresolved(_) => "?".to_owned(),
         };
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));

@@ -189,20 +189,18 @@ pub(super) fn parse_match_spec(text: &str, span: Span) -> Option<PackageInstall>
     let rest = rest.trim();
     let (version, build) = if rest.starts_with(['<', '>', '!', '~']) {
         let (range, build) = split_build_string(rest);
-        (PackageVersion::Range(range.to_owned()), build.map(str::to_owned))
+        (PackageVersion::range(range), build.map(str::to_owned))
     } else {
         let mut parts = rest.trim_start_matches('=').split(['=', ' ']).filter(|part| !part.is_empty());
         let version = match parts.next() {
             None | Some("*") => PackageVersion::any(),
-            Some(version) if version.contains(['*', '<', '>', ',', '|', '[']) => {
-                PackageVersion::Range(version.to_owned())
-            }
-            Some(version) => PackageVersion::Exact(version.to_owned()),
+            Some(version) if version.contains(['*', '<', '>', ',', '|', '[']) => PackageVersion::range(version),
+            Some(version) => PackageVersion::exact(version),
         };
         (version, parts.next().map(str::to_owned))
     };
     let version = match (version, bracket_field(fields, "version")) {
-        (PackageVersion::Range(own), Some(range)) if own.is_empty() => PackageVersion::Range(range.to_owned()),
+        (PackageVersion::Range(own), Some(range)) if own.is_any() => PackageVersion::range(range),
         (version, _) => version,
     };
     let build = build.or_else(|| bracket_field(fields, "build").map(str::to_owned));
@@ -502,12 +500,10 @@ impl CondaLockEntry {
             };
             parse_match_spec(&text, entry.span)
         } else {
-            let whole = |one: &PackageInstall| {
-                one.name == PackageName::python(&entry.name) && matches!(one.version, PackageVersion::Exact(_))
-            };
+            let whole = |one: &PackageInstall| one.name == PackageName::python(&entry.name) && one.version.is_exact();
             let by_url = parse_requirement(&entry.url, entry.span, knowledge).filter(whole);
             Some(by_url.unwrap_or_else(|| {
-                package_with_version(&entry.name, PackageVersion::Exact(entry.version.clone()), entry.span)
+                package_with_version(&entry.name, PackageVersion::exact(entry.version.as_str()), entry.span)
             }))
         };
         if let Some(mut install) = install {

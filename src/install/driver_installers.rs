@@ -49,7 +49,7 @@ pub(super) fn read_installer(words: &[Word], command: &Command, knowledge: Knowl
         versions.strip_suffix(".run").filter(|_| !options.iter().any(|one| NO_INSTALL_OPTIONS.contains(one)))
     {
         let version = version.split('-').next().unwrap_or(version).to_owned();
-        add_system_package(name, PackageVersion::Exact(version), word, command, found);
+        add_system_package(name, PackageVersion::exact(version), word, command, found);
     }
 }
 
@@ -87,12 +87,12 @@ fn read_toolkit_runfile(
     }
     let asked = given(&["driver", "toolkit", "samples"]);
     if given(&["driver"]) || !asked {
-        let version = driver.map_or_else(PackageVersion::any, |driver| PackageVersion::Exact((*driver).to_owned()));
+        let version = driver.map_or_else(PackageVersion::any, |driver| PackageVersion::exact(*driver));
         add_system_package(name, version, word, command, found);
     }
     if given(&["toolkit"]) || !asked {
         let release: Vec<&str> = cuda.split('.').take(2).collect();
         let package = format!("{toolkit}{}", release.join("-"));
-        add_system_package(&package, PackageVersion::Exact(cuda.to_owned()), word, command, found);
+        add_system_package(&package, PackageVersion::exact(cuda), word, command, found);
     }
 }

@@ -60,7 +60,7 @@ pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<Pac
         let why = Cause::ArchiveVersion { version };
         return Some(PackageInstall { version: PackageVersion::Unresolved(why), variant, ..empty });
     }
-    Some(PackageInstall { version: PackageVersion::Exact(version), variant, ..empty })
+    Some(PackageInstall { version: PackageVersion::exact(version), variant, ..empty })
 }
 
 /// Returns the package in the archive that a command unpacks, if the file name identifies it.

@@ -217,10 +217,10 @@ fn requirement_line(package: &PackageInstall, knowledge: Knowledge) -> Result<St
     let extras = if package.extras.is_empty() { String::new() } else { format!("[{}]", package.extras.join(",")) };
     let version = match &package.version {
         PackageVersion::Exact(version) => {
-            let tag = package.variant.as_ref().filter(|_| !version.contains('+'));
+            let tag = package.variant.as_ref().filter(|_| version.local().is_none());
             format!("=={version}{}", tag.map_or_else(String::new, |variant| format!("+{}", variant.tag)))
         }
-        PackageVersion::Range(range) => range.clone(),
+        PackageVersion::Range(range) => range.to_string(),
         PackageVersion::Unresolved(why)
             if !matches!(why, Cause::VariableWithoutValue | Cause::NotARange { .. })
                 && knowledge.framework(&package.name).is_some() =>

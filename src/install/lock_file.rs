@@ -15,7 +15,7 @@ use crate::install::requirement::{
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageName, PackageVersion, range_contains};
+use crate::model::package::{IndexSelection, PackageName, PackageVersion, VersionRange};
 
 /// Returns the packages of a `poetry.lock` or `pdm.lock` that a command installs; `project` names the default groups.
 pub(super) fn read_lock_file(
@@ -54,7 +54,7 @@ pub(super) fn read_lock_file(
             Some(marker) => evaluate_lock_marker(
                 &resolve_extras_in_marker(&marker, parts),
                 around.environment,
-                requires.as_deref(),
+                requires.as_ref(),
                 around.knowledge,
             ),
             None => Some(true),
@@ -85,12 +85,12 @@ fn any_holds(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 /// Returns the Python versions that a lock file is for.
-fn required_python(root: &TomlTable) -> Option<String> {
+fn required_python(root: &TomlTable) -> Option<VersionRange> {
     let targets = tables_at(root, &["metadata", "targets"]);
     let target = || targets.first().filter(|_| targets.len() == 1).and_then(|one| text_at(one, &["requires_python"]));
     match parse_poetry_range(text_at(root, &["metadata", "python-versions"]).or_else(target)?) {
-        PackageVersion::Range(range) => Some(range).filter(|range| !range.is_empty()),
-        PackageVersion::Exact(version) => Some(format!("=={version}")),
+        PackageVersion::Range(range) => Some(range).filter(|range| !range.is_any()),
+        PackageVersion::Exact(version) => Some(VersionRange::from(format!("=={version}"))),
         PackageVersion::Unresolved(_) => None,
     }
 }
@@ -221,7 +221,7 @@ fn resolve_quoted_extras(marker: &str, quote: char, parts: &DependencySelection)
 fn locked_package(package: &TomlTable, opened: &OpenedFile, knowledge: Knowledge) -> Option<PackageInstall> {
     let name = text_at(package, &["name"])?;
     let version = value_at(package, &["version"]);
-    let exact = version.and_then(|version| version.get_ref().as_str()).map(str::to_owned).map(PackageVersion::Exact);
+    let exact = version.and_then(|version| version.get_ref().as_str()).map(PackageVersion::exact);
     let span = value_span(version.or_else(|| value_at(package, &["name"]))?, opened);
     let at = |key: &str| text_at(package, &["source", key]).or_else(|| text_at(package, &[key]));
     // poetry writes what `url` is.
@@ -260,18 +260,18 @@ pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> O
     let tree = lenient_toml::parse_toml(opened);
     let root = (*tree).as_ref()?;
     value_at(root, &["lock-version"])?;
-    let requires = text_at(root, &["requires-python"]);
+    let requires = text_at(root, &["requires-python"]).map(VersionRange::from);
     let mut found = Vec::new();
     for package in tables_at(root, &["packages"]) {
-        let holds = text_at(package, &["marker"])
-            .map_or(Some(true), |marker| evaluate_lock_marker(marker, around.environment, requires, around.knowledge));
+        let holds = text_at(package, &["marker"]).map_or(Some(true), |marker| {
+            evaluate_lock_marker(marker, around.environment, requires.as_ref(), around.knowledge)
+        });
         let Some(name) = text_at(package, &["name"]).filter(|_| holds != Some(false)) else { continue };
         let version = value_at(package, &["version"]);
         let Some(span) = version.or_else(|| value_at(package, &["name"])).map(|value| value_span(value, opened)) else {
             continue;
         };
-        let exact =
-            version.and_then(|version| version.get_ref().as_str()).map(str::to_owned).map(PackageVersion::Exact);
+        let exact = version.and_then(|version| version.get_ref().as_str()).map(PackageVersion::exact);
         let wheel = wheel_of_pylock(package, around);
         let source = || ["url", "path"].into_iter().find_map(|key| text_at(package, &["sdist", key]));
         let reference = |key: &str| match key {
@@ -346,7 +346,7 @@ fn merge_duplicates(mut found: Vec<PackageInstall>) -> Vec<PackageInstall> {
 pub(super) fn evaluate_lock_marker(
     marker: &str,
     environment: MarkerEnvironment<'_>,
-    requires: Option<&str>,
+    requires: Option<&VersionRange>,
     knowledge: Knowledge,
 ) -> Option<bool> {
     let told = evaluate_marker(marker, environment);
@@ -361,10 +361,10 @@ pub(super) fn evaluate_lock_marker(
 }
 
 /// Returns the first and a late patch release of every possible Python version.
-fn possible_pythons(requires: Option<&str>, knowledge: Knowledge) -> Vec<String> {
+fn possible_pythons(requires: Option<&VersionRange>, knowledge: Knowledge) -> Vec<String> {
     let rows = knowledge.torch_pythons().iter().filter(|row| requires.is_some() || row.last.is_none());
     let patches = rows.flat_map(|row| [format!("{}.0", row.python), format!("{}.99", row.python)]);
-    patches.filter(|python| requires.is_none_or(|range| range_contains(range, python) != Some(false))).collect()
+    patches.filter(|python| requires.is_none_or(|range| range.contains_text(python) != Some(false))).collect()
 }
 
 /// A dependency on a lock entry; version and index tell several entries of the same name apart.
@@ -380,13 +380,13 @@ struct UvLockDependency<'a> {
 struct UvLockSelection<'a> {
     parts: &'a DependencySelection,
     environment: MarkerEnvironment<'a>,
-    requires: Option<&'a str>,
+    requires: Option<&'a VersionRange>,
     knowledge: Knowledge,
 }
 
 impl UvLockSelection<'_> {
     /// Whether a marker may hold for a Python version that the file allows.
-    fn may_hold(&self, marker: &str) -> bool {
+    fn may_match_label(&self, marker: &str) -> bool {
         evaluate_lock_marker(
             &resolve_conflicts_in_marker(marker, self.parts),
             self.environment,
@@ -404,15 +404,15 @@ pub(super) fn read_uv_lock(
 ) -> Option<Vec<PackageInstall>> {
     let tree = lenient_toml::parse_toml(opened);
     let root = (*tree).as_ref()?;
-    let requires = text_at(root, &["requires-python"]);
+    let requires = text_at(root, &["requires-python"]).map(VersionRange::from);
     // A Python that the project does not admit is not the one that uv takes.
     let admitted = |python: &&str| {
-        let patch =
-            |patch: &str| range_contains(requires.unwrap_or_default(), &format!("{python}{patch}")) != Some(false);
-        requires.is_none() || patch(".0") || patch(".99")
+        let allows =
+            |range: &VersionRange, patch: &str| range.contains_text(&format!("{python}{patch}")) != Some(false);
+        requires.as_ref().is_none_or(|range| allows(range, ".0") || allows(range, ".99"))
     };
     let environment = MarkerEnvironment { python: around.environment.python.filter(admitted), ..around.environment };
-    let asking = UvLockSelection { parts, environment, requires, knowledge: around.knowledge };
+    let asking = UvLockSelection { parts, environment, requires: requires.as_ref(), knowledge: around.knowledge };
     let hangs_on = format!("{parts:?} {environment:?} {:?} {}", opened.source, opened.path);
     Some(tree.installs_for_key(hangs_on, || selected_packages(root, &asking, opened)))
 }
@@ -512,7 +512,7 @@ fn is_selected_extra(name: &str, parts: &DependencySelection) -> bool {
 
 /// Returns a dependency; `None` if its marker cannot hold.
 fn active_dependency<'a>(dependency: &'a TomlTable, asking: &UvLockSelection<'_>) -> Option<UvLockDependency<'a>> {
-    let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may_hold(marker));
+    let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may_match_label(marker));
     let name = text_at(dependency, &["name"]).filter(|_| !out)?;
     let extras = list_at(dependency, &["extra"]).into_iter().filter_map(|extra| extra.get_ref().as_str()).collect();
     let (version, registry) = (text_at(dependency, &["version"]), text_at(dependency, &["source", "registry"]));
@@ -529,7 +529,8 @@ fn matches_dependency(package: &TomlTable, need: &UvLockDependency<'_>) -> bool 
 /// Whether one of the markers under which an entry was resolved may hold.
 fn may_apply(package: &TomlTable, asking: &UvLockSelection<'_>) -> bool {
     let markers = list_at(package, &["resolution-markers"]);
-    let may = |marker: &SpannedTomlValue| marker.get_ref().as_str().is_some_and(|marker| asking.may_hold(marker));
+    let may =
+        |marker: &SpannedTomlValue| marker.get_ref().as_str().is_some_and(|marker| asking.may_match_label(marker));
     markers.is_empty() || markers.into_iter().any(may)
 }
 
@@ -619,14 +620,14 @@ mod marker_tests {
             ("nonsense", None, None),
         ] {
             assert_eq!(
-                evaluate_lock_marker(marker, open, requires, Knowledge::built_in()),
+                evaluate_lock_marker(marker, open, requires.map(VersionRange::from).as_ref(), Knowledge::built_in()),
                 expected,
                 "{marker} {requires:?}"
             );
         }
         // The Python that is there decides, whatever the lock file is for.
         assert_eq!(
-            evaluate_lock_marker("python_version >= '3.10'", known, Some(">=3.10"), Knowledge::built_in()),
+            evaluate_lock_marker("python_version >= '3.10'", known, Some(&">=3.10".into()), Knowledge::built_in()),
             Some(false)
         );
     }

@@ -18,7 +18,7 @@ use crate::install::requirement::{
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageVersion, is_prerelease, names_prerelease, public_version};
+use crate::model::package::{IndexSelection, PackageVersion};
 use crate::shell::{Command, Word};
 use crate::text::source::{SourceId, Span};
 
@@ -87,7 +87,7 @@ impl IndexAddress {
     /// Whether the index may serve a version.
     fn may_serve(&self, version: &PackageVersion) -> bool {
         match version {
-            PackageVersion::Exact(version) if is_prerelease(version) => self.early.is_some(),
+            PackageVersion::Exact(version) if version.is_prerelease() => self.early.is_some(),
             PackageVersion::Exact(_) => self.early != Some(PrereleaseKind::Nightly),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
         }
@@ -291,7 +291,7 @@ impl IndexOptions {
         } else if has_explicit_build(package) && !knowledge.has_variants(&package.name) {
             // The build is told by itself; what it brings along is chosen from the indexes all the same.
             let version = match &package.version {
-                PackageVersion::Exact(version) => PackageVersion::Exact(public_version(version).to_owned()),
+                PackageVersion::Exact(version) => PackageVersion::Exact(version.without_local()),
                 version => version.clone(),
             };
             let mut along = PackageInstall { version, variant: None, ..package.clone() };
@@ -363,9 +363,8 @@ impl IndexOptions {
                 _ => package.indexes = IndexSelection::Unknown(Cause::NoIndex),
             };
         }
-        let local = |version: &str| version.contains('+');
         let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
-        if whole && !matches!(&package.version, PackageVersion::Exact(version) if local(version)) {
+        if whole && package.version.local().is_none() {
             package.indexes = IndexSelection::Unknown(Cause::SeveralBuilds);
             return;
         }
@@ -390,7 +389,7 @@ impl IndexOptions {
                 return;
             }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
-            let pinned = matches!(package.version, PackageVersion::Exact(_));
+            let pinned = package.version.is_exact();
             package.prerelease = place
                 .early
                 .filter(|_| !pinned)
@@ -435,7 +434,7 @@ impl IndexOptions {
         let early = place.early?;
         let allowed = match version {
             PackageVersion::Exact(_) => return None,
-            PackageVersion::Range(range) => self.early || names_prerelease(range),
+            PackageVersion::Range(range) => self.early || range.names_prerelease(),
             PackageVersion::Unresolved(_) => self.early,
         };
         // A candidate is written as the release that it may become, which no option has to allow.
@@ -444,7 +443,7 @@ impl IndexOptions {
 
     /// Returns why a package of the default index may be a pre-release.
     fn prerelease_cause(&self, package: &PackageInstall) -> Option<Cause> {
-        let open = !matches!(package.version, PackageVersion::Exact(_)) && package.indexes == IndexSelection::Default;
+        let open = !package.version.is_exact() && package.indexes == IndexSelection::Default;
         (open && self.early).then_some(Cause::PreReleasesAllowed)
     }
 }
@@ -497,7 +496,7 @@ fn is_outside_indexes(package: &PackageInstall) -> bool {
 
 /// Whether an exact version is requested that is a pre-release.
 fn is_exact_prerelease(version: &PackageVersion) -> bool {
-    matches!(version, PackageVersion::Exact(version) if is_prerelease(version))
+    matches!(version, PackageVersion::Exact(version) if version.is_prerelease())
 }
 
 /// Whether a file that was not read exists nevertheless.
@@ -542,7 +541,7 @@ impl UvConfigFile {
     }
 
     /// Returns the table with the settings, if there is one.
-    fn settings_table(&self) -> Option<&TomlTable> {
+    fn uv_settings_table(&self) -> Option<&TomlTable> {
         let root = (*self.root).as_ref()?;
         if self.within.is_empty() { Some(root) } else { table_at(root, self.within) }
     }
@@ -558,7 +557,7 @@ fn read_uv_config(command: &Command, around: &CommandContext<'_>, indexes: &mut 
     }
     let (files, unread) = config_files(command, around);
     for settings in &files {
-        let Some(table) = settings.settings_table() else { continue };
+        let Some(table) = settings.uv_settings_table() else { continue };
         let tables = [table_at(table, &["pip"]).filter(|_| words().any(|word| word == "pip")), Some(table)];
         for table in tables.into_iter().flatten() {
             add_settings(table, settings, command, indexes);
@@ -610,7 +609,7 @@ fn config_files(command: &Command, around: &CommandContext<'_>) -> (Vec<UvConfig
         }
         let project = (around.open)("", &format!("{folder}pyproject.toml")).ok();
         let project = project.map(|opened| UvConfigFile::new(opened, &["tool", "uv"]));
-        if let Some(project) = project.filter(|project| project.settings_table().is_some()) {
+        if let Some(project) = project.filter(|project| project.uv_settings_table().is_some()) {
             found.push(project);
             break;
         }

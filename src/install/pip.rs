@@ -153,7 +153,7 @@ pub(super) fn read_arguments(
         found.constraints.push(PackageInstall { version, ..pip_package(framework.distribution, command.span) });
     }
     let untold = unread.or_else(|| indexes.unknown_version_cause());
-    for package in found.packages.iter_mut().filter(|package| matches!(package.version, PackageVersion::Range(_))) {
+    for package in found.packages.iter_mut().filter(|package| package.version.is_range()) {
         if let Some(untold) = &untold {
             package.version = PackageVersion::Unresolved(untold.clone());
         }

@@ -11,7 +11,7 @@ use crate::install::marker::evaluate_marker;
 use crate::install::requirement::{
     package_with_version, parse_direct_reference, parse_specifier, set_source, tag_of_url,
 };
-use crate::model::package::{IndexSelection, PackageVersion};
+use crate::model::package::{IndexSelection, PackageVersion, VersionRange};
 use crate::shell::Word;
 use crate::text::source::Span;
 
@@ -75,7 +75,7 @@ pub(super) fn read_pipfile_lock(
                 (None, None) => continue,
             };
             match said("markers")
-                .map(|marker| evaluate_lock_marker(marker, around.environment, requires.as_deref(), around.knowledge))
+                .map(|marker| evaluate_lock_marker(marker, around.environment, requires.as_ref(), around.knowledge))
             {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,
@@ -93,11 +93,11 @@ pub(super) fn read_pipfile_lock(
 }
 
 /// Returns the Python version that a `Pipfile.lock` is for.
-fn required_python(requires: &Value) -> Option<String> {
+fn required_python(requires: &Value) -> Option<VersionRange> {
     let said = |key: &str| requires.get(key).and_then(Value::as_str).filter(|version| *version != "*");
     let minor = |version: &str| version.split('.').take(2).collect::<Vec<_>>().join(".");
     let version = said("python_full_version").or_else(|| said("python_version"))?;
-    Some(format!("=={}.*", minor(version)))
+    Some(VersionRange::from(format!("=={}.*", minor(version))))
 }
 
 /// Returns the packages in some sections of a `Pipfile`.

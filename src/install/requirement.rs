@@ -2,14 +2,16 @@
 
 use std::str::FromStr;
 
-use pep440_rs::{Operator, Version, VersionSpecifiers};
+use pep440_rs::Version;
 
 use crate::dockerfile::ExpandedText;
 use crate::install::context::OpenedFile;
 use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion, is_plain_version};
+use crate::model::package::{
+    IndexSelection, PackageManager, PackageName, PackageVersion, VersionRange, is_plain_version,
+};
 use crate::text::source::Span;
 
 /// Parses `name[extra]==1.0; marker`, `name @ URL`, or the URL of a wheel; `None` for anything else.
@@ -152,7 +154,12 @@ pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
 /// Returns the build in the local part of an exact version.
 fn local_variant(version: &PackageVersion, span: Span) -> Option<BuildVariant> {
     let PackageVersion::Exact(version) = version else { return None };
-    tag_of_version(version).map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None })
+    tag_of_version(version.as_str()).map(|tag| BuildVariant {
+        tag,
+        from: VariantSource::LocalVersion,
+        span,
+        source: None,
+    })
 }
 
 /// Whether a text is a valid name of a distribution.
@@ -182,17 +189,14 @@ pub(super) fn parse_specifier(text: &str) -> PackageVersion {
         let version = version.trim();
         // It excludes the local versions that `==` includes.
         let only = !version.contains('+') && is_plain_version(version);
-        return if only { PackageVersion::Range(text.to_owned()) } else { PackageVersion::Exact(version.to_owned()) };
+        return if only { PackageVersion::range(text) } else { PackageVersion::exact(version) };
     }
     // As nearly all lines of a long list are.
     if let Some(version) = text.strip_prefix("==").filter(|version| is_plain_version(version)) {
-        return PackageVersion::Exact(version.to_owned());
+        return PackageVersion::exact(version);
     }
-    let Ok(all) = VersionSpecifiers::from_str(text) else { return PackageVersion::Range(text.to_owned()) };
-    match all.iter().find(|one| matches!(one.operator(), Operator::Equal | Operator::ExactEqual)) {
-        Some(one) => PackageVersion::Exact(one.version().to_string()),
-        None => PackageVersion::Range(text.to_owned()),
-    }
+    let range = VersionRange::from(text);
+    range.pinned_version().map_or(PackageVersion::Range(range), PackageVersion::Exact)
 }
 
 /// Parses the path or URL of a wheel.
@@ -213,7 +217,7 @@ fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Packag
     } else {
         IndexSelection::Default
     };
-    let found = PackageInstall { version: PackageVersion::Exact(version), variant, indexes, ..pip_package(name, span) };
+    let found = PackageInstall { version: PackageVersion::exact(version), variant, indexes, ..pip_package(name, span) };
     // For other packages, the builds are those of what they require.
     let own_builds = knowledge.has_variants(&found.name);
     Some(match &found.variant {
@@ -509,17 +513,17 @@ mod tests {
     #[test]
     fn poetry_s_ranges_become_those_of_pep_440() {
         for (text, expected) in [
-            ("^2.1", PackageVersion::Range(">=2.1,<3".to_owned())),
-            ("^0.3.1", PackageVersion::Range(">=0.3.1,<0.4".to_owned())),
-            ("~2.1", PackageVersion::Range(">=2.1,<2.2".to_owned())),
-            ("~2", PackageVersion::Range(">=2,<3".to_owned())),
-            ("2.1.0", PackageVersion::Exact("2.1.0".to_owned())),
-            ("2.1.0+cu121", PackageVersion::Exact("2.1.0+cu121".to_owned())),
-            (">=2.0,<2.5", PackageVersion::Range(">=2.0,<2.5".to_owned())),
+            ("^2.1", PackageVersion::range(">=2.1,<3")),
+            ("^0.3.1", PackageVersion::range(">=0.3.1,<0.4")),
+            ("~2.1", PackageVersion::range(">=2.1,<2.2")),
+            ("~2", PackageVersion::range(">=2,<3")),
+            ("2.1.0", PackageVersion::exact("2.1.0")),
+            ("2.1.0+cu121", PackageVersion::exact("2.1.0+cu121")),
+            (">=2.0,<2.5", PackageVersion::range(">=2.0,<2.5")),
             ("*", PackageVersion::any()),
             ("^1 || ^2", PackageVersion::Unresolved(Cause::NotARange { range: "^1 || ^2".to_owned() })),
-            ("2.*", PackageVersion::Range("==2.*".to_owned())),
-            ("^", PackageVersion::Range(">=,<".to_owned())),
+            ("2.*", PackageVersion::range("==2.*")),
+            ("^", PackageVersion::range(">=,<")),
         ] {
             assert_eq!(parse_poetry_range(text), expected, "{text}");
         }

@@ -365,7 +365,7 @@ fn parse_comparison(word: &str) -> Option<SystemPackageSpec> {
     let (name, rest) = word.split_at_checked(at)?;
     let version = rest.trim_start_matches(['<', '>', '=']);
     let exact = rest.starts_with('=');
-    let version = if exact { parse_version(version.trim()) } else { PackageVersion::Range(rest.to_owned()) };
+    let version = if exact { parse_version(version.trim()) } else { PackageVersion::range(rest) };
     Some(SystemPackageSpec::new(without_architecture(name.trim()), version))
 }
 
@@ -373,11 +373,7 @@ fn parse_comparison(word: &str) -> Option<SystemPackageSpec> {
 fn parse_version(version: &str) -> PackageVersion {
     let (epoch, rest) = version.split_once(':').unwrap_or(("", version));
     let version = if !epoch.is_empty() && is_all_digits(epoch) { rest } else { version };
-    if version.contains('*') {
-        PackageVersion::Range(version.to_owned())
-    } else {
-        PackageVersion::Exact(version.to_owned())
-    }
+    if version.contains('*') { PackageVersion::range(version) } else { PackageVersion::exact(version) }
 }
 
 /// Splits `NAME-VERSION-RELEASE` or `NAME-VERSION` into name and version; `None` if there is no version.
@@ -431,7 +427,7 @@ mod tests {
         match named {
             None => "nothing".to_owned(),
             Some(SystemPackageSpec { name, version: PackageVersion::Exact(version) }) => format!("{name} {version}"),
-            Some(SystemPackageSpec { name, version: PackageVersion::Range(range) }) if !range.is_empty() => {
+            Some(SystemPackageSpec { name, version: PackageVersion::Range(range) }) if !range.is_any() => {
                 format!("{name} in {range}")
             }
             Some(SystemPackageSpec { name, .. }) => name,

@@ -203,7 +203,7 @@ impl<'a> FailureGroup<'a> {
         let FailureExplanation { title, cause, symptom, help } = explain_failures(&fails);
         let words = PoolSummary {
             name: pools.join(", "),
-            outcome: Some(self.wall.outcome().to_string()),
+            outcome: Some(self.wall.outcome()),
             title,
             ..self.pools.first().map(|one| PoolSummary::from_judged_pool(one, settings.knowledge)).unwrap_or_default()
         };
@@ -334,7 +334,7 @@ const MISSPELT_VARIABLES: &str = "image.env_misspelt";
 /// Returns the locations of the facts that a rule blames or names in its message.
 fn blamed_locations(scope: &RuleScope<'_>, page: &RulePage, places: LocationBuilder<'_>) -> Vec<Location> {
     let mut found = Vec::new();
-    if let Some(id) = scope.blamed_fact(&page.blame) {
+    if let Some(id) = scope.fact_for_condition_name(&page.blame) {
         let misspelt = page.blame == MISSPELT_VARIABLES;
         for origin in scope.image.facts.origins(id) {
             let name = scope.image.facts.get(id).subject.as_deref().filter(|_| misspelt);
@@ -343,7 +343,12 @@ fn blamed_locations(scope: &RuleScope<'_>, page: &RulePage, places: LocationBuil
         }
     }
     // Then the other facts that the message names, each at its first place.
-    for id in page.message.fact_names().filter(|name| *name != page.blame).filter_map(|name| scope.blamed_fact(name)) {
+    for id in page
+        .message
+        .fact_names()
+        .filter(|name| *name != page.blame)
+        .filter_map(|name| scope.fact_for_condition_name(name))
+    {
         if let Some(origin) = scope.image.facts.origins(id).into_iter().next() {
             push_unique_location(&mut found, places.origin(&origin, fact_label(scope.image, id)));
         }

@@ -23,8 +23,8 @@ const UNREADABLE_VALUE_HELP: &str = "correct the value, or adapt the condition t
 
 /// Missing information, and the rules that need it.
 struct ConditionGap {
-    reason: String,
-    supply: String,
+    message: String,
+    help: String,
     rules: BTreeSet<String>,
     pools: Vec<String>,
     locations: Vec<Location>,
@@ -60,7 +60,7 @@ impl UndecidedConditions {
         places: LocationBuilder<'_>,
     ) {
         for name in deciding_unknown_facts(condition, scope) {
-            let fact = scope.blamed_fact(name);
+            let fact = scope.fact_for_condition_name(name);
             let why = fact.and_then(|id| scope.image.unknown_cause(id));
             let value = scope.value(name);
             let open = || match &value {
@@ -71,17 +71,17 @@ impl UndecidedConditions {
                 }
                 _ => INSPECT_HELP.to_owned(),
             };
-            let reason = match (why, &value) {
+            let message = match (why, &value) {
                 (Some(why), _) => why.reason(),
                 (None, FactLookup::Known(FactValue::Seen(_))) => format!("`{name}` was not inspected completely"),
                 (None, FactLookup::Known(value)) => format!("the condition cannot read `{name}`, which is `{value}`"),
                 (None, _) => unknown_fact_text(name),
             };
-            let supply = why.map_or_else(open, Cause::remedy);
-            let at = self.0.iter().position(|gap| (&gap.reason, &gap.supply) == (&reason, &supply));
+            let help = why.map_or_else(open, Cause::remedy);
+            let at = self.0.iter().position(|gap| (&gap.message, &gap.help) == (&message, &help));
             let at = at.unwrap_or_else(|| {
                 let (rules, pools, locations) = (BTreeSet::new(), Vec::new(), Vec::new());
-                self.0.push(ConditionGap { reason, supply, rules, pools, locations });
+                self.0.push(ConditionGap { message, help, rules, pools, locations });
                 self.0.len() - 1
             });
             let Some(gap) = self.0.get_mut(at) else { continue };
@@ -113,12 +113,12 @@ impl UndecidedConditions {
             let rules = gap.rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
             let were = if gap.rules.len() == 1 { "rule" } else { "rules" };
             let was = if gap.rules.len() == 1 { "was" } else { "were" };
-            let message = format!("{were} {rules} {was} not checked: {}", gap.reason);
+            let message = format!("{were} {rules} {was} not checked: {}", gap.message);
             found.push(Finding {
                 rule: page.name.clone(),
                 severity: rule_settings::configured_severity(page, None, settings).into(),
                 message: page.message.render(&NoticeScope(message)),
-                help: Some(page.help.render(&NoticeScope(gap.supply))),
+                help: Some(page.help.render(&NoticeScope(gap.help))),
                 pools: gap.pools,
                 component: None,
                 locations: gap.locations,

@@ -8,6 +8,7 @@ use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, Explanation};
 use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::{
     Basis, HostResult, ReplayFailure, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult, deciding_facts,
     explanations, pool_field_value,
@@ -194,7 +195,7 @@ pub(super) fn message_without_host(host: &HostResult<'_>, wall: ReplayFailure, k
 pub(super) fn other_failures_text(verdict: &StartupVerdict<'_>, wall: ReplayFailure) -> String {
     let here = |host: &&HostResult<'_>| matches!(host.fate, StartupResult::Fails(own) if own.outcome() == wall.outcome() && own.reason() == wall.reason());
     let elsewhere = || verdict.hosts.iter().filter(|host| !here(host));
-    let mut others: Vec<String> = elsewhere().map(|host| outcome_name(host.fate)).collect();
+    let mut others: Vec<String> = elsewhere().map(|host| PossibleResult::from(host.fate).name().to_owned()).collect();
     others.sort();
     others.dedup();
     // The same host ends otherwise with another build of the image, or with another release of what it runs.
@@ -252,15 +253,6 @@ fn field_description(field: PoolField) -> &'static str {
         PoolField::Privileged => "whether the container is privileged",
         PoolField::Modeset => "whether the nodes load nvidia-modeset",
         PoolField::LibraryDirectory => "the library directory of the nodes",
-    }
-}
-
-/// Returns the name of an outcome: `starts`, `unknown` or the rule of the failure.
-fn outcome_name(fate: StartupResult) -> String {
-    match fate {
-        StartupResult::Starts(_) => "starts".to_owned(),
-        StartupResult::Fails(wall) => wall.outcome().rule_name().to_owned(),
-        StartupResult::Undetermined => "unknown".to_owned(),
     }
 }
 
@@ -590,25 +582,43 @@ pub(super) enum OpenVerdict {
     /// The distinct reasons why it is unknown.
     Reasons(Vec<UnknownReason>),
     /// The pool fields or image builds that it depends on, and the sorted outcomes.
-    Depends(String, Vec<NamedOutcome>),
+    Depends(String, Vec<PossibleResult>),
 }
 
-/// An outcome by its name.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NamedOutcome {
-    name: String,
-    fails: bool,
+/// A result that a start may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PossibleResult {
+    Starts,
+    Unknown,
+    Fails(Outcome),
 }
 
-impl NamedOutcome {
-    /// Returns the outcome of a result on a host.
-    fn from_result(fate: StartupResult) -> Self {
-        Self { name: outcome_name(fate), fails: matches!(fate, StartupResult::Fails(_)) }
+impl From<StartupResult> for PossibleResult {
+    fn from(result: StartupResult) -> Self {
+        match result {
+            StartupResult::Starts(_) => Self::Starts,
+            StartupResult::Undetermined => Self::Unknown,
+            StartupResult::Fails(failure) => Self::Fails(failure.outcome()),
+        }
+    }
+}
+
+impl PossibleResult {
+    /// Returns `starts`, `unknown` or the rule of the failure.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Starts => "starts",
+            Self::Unknown => "unknown",
+            Self::Fails(outcome) => outcome.rule_name(),
+        }
     }
 
     /// Returns a verb phrase: `starts`, `fails (no-gpu)`.
-    fn verb_phrase(&self) -> String {
-        if self.fails { format!("fails ({})", self.name) } else { self.name.clone() }
+    fn verb_phrase(self) -> String {
+        match self {
+            Self::Fails(outcome) => format!("fails ({})", outcome.rule_name()),
+            Self::Starts | Self::Unknown => self.name().to_owned(),
+        }
     }
 }
 
@@ -652,9 +662,9 @@ impl OpenVerdict {
                     (true, false) => "the build that the tag names".to_owned(),
                     (false, _) => fields.join(" and "),
                 };
-                let mut ends: Vec<NamedOutcome> =
-                    verdict.hosts.iter().map(|host| NamedOutcome::from_result(host.fate)).collect();
-                ends.sort();
+                let mut ends: Vec<PossibleResult> =
+                    verdict.hosts.iter().map(|host| PossibleResult::from(host.fate)).collect();
+                ends.sort_by_key(|end| end.name());
                 ends.dedup();
                 Some(Self::Depends(on, ends))
             }
@@ -682,7 +692,7 @@ impl OpenVerdict {
                 format!("unknown: {}", parts.join("; "))
             }
             Self::Depends(on, ends) => {
-                let names: Vec<&str> = ends.iter().map(|end| end.name.as_str()).collect();
+                let names: Vec<&str> = ends.iter().map(|end| end.name()).collect();
                 format!("depends on {on}: {}", names.join(" or "))
             }
         }
@@ -695,7 +705,7 @@ impl OpenVerdict {
         let reasons = match self {
             Self::Reasons(reasons) => reasons,
             Self::Depends(on, ends) => {
-                let ends: Vec<String> = ends.iter().map(NamedOutcome::verb_phrase).collect();
+                let ends: Vec<String> = ends.iter().map(|end| end.verb_phrase()).collect();
                 return of(self.text(), Some(format!("{}, depending on {on}", ends.join(" or "))));
             }
         };
@@ -790,16 +800,12 @@ mod tests {
     use crate::model::cause::Cause;
 
     fn reasons(all: &[&str]) -> OpenVerdict {
-        let reason = |text: &&str| UnknownReason {
-            why: Cause::Recorded { reason: (*text).to_owned(), remedy: String::new() }.explain(),
-            supply: String::new(),
-        };
+        let reason = |text: &&str| UnknownReason { why: Cause::recorded(*text, "").explain(), supply: String::new() };
         OpenVerdict::Reasons(all.iter().map(reason).collect())
     }
 
-    fn depends(on: &str, ends: &[&str]) -> OpenVerdict {
-        let end = |name: &&str| NamedOutcome { name: (*name).to_owned(), fails: *name != "starts" };
-        OpenVerdict::Depends(on.to_owned(), ends.iter().map(end).collect())
+    fn depends(on: &str, ends: &[PossibleResult]) -> OpenVerdict {
+        OpenVerdict::Depends(on.to_owned(), ends.to_vec())
     }
 
     #[test]
@@ -842,7 +848,7 @@ mod tests {
     #[test]
     fn each_unknown_has_its_own_help() {
         let reason = |text: &str, supply: &str| UnknownReason {
-            why: Cause::Recorded { reason: text.to_owned(), remedy: String::new() }.explain(),
+            why: Cause::recorded(text, "").explain(),
             supply: supply.to_owned(),
         };
         let all = vec![
@@ -859,18 +865,23 @@ mod tests {
 
     #[test]
     fn pools_with_the_same_reasons_are_alike() {
-        let own = depends("pool.driver", &["refused", "starts"]);
-        assert!(own.has_same_cause(&depends("pool.driver", &["refused", "starts"])));
-        assert_eq!(own.text(), "depends on pool.driver: refused or starts");
-        assert_eq!(own.finding_texts().cause.as_deref(), Some("fails (refused) or starts, depending on pool.driver"));
-        assert!(!own.has_same_cause(&depends("pool.driver", &["no-gpu", "starts"])));
-        assert!(!own.has_same_cause(&depends("pool.driver", &["refused"])));
-        assert!(!own.has_same_cause(&depends("pool.launch", &["refused", "starts"])));
+        let (starts, refused, no_gpu) =
+            (PossibleResult::Starts, PossibleResult::Fails(Outcome::Refused), PossibleResult::Fails(Outcome::NoGpu));
+        let own = depends("pool.driver", &[refused, starts]);
+        assert!(own.has_same_cause(&depends("pool.driver", &[refused, starts])));
+        assert_eq!(own.text(), "depends on pool.driver: container-refused or starts");
+        assert_eq!(
+            own.finding_texts().cause.as_deref(),
+            Some("fails (container-refused) or starts, depending on pool.driver")
+        );
+        assert!(!own.has_same_cause(&depends("pool.driver", &[no_gpu, starts])));
+        assert!(!own.has_same_cause(&depends("pool.driver", &[refused])));
+        assert!(!own.has_same_cause(&depends("pool.launch", &[refused, starts])));
         assert!(!own.has_same_cause(&reasons(&["a"])));
         let own = reasons(&["a", "b"]);
         assert!(own.has_same_cause(&reasons(&["b", "a"])));
         assert!(!own.has_same_cause(&reasons(&["a"])) && !reasons(&["a"]).has_same_cause(&own));
-        assert!(!own.has_same_cause(&reasons(&["a", "c"])) && !own.has_same_cause(&depends("a", &["b"])));
+        assert!(!own.has_same_cause(&reasons(&["a", "c"])) && !own.has_same_cause(&depends("a", &[refused])));
         assert_eq!(own.text(), "unknown: a; b");
     }
 }

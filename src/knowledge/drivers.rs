@@ -5,7 +5,9 @@ use jiff::civil::Date;
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::Knowledge;
-use crate::knowledge::rows::{ContainerToolkitRow, DriverMoveRow, JetsonReleaseRow, ToolkitChange, WindowsDriverRow};
+use crate::knowledge::rows::{
+    ContainerToolkitRow, JetsonReleaseRow, ToolkitChange, TransitionalDriverRow, WindowsDriverRow,
+};
 
 /// Maximum delay between a driver release and its compat package, in days.
 const MAX_PACKAGING_DELAY_DAYS: i32 = 180;
@@ -13,8 +15,8 @@ const MAX_PACKAGING_DELAY_DAYS: i32 = 180;
 impl Knowledge {
     /// Returns the row of an Ubuntu package that no longer contains the driver branch in its name, such as
     /// `nvidia-driver-455`.
-    pub fn moved_driver_package(self, package: &str) -> Option<&'static DriverMoveRow> {
-        self.driver_moves().iter().find(|row| {
+    pub fn moved_driver_package(self, package: &str) -> Option<&'static TransitionalDriverRow> {
+        self.transitional_driver_packages().iter().find(|row| {
             let (number, kind) =
                 row.name.split_once('-').map_or((row.name, None), |(number, kind)| (number, Some(kind)));
             let mut parts = package.split('-').skip_while(|part| *part != number);

@@ -327,7 +327,7 @@ impl Knowledge {
 
     /// Returns the component with a Python import name.
     pub fn component_of_import(self, import: &str, normalised: &str) -> Option<&'static str> {
-        let told = self.code_owners().iter().find(|row| row.import == import).map(|row| row.component);
+        let told = self.gpu_code_modules().iter().find(|row| row.import == import).map(|row| row.component);
         told.or_else(|| self.framework(normalised).map(|row| row.component))
     }
 

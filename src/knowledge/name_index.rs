@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::{
-    BroughtRow, CudaLocalRow, FrameworkRow, GpuPackageRow, LibraryFreeRow, LibraryWheelRow, PlatformWheelRow,
-    RequiresDistRow, WheelPythonRow,
+    CudaVersionSuffixRow, DependencyRow, FrameworkRow, GpuPackageRow, LibraryWheelRow, PackageWithoutCudaRow,
+    PlatformWheelRow, RequiresDistRow, WheelPythonRow,
 };
 
 /// A fast hasher for names of the tables, which no attacker chooses; see `FxHash` of the Rust compiler.
@@ -97,19 +97,19 @@ by_name! {
     /// What a distribution is, where it has GPU code: one row, or none.
     frameworks_of: FrameworkRow in |all| all.frameworks();
     /// How the versions of a distribution say their CUDA.
-    cuda_locals_of: CudaLocalRow in |all| all.cuda_locals();
+    cuda_locals_of: CudaVersionSuffixRow in |all| all.cuda_version_suffixes();
     /// Where a distribution has a library of the CUDA toolkit: one row, or none.
     library_wheels_of: LibraryWheelRow in |all| all.library_wheels();
     /// Where a distribution calls CUDA and does not say which: one row, or none.
     gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
     /// Where a distribution brings no CUDA library: one row, or none.
-    library_free_of: LibraryFreeRow in |all| all.library_free();
+    library_free_of: PackageWithoutCudaRow in |all| all.packages_without_cuda_libraries();
     /// For which Pythons a distribution with GPU code has wheels.
     wheel_pythons_of: WheelPythonRow in |all| all.wheel_pythons();
     /// For which processors and Pythons a distribution has wheels, beside those.
     platform_wheels_of: PlatformWheelRow in |all| all.platform_wheels();
     /// What a distribution and its extras bring along.
-    brought_of: BroughtRow in |all| all.brought_packages();
+    brought_of: DependencyRow in |all| all.dependencies_with_gpu_code();
 }
 
 #[cfg(test)]

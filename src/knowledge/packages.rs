@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
-    Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, DriverSonameRow, FrameworkBuildRow,
-    FrameworkRow, LibraryNeedsRow, LibraryPackageRow, LibraryWheelRow, OsRow, ProcessorPackageRow, RequiresDistRow,
-    RowInfo, RuntimePackageRow, ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
+    Arm64BuildRow, BundledRow, CondaBuildRow, CondaVariantRow, DependencyRow, DriverSonameRow, FrameworkBuildRow,
+    FrameworkRow, LibraryPackageRow, LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow,
+    RequiresDistRow, RowInfo, RuntimePackageRow, ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge};
 use crate::model::package::PackageName;
@@ -95,8 +95,8 @@ impl Knowledge {
         self,
         distribution: &str,
         extras: &[PackageName],
-    ) -> impl Iterator<Item = &'static BroughtRow> {
-        let asked = |row: &&BroughtRow| row.extra.is_empty() || extras.iter().any(|extra| *extra == row.extra);
+    ) -> impl Iterator<Item = &'static DependencyRow> {
+        let asked = |row: &&DependencyRow| row.extra.is_empty() || extras.iter().any(|extra| *extra == row.extra);
         self.brought_of(distribution).filter(asked)
     }
 
@@ -128,15 +128,15 @@ impl Knowledge {
         distribution: &str,
         reaches: impl Fn(CudaVersion) -> bool,
     ) -> Option<&'static [&'static str]> {
-        let mut rows = self.companion_packages().iter().filter(|row| row.distribution == distribution);
-        rows.find(|row| row.from.is_none_or(&reaches)).map(|row| row.brings)
+        let mut rows = self.torch_ecosystem_dependencies().iter().filter(|row| row.distribution == distribution);
+        rows.find(|row| row.from.is_none_or(&reaches)).map(|row| row.requires)
     }
 
     /// Whether a page of wheels is known to list only those of its own project, not torch.
     pub fn is_project_page(self, address: &str) -> bool {
         let place = address.split_once("://").map_or(address, |(_, place)| place);
         let below = |page: &str| place.strip_prefix(page).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.own_pages().iter().any(|row| below(row.page))
+        self.single_project_pages().iter().any(|row| below(row.page))
     }
 
     /// Returns the row of a conda package that selects a build: without CUDA, or the CUDA version of the package.
@@ -247,8 +247,9 @@ impl Knowledge {
             let name = last.replace(['_', '.'], "-");
             // What another framework is called by conda alone is no distribution of pip.
             let code = self.framework(&name).is_some_and(|row| row.component == name);
-            (code || self.brought_packages().iter().any(|row| row.distribution == name && row.extra.is_empty()))
-                .then_some(name)
+            (code
+                || self.dependencies_with_gpu_code().iter().any(|row| row.distribution == name && row.extra.is_empty()))
+            .then_some(name)
         };
         told.map(str::to_owned).or_else(own)
     }
@@ -263,8 +264,8 @@ impl Knowledge {
     /// Returns the releases of a distribution in the tables, including those of dependencies with the same version.
     pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
         let brought = move |name: &str| {
-            let mut rows = self.brought_packages().iter();
-            rows.any(|row| row.distribution == distribution && row.brings == name && row.same)
+            let mut rows = self.dependencies_with_gpu_code().iter();
+            rows.any(|row| row.distribution == distribution && row.requires == name && row.same)
         };
         let rows = self.framework_builds().iter().filter(|row| row.version != "*");
         rows.filter(move |row| row.distribution == distribution || brought(row.distribution)).map(|row| row.version)
@@ -273,7 +274,7 @@ impl Knowledge {
     /// Whether an extra of a release cannot be used with a Python version such as `3.11`; without a version, whether
     /// with any.
     pub fn is_unusable_extra(self, distribution: &str, extra: &str, version: &str, python: Option<&str>) -> bool {
-        let mut rows = self.unmet_extras().iter();
+        let mut rows = self.unusable_extras().iter();
         let for_python = |first: &str| python.is_some_and(|python| compare_natural(first, python).is_le());
         rows.any(|row| {
             (row.distribution, row.extra, row.version) == (distribution, extra, version)
@@ -301,14 +302,14 @@ impl Knowledge {
         self.repository_packages().iter().filter(|row| row.repository == repository).find_map(|row| {
             let rest = name.strip_prefix(row.name)?;
             let fits = if row.prefix { rest.starts_with(|c: char| c.is_ascii_digit()) } else { rest.is_empty() };
-            fits.then(|| format!("{}{rest}", row.brings))
+            fits.then(|| format!("{}{rest}", row.installs))
         })
     }
 
     /// Returns the CUDA version in the name of a distribution: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
     pub fn cuda_of_name(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
         let digit = |name: &str| name.ends_with(|one: char| one.is_ascii_digit());
-        self.cuda_names().iter().find_map(|row| {
+        self.cuda_name_suffixes().iter().find_map(|row| {
             distribution.strip_suffix(row.after).filter(|name| digit(name))?;
             let (name, rest) = distribution.rsplit_once(row.mark)?;
             let digits = rest.strip_suffix(row.after)?;
@@ -393,28 +394,31 @@ impl Knowledge {
 
     /// Returns the partial libraries that a library opens at run time.
     pub fn parts_of_library(self, soname: &str) -> &'static [&'static str] {
-        self.library_parts().iter().find(|row| row.soname == soname).map_or(&[], |row| row.parts)
+        self.libraries_opened_by_libraries().iter().find(|row| row.soname == soname).map_or(&[], |row| row.parts)
     }
 
     /// Returns the library that opens a partial library; otherwise the library itself.
     pub fn main_library_of(self, soname: &str) -> &str {
-        self.library_parts().iter().find(|row| row.parts.contains(&soname)).map_or(soname, |row| row.soname)
+        self.libraries_opened_by_libraries()
+            .iter()
+            .find(|row| row.parts.contains(&soname))
+            .map_or(soname, |row| row.soname)
     }
 
     /// Whether a package may contain CUDA libraries, by its name.
     pub fn may_contain_libraries(self, name: &str) -> bool {
-        self.library_carriers().iter().any(|row| name.contains(row.word))
+        self.cuda_package_words().iter().any(|row| name.contains(row.word))
     }
 
     /// Whether a package, including its dependencies, is known not to contain a library.
     pub fn lacks_library(self, name: &str, soname: &str) -> bool {
-        let mut rows = self.library_carriers().iter().filter(|row| row.word == name);
+        let mut rows = self.cuda_package_words().iter().filter(|row| row.word == name);
         rows.any(|row| row.without.iter().any(|stem| soname.starts_with(stem)))
     }
 
     /// Whether the libraries that a package and its dependencies do not contain are in the tables.
     pub fn has_known_content(self, name: &str) -> bool {
-        self.library_carriers().iter().any(|row| row.word == name && !row.without.is_empty())
+        self.cuda_package_words().iter().any(|row| row.word == name && !row.without.is_empty())
     }
 
     /// Whether a distribution and its dependencies are known to contain no CUDA library. `reaches` compares its
@@ -430,7 +434,7 @@ impl Knowledge {
 
     /// Whether the requested extras lack the one that installs the libraries of a distribution.
     pub fn lacks_library_extra(self, distribution: &str, extras: &[PackageName]) -> bool {
-        let mut rows = self.library_needs().iter().filter(|row| row.distribution == distribution);
+        let mut rows = self.required_libraries().iter().filter(|row| row.distribution == distribution);
         rows.any(|row| row.with.is_some_and(|with| !extras.iter().any(|extra| *extra == with)))
     }
 
@@ -440,8 +444,8 @@ impl Knowledge {
     }
 
     /// Returns the libraries that a version of a distribution needs from other packages.
-    pub fn library_needs_of(self, distribution: &str, version: CudaVersion) -> Option<&'static LibraryNeedsRow> {
-        let mut rows = self.library_needs().iter();
+    pub fn library_needs_of(self, distribution: &str, version: CudaVersion) -> Option<&'static RequiredLibrariesRow> {
+        let mut rows = self.required_libraries().iter();
         rows.find(|row| {
             row.distribution == distribution && is_in_version_range(Some(version), Some(row.from), row.before)
         })

@@ -92,7 +92,7 @@ macro_rules! row_structs {
 
 every_table!(row_structs);
 
-impl LibraryNeedsRow {
+impl RequiredLibrariesRow {
     /// Whether it needs a library.
     pub fn needs_library(&self, soname: &str) -> bool {
         self.sonames().any(|own| own == soname)

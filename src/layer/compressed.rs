@@ -97,7 +97,7 @@ impl<'a, R: Read> CompressedReader<'a, R> {
         let count = loop {
             match self.source.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => self.report_progress()?,
-                Err(error) => return Err(LayerError::Source { at, cause: error.to_string() }),
+                Err(error) => return Err(LayerError::Source { at, error: error.to_string() }),
                 Ok(count) => break count,
             }
         };

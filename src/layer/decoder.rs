@@ -48,7 +48,7 @@ impl<'a, R: Read> LayerDecoder<'a, R> {
                 Ok(0) => break,
                 Ok(count) => first.extend_from_slice(buffer.get(..count).unwrap_or_default()),
                 Err(error) => {
-                    let failed = packed.take_error().unwrap_or(LayerError::Source { at: 0, cause: error.to_string() });
+                    let failed = packed.take_error().unwrap_or(LayerError::Source { at: 0, error: error.to_string() });
                     return Err(Box::new((failed, packed)));
                 }
             }
@@ -148,7 +148,7 @@ impl ZstdWindow {
         self,
         source: BufferedRewoundReader<'a, R>,
     ) -> Result<LayerDecoder<'a, R>, Box<DecoderFailure<'a, R>>> {
-        let broken = |cause: io::Error| LayerError::Packing { format: "zstd", at: 0, cause: cause.to_string() };
+        let broken = |error: io::Error| LayerError::Packing { format: "zstd", at: 0, error: error.to_string() };
         let back = |source: BufferedRewoundReader<'a, R>| source.into_inner().into_inner().1;
         let mut decoder = match Decoder::try_with_buffer(source) {
             Ok(decoder) => decoder,

@@ -8,12 +8,12 @@ pub enum LayerError {
     #[error("stopped")]
     Stopped,
     /// The packed bytes stopped coming.
-    #[error("{}: {cause}", broken_off(*at))]
+    #[error("{}: {error}", broken_off(*at))]
     Source {
         /// Packed bytes read before.
         at: u64,
         /// What the source says.
-        cause: String,
+        error: String,
     },
     /// The bytes are not as many as the manifest says.
     #[error("wrong size: the manifest specifies {expected} bytes, got {found}")]
@@ -52,14 +52,14 @@ pub enum LayerError {
         limit: u64,
     },
     /// The packing is broken.
-    #[error("broken {format} data after {at} decompressed bytes: {cause}")]
+    #[error("broken {format} data after {at} decompressed bytes: {error}")]
     Packing {
         /// gzip or zstd.
         format: &'static str,
         /// Unpacked bytes before.
         at: u64,
         /// What the decoder says.
-        cause: String,
+        error: String,
     },
     /// The archive is broken in a way that no runtime unpacks.
     #[error("broken tar archive at decompressed byte {at}: {what}")]

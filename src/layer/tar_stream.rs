@@ -181,7 +181,7 @@ impl<'a, R: Read> TarStream<'a, R> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             Err(cause) => {
                 let format = self.source.format();
-                let broken = || LayerError::Packing { format, at: unpacked, cause: cause.to_string() };
+                let broken = || LayerError::Packing { format, at: unpacked, error: cause.to_string() };
                 return Err(self.source.compressed_mut().take_error().unwrap_or_else(broken).into());
             }
         };

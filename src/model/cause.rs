@@ -46,8 +46,8 @@ macro_rules! causes {
 }
 
 causes! {
-    // Outside texts: image descriptions and saved reports bring their own sentences.
-    Recorded { reason: String, remedy: String } = "{reason}" => remedy.as_str();
+    // Sentences of image descriptions and saved reports.
+    Recorded { kind: RecordedKind, reason: String, remedy: String } = "{reason}" => remedy.as_str();
 
     // Values of variables.
     TemplateMarker = "the line contains a template marker" => SCAN_OR_DESCRIBE;
@@ -189,6 +189,10 @@ causes! {
     ScriptDownloaded { address: String } =
         "{address} is downloaded during the build, so what it installs is unknown" =>
         "scan the built image, or list what it installs in an image description";
+    PerhapsRemoved { name: String } =
+        "a command that may not run, or whose environment is unknown, removes {name}" => SCAN_OR_DESCRIBE;
+    ModuleRemoved { path: String } =
+        "a command removes {path}, and what is left of the package is unknown" => SCAN_OR_DESCRIBE;
     PythonCodeInstalls { code: String } =
         "{code} starts an installer, so what it installs is unknown" =>
         "scan the built image, or list what it installs in an image description";
@@ -504,7 +508,53 @@ causes! {
         format!("install {name}=={version} only from the index of {tag}, or describe the built image");
 }
 
+/// The kind of a recorded cause, for the kinds that code distinguishes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedKind {
+    /// As [`Cause::SeveralBuilds`].
+    SeveralBuilds,
+    /// As [`Cause::BuiltFromSources`].
+    BuiltFromSources,
+    /// As [`Cause::OutsideIndex`].
+    OutsideIndex {
+        /// The URL.
+        address: String,
+    },
+    /// Any other.
+    Other,
+}
+
+impl RecordedKind {
+    /// Parses the sentence that a file holds.
+    fn parse(sentence: &str) -> Self {
+        // The text around the field of a sentence.
+        let field = |template: &Cause| -> Option<String> {
+            let template = template.reason();
+            let (start, end) = template.split_once(FIELD)?;
+            Some(sentence.strip_prefix(start)?.strip_suffix(end)?.to_owned())
+        };
+        if sentence == Cause::SeveralBuilds.reason() {
+            Self::SeveralBuilds
+        } else if field(&Cause::BuiltFromSources { path: FIELD.to_owned() }).is_some() {
+            Self::BuiltFromSources
+        } else if let Some(address) = field(&Cause::OutsideIndex { address: FIELD.to_owned() }) {
+            Self::OutsideIndex { address }
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Stands for the field of a sentence while the text around it is compared.
+const FIELD: &str = "\n";
+
 impl Cause {
+    /// A cause in the words of an image description or a saved report.
+    pub fn recorded(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::Recorded { kind: RecordedKind::parse(&reason), reason, remedy: remedy.into() }
+    }
+
     /// A file that was not read, for a reason of its own.
     pub fn file_not_read(path: &str, because: Self) -> Self {
         Self::FileNotRead { path: path.to_owned(), because: Box::new(because) }
@@ -515,7 +565,7 @@ impl Cause {
         match self {
             Self::SeveralBuilds => true,
             Self::BuildNotKnown { because } => because.is_several_builds(),
-            Self::Recorded { reason, .. } => *reason == Self::SeveralBuilds.reason(),
+            Self::Recorded { kind, .. } => *kind == RecordedKind::SeveralBuilds,
             _ => false,
         }
     }
@@ -523,11 +573,8 @@ impl Cause {
     /// Returns the URL outside of any index that a package comes from, also where a report or description recorded it.
     pub fn address_outside_index(&self) -> Option<&str> {
         match self {
-            Self::OutsideIndex { address } => Some(address),
-            Self::Recorded { reason, .. } => {
-                let sentence = Self::OutsideIndex { address: "\n".to_owned() }.reason();
-                let (start, end) = sentence.split_once('\n')?;
-                reason.strip_prefix(start)?.strip_suffix(end)
+            Self::OutsideIndex { address } | Self::Recorded { kind: RecordedKind::OutsideIndex { address }, .. } => {
+                Some(address)
             }
             _ => None,
         }
@@ -538,11 +585,7 @@ impl Cause {
         match self {
             Self::BuiltFromSources { .. } | Self::ArchiveNotKnown { .. } => true,
             Self::BuildNotKnown { because } => because.is_built_from_sources(),
-            Self::Recorded { reason, .. } => {
-                let sentence = Self::BuiltFromSources { path: "\n".to_owned() }.reason();
-                let ends = sentence.split_once('\n');
-                ends.is_some_and(|(start, end)| reason.starts_with(start) && reason.ends_with(end))
-            }
+            Self::Recorded { kind, .. } => *kind == RecordedKind::BuiltFromSources,
             _ => false,
         }
     }
@@ -716,7 +759,7 @@ impl From<Cause> for CauseText {
 
 impl From<CauseText> for Cause {
     fn from(CauseText { reason, remedy }: CauseText) -> Self {
-        Self::Recorded { reason, remedy }
+        Self::recorded(reason, remedy)
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn answer_challenge(
         (AuthChallenge::Basic, _) => Ok(None),
         (AuthChallenge::Bearer { realm, service, scope }, credentials) => {
             let realm = Url::parse(realm).map_err(|_| PullProblem::Challenge {
-                reason: format!("the token service `{}` is not a valid address", one_line(realm, 200)),
+                error: format!("the token service `{}` is not a valid address", one_line(realm, 200)),
             })?;
             let pull = format!("repository:{repository}:pull");
             let scope = scope.as_deref().unwrap_or(&pull);
@@ -108,7 +108,7 @@ async fn fetch_token(http: &HttpClient, ask: &HttpRequest, lookup: &CredentialLo
             return Err(PullProblem::Status { status, said, tries: answer.tries });
         }
     }
-    let broken = || PullProblem::Challenge { reason: format!("{by} returned no token") };
+    let broken = || PullProblem::Challenge { error: format!("{by} returned no token") };
     let token: TokenResponse = serde_json::from_slice(&answer.body).map_err(|_| broken())?;
     let given = [token.token, token.access_token].into_iter().flatten();
     given.into_iter().find(|token| !token.is_empty()).ok_or_else(broken)
@@ -122,7 +122,7 @@ fn basic_authorization(user: &str, password: &str) -> Result<HeaderValue, PullPr
 /// Returns a header value that is marked as sensitive, so that logs do not show it.
 fn sensitive_header(text: &str) -> Result<HeaderValue, PullProblem> {
     let mut value = HeaderValue::from_str(text).map_err(|_| PullProblem::Challenge {
-        reason: "the token contains characters that are not allowed in a header".into(),
+        error: "the token contains characters that are not allowed in a header".into(),
     })?;
     value.set_sensitive(true);
     Ok(value)

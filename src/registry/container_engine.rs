@@ -52,7 +52,7 @@ impl EngineImage {
     ) -> Result<Self, PullProblem> {
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "._-/:@".contains(sign);
         if image.is_empty() || image.len() > 1024 || !image.chars().all(plain) {
-            return Err(PullProblem::Reference { reason: "an engine image is a name, a tag or an ID".into() });
+            return Err(PullProblem::Reference { error: "an engine image is a name, a tag or an ID".into() });
         }
         let socket = socket_path(kind, environment)?;
         Ok(Self { socket, image: image.into(), first_byte: limits.whole, stall: limits.stall })
@@ -73,7 +73,7 @@ impl EngineImage {
         // HTTP 1.0: the body is sent as it is, and ends with the connection.
         let request = format!("GET /images/{}/{what} HTTP/1.0\r\nHost: engine\r\n\r\n", self.image);
         let mut stream = connect(self, request.as_bytes())?;
-        let (status, rest) = read_response_head(&mut stream).map_err(|cause| self.engine_problem(cause))?;
+        let (status, rest) = read_response_head(&mut stream).map_err(|error| self.engine_problem(error))?;
         let body = std::io::Cursor::new(rest).chain(stream);
         if status == 200 {
             return Ok(Box::new(body));
@@ -89,8 +89,8 @@ impl EngineImage {
     }
 
     /// Returns the problem of a failed request to the engine.
-    fn engine_problem(&self, cause: String) -> PullProblem {
-        PullProblem::Engine { socket: self.display_socket(), cause }
+    fn engine_problem(&self, error: String) -> PullProblem {
+        PullProblem::Engine { socket: self.display_socket(), error }
     }
 }
 
@@ -102,8 +102,8 @@ fn socket_path(kind: EngineKind, environment: &PullEnvironment) -> Result<PathBu
     };
     if let Some(host) = host {
         let path = host.strip_prefix("unix://").filter(|path| path.starts_with('/'));
-        let cause = format!("{name} must be a socket on this machine (unix:///PATH)");
-        return path.map(Into::into).ok_or_else(|| PullProblem::Engine { socket: one_line(host, 200), cause });
+        let error = format!("{name} must be a socket on this machine (unix:///PATH)");
+        return path.map(Into::into).ok_or_else(|| PullProblem::Engine { socket: one_line(host, 200), error });
     }
     let own = environment.xdg_runtime_dir.as_ref().map(|folder| folder.join("podman").join("podman.sock"));
     Ok(match kind {

@@ -75,8 +75,8 @@ impl DockerArchive {
         let diff_ids = config.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
         let files = entry.layers.clone().unwrap_or_default();
         if diff_ids.len() != files.len() {
-            let cause = format!("{} layers, but the config has digests of {}", files.len(), diff_ids.len());
-            return Err(PullProblem::Malformed { what: "manifest.json", cause });
+            let error = format!("{} layers, but the config has digests of {}", files.len(), diff_ids.len());
+            return Err(PullProblem::Malformed { what: "manifest.json", error });
         }
         let mut layers = Vec::new();
         for (file, diff_id) in files.iter().zip(&diff_ids) {
@@ -102,7 +102,7 @@ impl DockerArchive {
         ContentDigest::parse(diff_id)?;
         let missing = || PullProblem::File {
             path: self.archive.display_location(),
-            cause: format!("it does not contain `{}`", one_line(file, 200)),
+            error: format!("it does not contain `{}`", one_line(file, 200)),
         };
         let (_, size) = self.archive.member_range(file).ok_or_else(missing)?;
         let packing = self.archive.compression(file);
@@ -111,7 +111,7 @@ impl DockerArchive {
             (_, Some(digest)) if digest != diff_id => digest,
             _ => sha256_of_reader(self.archive.open_member(file)?.1).map_err(|error| PullProblem::File {
                 path: self.archive.display_location(),
-                cause: error.to_string(),
+                error: error.to_string(),
             })?,
         };
         let media_type = match packing {

@@ -16,7 +16,7 @@ use crate::registry::error_body::html_title;
 use crate::registry::image_name::is_loopback_host;
 use crate::registry::network_zone::{GuardedResolver, NetworkZone, network_zones};
 use crate::registry::pinned_certificates;
-use crate::registry::pull_error::{PullProblem, error_chain};
+use crate::registry::pull_error::{ConnectionFault, PullProblem, error_chain};
 use crate::registry::pull_options::{PullLimits, PullOptions, RegistryAccess};
 
 /// Maximum number of redirects that are followed.
@@ -170,8 +170,8 @@ impl HttpClient {
 
     /// Returns the problem of a response that took too long.
     fn timeout_problem<T>(&self) -> Result<T, PullProblem> {
-        let cause = format!("the response was not complete within {} s", self.limits.whole.as_secs());
-        Err(PullProblem::Slow { cause })
+        let error = format!("the response was not complete within {} s", self.limits.whole.as_secs());
+        Err(PullProblem::Slow { error })
     }
 
     /// Returns the wait before the next attempt; `None` if a retry would not help.
@@ -273,19 +273,19 @@ fn build_client(
     for root in &options.access.roots {
         let certificates = Certificate::from_pem_bundle(&root.pem).map_err(|error| PullProblem::File {
             path: root.path.clone(),
-            cause: format!("no certificates in PEM format: {}", error_chain(&error)),
+            error: format!("no certificates in PEM format: {}", error_chain(&error)),
         })?;
         if certificates.is_empty() {
             return Err(PullProblem::File {
                 path: root.path.clone(),
-                cause: "it contains no certificate in PEM format".into(),
+                error: "it contains no certificate in PEM format".into(),
             });
         }
     }
     // Where nothing is verified, no certificate has to be trusted.
     if !unverified && !options.access.roots.is_empty() {
         let settings =
-            pinned_certificates::tls_config(&options.access.roots).map_err(|cause| PullProblem::Setup { cause })?;
+            pinned_certificates::tls_config(&options.access.roots).map_err(|error| PullProblem::Setup { error })?;
         builder = builder.tls_backend_preconfigured(settings);
     }
     if registry.host_str().is_some_and(is_loopback_host) {
@@ -294,7 +294,7 @@ fn build_client(
     if let Some(guard) = guard {
         builder = builder.dns_resolver(Arc::new(guard));
     }
-    builder.build().map_err(|error| PullProblem::Setup { cause: error_chain(&error) })
+    builder.build().map_err(|error| PullProblem::Setup { error: error_chain(&error) })
 }
 
 /// Returns the URL that a response redirects to.
@@ -320,26 +320,46 @@ pub(crate) fn host_and_port(url: &Url) -> String {
 pub(crate) fn connection_problem(error: reqwest::Error) -> PullProblem {
     let error = error.without_url();
     let mut made = !error.is_connect();
-    let mut cause: Option<&dyn Error> = Some(&error);
-    while let Some(error) = cause {
+    let mut source: Option<&dyn Error> = Some(&error);
+    while let Some(error) = source {
         let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
         made |= matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted));
-        cause = error.source();
+        source = error.source();
     }
-    let cause = error_chain(&error);
+    let text = error_chain(&error);
     // What stands but does not speak HTTP will not do so the next time.
-    let text = cause.as_str();
     if made && !text.contains("invalid HTTP") {
-        PullProblem::Cut { cause, tries: 1 }
+        PullProblem::Cut { error: text, tries: 1 }
     } else {
-        PullProblem::Transport { cause }
+        PullProblem::Transport { fault: connection_fault(&text), error: text }
+    }
+}
+
+/// Returns what is wrong with a connection, by the message of the TLS library, whose error type is private.
+fn connection_fault(text: &str) -> ConnectionFault {
+    if text.contains("UnknownIssuer") {
+        ConnectionFault::UnknownIssuer
+    } else if text.contains("invalid peer certificate") {
+        // `NotValidForName`, `certificate not valid for name …`, `NotValidYet`, `Expired`.
+        let words = text.to_ascii_lowercase().replace(' ', "");
+        if words.contains("notvalid") || words.contains("expired") {
+            ConnectionFault::CertificateNotValid
+        } else {
+            ConnectionFault::CertificateNotTrusted
+        }
+    } else if text.contains("corrupt message") {
+        ConnectionFault::NotTls
+    } else if text.contains("tls handshake eof") {
+        ConnectionFault::HandshakeClosed
+    } else {
+        ConnectionFault::Other
     }
 }
 
 /// Sets the number of attempts of a problem.
 fn with_attempts(problem: PullProblem, tries: u32) -> PullProblem {
     match problem {
-        PullProblem::Cut { cause, .. } => PullProblem::Cut { cause, tries },
+        PullProblem::Cut { error, .. } => PullProblem::Cut { error, tries },
         other => other,
     }
 }
@@ -347,8 +367,8 @@ fn with_attempts(problem: PullProblem, tries: u32) -> PullProblem {
 /// Returns the problem of a body that ended early, with the number of bytes received.
 fn incomplete_body(error: reqwest::Error, came: usize, length: Option<u64>) -> PullProblem {
     match (connection_problem(error), length) {
-        (PullProblem::Cut { cause, tries }, Some(length)) => {
-            PullProblem::Cut { cause: format!("got {came} of {length} bytes: {cause}"), tries }
+        (PullProblem::Cut { error, tries }, Some(length)) => {
+            PullProblem::Cut { error: format!("got {came} of {length} bytes: {error}"), tries }
         }
         (problem, _) => problem,
     }

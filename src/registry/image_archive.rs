@@ -168,7 +168,7 @@ impl ImageArchive {
     pub(crate) fn open_member(&self, name: &str) -> Result<(u64, ByteStream), PullProblem> {
         let missing = || PullProblem::File {
             path: self.display_location(),
-            cause: format!("it does not contain `{}`", one_line(name, 200)),
+            error: format!("it does not contain `{}`", one_line(name, 200)),
         };
         let (at, size) = self.member_range(name).ok_or_else(missing)?;
         if let ArchiveOrigin::File(path) = &self.origin
@@ -228,7 +228,7 @@ impl ImageArchive {
 
     /// Returns the problem of a failed read of the archive.
     fn read_problem(&self, error: &io::Error) -> PullProblem {
-        PullProblem::File { path: self.display_location(), cause: one_line(&error.to_string(), 300) }
+        PullProblem::File { path: self.display_location(), error: one_line(&error.to_string(), 300) }
     }
 }
 

@@ -95,8 +95,8 @@ impl ImageLayout {
     fn root_document(&self) -> Result<RootDocument, PullProblem> {
         let bytes = self.files.read("index.json", self.limits.manifest)?;
         let Manifest::Index(mut entries) = Manifest::parse(&bytes)? else {
-            let cause = "index.json is an image manifest".into();
-            return Err(PullProblem::Malformed { what: "index", cause });
+            let error = "index.json is an image manifest".into();
+            return Err(PullProblem::Malformed { what: "index", error });
         };
         let number = self.name.as_deref().and_then(image_number);
         if let Some(entry) = number.and_then(|number| entries.get(number)) {

@@ -98,7 +98,7 @@ impl ImageStore {
 
 /// Returns the problem of a store without manifests.
 fn missing_manifest() -> PullProblem {
-    PullProblem::Malformed { what: "manifest", cause: "docker save archives have no manifest".into() }
+    PullProblem::Malformed { what: "manifest", error: "docker save archives have no manifest".into() }
 }
 
 /// An image of an index, with its platform.
@@ -181,8 +181,8 @@ async fn resolve_single(
 /// Reads the config of an image manifest; returns its digest and the config.
 async fn pull_config(store: &ImageStore, manifest: Manifest) -> Result<(String, ImageConfig), PullError> {
     let Manifest::Image { config, layers } = manifest else {
-        let cause = "it is an index, but an image manifest was expected".into();
-        return Err(store.pull_error("an image manifest", PullProblem::Malformed { what: "manifest", cause }));
+        let error = "it is an index, but an image manifest was expected".into();
+        return Err(store.pull_error("an image manifest", PullProblem::Malformed { what: "manifest", error }));
     };
     let outcome = store.config(&config).await;
     outcome

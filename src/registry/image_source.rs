@@ -167,7 +167,7 @@ impl ImageSource {
     /// Parses an image reference in a registry.
     fn parse_registry(text: &str) -> Result<Self, PullError> {
         let wrong = |error: ReferenceError| {
-            PullError::new("", &one_line(text, 300), "", PullProblem::Reference { reason: error.to_string() })
+            PullError::new("", &one_line(text, 300), "", PullProblem::Reference { error: error.to_string() })
         };
         ImageReference::parse(text).map(Self::Registry).map_err(wrong)
     }

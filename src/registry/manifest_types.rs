@@ -99,7 +99,7 @@ impl Manifest {
             }
             (manifests, _) => Err(PullProblem::Malformed {
                 what: "manifest",
-                cause: if manifests.is_some() {
+                error: if manifests.is_some() {
                     "it is both an index and an image".into()
                 } else {
                     "it has neither `manifests` nor `config`".into()
@@ -111,7 +111,7 @@ impl Manifest {
 
 /// Returns the problem of a document that cannot be parsed.
 pub(crate) fn malformed_json(what: &'static str, error: &serde_json::Error) -> PullProblem {
-    PullProblem::Malformed { what, cause: one_line(&error.to_string(), 300) }
+    PullProblem::Malformed { what, error: one_line(&error.to_string(), 300) }
 }
 
 /// The manifest or index that the reference points to.

@@ -43,7 +43,7 @@ pub use image::{HistoryStep, ImageConfig, Layer, PulledImage};
 pub use image_source::{ArchiveFormat, ImageSource};
 pub use manifest_cache::ManifestCache;
 pub use platform::{Platform, PlatformParseError};
-pub use pull_error::{PullError, PullLocation, PullProblem};
+pub use pull_error::{ConnectionFault, PullError, PullLocation, PullProblem};
 pub use pull_options::{CertificateFile, PullEnvironment, PullLimits, PullOptions, RegistryAccess, RegistryLogin};
 pub use puller::{LayerBlobs, OpenedImages, Puller};
 pub use sbom::{ImageSbom, SbomPackage};

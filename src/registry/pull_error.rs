@@ -60,10 +60,10 @@ impl fmt::Display for PullLocation {
 #[non_exhaustive]
 pub enum PullProblem {
     /// The text is not a valid image reference.
-    #[error("not an image reference: {reason}")]
+    #[error("not an image reference: {error}")]
     Reference {
         /// Which part is wrong.
-        reason: String,
+        error: String,
     },
     /// A source prefix that is not supported.
     #[error(
@@ -75,33 +75,35 @@ pub enum PullProblem {
         scheme: String,
     },
     /// The HTTP client could not be set up.
-    #[error("cannot set up HTTPS: {cause}")]
+    #[error("cannot set up HTTPS: {error}")]
     Setup {
-        /// The chain of causes.
-        cause: String,
+        /// The error and its sources.
+        error: String,
     },
     /// No connection, or one that failed before any response.
-    #[error("no response: {cause}; {}", reach(.cause))]
+    #[error("no response: {error}; {}", fault.advice())]
     Transport {
-        /// The chain of causes.
-        cause: String,
+        /// The error and its sources.
+        error: String,
+        /// What is wrong, as far as it is known.
+        fault: ConnectionFault,
     },
     /// A connection that ended or stalled before the response was complete; a retry may help.
     #[error(
-        "incomplete response{}: {cause}; try again later, and check proxies between this machine and the registry",
+        "incomplete response{}: {error}; try again later, and check proxies between this machine and the registry",
         retried(*.tries)
     )]
     Cut {
-        /// The chain of causes.
-        cause: String,
+        /// The error and its sources.
+        error: String,
         /// How many requests were made.
         tries: u32,
     },
     /// A response that is slower than the limits allow.
-    #[error("{cause}; try again later, and check the network and the proxy settings")]
+    #[error("{error}; try again later, and check the network and the proxy settings")]
     Slow {
         /// How slow it was.
-        cause: String,
+        error: String,
     },
     /// An HTTP status other than success.
     #[error("status {status}{}{}{}", quoted(.said), retried(*.tries), advice(*.status))]
@@ -144,10 +146,10 @@ pub enum PullProblem {
         credentials: String,
     },
     /// An authentication method that is not supported, or not secure.
-    #[error("cannot log in: {reason}")]
+    #[error("cannot log in: {error}")]
     Challenge {
         /// What was wrong with the challenge or the token.
-        reason: String,
+        error: String,
     },
     /// No document under this tag or digest.
     #[error("not found{}{}", quoted(.said), suggestion(.nearest))]
@@ -215,12 +217,12 @@ pub enum PullProblem {
         title: String,
     },
     /// A document that is not in the expected format.
-    #[error("the response is not a valid {what}: {cause}")]
+    #[error("the response is not a valid {what}: {error}")]
     Malformed {
         /// What it should have been.
         what: &'static str,
         /// Why it is not.
-        cause: String,
+        error: String,
     },
     /// A manifest in the obsolete Docker schema 1 format.
     #[error("a Docker schema 1 manifest, which contains no config; push the image again with a current tool")]
@@ -246,7 +248,7 @@ pub enum PullProblem {
         reason: &'static str,
     },
     /// A layer download that was interrupted too often.
-    #[error("the connection broke {breaks} times, the last time after {at} of {size} bytes: {cause}")]
+    #[error("the connection broke {breaks} times, the last time after {at} of {size} bytes: {error}")]
     Broken {
         /// How many bytes came.
         at: u64,
@@ -255,7 +257,7 @@ pub enum PullProblem {
         /// How often it broke.
         breaks: u32,
         /// What happened the last time.
-        cause: Box<PullProblem>,
+        error: Box<PullProblem>,
     },
     /// A range of a layer other than the requested one.
     #[error("requested the bytes from {asked} of {size}, but got `{answered}`")]
@@ -286,14 +288,14 @@ pub enum PullProblem {
     },
     /// The container engine on this machine does not respond.
     #[error(
-        "no response from the engine at {socket}: {cause}; check that its service runs and that you have access to \
+        "no response from the engine at {socket}: {error}; check that its service runs and that you have access to \
          its socket"
     )]
     Engine {
         /// The socket, or what stands where it should be named.
         socket: String,
-        /// The cause.
-        cause: String,
+        /// The error.
+        error: String,
     },
     /// The name of a directory without an image.
     #[error(
@@ -305,18 +307,18 @@ pub enum PullProblem {
         name: String,
     },
     /// A file or directory without an image.
-    #[error("found no image: {cause}")]
+    #[error("found no image: {error}")]
     NoImage {
         /// What was looked for.
-        cause: &'static str,
+        error: &'static str,
     },
     /// A file that cannot be read.
-    #[error("cannot read {path}: {cause}")]
+    #[error("cannot read {path}: {error}")]
     File {
         /// The file.
         path: String,
-        /// The cause.
-        cause: String,
+        /// The error.
+        error: String,
     },
     /// A layout or archive with several images, or without the requested one.
     #[error("{}; add a name after a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref(), .names), choice(.names))]
@@ -407,26 +409,47 @@ pub(crate) fn error_chain(error: &dyn Error) -> String {
     line
 }
 
-/// Returns a suggestion for a failed connection, chosen by the message of the TLS library.
-fn reach(text: &str) -> &'static str {
-    if text.contains("UnknownIssuer") {
-        "pass the certificate of the registry's issuer with --cacert or SSL_CERT_FILE"
-    } else if text.contains("invalid peer certificate") {
-        // `NotValidForName`, `certificate not valid for name …`, `NotValidYet`, `Expired`.
-        let words = text.to_ascii_lowercase().replace(' ', "");
-        if words.contains("notvalid") || words.contains("expired") {
-            "the registry's certificate is not valid for this host or this date"
-        } else {
-            "the registry's certificate is not trusted; pass that certificate with --cacert"
+/// What is wrong with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// The issuer of the certificate is unknown.
+    UnknownIssuer,
+    /// The certificate is not valid for this host or date.
+    CertificateNotValid,
+    /// The certificate is not trusted for another reason.
+    CertificateNotTrusted,
+    /// The server does not speak TLS.
+    NotTls,
+    /// The server closed the connection at the start of TLS.
+    HandshakeClosed,
+    /// Any other.
+    Other,
+}
+
+impl ConnectionFault {
+    /// Whether the server has a certificate that is not accepted.
+    pub(crate) const fn is_certificate(self) -> bool {
+        matches!(self, Self::UnknownIssuer | Self::CertificateNotValid | Self::CertificateNotTrusted)
+    }
+
+    /// Returns what the user can do.
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::UnknownIssuer => "pass the certificate of the registry's issuer with --cacert or SSL_CERT_FILE",
+            Self::CertificateNotValid => "the registry's certificate is not valid for this host or this date",
+            Self::CertificateNotTrusted => {
+                "the registry's certificate is not trusted; pass that certificate with --cacert"
+            }
+            Self::NotTls => {
+                "the registry does not use TLS: if it is a plain HTTP registry, set --plain-http HOST, or `insecure = \
+                 true` in registries.conf"
+            }
+            Self::HandshakeClosed => {
+                "it closes the connection at the start of TLS: for a plain HTTP registry, set --plain-http HOST, or \
+                 `insecure = true` in registries.conf; otherwise check the proxy settings"
+            }
+            Self::Other => "check the host name, the network and the proxy settings",
         }
-    } else if text.contains("corrupt message") {
-        "the registry does not use TLS: if it is a plain HTTP registry, set --plain-http HOST, or `insecure = true` \
-         in registries.conf"
-    } else if text.contains("tls handshake eof") {
-        "it closes the connection at the start of TLS: for a plain HTTP registry, set --plain-http HOST, or `insecure \
-         = true` in registries.conf; otherwise check the proxy settings"
-    } else {
-        "check the host name, the network and the proxy settings"
     }
 }
 

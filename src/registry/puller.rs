@@ -47,14 +47,14 @@ impl NetworkRuntime {
     /// Starts the runtime.
     fn new() -> Result<Self, PullProblem> {
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("registry").enable_all().build();
-        runtime.map(|runtime| Self(Some(runtime))).map_err(|error| PullProblem::Setup { cause: error.to_string() })
+        runtime.map(|runtime| Self(Some(runtime))).map_err(|error| PullProblem::Setup { error: error.to_string() })
     }
 
     /// Blocks until a network operation has finished.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, PullProblem>>) -> Result<T, PullProblem> {
         match &self.0 {
             Some(runtime) => runtime.block_on(work),
-            None => Err(PullProblem::Setup { cause: "the network is shut down".into() }),
+            None => Err(PullProblem::Setup { error: "the network is shut down".into() }),
         }
     }
 }
@@ -153,7 +153,7 @@ impl Puller {
                     (store, images)
                 } else {
                     return Err(fail(PullProblem::NoImage {
-                        cause: "it contains neither manifest.json nor index.json",
+                        error: "it contains neither manifest.json nor index.json",
                     }));
                 }
             }
@@ -410,7 +410,7 @@ impl KnownProtocols {
 /// certificate.
 fn is_final(problem: &PullProblem) -> bool {
     match problem {
-        PullProblem::Transport { cause: text } => text.contains("invalid peer certificate"),
+        PullProblem::Transport { fault, .. } => fault.is_certificate(),
         PullProblem::Cut { .. } | PullProblem::Slow { .. } => false,
         other => !requires_tls(other),
     }
@@ -547,9 +547,9 @@ impl LayerStream {
         if self.pace.0 >= RATE_WINDOW_BYTES {
             self.pace = (0, Duration::ZERO);
         } else if self.pace.1 > self.limits.slowest {
-            let cause =
+            let error =
                 format!("{} bytes in {} s, below the minimum transfer rate", self.pace.0, self.pace.1.as_secs());
-            return Err(PullProblem::Slow { cause });
+            return Err(PullProblem::Slow { error });
         }
         Ok(())
     }
@@ -564,7 +564,7 @@ impl LayerStream {
                 at: self.at,
                 size: self.size,
                 breaks: self.breaks,
-                cause: Box::new(problem),
+                error: Box::new(problem),
             });
         }
         tokio::time::sleep(self.client.back_off(self.breaks_in_a_row)).await;

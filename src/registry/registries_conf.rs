@@ -60,7 +60,7 @@ impl RegistriesConf {
                 MAX_FILE_BYTES,
                 &path.display().to_string(),
             )?;
-            let fail = |cause: String| PullProblem::File { path: path.display().to_string(), cause };
+            let fail = |error: String| PullProblem::File { path: path.display().to_string(), error };
             let text = String::from_utf8(bytes).map_err(|_| fail("it is not UTF-8".into()))?;
             let file: RegistriesConfFile =
                 toml::from_str(&text).map_err(|error| fail(one_line(error.message(), 200)))?;
@@ -143,7 +143,7 @@ fn endpoints_at(
 ) -> Result<Vec<RegistryEndpoint>, PullProblem> {
     let whole = format!("{location}{}", name.get(reach..).unwrap_or_default());
     let wrong =
-        || PullProblem::Reference { reason: format!("registries.conf redirects to `{}`", one_line(&whole, 200)) };
+        || PullProblem::Reference { error: format!("registries.conf redirects to `{}`", one_line(&whole, 200)) };
     let image = ImageReference::parse(&whole).map_err(|_| wrong())?;
     let (host, repository) = whole.split_once('/').ok_or_else(wrong)?;
     if image.tag().is_some() || image.digest().is_some() || image.registry() != host {

@@ -119,7 +119,7 @@ impl RegistryClient {
             OpenedResponse::Stream(response) => Ok(response),
             OpenedResponse::Answer(answer) => Err(require_success(*answer).err().unwrap_or(PullProblem::Malformed {
                 what: "layer",
-                cause: "a response without the layer's bytes".into(),
+                error: "a response without the layer's bytes".into(),
             })),
         }
     }
@@ -149,7 +149,7 @@ impl RegistryClient {
             let answer = self.session.get_with(&path, "application/json", MAX_TAG_PAGE_BYTES, patience).await;
             let answer = answer.and_then(require_success).map_err(fail)?;
             let page: TagPage = serde_json::from_slice(&answer.body)
-                .map_err(|error| fail(PullProblem::Malformed { what: "list of tags", cause: error.to_string() }))?;
+                .map_err(|error| fail(PullProblem::Malformed { what: "list of tags", error: error.to_string() }))?;
             let before = tags.len();
             tags.extend(page.tags.unwrap_or_default().into_iter().filter(|tag| known.insert(tag.clone())));
             if tags.len() > MAX_TAGS {

@@ -32,7 +32,7 @@ impl RegistrySession {
     pub(crate) fn new(endpoint: &RegistryEndpoint, options: &PullOptions) -> Result<Self, PullProblem> {
         let scheme = if endpoint.plain_http { "http" } else { "https" };
         let base = Url::parse(&format!("{scheme}://{}/v2/{}/", endpoint.host, endpoint.repository))
-            .map_err(|error| PullProblem::Reference { reason: error.to_string() })?;
+            .map_err(|error| PullProblem::Reference { error: error.to_string() })?;
         let http = HttpClient::new(base.clone(), endpoint, options)?;
         Ok(Self {
             endpoint: endpoint.clone(),
@@ -169,7 +169,7 @@ impl RegistrySession {
         let search = move || credential_lookup::look_up_credentials(&endpoint.host, &endpoint.repository, &options);
         let found = tokio::task::spawn_blocking(search)
             .await
-            .map_err(|error| PullProblem::Challenge { reason: error.to_string() })?;
+            .map_err(|error| PullProblem::Challenge { error: error.to_string() })?;
         Ok(self.lookup.get_or_init(|| found).clone())
     }
 }

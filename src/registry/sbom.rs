@@ -106,7 +106,7 @@ pub(crate) fn read_sbom(layer: &Layer, from: impl Read) -> Result<ImageSbom, Pul
     let parsed: Result<SbomDocument, _> = serde_json::from_reader(BufReader::new(&mut from));
     // What follows the document, or what could not be read of it, counts for the digest.
     let rest = io::copy(&mut from, &mut io::sink());
-    let fail = |cause: String| PullProblem::Malformed { what: "list of packages", cause };
+    let fail = |error: String| PullProblem::Malformed { what: "list of packages", error };
     rest.map_err(|error| fail(error.to_string()))?;
     let actual = from.into_digest();
     if actual != layer.digest {

@@ -1,7 +1,7 @@
 //! Whether anything in the image calls CUDA, and what a failing step means if nothing is known to.
 
 use crate::cuda::{DeviceRequest, device_request};
-use crate::knowledge::LibraryNeedsRow;
+use crate::knowledge::RequiredLibrariesRow;
 use crate::model::fact::{
     Component, ComponentRole, CudaUsage, Evidence, GpuCode, ImageFacts, PrintedValue, ValueState,
 };
@@ -141,7 +141,7 @@ pub(super) fn is_cuda_use_uncertain(replay: Replay<'_>) -> bool {
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
     let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
     let always =
-        rows.any(|row| !row.variants && row.rides.is_none() && !row.optional) && !may_fall_back_without_gpu(replay);
+        rows.any(|row| !row.variants && row.cuda_from.is_none() && !row.optional) && !may_fall_back_without_gpu(replay);
     untold && !of_cuda && !always && !has_cuda_label(replay) && !is_cuda_package(replay) && !is_bare_container(replay)
 }
 
@@ -157,11 +157,12 @@ fn is_cuda_package(replay: Replay<'_>) -> bool {
 /// base without CUDA.
 fn may_fall_back_without_gpu(replay: Replay<'_>) -> bool {
     let knowledge = replay.knowledge;
-    let own = |row: &&LibraryNeedsRow| {
+    let own = |row: &&RequiredLibrariesRow| {
         knowledge.framework(row.distribution).is_some_and(|framework| framework.component == replay.component.name)
     };
-    let rows = || knowledge.library_needs().iter().filter(own);
-    let newer = |row: &LibraryNeedsRow| rows().any(|one| one.distribution == row.distribution && one.from > row.from);
+    let rows = || knowledge.required_libraries().iter().filter(own);
+    let newer =
+        |row: &RequiredLibrariesRow| rows().any(|one| one.distribution == row.distribution && one.from > row.from);
     let mut last = rows().filter(|row| !newer(row)).peekable();
     let bare = matches!(replay.image.base_cuda.state, ValueState::Absent { .. });
     bare && last.peek().is_some() && last.all(|row| row.falls_back)

@@ -193,7 +193,7 @@ fn describe_requirements_step(replay: Replay<'_>, record: &StepRecord) -> String
     }
     match (record.result, requirement::check_requirements(replay)) {
         (StepResult::Stops(_), RequirementCheck::Refused | RequirementCheck::Malformed) => {
-            requirement::refusal_message(replay)
+            requirement::refused_requirement(replay).message
         }
         _ => "the host satisfies every NVIDIA_REQUIRE_* that is set".to_owned(),
     }

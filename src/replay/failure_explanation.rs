@@ -59,7 +59,7 @@ pub fn explain_failures(all: &[(Replay<'_>, ReplayFailure)]) -> FailureExplanati
 
 /// Returns what is wrong on one host.
 pub fn failure_title(replay: Replay<'_>, wall: ReplayFailure) -> String {
-    title_with_names(replay, wall, &host_names(replay))
+    failure_title_with_values(replay, wall, &host_names(replay))
 }
 
 /// Returns a failure in one sentence, the error first.
@@ -75,7 +75,7 @@ pub fn general_failure_message(replay: Replay<'_>, wall: ReplayFailure) -> Strin
 /// Explains a failure with these names of the GPU and the driver.
 fn explain_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> FailureExplanation {
     FailureExplanation {
-        title: title_with_names(replay, wall, named),
+        title: failure_title_with_values(replay, wall, named),
         cause: rule_with_names(replay, wall, named),
         symptom: failure_symptom(replay, wall),
         help: help_with_names(replay, wall, named),
@@ -84,7 +84,7 @@ fn explain_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
 
 /// Returns a failure in one sentence, with these names of the GPU and the driver.
 fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> String {
-    let title = title_with_names(replay, wall, named);
+    let title = failure_title_with_values(replay, wall, named);
     let possible: Vec<String> = wall.codes().possible.iter().map(u16::to_string).collect();
     let said = match (wall.codes().certain, possible.as_slice()) {
         (Some(code), _) => match replay.knowledge.error(code) {
@@ -105,7 +105,7 @@ fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
 }
 
 /// Returns what is wrong, with the values of the image and the host.
-fn title_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> String {
+fn failure_title_with_values(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> String {
     let HostNames { gpu, driver, loaded, .. } = named;
     let found = loader::loader_step(replay).0;
     let image_library = || libcuda_name(&found, true);

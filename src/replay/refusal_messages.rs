@@ -18,7 +18,7 @@ const CLI: &str = "nvidia-container-cli";
 /// Returns a title for the reason why the container is refused.
 pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<RefusalReason>, driver: &str) -> String {
     match reason {
-        Some(RefusalReason::Requirement) => match unsatisfied_condition(replay) {
+        Some(RefusalReason::Requirement) => match requirement::refused_requirement(replay).condition {
             Some(term) => format!("{term} is not satisfied by {driver}"),
             None => format!("NVIDIA_REQUIRE_* is not satisfied by {driver}"),
         },
@@ -57,17 +57,10 @@ fn device_refusal_title(replay: Replay<'_>) -> String {
     }
 }
 
-/// Returns the condition of the requirement that the node does not satisfy.
-fn unsatisfied_condition(replay: Replay<'_>) -> Option<String> {
-    let text = requirement::refusal_message(replay);
-    let (_, rest) = text.split_once("unsatisfied condition: ")?;
-    let term = rest.split([',', ' ']).next().filter(|term| !term.is_empty())?;
-    Some(term.to_owned())
-}
-
 /// Returns the minimum CUDA release that an unsatisfied condition requires.
 fn required_cuda(replay: Replay<'_>) -> Option<CudaVersion> {
-    unsatisfied_condition(replay)?.strip_prefix("cuda>=")?.parse().ok()
+    let condition = requirement::refused_requirement(replay).condition?;
+    condition.replace(' ', "").strip_prefix("cuda>=")?.parse().ok()
 }
 
 /// Returns the rule of the container toolkit behind a refusal.
@@ -109,7 +102,9 @@ pub(super) fn refusal_help(replay: Replay<'_>, several: bool) -> Option<String> 
 /// Returns the error message of a refused container, as the user sees it.
 pub(super) fn refusal_message(replay: Replay<'_>, reason: Option<RefusalReason>) -> String {
     match reason {
-        Some(RefusalReason::Requirement | RefusalReason::MalformedRequirement) => requirement::refusal_message(replay),
+        Some(RefusalReason::Requirement | RefusalReason::MalformedRequirement) => {
+            requirement::refused_requirement(replay).message
+        }
         Some(RefusalReason::Capability) => capability_message(replay),
         Some(RefusalReason::Device) => device_message(replay),
         Some(RefusalReason::Mount) => mount_message(replay),

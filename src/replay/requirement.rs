@@ -2,9 +2,9 @@
 
 use crate::cuda::{
     EnvironmentVariables, HostProperty, HostPropertySet, HostValue, RequirementHost, RequirementOutcome,
-    RequirementVerdict, RequirementsReader, UNSATISFIED_PREFIX, are_requirements_disabled,
-    cached_cli_requirement_outcome, evaluate_cli_requirement, evaluate_toolkit_requirements, is_legacy_image,
-    last_failed_condition, visit_requirements,
+    RequirementVerdict, RequirementsError, RequirementsReader, UNSATISFIED_PREFIX, are_requirements_disabled,
+    cached_cli_requirement_outcome, evaluate_cli_requirement, evaluate_toolkit_requirements, first_condition,
+    is_legacy_image, last_failed_condition, visit_requirements,
 };
 use crate::fleet::{DeviceSource, Mode, PoolEntry, PoolField, ToolkitOptions};
 use crate::knowledge::ToolkitChange;
@@ -315,18 +315,43 @@ fn evaluate_as_csv(replay: Replay<'_>, host: &RequirementHost) -> Result<Require
     Ok(evaluate_toolkit_requirements(values.iter().map(String::as_str), host, replay.host.behaviour.reading))
 }
 
-/// Returns the message that the user sees if the requirements keep the container from being created.
-pub(super) fn refusal_message(replay: Replay<'_>) -> String {
+/// The requirement that refuses a container.
+pub(super) struct RefusedRequirement {
+    /// The condition that does not hold, if the message names a single one: `cuda>=12.4`.
+    pub(super) condition: Option<String>,
+    /// The error message that the user sees.
+    pub(super) message: String,
+}
+
+impl RefusedRequirement {
+    /// Returns a refusal whose message names no condition.
+    const fn without_condition(message: String) -> Self {
+        Self { condition: None, message }
+    }
+
+    /// Returns the same refusal with a prefix before the message.
+    fn prefixed(self, prefix: &str) -> Self {
+        Self { message: format!("{prefix}{}", self.message), ..self }
+    }
+}
+
+/// Returns the requirement that keeps the container from being created.
+pub(super) fn refused_requirement(replay: Replay<'_>) -> RefusedRequirement {
     const CLI: &str = "nvidia-container-cli";
     let host = RequirementHost::clone(&replay.host.values);
     if replay.host.mode == Mode::Csv {
         let host = RequirementHost { driver: HostValue::NotVisible, brand: HostValue::NotVisible, ..host };
         return match evaluate_as_csv(replay, &host) {
-            Ok(RequirementVerdict::Unsatisfied { message, .. } | RequirementVerdict::Malformed { message }) => {
-                format!("requirements not met: {message}")
+            Ok(RequirementVerdict::Unsatisfied { condition, message, .. }) => {
+                RefusedRequirement { condition, message: format!("requirements not met: {message}") }
             }
-            Ok(_) => "requirements not met".to_owned(),
-            Err(error) => format!("requirements not met: failed to get image requirements: {error}"),
+            Ok(RequirementVerdict::Malformed { message }) => {
+                RefusedRequirement::without_condition(format!("requirements not met: {message}"))
+            }
+            Ok(_) => RefusedRequirement::without_condition("requirements not met".to_owned()),
+            Err(error) => RefusedRequirement::without_condition(format!(
+                "requirements not met: failed to get image requirements: {error}"
+            )),
         };
     }
     let (_, no_device) = check_mode_flags(replay);
@@ -345,39 +370,42 @@ pub(super) fn refusal_message(replay: Replay<'_>) -> String {
     let env = replay.environment();
     let read = visit_requirements(&env, requirements_reader(replay), |_, value| {
         match evaluate_cli_requirement(value, &host) {
-            RequirementVerdict::Unsatisfied { message, first_term } => {
-                first = first
-                    .take()
-                    .or_else(|| Some(message_of_older_check(replay, value, &host, &first_term).unwrap_or(message)));
+            RequirementVerdict::Unsatisfied { message, condition, first_term } => {
+                first = first.take().or_else(|| {
+                    let older = refusal_of_older_check(replay, value, &host, &first_term);
+                    Some(older.unwrap_or(RefusedRequirement { condition, message }))
+                });
             }
-            RequirementVerdict::Malformed { message } => first = first.take().or(Some(message)),
+            RequirementVerdict::Malformed { message } => {
+                first = first.take().or(Some(RefusedRequirement::without_condition(message)));
+            }
             RequirementVerdict::Holds | RequirementVerdict::Undetermined { .. } => {}
         }
     });
-    match (read, first) {
-        (Err(crate::cuda::RequirementsError::TooMany { .. }), _) => {
-            format!("{CLI}: input error: too many requirements")
-        }
-        (Err(error @ crate::cuda::RequirementsError::Unscanned { .. }), _) => error.to_string(),
-        (Err(error), _) => format!("failed to get requirements {error}"),
-        (Ok(()), Some(message)) => format!("{CLI}: requirement error: {message}"),
+    RefusedRequirement::without_condition(match (read, first) {
+        (Ok(()), Some(refused)) => return refused.prefixed(&format!("{CLI}: requirement error: ")),
         (Ok(()), None) => format!("{CLI}: requirement error"),
-    }
+        (Err(RequirementsError::TooMany { .. }), _) => format!("{CLI}: input error: too many requirements"),
+        (Err(error @ RequirementsError::Unscanned { .. }), _) => error.to_string(),
+        (Err(error), _) => format!("failed to get requirements {error}"),
+    })
 }
 
-/// Returns the message of an older toolkit for a condition that fails: with the last condition, in later versions
+/// Returns the refusal of an older toolkit for a condition that fails: with the last condition, in later versions
 /// with the first term and without the advice.
-fn message_of_older_check(
+fn refusal_of_older_check(
     replay: Replay<'_>,
     requirement: &str,
     host: &RequirementHost,
     first_term: &str,
-) -> Option<String> {
+) -> Option<RefusedRequirement> {
     let since = |change| replay.host.toolkit.is_none() || replay.host.behaviour.changes.contains(change);
     if !since(ToolkitChange::RequirementTerm) {
-        Some(format!("{UNSATISFIED_PREFIX}{}", last_failed_condition(requirement, host)?))
+        let condition = last_failed_condition(requirement, host)?;
+        Some(RefusedRequirement { message: format!("{UNSATISFIED_PREFIX}{condition}"), condition: Some(condition) })
     } else if !since(ToolkitChange::RequirementAdvice) {
-        Some(format!("{UNSATISFIED_PREFIX}{first_term}"))
+        let message = format!("{UNSATISFIED_PREFIX}{first_term}");
+        Some(RefusedRequirement { condition: first_condition(first_term), message })
     } else {
         None
     }

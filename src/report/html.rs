@@ -6,6 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use crate::model::fact::InspectionDepth;
+use crate::model::outcome::Outcome;
 use crate::replay::StartStep;
 use crate::report::documentation_urls::rule_page_url;
 use crate::report::escape::escape_multiline;
@@ -102,7 +103,7 @@ struct UnreadableInput {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct VerdictCell {
     fate: VerdictKind,
-    outcome: Option<String>,
+    outcome: Option<&'static str>,
     word: String,
     sure: String,
     message: String,
@@ -129,7 +130,8 @@ struct FindingCard {
 /// A fix of a finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct FixCard {
-    safety: String,
+    #[serde(rename = "safety")]
+    effects: String,
     title: String,
 }
 
@@ -280,7 +282,7 @@ impl PageTables {
         }
         Some(self.cells.number_of(VerdictCell {
             fate: verdict.fate,
-            outcome: verdict.outcome.map(|outcome| outcome.rule_name().to_owned()),
+            outcome: verdict.outcome.map(Outcome::rule_name),
             word: verdict_phrase(verdict),
             sure: confidence_text(verdict),
             message: replace_image_name(&verdict_explanation(verdict), subject),
@@ -335,7 +337,7 @@ fn finding_card(finding: &Finding, subject: &Subject) -> FindingCard {
             .fixes
             .iter()
             .map(|fix| FixCard {
-                safety: visible(&format!("{}; {}", fix.safety, fix.effects())),
+                effects: visible(&format!("{}; {}", fix.safety, fix.effects())),
                 title: visible(&fix.title),
             })
             .collect(),

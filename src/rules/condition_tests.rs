@@ -219,7 +219,7 @@ fn what_is_wrong_is_underlined() {
         (&long, "t", ""),
     ] {
         let fault = RuleCondition::parse(text, &Vocabulary::built_in()).expect_err(text);
-        assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
+        assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.message);
         let given = fault.help.unwrap_or_default();
         assert!(given.contains(help), "{text}: {given}");
     }

@@ -1,4 +1,4 @@
-//! Errors in rule pages: the span in the text, the reason and an advice.
+//! Errors in rule pages: the span in the text, the message and an advice.
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
@@ -11,16 +11,16 @@ use crate::text::source::Span;
 pub struct Fault {
     /// The span in the text.
     pub span: Span,
-    /// The reason.
-    pub reason: String,
+    /// What is wrong.
+    pub message: String,
     /// The advice.
     pub help: Option<String>,
 }
 
 impl Fault {
     /// Returns an error without an advice.
-    pub(super) fn new(span: Span, reason: impl Into<String>) -> Self {
-        Self { span, reason: reason.into(), help: None }
+    pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), help: None }
     }
 
     /// Returns the same error with an advice.
@@ -42,7 +42,7 @@ impl Fault {
             path: path.to_owned(),
             text: NamedSource::new(path, text.to_owned()),
             at: (start, length).into(),
-            reason: self.reason,
+            message: self.message,
             help: self.help,
         }
     }
@@ -50,14 +50,14 @@ impl Fault {
 
 /// An invalid rule page, with the location of the error.
 #[derive(Clone, Debug, Error, Diagnostic)]
-#[error("cannot use the rule page `{path}`: {reason}")]
+#[error("cannot use the rule page `{path}`: {message}")]
 pub struct RulePageError {
     path: String,
     #[source_code]
     text: NamedSource<String>,
-    #[label("{reason}")]
+    #[label("{message}")]
     at: SourceSpan,
-    reason: String,
+    message: String,
     #[help]
     help: Option<String>,
 }
@@ -69,8 +69,8 @@ impl RulePageError {
     }
 
     /// Returns what is wrong.
-    pub fn reason(&self) -> &str {
-        &self.reason
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// Returns the span in the page.

@@ -88,7 +88,7 @@ fn what_is_wrong_is_underlined_in_the_page() {
         let text = VALID_PAGE.replacen(old, new, 1);
         let error = parse_page(&text).expect_err(new);
         let found = &text[error.span().start..error.span().end];
-        assert!(found.starts_with(under), "{new}: {found}: {}", error.reason());
+        assert!(found.starts_with(under), "{new}: {found}: {}", error.message());
         assert!(error.advice().unwrap_or_default().contains(help), "{new}: {:?}", error.advice());
     }
 }
@@ -132,7 +132,7 @@ fn a_folder_adds_practice_pages_and_repeats_none() {
     assert_eq!(book.practice_pages().len(), RuleBook::built_in().practice_pages().len() + 1);
     let twice = RuleBook::with_folder(vec![file("a/our-rule.md", VALID_PAGE), file("b/our-rule.md", VALID_PAGE)])
         .expect_err("ill formed");
-    assert!(twice[0].reason().contains("a/our-rule.md"), "{twice:?}");
+    assert!(twice[0].message().contains("a/our-rule.md"), "{twice:?}");
     let outcome = VALID_PAGE.replace("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpu\"");
     assert_eq!(RuleBook::with_folder(vec![file("our-rule.md", &outcome)]).expect_err("ill formed").len(), 1);
 }
@@ -160,14 +160,14 @@ fn a_built_in_page_has_every_section_and_a_failure_its_words() {
     for (section, body) in [("Why", "It must."), ("When to ignore it", "Never."), ("References", "- a thread")] {
         let short = page.replace(&format!("## {section}\n\n{body}\n"), "");
         let error = own(&short).expect_err(section);
-        assert!(error.reason().contains(section), "{}", error.reason());
+        assert!(error.message().contains(section), "{}", error.message());
         // One from outside is taken, and it can be told what it lacks.
         assert_eq!(parse_page(&short).expect("well formed").missing_sections().collect::<Vec<_>>(), [section]);
     }
     let startup = complete_page(Some("no-gpu"));
     for wrong in ["It breaks.", "```text\n\n```", "```sh\nnvidia-smi\n```", "`35`"] {
         let error = own(&startup.replace("It breaks.", wrong)).expect_err(wrong);
-        assert!(error.reason().contains("does not contain the error message"), "{}", error.reason());
+        assert!(error.message().contains("does not contain the error message"), "{}", error.message());
     }
     let told = own(&startup.replace("It breaks.", "So:\n\n```text\nno device\n```\n\nIt ends.")).expect("well formed");
     assert_eq!(told.error_text(), Some("no device"));

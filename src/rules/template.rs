@@ -145,7 +145,7 @@ mod tests {
             ("{component.name}", "component.name"),
         ] {
             let fault = MessageTemplate::parse(text, &Vocabulary::built_in()).expect_err("ill formed");
-            assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
+            assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.message);
         }
     }
 }

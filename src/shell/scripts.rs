@@ -75,6 +75,30 @@ pub(super) fn find_inline_script(words: &[Word]) -> Option<(usize, usize)> {
     Some(if words.get(at).is_some_and(inline) { (at, long.len()) } else { (at + 1, 0) })
 }
 
+/// Whether a command starts a shell that reads its script from standard input.
+pub(super) fn reads_script_from_input(words: &[Word]) -> bool {
+    let Some((program, rest)) = words.split_first().and_then(|(first, rest)| Some((first.known()?, rest))) else {
+        return false;
+    };
+    if is_user_switch(program) {
+        return words.len() < 4;
+    }
+    let mut rest = rest.iter().map(|word| word.known().unwrap_or("?"));
+    while let Some(word) = rest.next() {
+        match word {
+            "-s" | "/dev/stdin" => break,
+            "-" => {}
+            "-o" | "+o" | "-O" | "+O" => drop(rest.next()),
+            _ if word.starts_with("--") => {}
+            // `-eo pipefail`
+            _ if word.starts_with(['-', '+']) && word.ends_with('o') => drop(rest.next()),
+            _ if word.starts_with(['-', '+']) && !word.contains('c') => {}
+            _ => return false,
+        }
+    }
+    is_shell(program)
+}
+
 /// Whether a program is a POSIX-compatible shell.
 pub(super) fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))

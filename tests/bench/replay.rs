@@ -4,8 +4,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-#[path = "../support/population.rs"]
-mod population;
+#[path = "../support/random_images.rs"]
+mod random_images;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -26,8 +26,8 @@ const ROUNDS: usize = 3;
 fn main() {
     let quick = std::env::args().any(|word| word == "--test");
     let (images, hosts) = if quick { (100, 50) } else { (1_000, 200) };
-    let images: Vec<ImageFacts> = population::images(1, images).iter().map(population::ImageSpec::read).collect();
-    let hosts: Vec<Host> = population::hosts(2, hosts).iter().map(population::HostSpec::read).collect();
+    let images: Vec<ImageFacts> = random_images::images(1, images).iter().map(random_images::ImageSpec::read).collect();
+    let hosts: Vec<Host> = random_images::hosts(2, hosts).iter().map(random_images::HostSpec::read).collect();
     let pairs = images.len() * hosts.len();
     let own = fastest(|| own(&images, &hosts));
     let naive = fastest(|| naive(&images, &hosts));

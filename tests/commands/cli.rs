@@ -1,10 +1,10 @@
 //! The built program from outside: exit codes, streams, formats, files found and not found.
 
-use place::{DOCKERFILE, Place, code, err, fates, out};
 use serde_json::Value;
+use test_repository::{DOCKERFILE, TestRepository, code, err, fates, out};
 
-use crate::support::place;
 use crate::support::program::imagelint_program;
+use crate::support::test_repository;
 
 /// Is refused on both pools.
 const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
@@ -13,24 +13,24 @@ const UNTOLD: &str = "FROM example.com/team/base:1\nRUN pip install torch\n";
 
 #[test]
 fn a_clean_image_ends_with_0_and_a_failing_one_with_1() {
-    let place = Place::new();
-    assert_eq!(code(&place.run(&["check", "--pool", "new", "Dockerfile"])), 0);
-    place.file("Dockerfile", REFUSED);
-    let done = place.run(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    assert_eq!(code(&repository.run(&["check", "--pool", "new", "Dockerfile"])), 0);
+    repository.file("Dockerfile", REFUSED);
+    let done = repository.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 1);
     assert!(out(&done).contains("error[container-refused]"), "{}", out(&done));
     assert!(out(&done).contains("Dockerfile:2:"), "{}", out(&done));
-    assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0);
+    assert_eq!(code(&repository.run(&["check", "--fail-on", "never", "Dockerfile"])), 0);
 }
 
 #[test]
 fn what_cannot_be_told_fails_only_where_that_was_asked() {
-    let place = Place::new();
-    place.file("Dockerfile", UNTOLD);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", UNTOLD);
     for (level, expected) in [("error", 0), ("never", 0), ("warning", 1), ("note", 1), ("undetermined", 1)] {
-        assert_eq!(code(&place.run(&["check", "--fail-on", level, "Dockerfile"])), expected, "{level}");
+        assert_eq!(code(&repository.run(&["check", "--fail-on", level, "Dockerfile"])), expected, "{level}");
     }
-    let done = place.run(&["check", "Dockerfile"]);
+    let done = repository.run(&["check", "Dockerfile"]);
     assert!(out(&done).contains("unknown"), "{}", out(&done));
     let joined = out(&done).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains("run `imagelint scan` on the built image"), "says how to supply it: {joined}");
@@ -38,42 +38,42 @@ fn what_cannot_be_told_fails_only_where_that_was_asked() {
 
 #[test]
 fn an_unknown_pool_gets_a_suggestion() {
-    let place = Place::new();
-    let done = place.run(&["check", "--pool", "nwe", "Dockerfile"]);
+    let repository = TestRepository::new();
+    let done = repository.run(&["check", "--pool", "nwe", "Dockerfile"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
     assert!(err(&done).contains("no pool `nwe`; did you mean `new`?"), "{}", err(&done));
 }
 
 #[test]
 fn a_broken_fleet_is_underlined_with_the_nearest_word() {
-    let place = Place::new();
-    place.file("broken.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndrivr = \"470.182.03\"\n");
-    let done = place.run(&["check", "--fleet", "broken.toml", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("broken.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndrivr = \"470.182.03\"\n");
+    let done = repository.run(&["check", "--fleet", "broken.toml", "Dockerfile"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
     for part in ["broken.toml:4:1", "unknown key `drivr`", "drivr = \"470.182.03\"", "──┬──", "did you mean `driver`?"]
     {
         assert!(err(&done).contains(part), "{part}: {}", err(&done));
     }
-    let done = place.run(&["check", "--fleet", "none.toml", "Dockerfile"]);
+    let done = repository.run(&["check", "--fleet", "none.toml", "Dockerfile"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("none.toml"), "{}", err(&done));
 }
 
 #[test]
 fn one_missing_input_does_not_hide_the_verdicts_of_another() {
-    let place = Place::new();
-    let done = place.run(&["check", "--format", "json", "nothere", "Dockerfile"]);
+    let repository = TestRepository::new();
+    let done = repository.run(&["check", "--format", "json", "nothere", "Dockerfile"]);
     assert_eq!(code(&done), 2);
     let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!(report["errors"][0]["input"], "nothere");
     assert_eq!(report["subjects"][0]["name"], "Dockerfile");
     assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "starts");
-    assert!(out(&place.run(&["check", "nothere", "Dockerfile"])).contains("1 input cannot be read"));
+    assert!(out(&repository.run(&["check", "nothere", "Dockerfile"])).contains("1 input cannot be read"));
 }
 
 #[test]
 fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for arguments in [
         &["check", "--unheard-of"][..],
         &["chek"],
@@ -85,7 +85,7 @@ fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
         &["scan"],
         &["--knowledge", "rules/knowledge"],
     ] {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         assert_eq!(code(&done), 2, "{arguments:?}");
         assert!(!err(&done).is_empty() || out(&done).contains("nothere"), "{arguments:?}");
     }
@@ -93,83 +93,83 @@ fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
 
 #[test]
 fn help_and_version_end_with_0() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for arguments in [&["--help"][..], &["--version"], &["check", "--help"], &["scan", "--help"]] {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         assert_eq!((code(&done), err(&done)), (0, String::new()), "{arguments:?}");
     }
-    assert!(out(&place.run(&["--version"])).contains("(compatibility database of 2"));
+    assert!(out(&repository.run(&["--version"])).contains("(compatibility database of 2"));
 }
 
 #[test]
 fn nothing_to_check_ends_with_3() {
-    let place = Place::new();
-    place.file("empty/README.md", "nothing");
-    let done = place.run(&["check", "empty"]);
+    let repository = TestRepository::new();
+    repository.file("empty/README.md", "nothing");
+    let done = repository.run(&["check", "empty"]);
     assert_eq!(code(&done), 3);
     assert!(err(&done).contains("nothing to check"), "{}", err(&done));
 }
 
 #[test]
 fn an_image_without_gpu_content_gets_one_line() {
-    let place = Place::new();
-    place.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
-    let done = place.run(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
+    let done = repository.run(&["check", "Dockerfile"]);
     let line = "checked 1 image: no GPU content found (list files: --show-files)\n".to_owned();
     assert_eq!((code(&done), out(&done), err(&done)), (0, line, String::new()));
-    place.file("Dockerfile", "FROM python:3.11\nENV JAX_PLATFORMS=cpu\nRUN pip install 'jax[cuda12]==0.4.30'\n");
-    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0);
-    place.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
-    assert!(out(&place.run(&["check", "--verbose", "Dockerfile"])).contains("no GPU content in 1 image"));
-    let report = place.json(&["check", "Dockerfile"]);
+    repository.file("Dockerfile", "FROM python:3.11\nENV JAX_PLATFORMS=cpu\nRUN pip install 'jax[cuda12]==0.4.30'\n");
+    assert_eq!(code(&repository.run(&["check", "Dockerfile"])), 0);
+    repository.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
+    assert!(out(&repository.run(&["check", "--verbose", "Dockerfile"])).contains("no GPU content in 1 image"));
+    let report = repository.json(&["check", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["gpu_content"], false);
     assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "not-applicable");
 }
 
 #[test]
 fn the_built_in_fleet_is_told_and_gives_no_errors() {
-    let place = Place::bare();
-    place.file("Dockerfile", DOCKERFILE);
-    let done = place.run(&["check", "Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("Dockerfile", DOCKERFILE);
+    let done = repository.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 0);
     assert_eq!(out(&done).lines().filter(|line| line.contains("built-in")).count(), 1, "{}", out(&done));
     assert!(out(&done).contains("warning[no-kernel-image]"), "{}", out(&done));
     assert!(!out(&done).contains("error:"), "{}", out(&done));
-    assert_eq!(code(&place.run(&["check", "--fail-on", "warning", "Dockerfile"])), 1);
+    assert_eq!(code(&repository.run(&["check", "--fail-on", "warning", "Dockerfile"])), 1);
 }
 
 #[test]
 fn a_fleet_is_found_upwards_but_not_above_the_repository() {
-    let place = Place::new();
-    place.file("deep/er/Dockerfile", REFUSED);
-    let report = place.json(&["check", "deep/er/Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("deep/er/Dockerfile", REFUSED);
+    let report = repository.json(&["check", "deep/er/Dockerfile"]);
     assert_eq!((&report["fleet"]["source"], &report["fleet"]["built_in"]), (&"fleet.toml".into(), &false.into()));
-    place.file("deep/.git/HEAD", "");
-    assert_eq!(place.json(&["check", "deep/er/Dockerfile"])["fleet"]["built_in"], true);
-    let done = place.command(&["check", "--format", "json", "deep"]).env("IMAGELINT_FLEET", "fleet.toml").output();
+    repository.file("deep/.git/HEAD", "");
+    assert_eq!(repository.json(&["check", "deep/er/Dockerfile"])["fleet"]["built_in"], true);
+    let done = repository.command(&["check", "--format", "json", "deep"]).env("IMAGELINT_FLEET", "fleet.toml").output();
     assert!(out(&done.expect("a run")).contains("\"built_in\": false"));
 }
 
 #[test]
 fn standard_input_is_a_dockerfile() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let fleet = ["check", "--fleet", "fleet.toml", "--format", "json", "-"];
-    let done = place.command(&fleet).write_stdin(REFUSED).output().expect("a run");
+    let done = repository.command(&fleet).write_stdin(REFUSED).output().expect("a run");
     assert_eq!(code(&done), 1);
     let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!((&report["subjects"][0]["name"], &report["subjects"][0]["kind"]), (&"-".into(), &"dockerfile".into()));
-    let done = place.command(&["check", "-"]).write_stdin("").output().expect("a run");
+    let done = repository.command(&["check", "-"]).write_stdin("").output().expect("a run");
     assert_eq!(code(&done), 0);
     assert!(out(&done).contains("the file has no instructions"), "{}", out(&done));
 }
 
 #[test]
 fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for text in ["FROM\n", "FROM   \nRUN true\n", "FROM --platform=linux/amd64\n", "FROM debian AS a\nFROM \\\n\n"] {
-        place.file("bare/Dockerfile", text);
+        repository.file("bare/Dockerfile", text);
         for path in ["bare/Dockerfile", "bare"] {
-            let done = place.run(&["check", path]);
+            let done = repository.run(&["check", path]);
             assert_eq!(code(&done), 1, "{text:?} {path}: {}{}", out(&done), err(&done));
             assert!(out(&done).contains("FROM requires one image name"), "{text:?} {path}: {}", out(&done));
         }
@@ -182,8 +182,8 @@ fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
         ("# FROM\nFROM debian\n", false),
         ("FROM $X\n", false),
     ] {
-        place.file("bare/Dockerfile", text);
-        let done = place.run(&["check", "bare"]);
+        repository.file("bare/Dockerfile", text);
+        let done = repository.run(&["check", "bare"]);
         assert_eq!(code(&done), 0, "{text:?}: {}", out(&done));
         assert_eq!(out(&done).contains("warning[dockerfile-syntax]"), told, "{text:?}: {}", out(&done));
     }
@@ -191,10 +191,10 @@ fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
 
 #[test]
 fn colour_is_by_flag_then_by_the_environment() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
     let escapes = |flag: &[&str], variables: &[(&str, &str)]| {
-        let mut command = place.command(&["check", "Dockerfile"]);
+        let mut command = repository.command(&["check", "Dockerfile"]);
         command.args(flag).envs(variables.iter().copied());
         out(&command.output().expect("a run")).contains('\u{1b}')
     };
@@ -211,19 +211,19 @@ fn colour_is_by_flag_then_by_the_environment() {
     assert!(!escapes(&[], &[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
     // A command that never prints in color takes the flag as well, before its name and behind it.
     for arguments in [&["--color", "always", "rules", "list"][..], &["rules", "list", "--color=never"]] {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         assert_eq!(code(&done), 0, "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
         assert!(out(&done).contains("no-gpu") && !out(&done).contains('\u{1b}'), "{arguments:?}");
     }
-    assert_eq!(code(&place.run(&["--color", "sometimes", "rules", "list"])), 2);
+    assert_eq!(code(&repository.run(&["--color", "sometimes", "rules", "list"])), 2);
 }
 
 #[test]
 fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
     let told = |value: &str, arguments: &[&str]| {
-        let mut command = place.command(&["check", "Dockerfile"]);
+        let mut command = repository.command(&["check", "Dockerfile"]);
         out(&command.args(arguments).env("GITHUB_ACTIONS", value).output().expect("a run"))
     };
     let both = told("true", &[]);
@@ -236,28 +236,30 @@ fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
 
 #[test]
 fn words_of_other_linters_mean_the_same_here() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
-    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 1);
-    assert_eq!(code(&place.run(&["check", "--exit-zero", "Dockerfile"])), 0);
-    assert_eq!(code(&place.run(&["check", "--exit-zero", "--fleet", "none.toml", "Dockerfile"])), 2);
-    assert_eq!(code(&place.run(&["check", "--exit-zero", "--fail-on", "note", "Dockerfile"])), 2, "both at once");
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
+    assert_eq!(code(&repository.run(&["check", "Dockerfile"])), 1);
+    assert_eq!(code(&repository.run(&["check", "--exit-zero", "Dockerfile"])), 0);
+    assert_eq!(code(&repository.run(&["check", "--exit-zero", "--fleet", "none.toml", "Dockerfile"])), 2);
+    assert_eq!(code(&repository.run(&["check", "--exit-zero", "--fail-on", "note", "Dockerfile"])), 2, "both at once");
     let [versioned, plain] =
-        ["json-v1", "json"].map(|name| out(&place.run(&["check", "--format", name, "Dockerfile"])));
+        ["json-v1", "json"].map(|name| out(&repository.run(&["check", "--format", name, "Dockerfile"])));
     assert_eq!(versioned, plain);
-    assert_eq!(code(&place.run(&["check", "--format", "json-v2", "Dockerfile"])), 2);
+    assert_eq!(code(&repository.run(&["check", "--format", "json-v2", "Dockerfile"])), 2);
 }
 
 #[test]
 fn the_cache_lies_where_it_is_asked_to() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let told = |arguments: &[&str], variable: &str| {
-        let mut command = place.command(&["cache", "info"]);
+        let mut command = repository.command(&["cache", "info"]);
         out(&command.args(arguments).env("IMAGELINT_CACHE_DIR", variable).output().expect("a run"))
     };
-    let below = |name: &str| place.path(name).canonicalize().unwrap_or_else(|_| place.path(name)).display().to_string();
-    place.file("mine/a", "");
-    place.file("flag/a", "");
+    let below = |name: &str| {
+        repository.path(name).canonicalize().unwrap_or_else(|_| repository.path(name)).display().to_string()
+    };
+    repository.file("mine/a", "");
+    repository.file("flag/a", "");
     assert!(told(&[], "mine").contains(&below("mine")), "{}", told(&[], "mine"));
     assert!(told(&["--cache-dir", "flag"], "mine").contains(&below("flag")), "a flag wins");
     assert!(told(&[], "").contains(".git/cache/imagelint"), "{}", told(&[], ""));
@@ -265,28 +267,28 @@ fn the_cache_lies_where_it_is_asked_to() {
 
 #[test]
 fn control_characters_of_an_input_are_spelled_out() {
-    let place = Place::new();
-    place.file(
+    let repository = TestRepository::new();
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99\u{1b}[31m\u{7}\u{202e}\"\n",
     );
     for flags in [&["check", "Dockerfile"][..], &["check", "--why", "new", "Dockerfile"]] {
-        let text = out(&place.run(flags));
+        let text = out(&repository.run(flags));
         assert!(text.contains("\\u{1b}") || text.contains("\\u001b"), "{flags:?}: {text:?}");
         assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{flags:?}: {text:?}");
     }
-    let text = out(&place.run(&["check", "--color", "always", "Dockerfile"]));
+    let text = out(&repository.run(&["check", "--color", "always", "Dockerfile"]));
     assert!(!text.contains("cuda>=99\u{1b}") && text.contains("\\u{1b}"), "{text:?}");
 }
 
 #[test]
 fn two_runs_are_the_same_byte_for_byte() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
-    place.file("b/x.Dockerfile", UNTOLD);
-    place.file("c/Containerfile", DOCKERFILE);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
+    repository.file("b/x.Dockerfile", UNTOLD);
+    repository.file("c/Containerfile", DOCKERFILE);
     for format in [&["check"][..], &["check", "--format", "json"], &["check", "--why"], &["describe", "Dockerfile"]] {
-        let (one, two) = (place.run(format), place.run(format));
+        let (one, two) = (repository.run(format), repository.run(format));
         assert!(!one.stdout.is_empty(), "{format:?}");
         assert_eq!((&one.stdout, &one.stderr), (&two.stdout, &two.stderr), "{format:?}");
     }
@@ -294,53 +296,53 @@ fn two_runs_are_the_same_byte_for_byte() {
 
 #[test]
 fn folders_are_searched_by_name_without_what_git_ignores() {
-    let place = Place::new();
-    place.file("gpu.Dockerfile", DOCKERFILE);
-    place.file("sub/Containerfile", REFUSED);
-    place.file("sub/notes.txt", DOCKERFILE);
-    place.file(".gitignore", "ignored/\n");
-    place.file("ignored/Dockerfile", DOCKERFILE);
+    let repository = TestRepository::new();
+    repository.file("gpu.Dockerfile", DOCKERFILE);
+    repository.file("sub/Containerfile", REFUSED);
+    repository.file("sub/notes.txt", DOCKERFILE);
+    repository.file(".gitignore", "ignored/\n");
+    repository.file("ignored/Dockerfile", DOCKERFILE);
     let names = |arguments: &[&str]| -> Vec<String> {
-        let report = place.json(arguments);
+        let report = repository.json(arguments);
         let subjects = report["subjects"].as_array().expect("subjects").clone();
         subjects.iter().map(|subject| subject["name"].as_str().expect("a name").to_owned()).collect()
     };
     assert_eq!(names(&["check"]), ["Dockerfile", "gpu.Dockerfile", "sub/Containerfile"]);
     assert_eq!(names(&["check", "sub"]), ["sub/Containerfile"]);
     assert_eq!(names(&["check", "ignored/Dockerfile"]), ["ignored/Dockerfile"]);
-    let whole = place.path("ignored/Dockerfile").display().to_string();
+    let whole = repository.path("ignored/Dockerfile").display().to_string();
     assert_eq!(names(&["check", &whole]), [whole]);
 }
 
 #[test]
-fn a_day_of_the_past_is_recorded() {
-    let place = Place::new();
-    let report = place.json(&["check", "--as-of", "2024-06-01", "Dockerfile"]);
+fn the_report_records_the_day_of_as_of() {
+    let repository = TestRepository::new();
+    let report = repository.json(&["check", "--as-of", "2024-06-01", "Dockerfile"]);
     assert_eq!(report["as_of"], "2024-06-01");
-    assert!(place.json(&["check", "Dockerfile"])["as_of"].is_null());
+    assert!(repository.json(&["check", "Dockerfile"])["as_of"].is_null());
 }
 
 #[test]
 fn a_report_and_a_description_judged_again_give_the_same_fates() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (name, text) in [("starts", DOCKERFILE), ("refused", REFUSED), ("untold", UNTOLD)] {
-        place.file("Dockerfile", text);
-        let first = place.json(&["check", "Dockerfile"]);
-        place.file("saved/report.json", &first.to_string());
-        let again = place.json(&["check", "--fleet", "fleet.toml", "saved/report.json"]);
+        repository.file("Dockerfile", text);
+        let first = repository.json(&["check", "Dockerfile"]);
+        repository.file("saved/report.json", &first.to_string());
+        let again = repository.json(&["check", "--fleet", "fleet.toml", "saved/report.json"]);
         assert_eq!(fates(&first), fates(&again), "{name}: the report");
-        let described = place.run(&["describe", "Dockerfile"]);
+        let described = repository.run(&["describe", "Dockerfile"]);
         assert_eq!((code(&described), err(&described)), (0, String::new()));
-        place.file("x.image.toml", &out(&described));
-        assert_eq!(fates(&first), fates(&place.json(&["check", "x.image.toml"])), "{name}: the description");
+        repository.file("x.image.toml", &out(&described));
+        assert_eq!(fates(&first), fates(&repository.json(&["check", "x.image.toml"])), "{name}: the description");
     }
 }
 
 #[test]
 fn the_json_has_the_fields_of_the_model() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
+    let report = repository.json(&["check", "Dockerfile"]);
     assert_eq!(report["schema_version"], 1);
     let keys = |value: &Value| -> Vec<String> { value.as_object().expect("an object").keys().cloned().collect() };
     assert_eq!(keys(&report), ["as_of", "errors", "fleet", "schema_version", "subjects", "texts", "tool"]);
@@ -367,56 +369,56 @@ fn the_json_has_the_fields_of_the_model() {
 /// Both are known to be judged on the built-in fleet: the search begins at the first input, which is no path.
 #[test]
 fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
-    let place = Place::new();
-    assert_eq!(place.json(&["check", "nothere", "Dockerfile"])["fleet"]["built_in"], false);
-    let done = place.command(&["check", "-"]).write_stdin(REFUSED).output().expect("a run");
+    let repository = TestRepository::new();
+    assert_eq!(repository.json(&["check", "nothere", "Dockerfile"])["fleet"]["built_in"], false);
+    let done = repository.command(&["check", "-"]).write_stdin(REFUSED).output().expect("a run");
     assert_eq!(code(&done), 1);
 }
 
 #[test]
 fn an_unknown_pool_to_explain_gets_a_suggestion() {
-    let place = Place::new();
-    let done = place.run(&["check", "--why", "Dockerfile"]);
+    let repository = TestRepository::new();
+    let done = repository.run(&["check", "--why", "Dockerfile"]);
     assert!(err(&done).contains("put the path Dockerfile before it"), "{}", err(&done));
-    let done = place.run(&["check", "--why", "nwe", "Dockerfile"]);
+    let done = repository.run(&["check", "--why", "nwe", "Dockerfile"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `new`?"), "{}", err(&done));
 }
 
 #[test]
 fn open_verdicts_are_warnings_with_their_places() {
-    let place = Place::new();
-    place.file("Dockerfile", UNTOLD);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", UNTOLD);
+    let report = repository.json(&["check", "Dockerfile"]);
     let findings = report["subjects"][0]["findings"].as_array().expect("findings");
     let open: Vec<&Value> = findings.iter().filter(|finding| finding["rule"] == "undetermined").collect();
     assert_eq!(open.len(), 1, "one cause, told once: {findings:?}");
     assert_eq!((&open[0]["severity"], &open[0]["pools"]), (&"warning".into(), &serde_json::json!(["old", "new"])));
     let places = open[0]["locations"].as_array().expect("places");
     assert_eq!((&places[0]["path"], &places[0]["region"]["start_line"]), (&"Dockerfile".into(), &1.into()));
-    assert!(places.iter().any(|place| place["path"] == "fleet.toml"), "{places:?}");
+    assert!(places.iter().any(|location| location["path"] == "fleet.toml"), "{places:?}");
     assert!(open[0]["help"].as_str().is_some_and(|help| help.contains("imagelint scan")), "{open:?}");
-    let text = out(&place.run(&["check", "Dockerfile"]));
+    let text = out(&repository.run(&["check", "Dockerfile"]));
     assert!(text.trim_end().ends_with("; 1 warning"), "{text}");
 }
 
 #[test]
 fn an_ignored_open_verdict_stays_open_and_does_not_fail_the_run() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (rule, expected) in [("undetermined", 0), ("depends", 1), ("undetermined@old", 1)] {
-        place.file("Dockerfile", &format!("# imagelint: ignore-file[{rule}] seen by hand\n{UNTOLD}"));
-        let done = place.run(&["check", "--fail-on", "undetermined", "Dockerfile"]);
+        repository.file("Dockerfile", &format!("# imagelint: ignore-file[{rule}] seen by hand\n{UNTOLD}"));
+        let done = repository.run(&["check", "--fail-on", "undetermined", "Dockerfile"]);
         assert_eq!(code(&done), expected, "{rule}: {}", out(&done));
         assert!(out(&done).contains("2 unknown"), "{rule}: {}", out(&done));
     }
 }
 
 #[test]
-fn what_is_told_has_no_open_verdict() {
-    let place = Place::new();
+fn a_known_verdict_has_no_finding_about_an_unknown_one() {
+    let repository = TestRepository::new();
     for text in [DOCKERFILE, REFUSED, "FROM python:3.11\nARG X\nENV A=$X\n"] {
-        place.file("Dockerfile", text);
-        let report = place.json(&["check", "Dockerfile"]);
+        repository.file("Dockerfile", text);
+        let report = repository.json(&["check", "Dockerfile"]);
         let findings = report["subjects"][0]["findings"].as_array().expect("findings");
         let open = |finding: &&Value| finding["rule"] == "undetermined" || finding["rule"] == "depends";
         assert_eq!(findings.iter().filter(open).count(), 0, "{text}: {findings:?}");
@@ -424,10 +426,10 @@ fn what_is_told_has_no_open_verdict() {
 }
 
 #[test]
-fn a_broken_description_is_told_in_words_with_every_place() {
-    let place = Place::new();
-    place.file("x.image.toml", "base = 3\n[env]\nA = true\n");
-    let report = place.json(&["check", "x.image.toml"]);
+fn an_invalid_description_is_reported_with_every_location() {
+    let repository = TestRepository::new();
+    repository.file("x.image.toml", "base = 3\n[env]\nA = true\n");
+    let report = repository.json(&["check", "x.image.toml"]);
     let errors = report["errors"].as_array().expect("errors");
     let told: Vec<String> = errors
         .iter()
@@ -442,7 +444,7 @@ fn a_broken_description_is_told_in_words_with_every_place() {
             "3 `A` is a boolean, expected a string; put it in quotes: \"true\""
         ]
     );
-    let done = place.run(&["check", "x.image.toml"]);
+    let done = repository.run(&["check", "x.image.toml"]);
     assert_eq!(code(&done), 2);
     for part in ["x.image.toml:1:8", "A = true", "1 input cannot be read"] {
         assert!(out(&done).contains(part), "{part}: {}", out(&done));
@@ -452,43 +454,44 @@ fn a_broken_description_is_told_in_words_with_every_place() {
 
 #[test]
 fn standard_input_is_no_longer_than_a_file() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let text = format!("{DOCKERFILE}#{}\n", "x".repeat(4 << 20));
-    let done = place.command(&["check", "-"]).write_stdin(text.clone()).output().expect("a run");
+    let done = repository.command(&["check", "-"]).write_stdin(text.clone()).output().expect("a run");
     assert_eq!(code(&done), 2);
     assert!(out(&done).contains("longer than 4194304 bytes"), "{}", out(&done));
-    place.file("Dockerfile", &text);
-    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 2);
+    repository.file("Dockerfile", &text);
+    assert_eq!(code(&repository.run(&["check", "Dockerfile"])), 2);
 }
 
 #[test]
 fn an_empty_variable_names_no_fleet() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for command in [&["check", "--format", "json", "Dockerfile"][..], &["check", "--format", "json", "."]] {
-        let done = place.command(command).env("IMAGELINT_FLEET", "").output().expect("a run");
+        let done = repository.command(command).env("IMAGELINT_FLEET", "").output().expect("a run");
         let report: Value = serde_json::from_slice(&done.stdout).expect("a report");
         assert_eq!(report["fleet"]["source"], "fleet.toml");
     }
-    let done = place.command(&["check", "Dockerfile"]).env("IMAGELINT_FLEET", "nothere.toml").output().expect("a run");
+    let done =
+        repository.command(&["check", "Dockerfile"]).env("IMAGELINT_FLEET", "nothere.toml").output().expect("a run");
     assert_eq!(code(&done), 2);
 }
 
 #[test]
 fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
-    let place = Place::new();
-    place.file("sub/Dockerfile", DOCKERFILE);
-    place.file("sub/fleet.toml", place::FLEET);
+    let repository = TestRepository::new();
+    repository.file("sub/Dockerfile", DOCKERFILE);
+    repository.file("sub/fleet.toml", test_repository::FLEET);
     let told = "sub/fleet.toml is not used, because this run uses fleet.toml; check separately: imagelint check sub\n";
-    assert_eq!(err(&place.run(&["check", "."])), told);
+    assert_eq!(err(&repository.run(&["check", "."])), told);
     for quiet in [&["check", "sub"][..], &["check", "Dockerfile"], &["check", "--fleet", "fleet.toml", "."]] {
-        assert_eq!(err(&place.run(quiet)), "", "{quiet:?}");
+        assert_eq!(err(&repository.run(quiet)), "", "{quiet:?}");
     }
 }
 
 /// The exit code of a command of which nobody reads what it tells.
-fn unread(place: &Place, arguments: &[&str], error_stream: bool) -> Option<i32> {
+fn unread(repository: &TestRepository, arguments: &[&str], error_stream: bool) -> Option<i32> {
     let mut command = std::process::Command::new(imagelint_program());
-    command.current_dir(place.path("")).args(arguments).env("IMAGELINT_FLEET", place.path("fleet.toml"));
+    command.current_dir(repository.path("")).args(arguments).env("IMAGELINT_FLEET", repository.path("fleet.toml"));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("program runs");
     drop(child.stdout.take());
@@ -499,14 +502,14 @@ fn unread(place: &Place, arguments: &[&str], error_stream: bool) -> Option<i32> 
 }
 
 #[test]
-fn a_reader_that_goes_away_does_not_change_the_exit_code() {
-    let place = Place::new();
-    place.file("bad.Dockerfile", REFUSED);
+fn a_closed_pipe_does_not_change_the_exit_code() {
+    let repository = TestRepository::new();
+    repository.file("bad.Dockerfile", REFUSED);
     for format in ["human", "json", "concise", "sarif", "junit", "markdown"] {
         for (file, expected) in [("Dockerfile", 0), ("bad.Dockerfile", 1), ("gone.Dockerfile", 2)] {
             let arguments = ["check", "--pool", "new", "--format", format, file];
             for error_stream in [false, true] {
-                assert_eq!(unread(&place, &arguments, error_stream), Some(expected), "{format} {file}");
+                assert_eq!(unread(&repository, &arguments, error_stream), Some(expected), "{format} {file}");
             }
         }
     }
@@ -515,19 +518,19 @@ fn a_reader_that_goes_away_does_not_change_the_exit_code() {
         (&["rules", "list"], 0),
         (&["check", "--pool", "nwe", "Dockerfile"], 2),
     ] {
-        assert_eq!(unread(&place, arguments, true), Some(expected), "{arguments:?}");
+        assert_eq!(unread(&repository, arguments, true), Some(expected), "{arguments:?}");
     }
 }
 
 #[test]
 fn a_pool_to_explain_is_one_that_is_judged() {
-    let place = Place::new();
-    place.file(
+    let repository = TestRepository::new();
+    repository.file(
         "both.toml",
         "[[pool]]\nname = \"a\"\ndockerfiles = [\"Dockerfile\"]\n[[pool]]\nname = \"b\"\ndockerfiles = [\"other/**\"]\n",
     );
     let asked =
-        |arguments: &[&str]| place.run(&[&["check", "--fleet", "both.toml"], arguments, &["Dockerfile"]].concat());
+        |arguments: &[&str]| repository.run(&[&["check", "--fleet", "both.toml"], arguments, &["Dockerfile"]].concat());
     let done = asked(&["--pool", "a", "--why", "b"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
     assert!(err(&done).contains("`b`, but --pool excludes it; the selected pools are a"), "{}", err(&done));
@@ -547,30 +550,30 @@ fn a_pool_to_explain_is_one_that_is_judged() {
 
 #[test]
 fn a_folder_without_a_rule_page_is_told() {
-    let place = Place::new();
-    place.file("rules/notes.txt", "nothing");
-    place.file("rules/README.md", "# Ours");
-    let done = place.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("rules/notes.txt", "nothing");
+    repository.file("rules/README.md", "# Ours");
+    let done = repository.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
     assert_eq!(code(&done), 0);
     assert!(err(&done).contains("warning: no rule page (*.md) in rules"), "{}", err(&done));
-    let none = place.run(&["check", "--pool", "new", "Dockerfile"]);
+    let none = repository.run(&["check", "--pool", "new", "Dockerfile"]);
     assert!(!err(&none).contains("no rule page"), "{}", err(&none));
-    assert_eq!(code(&place.run(&["rules", "new", "our-rule", "rules"])), 0);
-    let some = place.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
+    assert_eq!(code(&repository.run(&["rules", "new", "our-rule", "rules"])), 0);
+    let some = repository.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
     assert!(!err(&some).contains("no rule page"), "{}", err(&some));
 }
 
 #[test]
 fn flags_of_every_command_lead_to_the_default_command_too() {
-    let place = Place::new();
-    place.file("Dockerfile", "FROM ubuntu:22.04\n");
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM ubuntu:22.04\n");
     for arguments in [&["--color", "never"][..], &["--color", "never", "."], &["--color=never", "Dockerfile"]] {
-        let output = place.run(arguments);
+        let output = repository.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(text.contains("checked 1 image"), "{arguments:?}: {text}");
     }
-    let output = place.run(&["--color", "never", "frobnicate"]);
+    let output = repository.run(&["--color", "never", "frobnicate"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("unrecognized subcommand 'frobnicate'"));
 }

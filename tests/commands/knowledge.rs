@@ -1,8 +1,8 @@
 //! `imagelint knowledge` and `--knowledge DIR`, from outside.
 
-use place::{DOCKERFILE, FLEET, Place, code, err, fates, out};
+use test_repository::{DOCKERFILE, FLEET, TestRepository, code, err, fates, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// A GPU that no built-in table has.
 const OWN_GPU: &str = r#"source = "node inventory"
@@ -20,7 +20,7 @@ forward_compat = true
 
 #[test]
 fn rows_are_printed_with_source_date_and_how() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (arguments, parts) in [
         (&["gpu", "A100-PCIE-40GB"][..], &["gpus: NVIDIA A100-PCIE-40GB", "NVIDIA-A100-PCIE-40GB", "8.0"][..]),
         (&["gpu", "NVIDIA-H100-80GB-HBM3"], &["gpus: NVIDIA H100 80GB HBM3", "architectures: Hopper"]),
@@ -35,7 +35,7 @@ fn rows_are_printed_with_source_date_and_how() {
         (&["framework", "nvidia-cuda-runtime-cu12"], &["library_wheels", "libcudart"]),
         (&["table", "engines"], &["engines: docker"]),
     ] {
-        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        let done = repository.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!(code(&done), 0, "{arguments:?}: {}", err(&done));
         for part in parts.iter().chain(&["  known ", "2026-11-21"]) {
             assert!(out(&done).contains(part), "{arguments:?} {part}: {}", out(&done));
@@ -45,9 +45,9 @@ fn rows_are_printed_with_source_date_and_how() {
 
 #[test]
 fn numbers_of_modules_and_of_windows_are_answered() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (driver, part) in [("540.4.0", "12.6"), ("36.4.3", "12.6"), ("531.61", "530")] {
-        let done = place.command(&["knowledge", "driver", driver]).output().expect("a run");
+        let done = repository.command(&["knowledge", "driver", driver]).output().expect("a run");
         assert_eq!(code(&done), 0, "{driver}: {}{}", out(&done), err(&done));
         assert!(out(&done).contains(part), "{driver}: {}", out(&done));
     }
@@ -55,7 +55,7 @@ fn numbers_of_modules_and_of_windows_are_answered() {
 
 #[test]
 fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (arguments, part) in [
         (&["gpu", "RTX 4091"][..], "GeForce RTX 4090"),
         (&["gpu", "A1000000"], "nearest: "),
@@ -81,7 +81,7 @@ fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
         (&["torch", "torch==99.0"], "this torch release is newer than the compatibility database of"),
         (&["cuda", "cu12x"], "no cuda `cu12x`"),
     ] {
-        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        let done = repository.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!(code(&done), 3, "{arguments:?}: {}{}", out(&done), err(&done));
         assert!(out(&done).contains(part), "{arguments:?}: {}", out(&done));
     }
@@ -90,14 +90,14 @@ fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
 /// What people type: a name with a version, a machine type, an image with its tag, a full driver version.
 #[test]
 fn things_are_found_by_the_spelling_that_people_use() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (arguments, parts) in [
         (&["gpu", "a100"][..], &["gpus: NVIDIA A100-SXM4-40GB"][..]),
         (&["gpu", "RTX PRO 6000"], &["Blackwell Server Edition", "Workstation Edition", "requires the full name"]),
         (&["gpu", "DGX Spark"], &["gpus: NVIDIA GB10", "12.1"]),
         (&["gpu", "g5.xlarge"], &["cloud_instances: g5.xlarge", "gpus: NVIDIA A10G"]),
         (&["framework", "jax 0.4.30"], &["framework_builds: jax-cuda12-plugin 0.4.30"]),
-        (&["framework", "jax"], &["brought_packages: jax cuda12 jax-cuda12-plugin"]),
+        (&["framework", "jax"], &["dependencies_with_gpu_code: jax cuda12 jax-cuda12-plugin"]),
         (&["framework", "flash-attn 2.6.3"], &["frameworks: flash-attn", "FLASH_ATTN_CUDA_ARCHS", "8.0"]),
         (
             &["framework", "text-generation-server 1.0"],
@@ -120,7 +120,7 @@ fn things_are_found_by_the_spelling_that_people_use() {
         (&["tensorflow", "2.15.1"], &["framework_builds: tensorflow 2.15.1"]),
         (&["jax", "0.4.30"], &["jax-cuda12-plugin 0.4.30"]),
     ] {
-        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        let done = repository.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!(code(&done), 0, "{arguments:?}: {}{}", out(&done), err(&done));
         for part in parts {
             assert!(out(&done).contains(part), "{arguments:?} without `{part}`: {}", out(&done));
@@ -130,13 +130,13 @@ fn things_are_found_by_the_spelling_that_people_use() {
 
 #[test]
 fn a_misspelt_kind_or_a_missing_key_is_a_usage_error() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (arguments, part) in [
         (&["gpuu", "A100"][..], "did you mean `gpu`?"),
         (&["gpu"], "no gpu given"),
         (&["zebra", "1"], "expected one of"),
     ] {
-        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        let done = repository.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!((code(&done), out(&done)), (2, String::new()), "{arguments:?}");
         assert!(err(&done).contains(part), "{arguments:?}: {}", err(&done));
     }
@@ -144,13 +144,13 @@ fn a_misspelt_kind_or_a_missing_key_is_a_usage_error() {
 
 #[test]
 fn json_has_every_field_of_every_row() {
-    let place = Place::new();
-    let answer = place.json(&["knowledge", "gpu", "A100-PCIE-40GB"]);
+    let repository = TestRepository::new();
+    let answer = repository.json(&["knowledge", "gpu", "A100-PCIE-40GB"]);
     let row = &answer["rows"][0];
     assert_eq!((row["table"].as_str(), row["fields"]["capability"].as_str()), (Some("gpus"), Some("8.0")));
     assert_eq!((row["fields"]["arm64_host"].as_bool(), row["fields"]["last_branch"].is_null()), (Some(false), true));
     assert!(row["source"].as_str().is_some_and(|source| !source.is_empty()));
-    let tables = place.json(&["knowledge"]);
+    let tables = repository.json(&["knowledge"]);
     let gpus = tables["tables"].as_array().expect("tables").iter().find(|table| table["table"] == "gpus");
     let gpus = gpus.expect("the table of GPUs");
     let known = ["measured", "documented", "inferred", "memory"].map(|how| gpus[how].as_u64().expect(how));
@@ -159,17 +159,17 @@ fn json_has_every_field_of_every_row() {
 
 #[test]
 fn a_table_of_ones_own_makes_a_gpu_known_to_fleets() {
-    let place = Place::new();
-    place.file("fleet.toml", &FLEET.replace("\"H100\"", "\"acme-h100\""));
-    let done = place.run(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("fleet.toml", &FLEET.replace("\"H100\"", "\"acme-h100\""));
+    let done = repository.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 2, "{}", out(&done));
-    place.file("lab/gpus.toml", OWN_GPU);
-    let report = place.json(&["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"]);
+    repository.file("lab/gpus.toml", OWN_GPU);
+    let report = repository.json(&["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"]);
     assert!(fates(&report)[0].contains("\"starts\""), "{report}");
-    let folder = place.path("lab").display().to_string();
-    let done = place.run(&["--knowledge", &folder, "knowledge", "gpu", "acme-h100"]);
+    let folder = repository.path("lab").display().to_string();
+    let done = repository.run(&["--knowledge", &folder, "knowledge", "gpu", "acme-h100"]);
     assert!(out(&done).contains("measured, 2026-11-21: node inventory"), "{}", out(&done));
-    let done = place.command(&["check", "--pool", "new", "Dockerfile"]).env("IMAGELINT_KNOWLEDGE", "lab").output();
+    let done = repository.command(&["check", "--pool", "new", "Dockerfile"]).env("IMAGELINT_KNOWLEDGE", "lab").output();
     assert_eq!(code(&done.expect("a run")), 0);
 }
 
@@ -179,14 +179,14 @@ fn own_branch(how: &str) -> String {
 }
 
 #[test]
-fn an_own_row_from_memory_decides_no_error_and_a_measured_one_does() {
-    let place = Place::new();
-    place.file("Dockerfile", DOCKERFILE);
+fn a_users_row_from_memory_causes_no_error() {
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", DOCKERFILE);
     let check = ["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"];
-    place.file("lab/driver_branches.toml", &own_branch("how = \"measured\"\n"));
-    assert_eq!(code(&place.run(&check)), 1, "{}", out(&place.run(&check)));
-    place.file("lab/driver_branches.toml", &own_branch(""));
-    let done = place.run(&check);
+    repository.file("lab/driver_branches.toml", &own_branch("how = \"measured\"\n"));
+    assert_eq!(code(&repository.run(&check)), 1, "{}", out(&repository.run(&check)));
+    repository.file("lab/driver_branches.toml", &own_branch(""));
+    let done = repository.run(&check);
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(out(&done).contains("warning[container-refused]"), "{}", out(&done));
     let text = out(&done).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -198,10 +198,10 @@ fn an_own_row_from_memory_decides_no_error_and_a_measured_one_does() {
 
 #[test]
 fn mistakes_in_a_table_are_underlined_with_the_nearest_word() {
-    let place = Place::new();
-    place.file("lab/gpus.toml", &OWN_GPU.replace("capability", "capabilty"));
+    let repository = TestRepository::new();
+    repository.file("lab/gpus.toml", &OWN_GPU.replace("capability", "capabilty"));
     for command in [&["check", "Dockerfile"][..], &["knowledge"], &["describe", "Dockerfile"]] {
-        let done = place.command(command).args(["--knowledge", "lab"]).output().expect("a run");
+        let done = repository.command(command).args(["--knowledge", "lab"]).output().expect("a run");
         assert_eq!((code(&done), out(&done)), (2, String::new()), "{command:?}");
         for part in [
             "gpus.toml:5:1",
@@ -217,17 +217,17 @@ fn mistakes_in_a_table_are_underlined_with_the_nearest_word() {
 
 #[test]
 fn a_folder_without_tables_or_with_a_strange_one_is_refused() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (folder, part) in
         [("nowhere", "cannot read the compatibility database in nowhere"), ("empty", "contains no table")]
     {
-        place.file("empty/README.md", "nothing\n");
-        let done = place.run(&["knowledge", "--knowledge", folder]);
+        repository.file("empty/README.md", "nothing\n");
+        let done = repository.run(&["knowledge", "--knowledge", folder]);
         assert_eq!(code(&done), 2, "{folder}");
         assert!(err(&done).contains(part), "{}", err(&done));
     }
-    place.file("strange/gpu.toml", OWN_GPU);
-    let done = place.run(&["knowledge", "--knowledge", "strange"]);
+    repository.file("strange/gpu.toml", OWN_GPU);
+    let done = repository.run(&["knowledge", "--knowledge", "strange"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `gpus`?"), "{}", err(&done));
 }
@@ -238,11 +238,11 @@ const OLD_DRIVER: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver =
 
 #[test]
 fn an_image_inherits_the_requirement_of_the_base_that_it_is_built_on() {
-    let place = Place::bare();
-    place.file("fleet.toml", OLD_DRIVER);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", OLD_DRIVER);
     let fate = |tag: &str| {
-        place.file("Dockerfile", &format!("FROM ghcr.io/huggingface/text-generation-inference:{tag}\n"));
-        let report = place.json(&["check", "Dockerfile"]);
+        repository.file("Dockerfile", &format!("FROM ghcr.io/huggingface/text-generation-inference:{tag}\n"));
+        let report = repository.json(&["check", "Dockerfile"]);
         let verdict = &report["subjects"][0]["verdicts"][0];
         (verdict["fate"].as_str().unwrap_or_default().to_owned(), verdict["outcome"].clone())
     };
@@ -259,16 +259,16 @@ const CDI_470: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver = \"
 /// A row from memory and a documented one about the same image, and nothing else that differs.
 #[test]
 fn a_row_from_memory_about_the_image_decides_no_error_either() {
-    let place = Place::bare();
-    place.file("fleet.toml", CDI_470);
-    place.file("Dockerfile", "FROM example.com/team/app:1\n");
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", CDI_470);
+    repository.file("Dockerfile", "FROM example.com/team/app:1\n");
     for (how, expected, word) in [("memory", 0, "warning[insufficient"), ("documented", 1, "error[insufficient")] {
         let row = "[[row]]\nrepository = \"example.com/team/app\"\ntag = \"1\"\ncuda = \"12.3\"\n";
         let head = format!("source = \"a wiki\"\nchecked = 2026-11-21\nhow = \"{how}\"\n");
-        place.file("lab/framework_images.toml", &format!("{head}{row}"));
+        repository.file("lab/framework_images.toml", &format!("{head}{row}"));
         let family = "[[row]]\nrepository = \"example.com/team/app\"\ncompat = false\n";
-        place.file("lab/base_families.toml", &format!("{}{family}", head.replace("memory", "documented")));
-        let done = place.run(&["check", "--knowledge", "lab", "Dockerfile"]);
+        repository.file("lab/base_families.toml", &format!("{}{family}", head.replace("memory", "documented")));
+        let done = repository.run(&["check", "--knowledge", "lab", "Dockerfile"]);
         assert_eq!(code(&done), expected, "{how}: {}{}", out(&done), err(&done));
         assert!(out(&done).contains(word), "{how}: {}", out(&done));
     }
@@ -277,16 +277,16 @@ fn a_row_from_memory_about_the_image_decides_no_error_either() {
 /// What is not a regular file is never opened: it might have no end.
 #[test]
 fn a_table_that_is_no_plain_file_is_refused() {
-    let place = Place::new();
-    std::fs::create_dir_all(place.path("tables/gpus.toml")).expect("a folder with the name of a table");
-    let done = place.run(&["knowledge", "--knowledge", "tables", "gpu", "A100"]);
+    let repository = TestRepository::new();
+    std::fs::create_dir_all(repository.path("tables/gpus.toml")).expect("a folder with the name of a table");
+    let done = repository.run(&["knowledge", "--knowledge", "tables", "gpu", "A100"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("this is a directory; pass a file"), "{}", err(&done));
 }
 
 /// A package, its repository and its import, as rows of two tables.
 const OWN_PACKAGE: [&str; 2] = [
-    "distribution = \"acme-ops\"\ncomponent = \"acme-ops\"\nno_code = 209\nbad_ptx = 222\nrides = \"torch\"\nrepositories = [\"acme/kernels\"]\n",
+    "distribution = \"acme-ops\"\ncomponent = \"acme-ops\"\nno_code = 209\nbad_ptx = 222\ncuda_from = \"torch\"\nrepositories = [\"acme/kernels\"]\n",
     "distribution = \"acme-ops\"\nrepository = \"kernels\"\nvariable = \"TORCH_CUDA_ARCH_LIST\"\nsdist = true\n",
 ];
 
@@ -296,49 +296,49 @@ fn own(row: &str) -> String {
 }
 
 /// What is told of one pool, with the tables in `lab` or without.
-fn told(place: &Place, dockerfile: &str, own: bool) -> String {
-    place.file("Dockerfile", dockerfile);
+fn told(repository: &TestRepository, dockerfile: &str, own: bool) -> String {
+    repository.file("Dockerfile", dockerfile);
     let mut arguments = vec!["check", "--pool", "new", "Dockerfile"];
     arguments.extend(["--knowledge", "lab"].iter().filter(|_| own));
-    let mut fates = fates(&place.json(&arguments));
+    let mut fates = fates(&repository.json(&arguments));
     fates.sort();
     fates.join("\n")
 }
 
 #[test]
-fn an_own_package_is_compiled_for_the_list_as_those_of_the_tables_are() {
-    let place = Place::new();
-    place.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
-    place.file("lab/cuda_extensions.toml", &own(OWN_PACKAGE[1]));
+fn a_users_package_is_compiled_for_the_architecture_list() {
+    let repository = TestRepository::new();
+    repository.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
+    repository.file("lab/cuda_extensions.toml", &own(OWN_PACKAGE[1]));
     let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0+cu124\n";
     let build = |list: &str, name: &str| format!("{base}ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install {name}\n");
     for (list, part) in [("7.0", "no-kernel-image"), ("9.0", "\"starts\""), ("7.0+PTX", "\"jit\"")] {
-        let ours = told(&place, &build(list, "acme-ops"), true);
-        let known = told(&place, &build(list, "torch-scatter"), false);
+        let ours = told(&repository, &build(list, "acme-ops"), true);
+        let known = told(&repository, &build(list, "torch-scatter"), false);
         assert!(ours.contains(part), "{list}: {ours}");
         let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(sorted(&ours), sorted(&known.replace("torch-scatter", "acme-ops")), "{list}");
-        let without = told(&place, &build(list, "acme-ops"), false);
+        let without = told(&repository, &build(list, "acme-ops"), false);
         assert!(!without.contains("acme-ops") && !without.contains("no-kernel-image"), "{list}: {without}");
     }
 }
 
 #[test]
 fn the_sources_of_an_own_package_are_known_by_its_repository() {
-    let place = Place::new();
-    place.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
+    let repository = TestRepository::new();
+    repository.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
     let build = |path: &str| format!("{DOCKERFILE}RUN pip install git+https://github.com/{path}\n");
-    assert!(told(&place, &build("acme/kernels"), true).contains("acme-ops"));
-    assert!(!told(&place, &build("acme/kernels"), false).contains("acme-ops"));
-    assert!(!told(&place, &build("acme/other"), true).contains("acme-ops"));
-    assert!(!told(&place, &build("other/kernels"), true).contains("acme-ops"));
+    assert!(told(&repository, &build("acme/kernels"), true).contains("acme-ops"));
+    assert!(!told(&repository, &build("acme/kernels"), false).contains("acme-ops"));
+    assert!(!told(&repository, &build("acme/other"), true).contains("acme-ops"));
+    assert!(!told(&repository, &build("other/kernels"), true).contains("acme-ops"));
 }
 
 #[test]
 fn an_own_mirror_of_the_cuda_images_brings_what_they_bring() {
-    let place = Place::new();
-    place.file("fleet.toml", &FLEET.replace("\"H100\"", "\"A100\"").replace("570.211.01", "535.161.08"));
-    place.file(
+    let repository = TestRepository::new();
+    repository.file("fleet.toml", &FLEET.replace("\"H100\"", "\"A100\"").replace("570.211.01", "535.161.08"));
+    repository.file(
         "lab/base_families.toml",
         &own("repository = \"mirror.example/cuda\"\ncuda_base = true\nlisted = true\n"),
     );
@@ -348,24 +348,24 @@ fn an_own_mirror_of_the_cuda_images_brings_what_they_bring() {
              ENV LD_LIBRARY_PATH=/usr/local/cuda/compat NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.8.0\n"
         )
     };
-    let known = told(&place, &copied("nvidia/cuda"), false);
-    assert_eq!(told(&place, &copied("mirror.example/cuda"), true), known);
-    assert_ne!(told(&place, &copied("mirror.example/cuda"), false), known);
-    assert_ne!(told(&place, &copied("mirror.example/other"), true), known);
+    let known = told(&repository, &copied("nvidia/cuda"), false);
+    assert_eq!(told(&repository, &copied("mirror.example/cuda"), true), known);
+    assert_ne!(told(&repository, &copied("mirror.example/cuda"), false), known);
+    assert_ne!(told(&repository, &copied("mirror.example/other"), true), known);
 }
 
 #[test]
 fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let fleet = FLEET.replace("\"H100\"", "\"B200\"").replace("570.211.01", "580.95.05");
-    place.file("fleet.toml", &fleet);
+    repository.file("fleet.toml", &fleet);
     let build = |torch: &str, list: &str| {
         format!(
             "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch=={torch}\n\
              ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install --no-binary :all: torch-scatter\n"
         )
     };
-    let of = |torch: &str, list: &str| told(&place, &build(torch, list), false);
+    let of = |torch: &str, list: &str| told(&repository, &build(torch, list), false);
     assert_eq!(of("2.8.0", "Hopper"), of("2.8.0", "9.0+PTX"));
     assert!(of("2.8.0", "Hopper").contains("\"jit\""), "{}", of("2.8.0", "Hopper"));
     assert_eq!(of("2.8.0", "Blackwell"), of("2.8.0", "10.0"));
@@ -374,7 +374,7 @@ fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
         assert!(!refused.contains("\"jit\""), "{torch} {list}: {refused}");
         assert!(!refused.contains("no-kernel-image"), "{torch} {list}: {refused}");
     }
-    place.file("Dockerfile", &build("2.8.0", "hopper"));
-    let report = place.json(&["check", "--pool", "new", "Dockerfile"]).to_string();
+    repository.file("Dockerfile", &build("2.8.0", "hopper"));
+    let report = repository.json(&["check", "--pool", "new", "Dockerfile"]).to_string();
     assert!(report.contains("do not know the architecture `hopper` and reject the list"), "{report}");
 }

@@ -8,11 +8,11 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use place::{DOCKERFILE, FLEET, Place};
 use serde_json::{Value, json};
+use test_repository::{DOCKERFILE, FLEET, TestRepository};
 
-use crate::support::place;
 use crate::support::program::imagelint_program;
+use crate::support::test_repository;
 
 /// No answer takes longer on the slowest machine.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -31,13 +31,13 @@ struct Editor {
 
 impl Editor {
     /// Starts the program in another folder than the one that is open.
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    fn start(repository: &TestRepository, arguments: &[&str]) -> Self {
         let mut command = Command::new(imagelint_program());
         command.arg("lsp").args(arguments).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());
         for variable in ["IMAGELINT_CONFIG", "IMAGELINT_FLEET", "IMAGELINT_KNOWLEDGE"] {
             command.env_remove(variable);
         }
-        command.env("XDG_CONFIG_HOME", place.path(".git/config"));
+        command.env("XDG_CONFIG_HOME", repository.path(".git/config"));
         let mut program = command.spawn().expect("the program starts");
         let mut out = BufReader::new(program.stdout.take().expect("standard output"));
         let (send, from) = mpsc::channel();
@@ -61,13 +61,13 @@ impl Editor {
             }
         });
         let to = program.stdin.take();
-        let folder = format!("file://{}", place.path("").display().to_string().trim_end_matches('/'));
+        let folder = format!("file://{}", repository.path("").display().to_string().trim_end_matches('/'));
         Self { program, to, from, folder, asked: 0 }
     }
 
     /// Starts it and agrees on what these capabilities say.
-    fn ready(place: &Place, capabilities: &Value) -> Self {
-        let mut editor = Self::start(place, &["--stdio"]);
+    fn ready(repository: &TestRepository, capabilities: &Value) -> Self {
+        let mut editor = Self::start(repository, &["--stdio"]);
         let params = json!({ "processId": null, "rootUri": editor.folder, "capabilities": capabilities });
         let answer = editor.ask("initialize", &params);
         assert_eq!(answer["serverInfo"]["name"], "imagelint");
@@ -149,8 +149,8 @@ impl Editor {
     }
 
     fn actions(&mut self, name: &str, line: u32) -> Vec<Value> {
-        let place = json!({ "line": line, "character": 8 });
-        let range = json!({ "start": place, "end": place });
+        let repository = json!({ "line": line, "character": 8 });
+        let range = json!({ "start": repository, "end": repository });
         let params =
             json!({ "textDocument": { "uri": self.uri(name) }, "range": range, "context": { "diagnostics": [] } });
         self.ask("textDocument/codeAction", &params).as_array().expect("a list").clone()
@@ -206,13 +206,13 @@ fn whole(text: &str) -> Value {
 }
 
 #[test]
-fn an_editor_is_told_what_check_tells() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
-    let report = place.json(&["check", "Dockerfile"]);
+fn an_editor_shows_the_findings_of_check() {
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
+    let report = repository.json(&["check", "Dockerfile"]);
     let finding = &report["subjects"][0]["findings"][0];
     let region = &finding["locations"][0]["region"];
-    let mut editor = Editor::ready(&place, &json!({}));
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
     let told = editor.told("Dockerfile", Some(1));
     assert_eq!(told.len(), report["subjects"][0]["findings"].as_array().expect("findings").len());
@@ -232,8 +232,8 @@ fn an_editor_is_told_what_check_tells() {
 
 #[test]
 fn what_is_typed_is_judged_and_not_what_is_saved() {
-    let place = Place::new();
-    let mut editor = Editor::ready(&place, &json!({}));
+    let repository = TestRepository::new();
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", DOCKERFILE);
     assert_eq!(brief(&editor.told("Dockerfile", Some(1))), Vec::<String>::new());
     // 12.4.1 becomes 12.9.1, on the first line.
@@ -242,14 +242,14 @@ fn what_is_typed_is_judged_and_not_what_is_saved() {
     assert_eq!(brief(&editor.told("Dockerfile", Some(2))), ["0:5 1 container-refused"]);
     editor.change("Dockerfile", 3, &whole(DOCKERFILE));
     assert_eq!(brief(&editor.told("Dockerfile", Some(3))), Vec::<String>::new());
-    assert_eq!(std::fs::read_to_string(place.path("Dockerfile")).expect("the file"), DOCKERFILE);
+    assert_eq!(std::fs::read_to_string(repository.path("Dockerfile")).expect("the file"), DOCKERFILE);
     editor.end();
 }
 
 #[test]
-fn columns_are_counted_as_agreed() {
+fn lsp_columns_use_the_negotiated_encoding() {
     let text = "FROM python:3.10\nRUN echo \u{10400}; pip install torch==1.12.1\n";
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (offered, agreed, wide) in [
         (json!([]), "utf-16", 2),
         (json!(["utf-16"]), "utf-16", 2),
@@ -257,7 +257,7 @@ fn columns_are_counted_as_agreed() {
         (json!(["utf-16", "utf-8"]), "utf-8", 4),
         (json!(["utf-7"]), "utf-16", 2),
     ] {
-        let mut editor = Editor::start(&place, &[]);
+        let mut editor = Editor::start(&repository, &[]);
         let capabilities = json!({ "general": { "positionEncodings": offered } });
         let params = json!({ "rootUri": editor.folder, "capabilities": capabilities });
         assert_eq!(editor.ask("initialize", &params)["capabilities"]["positionEncoding"], agreed);
@@ -279,8 +279,8 @@ fn columns_are_counted_as_agreed() {
 
 #[test]
 fn the_fleet_is_read_as_it_stands_in_the_editor() {
-    let place = Place::new();
-    let mut editor = Editor::ready(&place, &json!({}));
+    let repository = TestRepository::new();
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
     assert_eq!(brief(&editor.told("Dockerfile", Some(1))), ["1:5 1 container-refused"]);
     editor.open("fleet.toml", FLEET);
@@ -311,10 +311,10 @@ fn the_fleet_is_read_as_it_stands_in_the_editor() {
 
 #[test]
 fn a_file_that_a_dockerfile_reads_is_judged_with_it_unsaved() {
-    let place = Place::new();
-    place.file("Dockerfile", "FROM python:3.10\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n");
-    place.file("requirements.txt", "numpy\n");
-    let mut editor = Editor::ready(&place, &json!({}));
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM python:3.10\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n");
+    repository.file("requirements.txt", "numpy\n");
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("requirements.txt", "numpy\n");
     assert_eq!(brief(&editor.told("requirements.txt", Some(1))), Vec::<String>::new());
     editor.change("requirements.txt", 2, &whole("# plain\ntorch==1.12.1\n"));
@@ -335,9 +335,9 @@ fn a_file_that_a_dockerfile_reads_is_judged_with_it_unsaved() {
 
 #[test]
 fn a_hover_says_where_the_image_runs_and_why() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let capabilities = json!({ "textDocument": { "hover": { "contentFormat": ["markdown", "plaintext"] } } });
-    let mut editor = Editor::ready(&place, &capabilities);
+    let mut editor = Editor::ready(&repository, &capabilities);
     editor.open("Dockerfile", REFUSED);
     let from = editor.at("Dockerfile", 1, 3);
     let hover = editor.ask("textDocument/hover", &from);
@@ -348,17 +348,17 @@ fn a_hover_says_where_the_image_runs_and_why() {
     assert!(text.contains("starts on 1 of 2 pools"), "{text}");
     assert!(text.contains("- **old** fails: ") && text.contains("- **new** no failure found"), "{text}");
     for (line, character) in [(0, 4), (2, 2), (99, 99)] {
-        let place = editor.at("Dockerfile", line, character);
-        assert_eq!(editor.ask("textDocument/hover", &place), Value::Null, "{line}:{character}");
+        let repository = editor.at("Dockerfile", line, character);
+        assert_eq!(editor.ask("textDocument/hover", &repository), Value::Null, "{line}:{character}");
     }
     editor.end();
 }
 
 #[test]
 fn fixes_and_ignores_are_offered_where_something_is_told() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let capabilities = json!({ "workspace": { "workspaceEdit": { "documentChanges": true } } });
-    let mut editor = Editor::ready(&place, &capabilities);
+    let mut editor = Editor::ready(&repository, &capabilities);
     editor.open("Dockerfile", REFUSED);
     editor.told("Dockerfile", Some(1));
     assert_eq!(editor.actions("Dockerfile", 2), Vec::<Value>::new(), "nothing is told there");
@@ -390,7 +390,7 @@ fn fixes_and_ignores_are_offered_where_something_is_told() {
     assert_eq!(brief(&editor.told("Dockerfile", Some(3))), Vec::<String>::new());
     editor.end();
     // An editor that knows no versions gets none.
-    let mut editor = Editor::ready(&place, &json!({}));
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
     editor.told("Dockerfile", Some(1));
     let uri = editor.uri("Dockerfile");
@@ -400,8 +400,8 @@ fn fixes_and_ignores_are_offered_where_something_is_told() {
 
 #[test]
 fn words_are_offered_where_the_tables_know_them() {
-    let place = Place::new();
-    let mut editor = Editor::ready(&place, &json!({}));
+    let repository = TestRepository::new();
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", "# imagelint: pools=\n# imagelint: ignore[x]\nFROM nvidia/cuda:12.\nRUN x:\n");
     editor.open("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\n");
     assert!(editor.words("Dockerfile", 2, 20).contains(&"12.4.1-base-ubuntu22.04".to_owned()));
@@ -416,8 +416,8 @@ fn words_are_offered_where_the_tables_know_them() {
 
 #[test]
 fn messages_that_cannot_be_followed_end_nothing() {
-    let place = Place::new();
-    let mut editor = Editor::start(&place, &[]);
+    let repository = TestRepository::new();
+    let mut editor = Editor::start(&repository, &[]);
     let answer = editor.answer("textDocument/hover", &json!({}));
     assert_eq!(answer["error"]["code"], -32_002, "{answer}");
     let params = json!({ "rootUri": editor.folder, "capabilities": "none" });
@@ -469,26 +469,26 @@ fn messages_that_cannot_be_followed_end_nothing() {
 }
 
 #[test]
-fn an_end_without_a_word_is_told_by_the_exit_code() {
-    let place = Place::new();
-    assert_eq!(Editor::ready(&place, &json!({})).code(), 1, "the pipe is closed");
-    let mut editor = Editor::ready(&place, &json!({}));
+fn lsp_without_shutdown_exits_with_1() {
+    let repository = TestRepository::new();
+    assert_eq!(Editor::ready(&repository, &json!({})).code(), 1, "the pipe is closed");
+    let mut editor = Editor::ready(&repository, &json!({}));
     editor.tell("exit", &Value::Null);
     assert_eq!(editor.code(), 1, "exit without shutdown");
-    let mut editor = Editor::start(&place, &[]);
+    let mut editor = Editor::start(&repository, &[]);
     editor.raw(b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(editor.code(), 2, "another protocol");
 }
 
 #[test]
 fn neovim_shows_what_is_told_and_applies_what_is_offered() {
-    let place = Place::new();
-    place.file("Dockerfile", REFUSED);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", REFUSED);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lsp/neovim.lua");
     let mut command = Command::new("nvim");
     command.args(["--headless", "--clean", "-n", "-c"]).arg(format!("luafile {}", script.display())).arg("Dockerfile");
-    command.current_dir(place.path("")).env("IMAGELINT", imagelint_program());
-    command.env("XDG_CONFIG_HOME", place.path(".git/config")).env("XDG_STATE_HOME", place.path(".git/state"));
+    command.current_dir(repository.path("")).env("IMAGELINT", imagelint_program());
+    command.env("XDG_CONFIG_HOME", repository.path(".git/config")).env("XDG_STATE_HOME", repository.path(".git/state"));
     let done = command.output().expect("nvim; tests/install-tools installs it");
     let out = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
     let seen: Vec<Value> = out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

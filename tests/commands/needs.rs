@@ -3,12 +3,12 @@
 use std::fs;
 
 use assert_cmd::Command;
-use place::{Place, code, err, out};
 use serde_json::Value;
 use tempfile::TempDir;
+use test_repository::{TestRepository, code, err, out};
 
 use crate::support::program::imagelint_program;
-use crate::support::{layout, place};
+use crate::support::{oci_layout, test_repository};
 
 const ENOUGH: &str = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
 
@@ -34,7 +34,7 @@ fn way<'r>(group: &'r Value, title: &str) -> &'r Value {
 
 /// What is told of is the build for one platform: a machine of another does not run it, whatever its GPU.
 #[test]
-fn a_build_for_one_platform_is_not_for_machines_of_another() {
+fn a_build_for_one_platform_does_not_apply_to_pools_of_another() {
     let image = "base = \"python:3.10-slim\"\n[packages.pip]\ntorch = \"2.6.0\"\n";
     let of = |platform: &str, gpu: &str| {
         let report = needs(image, &["--platform", platform]);
@@ -78,7 +78,10 @@ fn the_smallest_driver_hangs_on_the_way_of_starting() {
         assert_eq!(way["up_to"], Value::Null, "{title}");
         assert_eq!(way["also"].as_array().map(Vec::len), Some(0), "{title}");
         let evidence = way["because"]["evidence"].as_array().expect("evidence");
-        assert!(evidence.iter().all(|one| one["place"].as_str().is_some_and(|place| !place.is_empty())), "{title}");
+        assert!(
+            evidence.iter().all(|one| one["place"].as_str().is_some_and(|location| !location.is_empty())),
+            "{title}"
+        );
     }
     assert_eq!(way(a100, "no container")["smallest_driver"], "525.60.13");
     // The requirement of the old branch counts for nobody: the runtime is too new for it.
@@ -111,7 +114,7 @@ fn code_decides_which_gpus_are_covered() {
 
 /// A compat library is for branches that are listed, and not for those between them.
 #[test]
-fn older_branches_are_not_assumed_to_be_in_order() {
+fn older_driver_branches_are_not_assumed_to_be_ordered() {
     let image = format!(
         "{ENOUGH}cuda_runtime = \"12.4\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n\
          [files]\n\"/usr/local/cuda\" = {{ link = \"cuda-12.4\" }}\n\"/etc/debian_version\" = {{}}\n\
@@ -175,10 +178,10 @@ fn the_human_form_names_drivers_reasons_and_places() {
     for internal in ["torch.", "image.", "minor_compat", "known driver\n", " = "] {
         assert!(!text.contains(internal), "{internal}\n{text}");
     }
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let requirement = "FROM nvidia/cuda:12.2.2-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=12.8\"\n";
-    place.file("Dockerfile", requirement);
-    let done = place.command(&["needs", "Dockerfile"]).env("COLUMNS", "80").output().expect("runs");
+    repository.file("Dockerfile", requirement);
+    let done = repository.command(&["needs", "Dockerfile"]).env("COLUMNS", "80").output().expect("runs");
     for text in [run(&["examples/quickstart/Dockerfile"]), out(&done)] {
         assert!(text.lines().count() < 60, "{text}");
         assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{text}");
@@ -210,14 +213,14 @@ fn the_needs_begin_with_one_sentence() {
 /// Kepler ends with branch 470, which NVIDIA no longer supports.
 #[test]
 fn gpus_without_a_supported_driver_branch_are_shown_on_request() {
-    let place = Place::bare();
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file(
         "old.toml",
         &format!("{ENOUGH}cuda_runtime = \"10.2\"\n[[gpu_code]]\nsass = [\"sm_37\", \"sm_75\"]\nptx = []\n"),
     );
     let omitted = "GPUs without a supported driver branch are omitted; show them with --all-gpus";
     for (more, shown) in [(&[][..], false), (&["--all-gpus"], true), (&["--as-of", "2023-01-01"], true)] {
-        let done = place.run(&[&["needs", "--why", "old.toml"], more].concat());
+        let done = repository.run(&[&["needs", "--why", "old.toml"], more].concat());
         assert_eq!(code(&done), 0, "{}", err(&done));
         assert_eq!(out(&done).contains("Tesla K80"), shown, "{more:?}: {}", out(&done));
         assert!(out(&done).contains("Tesla T4"), "{more:?}: {}", out(&done));
@@ -234,22 +237,22 @@ fn what_is_not_there_is_a_broken_input() {
 }
 
 /// A folder with the layout of an index of two platforms.
-fn with_layout() -> Place {
-    let place = Place::bare();
-    let folder = place.path("image");
+fn with_layout() -> TestRepository {
+    let repository = TestRepository::empty();
+    let folder = repository.path("image");
     fs::create_dir_all(&folder).expect("a folder");
-    let index = layout::index(&folder);
-    let one = layout::image(&folder, "arm64");
-    layout::finish(&folder, &[("many", index), ("one", one)]);
-    place
+    let index = oci_layout::index(&folder);
+    let one = oci_layout::image(&folder, "arm64");
+    oci_layout::finish(&folder, &[("many", index), ("one", one)]);
+    repository
 }
 
 /// What `scan` takes for an image is one for these commands as well, and which platform is told of is said.
 #[test]
 fn a_bare_path_of_a_layout_is_an_image() {
-    let place = with_layout();
+    let repository = with_layout();
     // The search over all nodes takes its time: once is enough.
-    let done = place.run(&["needs", "./image:many"]);
+    let done = repository.run(&["needs", "./image:many"]);
     assert!(code(&done) == 0 && out(&done).contains("./image:many (linux/amd64"), "{}{}", out(&done), err(&done));
     assert!(err(&done).contains("linux/amd64 is used; select another with --platform"), "{}", err(&done));
     for (input, more, said) in [
@@ -266,7 +269,7 @@ fn a_bare_path_of_a_layout_is_an_image() {
         ("oci:image:one", &[], "linux/amd64 is not available, only linux/arm64; linux/arm64 is used"),
         ("oci:image:one", &["--platform", "linux/arm64"], ""),
     ] {
-        let done = place.run(&[&["describe", input], more].concat());
+        let done = repository.run(&[&["describe", input], more].concat());
         assert_eq!(code(&done), 0, "{input}: {}", err(&done));
         assert_eq!(err(&done).is_empty(), said.is_empty(), "{input} {more:?}: {}", err(&done));
         assert!(err(&done).contains(said), "{input} {more:?}: {}", err(&done));
@@ -274,53 +277,53 @@ fn a_bare_path_of_a_layout_is_an_image() {
     }
     for command in ["needs", "describe"] {
         // Two images lie in it, and none of them is meant.
-        let done = place.run(&[command, "./image"]);
+        let done = repository.run(&[command, "./image"]);
         assert_eq!(code(&done), 2, "{}", err(&done));
-        let done = place.run(&[command, "./nowhere:many"]);
+        let done = repository.run(&[command, "./nowhere:many"]);
         assert!(code(&done) == 2 && err(&done).contains("not found"), "{}", err(&done));
-        let done = place.run(&[command, "./image:many", "--platform", "amd64"]);
+        let done = repository.run(&[command, "./image:many", "--platform", "amd64"]);
         assert!(code(&done) == 2 && err(&done).contains("expected os/architecture"), "{}", err(&done));
     }
 }
 
 #[test]
 fn an_archive_is_known_by_what_it_is_not_by_its_name() {
-    let place = with_layout();
-    let archive = fs::File::create(place.path("image.of.mine")).expect("a file");
+    let repository = with_layout();
+    let archive = fs::File::create(repository.path("image.of.mine")).expect("a file");
     let mut tar = tar::Builder::new(archive);
-    tar.append_dir_all(".", place.path("image")).expect("packed");
+    tar.append_dir_all(".", repository.path("image")).expect("packed");
     tar.finish().expect("written");
-    let done = place.run(&["describe", "./image.of.mine:many"]);
+    let done = repository.run(&["describe", "./image.of.mine:many"]);
     assert!(code(&done) == 0 && out(&done).contains("CUDA_VERSION = \"12.4.1\""), "{}{}", out(&done), err(&done));
-    let bare = place.run(&["describe", "image.of.mine"]);
+    let bare = repository.run(&["describe", "image.of.mine"]);
     assert!(err(&bare).contains("many"), "an archive of two images is read as one: {}", err(&bare));
 }
 
 /// Nothing is kept where nobody wants it, and else what the layers hold is.
 #[test]
 fn layers_are_kept_unless_that_is_not_wanted() {
-    let place = with_layout();
-    let kept = || place.path(".git/cache/imagelint").exists();
-    assert_eq!(code(&place.run(&["describe", "./image:many", "--no-cache"])), 0);
+    let repository = with_layout();
+    let kept = || repository.path(".git/cache/imagelint").exists();
+    assert_eq!(code(&repository.run(&["describe", "./image:many", "--no-cache"])), 0);
     assert!(!kept(), "something was kept");
-    assert_eq!(code(&place.run(&["describe", "./image:many"])), 0);
+    assert_eq!(code(&repository.run(&["describe", "./image:many"])), 0);
     assert!(kept());
 }
 
 #[test]
 fn a_description_may_have_any_name_of_its_form() {
-    let place = Place::bare();
-    place.file("mine.toml", &format!("{ENOUGH}cuda_runtime = \"12.4\"\n[[gpu_code]]\nsass = [\"sm_80\"]\n"));
-    let done = place.run(&["needs", "mine.toml"]);
+    let repository = TestRepository::empty();
+    repository.file("mine.toml", &format!("{ENOUGH}cuda_runtime = \"12.4\"\n[[gpu_code]]\nsass = [\"sm_80\"]\n"));
+    let done = repository.run(&["needs", "mine.toml"]);
     assert!(code(&done) == 0 && out(&done).contains("sm_80"), "{}{}", out(&done), err(&done));
-    assert!(out(&place.run(&["describe", "mine.toml"])).contains("cuda_runtime = \"12.4\""));
+    assert!(out(&repository.run(&["describe", "mine.toml"])).contains("cuda_runtime = \"12.4\""));
     // What is no description is told as a bad one, and a text without a stage is not passed over in silence.
-    place.file("other.toml", "[[pool]]\nname = \"p\"\n");
-    let done = place.run(&["needs", "other.toml"]);
+    repository.file("other.toml", "[[pool]]\nname = \"p\"\n");
+    let done = repository.run(&["needs", "other.toml"]);
     assert!(code(&done) == 2 && err(&done).contains("pool"), "{}", err(&done));
-    place.file("notes", "nothing of the kind\n");
+    repository.file("notes", "nothing of the kind\n");
     for command in ["needs", "describe"] {
-        let done = place.run(&[command, "notes"]);
+        let done = repository.run(&[command, "notes"]);
         assert_eq!(code(&done), 3, "{}", err(&done));
         assert!(err(&done).contains("notes contains no stage and no image"), "{}", err(&done));
     }
@@ -328,10 +331,10 @@ fn a_description_may_have_any_name_of_its_form() {
 
 #[test]
 fn colour_comes_where_it_is_wanted() {
-    let place = Place::bare();
-    place.file("Dockerfile", "FROM python:3.11\nRUN pip install flask\n");
+    let repository = TestRepository::empty();
+    repository.file("Dockerfile", "FROM python:3.11\nRUN pip install flask\n");
     for (format, wanted, coloured) in [("human", "always", true), ("human", "auto", false), ("json", "always", false)] {
-        let done = place.run(&["needs", "Dockerfile", "--color", wanted, "--format", format]);
+        let done = repository.run(&["needs", "Dockerfile", "--color", wanted, "--format", format]);
         assert_eq!(out(&done).contains("\u{1b}["), coloured, "{format} {wanted}");
     }
 }

@@ -5,23 +5,23 @@ use std::fs;
 use imagelint::report::fingerprint::FingerprintGenerator;
 use imagelint::report::model::Finding;
 use imagelint::rules::RuleBook;
-use place::{Place, code, err, out};
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const NOW: &str = "torch-cuda-mismatch";
 const FORMERLY: &str = "wheel-of-another-cuda";
 const MISMATCH: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n%RUN apt-get install -y python3-pip && pip install torch==2.1.0+cu118\n";
 
 /// A repository with the finding; `comment` is above its line.
-fn repository(comment: &str) -> Place {
-    let place = Place::new();
+fn repository(comment: &str) -> TestRepository {
+    let place = TestRepository::new();
     place.file("Dockerfile", &MISMATCH.replace('%', comment));
     place
 }
 
 /// The rules of all findings.
-fn rules(place: &Place) -> Vec<String> {
+fn rules(place: &TestRepository) -> Vec<String> {
     let report = place.json(&["check", "."]);
     let subjects = report["subjects"].as_array().expect("subjects").iter();
     let all = subjects.flat_map(|subject| subject["findings"].as_array().expect("findings"));
@@ -29,7 +29,7 @@ fn rules(place: &Place) -> Vec<String> {
 }
 
 /// Whether the finding is left out, and nothing is reported of what leaves it out.
-fn left_out(place: &Place) {
+fn left_out(place: &TestRepository) {
     let found = rules(place);
     for rule in [NOW, FORMERLY, "invalid-directive", "unused-ignore"] {
         assert!(!found.iter().any(|one| one == rule), "{rule}: {found:?}");
@@ -80,7 +80,7 @@ fn a_baseline_with_the_former_name_knows_the_finding() {
 }
 
 #[test]
-fn a_fingerprint_is_what_it_was_under_the_former_name() {
+fn a_renamed_rule_keeps_its_fingerprints() {
     let place = repository("");
     let report: imagelint::report::model::Report =
         serde_json::from_value(place.json(&["check", "."])).expect("a report");

@@ -99,7 +99,7 @@ fn examples_of_own_pages_are_validated_noisy_or_missing() {
 }
 
 #[test]
-fn a_preview_speaks_when_it_is_asked_for() {
+fn a_preview_rule_reports_only_on_request() {
     let text = page(
         "!matches(image.base.repository, r\"^corp\")",
         "preview",

@@ -3,30 +3,30 @@
 use std::fs;
 use std::process::Output;
 
-use place::{Place, code, err, out};
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// Fails on `old`: the driver is older than what the build of torch needs. The version of torch is open.
 const FAILS: &str =
     "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch\n";
 
-fn place() -> Place {
-    let place = Place::new();
-    fs::remove_file(place.path("Dockerfile")).expect("the Dockerfile");
-    place.file("app/Dockerfile", FAILS);
-    place
+fn repository() -> TestRepository {
+    let repository = TestRepository::new();
+    fs::remove_file(repository.path("Dockerfile")).expect("the Dockerfile");
+    repository.file("app/Dockerfile", FAILS);
+    repository
 }
 
 /// Runs with no settings of a user's own.
-fn run(place: &Place, arguments: &[&str]) -> Output {
-    place.command(arguments).env("XDG_CONFIG_HOME", place.path("home")).output().expect("a run")
+fn run(repository: &TestRepository, arguments: &[&str]) -> Output {
+    repository.command(arguments).env("XDG_CONFIG_HOME", repository.path("home")).output().expect("a run")
 }
 
 /// Rule, severity and pools of every finding of the run.
-fn findings(place: &Place, arguments: &[&str]) -> Vec<String> {
+fn findings(repository: &TestRepository, arguments: &[&str]) -> Vec<String> {
     let arguments = [arguments, &["--format", "json"]].concat();
-    let done = run(place, &arguments);
+    let done = run(repository, &arguments);
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", err(&done)));
     let subjects = report["subjects"].as_array().expect("subjects").iter();
     let all = subjects.flat_map(|subject| subject["findings"].as_array().expect("findings"));
@@ -43,20 +43,20 @@ fn findings(place: &Place, arguments: &[&str]) -> Vec<String> {
 
 #[test]
 fn without_settings_the_failure_is_told() {
-    let place = place();
-    let told = findings(&place, &["check", "."]);
+    let repository = repository();
+    let told = findings(&repository, &["check", "."]);
     assert!(told.iter().any(|one| one.starts_with("error ") && one.ends_with("old")), "{told:?}");
 }
 
 #[test]
-fn a_severity_holds_on_its_pools_alone() {
-    let place = place();
-    let before = findings(&place, &["check", "."]);
+fn a_severity_applies_only_to_its_pools() {
+    let repository = repository();
+    let before = findings(&repository, &["check", "."]);
     let failing = before.iter().find(|one| one.starts_with("error ")).expect("an error").clone();
     let rule = failing.split(' ').nth(1).expect("a rule");
     let with = |text: &str| {
-        place.file("imagelint.toml", text);
-        findings(&place, &["check", "."])
+        repository.file("imagelint.toml", text);
+        findings(&repository, &["check", "."])
     };
     let lower = with(&format!("[rules.{rule}]\npools = {{ 'ol*' = 'note' }}\n"));
     assert!(lower.iter().any(|one| one.starts_with(&format!("note {rule} old"))), "{lower:?}");
@@ -72,12 +72,13 @@ fn a_severity_holds_on_its_pools_alone() {
 
 #[test]
 fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
-    let place = place();
-    let failing = findings(&place, &["check", "."]).into_iter().find(|one| one.starts_with("error ")).expect("one");
+    let repository = repository();
+    let failing =
+        findings(&repository, &["check", "."]).into_iter().find(|one| one.starts_with("error ")).expect("one");
     let rule = failing.split(' ').nth(1).expect("a rule").to_owned();
     let with = |rest: &str| {
-        place.file("imagelint.toml", &format!("[[ignore]]\nrule = '{rule}'\nreason = 'moved in May'\n{rest}\n"));
-        run(&place, &["check", "."])
+        repository.file("imagelint.toml", &format!("[[ignore]]\nrule = '{rule}'\nreason = 'moved in May'\n{rest}\n"));
+        run(&repository, &["check", "."])
     };
     for rest in ["", "until = 9999-01-01", "paths = ['app']", "paths = 'app/*'"] {
         let done = with(rest);
@@ -100,7 +101,7 @@ fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
 /// A run that ends with 1 says why, whatever it is printed as; where the image concerns no GPU as well.
 #[test]
 fn every_format_tells_of_an_ignore_without_effect() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let formats = [
         "concise",
         "github",
@@ -115,21 +116,21 @@ fn every_format_tells_of_an_ignore_without_effect() {
         "human",
     ];
     let ignore = |until: &str| format!("[[ignore]]\nrule = 'stub-library'\nreason = 'x'\n{until}");
-    for dockerfile in [place::DOCKERFILE, "FROM python:3.11-slim\nRUN pip install flask\n"] {
-        place.file("Dockerfile", dockerfile);
+    for dockerfile in [test_repository::DOCKERFILE, "FROM python:3.11-slim\nRUN pip install flask\n"] {
+        repository.file("Dockerfile", dockerfile);
         for (until, told) in [("", "matches no finding"), ("until = 2020-01-01\n", "expired on 2020-01-01")] {
-            place.file("imagelint.toml", &ignore(until));
+            repository.file("imagelint.toml", &ignore(until));
             for format in formats {
-                let done = run(&place, &["check", ".", "--fail-on", "warning", "--format", format]);
+                let done = run(&repository, &["check", ".", "--fail-on", "warning", "--format", format]);
                 assert_eq!(code(&done), 1, "{format}: {}", err(&done));
                 assert!(out(&done).contains(told), "{format} {dockerfile}: {}", out(&done));
                 assert!(out(&done).contains("imagelint.toml"), "{format}: {}", out(&done));
             }
         }
         // Without it nothing is told, and nothing failed.
-        place.file("imagelint.toml", "");
+        repository.file("imagelint.toml", "");
         for format in formats {
-            let done = run(&place, &["check", ".", "--fail-on", "warning", "--format", format]);
+            let done = run(&repository, &["check", ".", "--fail-on", "warning", "--format", format]);
             assert_eq!(code(&done), 0, "{format}: {}", out(&done));
             assert!(!out(&done).contains("matches no finding"), "{format}: {}", out(&done));
         }
@@ -138,11 +139,11 @@ fn every_format_tells_of_an_ignore_without_effect() {
 
 #[test]
 fn an_ignore_is_unused_only_where_all_was_looked_at() {
-    let place = place();
-    place.file("imagelint.toml", "[[ignore]]\nrule = 'compat-unusable'\nreason = 'x'\n");
-    assert!(findings(&place, &["check"]).contains(&"warning unused-ignore".to_owned()));
+    let repository = repository();
+    repository.file("imagelint.toml", "[[ignore]]\nrule = 'compat-unusable'\nreason = 'x'\n");
+    assert!(findings(&repository, &["check"]).contains(&"warning unused-ignore".to_owned()));
     for some in [&["check", "app/Dockerfile"][..], &["check", "app"], &["check", "--pool", "old"]] {
-        let told = findings(&place, some);
+        let told = findings(&repository, some);
         assert!(!told.contains(&"warning unused-ignore".to_owned()), "{some:?}: {told:?}");
     }
 }
@@ -150,7 +151,7 @@ fn an_ignore_is_unused_only_where_all_was_looked_at() {
 #[test]
 fn entries_for_files_that_are_not_there_and_levels_of_silent_rules_are_told() {
     let idle = "warning unused-ignore".to_owned();
-    let place = place();
+    let repository = repository();
     for (settings, arguments, told) in [
         ("[[paths]]\nmatch = 'gone/**'\ntarget = 'x'\n", &["check"][..], 1),
         ("[[paths]]\nmatch = ['app/*', 'gone']\n[paths.build-args]\nA = '1'\n", &["check"], 0),
@@ -174,51 +175,51 @@ fn entries_for_files_that_are_not_there_and_levels_of_silent_rules_are_told() {
         ("[rules.insufficient-driver]\npools = { 'old' = 'warning' }\n", &["check"], 0),
         ("[rules.driver-out-of-support]\npools = { 'old' = 'off' }\n", &["check"], 0),
     ] {
-        place.file("imagelint.toml", settings);
-        let found = findings(&place, arguments);
+        repository.file("imagelint.toml", settings);
+        let found = findings(&repository, arguments);
         assert_eq!(found.iter().filter(|one| **one == idle).count(), told, "{settings} {arguments:?}: {found:?}");
     }
 }
 
 #[test]
 fn the_nearest_file_holds_and_the_hidden_name_first() {
-    let place = place();
+    let repository = repository();
     let target = |name: &str| format!("target = '{name}'\n");
-    place.file("app/Dockerfile", "FROM busybox AS a\nFROM busybox AS b\nFROM busybox AS c\nFROM busybox AS d\n");
+    repository.file("app/Dockerfile", "FROM busybox AS a\nFROM busybox AS b\nFROM busybox AS c\nFROM busybox AS d\n");
     let shown = |expected: &str| {
-        let done = run(&place, &["check", "app", "--show-settings"]);
+        let done = run(&repository, &["check", "app", "--show-settings"]);
         assert!(out(&done).contains(expected), "{expected}: {}{}", out(&done), err(&done));
     };
-    place.file("home/imagelint/imagelint.toml", &target("a"));
+    repository.file("home/imagelint/imagelint.toml", &target("a"));
     shown("home/imagelint/imagelint.toml:1");
-    place.file("imagelint.toml", &target("b"));
+    repository.file("imagelint.toml", &target("b"));
     shown("target = \"b\"  # imagelint.toml:1");
-    place.file("app/imagelint.toml", &target("c"));
+    repository.file("app/imagelint.toml", &target("c"));
     shown("target = \"c\"  # app/imagelint.toml:1");
-    place.file("app/.imagelint.toml", &target("d"));
+    repository.file("app/.imagelint.toml", &target("d"));
     shown("target = \"d\"  # app/.imagelint.toml:1");
-    let done = run(&place, &["check", "app", "--show-settings", "--target", "a"]);
+    let done = run(&repository, &["check", "app", "--show-settings", "--target", "a"]);
     assert!(out(&done).contains("target = \"a\"  # --target"), "{}", out(&done));
-    let done = run(&place, &["check", "app", "--show-settings", "--no-config"]);
+    let done = run(&repository, &["check", "app", "--show-settings", "--no-config"]);
     assert!(!out(&done).contains("target"), "{}", out(&done));
-    let done = run(&place, &["check", "app", "--show-settings", "--config", "imagelint.toml"]);
+    let done = run(&repository, &["check", "app", "--show-settings", "--config", "imagelint.toml"]);
     assert!(out(&done).contains("target = \"b\""), "{}", out(&done));
 }
 
 #[test]
 fn settings_outside_of_the_repository_do_not_hold() {
-    let place = place();
-    place.file("inner/.git/HEAD", "");
-    place.file("inner/Dockerfile", FAILS);
-    place.file("imagelint.toml", "flete = 1\n");
-    assert_eq!(code(&run(&place, &["check", "."])), 2);
-    let done = run(&place, &["check", "inner"]);
+    let repository = repository();
+    repository.file("inner/.git/HEAD", "");
+    repository.file("inner/Dockerfile", FAILS);
+    repository.file("imagelint.toml", "flete = 1\n");
+    assert_eq!(code(&run(&repository, &["check", "."])), 2);
+    let done = run(&repository, &["check", "inner"]);
     assert_ne!(code(&done), 2, "{}", err(&done));
 }
 
 #[test]
 fn mistakes_end_the_run_with_their_place() {
-    let place = place();
+    let repository = repository();
     for (text, told) in [
         ("[[bases]]\n", "unknown key `bases`"),
         ("[rules]\ntorch-unpined = 'off'\n", "did you mean `torch-unpinned`?"),
@@ -227,14 +228,14 @@ fn mistakes_end_the_run_with_their_place() {
         ("extend = '../../etc/x.toml'\n", "imagelint.toml:1:10"),
         ("fleet = 'none.toml'\n", "none.toml"),
     ] {
-        place.file("imagelint.toml", text);
-        let done = run(&place, &["check", "."]);
+        repository.file("imagelint.toml", text);
+        let done = run(&repository, &["check", "."]);
         assert_eq!(code(&done), 2, "{text}: {}", err(&done));
         assert!(err(&done).contains(told) && err(&done).contains("imagelint.toml"), "{text}: {}", err(&done));
     }
     // Settings of a fleet are not asked about the pools of another that somebody tries.
-    place.file("imagelint.toml", "[[ignore]]\nrule = 'refused'\nreason = 'x'\npools = 'odl'\n");
-    let done = run(&place, &["check", ".", "--fleet", "fleet.toml"]);
+    repository.file("imagelint.toml", "[[ignore]]\nrule = 'refused'\nreason = 'x'\npools = 'odl'\n");
+    let done = run(&repository, &["check", ".", "--fleet", "fleet.toml"]);
     assert_ne!(code(&done), 2, "{}", err(&done));
 }
 
@@ -243,40 +244,40 @@ fn a_repository_names_nothing_outside_of_it_and_nothing_of_git() {
     let outside = tempfile::tempdir().expect("a folder");
     let secret = outside.path().join("secret.toml");
     fs::write(&secret, "password = 'hunter2'\n").expect("a file");
-    let place = place();
-    place.file(".git/config", "token = 'hunter2'\n");
-    std::os::unix::fs::symlink(&secret, place.path("link.toml")).expect("a link");
-    std::os::unix::fs::symlink(outside.path(), place.path("pages")).expect("a link");
+    let repository = repository();
+    repository.file(".git/config", "token = 'hunter2'\n");
+    std::os::unix::fs::symlink(&secret, repository.path("link.toml")).expect("a link");
+    std::os::unix::fs::symlink(outside.path(), repository.path("pages")).expect("a link");
     for path in [secret.to_str().expect("UTF-8"), "link.toml", ".git/config", "pages"] {
         for key in ["fleet", "extend", "baseline", "rule-folders"] {
-            place.file("imagelint.toml", &format!("{key} = '{path}'\n"));
-            let done = run(&place, &["check", "."]);
+            repository.file("imagelint.toml", &format!("{key} = '{path}'\n"));
+            let done = run(&repository, &["check", "."]);
             assert_eq!(code(&done), 2, "{key} {path}: {}", err(&done));
             assert!(!err(&done).contains("hunter2"), "{key} {path}: {}", err(&done));
         }
     }
-    fs::remove_file(place.path("imagelint.toml")).expect("the settings");
-    std::os::unix::fs::symlink(&secret, place.path("imagelint.toml")).expect("a link");
-    let done = run(&place, &["check", "."]);
+    fs::remove_file(repository.path("imagelint.toml")).expect("the settings");
+    std::os::unix::fs::symlink(&secret, repository.path("imagelint.toml")).expect("a link");
+    let done = run(&repository, &["check", "."]);
     assert_eq!(code(&done), 2);
     assert!(!err(&done).contains("hunter2"), "{}", err(&done));
     // The user's own word reaches everywhere.
-    fs::write(&secret, format!("fleet = '{}'\n", place.path("fleet.toml").display())).expect("a file");
-    let done = run(&place, &["check", ".", "--config", secret.to_str().expect("UTF-8")]);
+    fs::write(&secret, format!("fleet = '{}'\n", repository.path("fleet.toml").display())).expect("a file");
+    let done = run(&repository, &["check", ".", "--config", secret.to_str().expect("UTF-8")]);
     assert_eq!(code(&done), 1, "{}", err(&done));
 }
 
 /// What has no end, or nobody writes to, is never opened where a repository names it; nor is what is too long.
 #[test]
 fn what_is_no_plain_file_is_no_page_and_no_fleet() {
-    let place = place();
-    place.file("pages/x.txt", "");
-    let pipe = place.path("pages/a.md");
+    let repository = repository();
+    repository.file("pages/x.txt", "");
+    let pipe = repository.path("pages/a.md");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
     assert!(made.success());
-    let named = |key: &str, value: &str| place.file("imagelint.toml", &format!("{key} = '{value}'\n"));
+    let named = |key: &str, value: &str| repository.file("imagelint.toml", &format!("{key} = '{value}'\n"));
     let refused = |arguments: &[&str], told: &str| {
-        let done = run(&place, arguments);
+        let done = run(&repository, arguments);
         assert_eq!(code(&done), 2, "{arguments:?}: {}", err(&done));
         assert!(err(&done).contains(told) && err(&done).len() < 2_000, "{arguments:?}: {}", err(&done));
     };
@@ -289,60 +290,60 @@ fn what_is_no_plain_file_is_no_page_and_no_fleet() {
         named(key, "pages/a.md");
         refused(&["check", "."], plain);
     }
-    fs::remove_file(place.path("imagelint.toml")).expect("settings");
+    fs::remove_file(repository.path("imagelint.toml")).expect("settings");
     fs::remove_file(&pipe).expect("the pipe");
     std::os::unix::fs::symlink("/dev/zero", &pipe).expect("a link");
     refused(&["check", ".", "--rules", "pages"], plain);
     fs::remove_file(&pipe).expect("the link");
-    place.file("pages/a.md", &"x".repeat((256 << 10) + 1));
+    repository.file("pages/a.md", &"x".repeat((256 << 10) + 1));
     refused(&["check", ".", "--rules", "pages"], "longer than 262144 bytes");
     // A link to a plain file is one.
     fs::remove_file(&pipe).expect("the page");
-    assert_eq!(code(&run(&place, &["rules", "new", "own-rule", "own"])), 0);
+    assert_eq!(code(&run(&repository, &["rules", "new", "own-rule", "own"])), 0);
     std::os::unix::fs::symlink("../own/own-rule.md", &pipe).expect("a link");
-    let done = run(&place, &["check", ".", "--rules", "pages"]);
+    let done = run(&repository, &["check", ".", "--rules", "pages"]);
     assert!(!err(&done).contains(plain), "{}", err(&done));
 }
 
 #[test]
 fn registries_that_are_not_trusted_are_not_asked_and_nobody_widens_the_users_list() {
-    let place = place();
-    place.file("app/Dockerfile", "FROM 127.0.0.1:9/ml:1\n");
-    let asked = |arguments: &[&str]| err(&run(&place, arguments)) + &out(&run(&place, arguments));
+    let repository = repository();
+    repository.file("app/Dockerfile", "FROM 127.0.0.1:9/ml:1\n");
+    let asked = |arguments: &[&str]| err(&run(&repository, arguments)) + &out(&run(&repository, arguments));
     let refused = "127.0.0.1:9 is not in `trusted-registries`";
     assert!(!asked(&["check", ".", "--pull"]).contains(refused), "nobody said so");
-    place.file("imagelint.toml", "trusted-registries = ['nvcr.io']\n");
+    repository.file("imagelint.toml", "trusted-registries = ['nvcr.io']\n");
     assert!(asked(&["check", ".", "--pull"]).contains(refused));
     assert!(asked(&["lock", "."]).contains(refused));
-    place.file("list", "127.0.0.1:9/ml:1\n");
+    repository.file("list", "127.0.0.1:9/ml:1\n");
     assert!(asked(&["scan", "--from-file", "list"]).contains(refused));
     assert!(!asked(&["scan", "127.0.0.1:9/ml:1"]).contains(refused), "asked for by name");
-    place.file("imagelint.toml", "trusted-registries = ['127.0.0.1:9']\n");
+    repository.file("imagelint.toml", "trusted-registries = ['127.0.0.1:9']\n");
     assert!(!asked(&["check", ".", "--pull"]).contains(refused));
-    place.file("home/imagelint/imagelint.toml", "trusted-registries = ['nvcr.io']\n");
+    repository.file("home/imagelint/imagelint.toml", "trusted-registries = ['nvcr.io']\n");
     let told = asked(&["check", ".", "--pull"]);
     assert!(told.contains(refused) && told.contains("home/imagelint"), "{told}");
 }
 
 #[test]
 fn builds_files_and_pools_are_as_the_settings_say() {
-    let place = place();
-    place.file("app/Dockerfile", "ARG TAG=12.4.1\nFROM nvidia/cuda:${TAG}-base-ubuntu22.04\n");
-    place.file("vendor/x/Dockerfile", FAILS);
-    place.file("app/gpu.df", FAILS);
-    place.file(
+    let repository = repository();
+    repository.file("app/Dockerfile", "ARG TAG=12.4.1\nFROM nvidia/cuda:${TAG}-base-ubuntu22.04\n");
+    repository.file("vendor/x/Dockerfile", FAILS);
+    repository.file("app/gpu.df", FAILS);
+    repository.file(
         "imagelint.toml",
         "extend = 'common/base.toml'\nexclude = ['vendor']\ninclude = ['app/*.df']\nfail-on = 'never'\n\
          [[paths]]\nmatch = 'app/Dockerfile'\npools = ['new']\nbuild-args = { TAG = '12.2.2' }\n",
     );
-    place.file(
+    repository.file(
         "common/base.toml",
         "persona = 'pedantic'\npreview = true\nfail-on = 'note'\n[build-args]\nTAG = '11.8.0'\n",
     );
-    let done = run(&place, &["check", ".", "--show-files"]);
+    let done = run(&repository, &["check", ".", "--show-files"]);
     assert!(out(&done).contains("image.base.cuda = 12.2.2"), "{}", out(&done));
     assert!(out(&done).contains("app/gpu.df") && !out(&done).contains("vendor"), "{}", out(&done));
-    let done = run(&place, &["check", ".", "--show-settings"]);
+    let done = run(&repository, &["check", ".", "--show-settings"]);
     for line in [
         "persona = \"pedantic\"  # common/base.toml:1",
         "preview = true  # common/base.toml:2",
@@ -353,7 +354,7 @@ fn builds_files_and_pools_are_as_the_settings_say() {
     ] {
         assert!(out(&done).contains(line), "{line}: {}", out(&done));
     }
-    let done = run(&place, &["check", "app/Dockerfile", "--format", "json"]);
+    let done = run(&repository, &["check", "app/Dockerfile", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("json");
     let pools: Vec<&str> = report["subjects"][0]["verdicts"]
         .as_array()
@@ -362,18 +363,18 @@ fn builds_files_and_pools_are_as_the_settings_say() {
         .filter_map(|verdict| verdict["pool"].as_str())
         .collect();
     assert!(!pools.is_empty() && pools.iter().all(|pool| *pool == "new"), "{pools:?}");
-    assert_eq!(code(&run(&place, &["check", "vendor"])), 3, "all of it is skipped");
+    assert_eq!(code(&run(&repository, &["check", "vendor"])), 3, "all of it is skipped");
     let named = ["check", "vendor/x/Dockerfile"];
-    assert_eq!(code(&run(&place, &named)), 0, "a file that is named is always taken, and nothing fails the run");
-    assert_eq!(code(&run(&place, &[&named[..], &["--fail-on", "error"]].concat())), 1, "the flag wins");
+    assert_eq!(code(&run(&repository, &named)), 0, "a file that is named is always taken, and nothing fails the run");
+    assert_eq!(code(&run(&repository, &[&named[..], &["--fail-on", "error"]].concat())), 1, "the flag wins");
 }
 
 #[test]
 fn the_program_alone_checks_the_repository() {
-    let place = place();
-    let done = run(&place, &[]);
-    assert_eq!((code(&done), out(&done)), (1, out(&run(&place, &["check"]))));
-    let empty = Place::bare();
+    let repository = repository();
+    let done = run(&repository, &[]);
+    assert_eq!((code(&done), out(&done)), (1, out(&run(&repository, &["check"]))));
+    let empty = TestRepository::empty();
     let done = run(&empty, &[]);
     assert_eq!(code(&done), 3);
     assert!(
@@ -384,14 +385,14 @@ fn the_program_alone_checks_the_repository() {
 }
 
 #[test]
-fn whoever_tells_no_findings_takes_a_settings_file_too() {
-    let place = place();
-    place.file("app/Dockerfile", "ARG CUDA\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04\n");
-    place.file("imagelint.toml", "[build-args]\nCUDA = \"12.4.1\"\n");
-    place.file("other.toml", "[build-args]\nCUDA = \"11.8.0\"\n");
-    let path = place.path("other.toml");
+fn commands_without_findings_accept_a_settings_file() {
+    let repository = repository();
+    repository.file("app/Dockerfile", "ARG CUDA\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04\n");
+    repository.file("imagelint.toml", "[build-args]\nCUDA = \"12.4.1\"\n");
+    repository.file("other.toml", "[build-args]\nCUDA = \"11.8.0\"\n");
+    let path = repository.path("other.toml");
     let other = path.to_str().expect("UTF-8");
-    let told = |more: &[&str]| out(&run(&place, &[&["describe", "app/Dockerfile"], more].concat()));
+    let told = |more: &[&str]| out(&run(&repository, &[&["describe", "app/Dockerfile"], more].concat()));
     assert!(told(&[]).contains("12.4.1-base"));
     let by_other = told(&["--config", other]);
     assert!(by_other.contains("11.8.0-base") && !by_other.contains("12.4.1"), "{by_other}");
@@ -399,12 +400,12 @@ fn whoever_tells_no_findings_takes_a_settings_file_too() {
     assert!(!without.contains("12.4.1") && !without.contains("11.8.0"), "{without}");
     // The commands that read an input in the same way are slower to tell of it.
     for command in ["describe", "needs"] {
-        let both = run(&place, &[command, "app/Dockerfile", "--no-config", "--config", other]);
+        let both = run(&repository, &[command, "app/Dockerfile", "--no-config", "--config", other]);
         assert_eq!(code(&both), 2, "{command}");
-        let gone = run(&place, &[command, "app/Dockerfile", "--config", "nowhere.toml"]);
+        let gone = run(&repository, &[command, "app/Dockerfile", "--config", "nowhere.toml"]);
         assert!(code(&gone) == 2 && err(&gone).contains("nowhere.toml"), "{command}: {}", err(&gone));
     }
-    place.file("imagelint.toml", "nonsense = 3\n");
-    assert_eq!(code(&run(&place, &["lock", "--check", "."])), 2);
-    assert!(!err(&run(&place, &["lock", "--check", "--no-config", "."])).contains("nonsense"));
+    repository.file("imagelint.toml", "nonsense = 3\n");
+    assert_eq!(code(&run(&repository, &["lock", "--check", "."])), 2);
+    assert!(!err(&run(&repository, &["lock", "--check", "--no-config", "."])).contains("nonsense"));
 }

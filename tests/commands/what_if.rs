@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use place::{Place, code, err, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// Two pools started without a check of the requirement.
 const FLEET: &str = r#"[[pool]]
@@ -33,19 +33,19 @@ fn compare_image(cuda: &str, sass: &[&str], ptx: &[&str]) -> String {
     format!("{COMPLETE}cuda_runtime = \"{cuda}\"\n[[gpu_code]]\nfile = \"app\"\nsass = {sass:?}\nptx = {ptx:?}\n")
 }
 
-fn place() -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    place.file("cuda12.image.toml", &compare_image("12.4", &["sm_75", "sm_80"], &["compute_80"]));
-    place.file("cuda11.image.toml", &compare_image("11.4", &["sm_75", "sm_80"], &[]));
-    place.file("hopper.image.toml", &compare_image("12.4", &["sm_90"], &[]));
-    place
+fn repository() -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    repository.file("cuda12.image.toml", &compare_image("12.4", &["sm_75", "sm_80"], &["compute_80"]));
+    repository.file("cuda11.image.toml", &compare_image("11.4", &["sm_75", "sm_80"], &[]));
+    repository.file("hopper.image.toml", &compare_image("12.4", &["sm_90"], &[]));
+    repository
 }
 
 const ALL: [&str; 3] = ["cuda12.image.toml", "cuda11.image.toml", "hopper.image.toml"];
 
-fn what_if(place: &Place, more: &[&str]) -> Value {
-    place.json(&[&["fleet", "what-if"], &ALL[..], more].concat())
+fn what_if(repository: &TestRepository, more: &[&str]) -> Value {
+    repository.json(&[&["fleet", "what-if"], &ALL[..], more].concat())
 }
 
 fn changed(report: &Value) -> Vec<String> {
@@ -59,9 +59,9 @@ fn changed(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_newer_driver_unlocks_and_an_older_one_breaks() {
-    let place = place();
-    let report = what_if(&place, &["--set", "t4.driver=550.54.15"]);
+fn a_newer_driver_repairs_and_an_older_driver_breaks() {
+    let repository = repository();
+    let report = what_if(&repository, &["--set", "t4.driver=550.54.15"]);
     // What has no code for the GPU fails with every driver, but for another reason.
     assert_eq!(changed(&report), ["cuda12.image.toml t4 works", "hopper.image.toml t4 otherwise"], "{report}");
     let pool = &report["fleet"]["pools"][0];
@@ -71,20 +71,20 @@ fn a_newer_driver_unlocks_and_an_older_one_breaks() {
         assert_eq!(field["location"].is_null(), field["key"] == "pool.driver", "{field}");
     }
     // The older driver is too old for CUDA 12, and new enough for CUDA 11; no driver brings code for a GPU.
-    let report = what_if(&place, &["--set", "a100.new.driver=470.182.03"]);
+    let report = what_if(&repository, &["--set", "a100.new.driver=470.182.03"]);
     let told = changed(&report);
     assert_eq!(told, ["cuda12.image.toml a100.new breaks", "hopper.image.toml a100.new otherwise"], "{report}");
-    assert_eq!(changed(&what_if(&place, &[])), Vec::<String>::new());
+    assert_eq!(changed(&what_if(&repository, &[])), Vec::<String>::new());
     assert_eq!(
-        changed(&what_if(&place, &["--set", "t4.driver=470.182.03", "--remove", "a100.new"])),
+        changed(&what_if(&repository, &["--set", "t4.driver=470.182.03", "--remove", "a100.new"])),
         Vec::<String>::new()
     );
 }
 
 #[test]
 fn the_smallest_driver_is_that_of_the_most_demanding_image_that_can_start() {
-    let place = place();
-    let report = what_if(&place, &[]);
+    let repository = repository();
+    let report = what_if(&repository, &[]);
     let drivers = report["drivers"].as_array().expect("pools");
     for driver in drivers {
         assert_eq!(driver["never"], Value::from(vec!["hopper.image.toml"]), "{driver}");
@@ -94,18 +94,19 @@ fn the_smallest_driver_is_that_of_the_most_demanding_image_that_can_start() {
         assert_eq!(driver["enough"], driver["pool"] == "a100.new", "{driver}");
         // What it says is what a change to it makes, and one release less does not do.
         let pool = driver["pool"].as_str().expect("a pool");
-        let with = what_if(&place, &["--set", &format!("{pool}.driver={smallest}")]);
+        let with = what_if(&repository, &["--set", &format!("{pool}.driver={smallest}")]);
         let now = with["drivers"].as_array().expect("pools").iter().find(|one| one["pool"] == pool).expect("the pool");
         assert_eq!(now["enough"], true, "{now}");
     }
-    let report = place.json(&["fleet", "what-if", "cuda11.image.toml"]);
+    let report = repository.json(&["fleet", "what-if", "cuda11.image.toml"]);
     assert!(report["drivers"][0]["smallest"].as_str().is_some_and(|driver| driver.starts_with('4')), "{report}");
 }
 
 #[test]
-fn a_new_pool_tells_what_is_ready_for_it() {
-    let place = place();
-    let report = what_if(&place, &["--add", "h100: gpu=H100, driver=580.95.05, launch=docker-cdi, toolkit=1.17.8"]);
+fn a_new_pool_lists_the_images_that_start_on_it() {
+    let repository = repository();
+    let report =
+        what_if(&repository, &["--add", "h100: gpu=H100, driver=580.95.05, launch=docker-cdi, toolkit=1.17.8"]);
     let ready = &report["ready"][0];
     assert_eq!(
         (&ready["pool"], &ready["ready"][0]),
@@ -118,7 +119,8 @@ fn a_new_pool_tells_what_is_ready_for_it() {
     );
     // What was not there before breaks nothing.
     assert_eq!(changed(&report), Vec::<String>::new());
-    let done = place.run(&[&["fleet", "what-if"], &ALL[..], &["--add", "h100: gpu=H100, driver=580.95.05"]].concat());
+    let done =
+        repository.run(&[&["fleet", "what-if"], &ALL[..], &["--add", "h100: gpu=H100, driver=580.95.05"]].concat());
     assert_eq!(code(&done), 0, "{}", out(&done));
     assert!(out(&done).contains("new pool `h100`: 1 not ready: `cuda11.image.toml`"), "{}", out(&done));
     // What is not said of the pool is asked for where it decides, and nowhere else.
@@ -132,7 +134,7 @@ fn a_new_pool_tells_what_is_ready_for_it() {
 
 #[test]
 fn exit_codes_count_what_breaks() {
-    let place = place();
+    let repository = repository();
     for (more, expected, said) in [
         (&["--set", "a100.new.driver=450.80.02"][..], 1, "breaks: 1 image on `a100.new`"),
         (&["--set", "a100.new.driver=450.80.02", "--fail-on", "never"], 0, "breaks: 1 image"),
@@ -155,18 +157,18 @@ fn exit_codes_count_what_breaks() {
         (&["--remove", "t5"], 2, "has no pool `t5`"),
         (&["nowhere.json"], 2, "nowhere.json"),
     ] {
-        let done = place.run(&[&["fleet", "what-if"], &ALL[..], more].concat());
+        let done = repository.run(&[&["fleet", "what-if"], &ALL[..], more].concat());
         let text = out(&done) + &err(&done);
         assert!(code(&done) == expected && text.contains(said), "{more:?} {}: {text}", code(&done));
     }
-    assert_eq!(code(&place.run(&["fleet", "what-if"])), 2);
+    assert_eq!(code(&repository.run(&["fleet", "what-if"])), 2);
     // Where no fleet is declared, that is what is missing.
     let help = "help: found no fleet file; pass one with --fleet fleet.toml";
-    for (place, more, helped) in [
-        (&Place::bare(), &["--set", "t5.driver=550.54.15"][..], true),
-        (&place, &["--set", "t5.driver=550.54.15"], false),
+    for (repository, more, helped) in [
+        (&TestRepository::empty(), &["--set", "t5.driver=550.54.15"][..], true),
+        (&repository, &["--set", "t5.driver=550.54.15"], false),
     ] {
-        let done = place.run(&[&["fleet", "what-if"], &ALL[..], more].concat());
+        let done = repository.run(&[&["fleet", "what-if"], &ALL[..], more].concat());
         assert_eq!((code(&done), err(&done).contains(help)), (2, helped), "{}", err(&done));
     }
 }
@@ -174,15 +176,15 @@ fn exit_codes_count_what_breaks() {
 /// What a report keeps is enough: the files that it was made from are gone.
 #[test]
 fn a_saved_report_says_the_same_as_its_images() {
-    let place = place();
-    let report = place.run(&[&["check", "--format", "json"], &ALL[..]].concat()).stdout;
-    fs::write(place.path("report.json"), report).expect("a report");
+    let repository = repository();
+    let report = repository.run(&[&["check", "--format", "json"], &ALL[..]].concat()).stdout;
+    fs::write(repository.path("report.json"), report).expect("a report");
     let more = ["--set", "t4.driver=550.54.15", "--add", "h100: gpu=H100, driver=580.95.05"];
-    let of_files = what_if(&place, &more);
+    let of_files = what_if(&repository, &more);
     for name in ALL {
-        fs::remove_file(place.path(name)).expect(name);
+        fs::remove_file(repository.path(name)).expect(name);
     }
-    let of_report = place.json(&[&["fleet", "what-if", "report.json"], &more[..]].concat());
+    let of_report = repository.json(&[&["fleet", "what-if", "report.json"], &more[..]].concat());
     assert_eq!(of_report["images"], 3);
     let sorted = |report: &Value, key: &str| {
         let mut told: Vec<String> = report[key].as_array().expect(key).iter().map(ToString::to_string).collect();
@@ -196,7 +198,7 @@ fn a_saved_report_says_the_same_as_its_images() {
 /// Many images on many pools: each verdict is that of its own pool.
 #[test]
 fn many_images_on_many_pools() {
-    let place = place();
+    let repository = repository();
     let mut fleet = String::new();
     for at in 0..20 {
         let driver = if at % 2 == 0 { "470.182.03" } else { "580.95.05" };
@@ -208,12 +210,13 @@ fn many_images_on_many_pools() {
         )
         .expect("a text");
     }
-    place.file("fleet.toml", &fleet);
+    repository.file("fleet.toml", &fleet);
     for at in 0..30 {
         let cuda = ["11.4", "12.4", "12.6"][at % 3];
-        place.file(&format!("many/{at}.image.toml"), &compare_image(cuda, &["sm_75", "sm_80", "sm_90"], &[]));
+        repository.file(&format!("many/{at}.image.toml"), &compare_image(cuda, &["sm_75", "sm_80", "sm_90"], &[]));
     }
-    let report = place.json(&["fleet", "what-if", "many", "--fleet", "fleet.toml", "--set", "p0.driver=580.95.05"]);
+    let report =
+        repository.json(&["fleet", "what-if", "many", "--fleet", "fleet.toml", "--set", "p0.driver=580.95.05"]);
     let told = changed(&report);
     assert_eq!(told.len(), 20, "{told:?}");
     assert!(told.iter().all(|one| one.contains(" p0 ")), "{told:?}");
@@ -223,7 +226,7 @@ fn many_images_on_many_pools() {
 /// Longer than any file that is read whole: the same is said of it as of its images.
 #[test]
 fn a_long_saved_report_says_the_same_as_its_images() {
-    let place = place();
+    let repository = repository();
     let mut fleet = String::new();
     for at in 0..20 {
         let (gpu, driver) = (["T4", "A100", "H100", "L4"][at % 4], ["470.182.03", "550.54.15"][at % 2]);
@@ -235,18 +238,18 @@ fn a_long_saved_report_says_the_same_as_its_images() {
         )
         .expect("a text");
     }
-    place.file("fleet.toml", &fleet);
+    repository.file("fleet.toml", &fleet);
     for at in 0..60 {
         let (cuda, ptx): (&str, &[&str]) = (["11.4", "12.4", "12.8"][at % 3], [&[][..], &["compute_75"][..]][at % 2]);
-        place.file(&format!("many/{at:02}.image.toml"), &compare_image(cuda, &["sm_75", "sm_80"], ptx));
+        repository.file(&format!("many/{at:02}.image.toml"), &compare_image(cuda, &["sm_75", "sm_80"], ptx));
     }
     let report =
-        place.run(&["check", "--format", "json", "--fail-on", "never", "--fleet", "fleet.toml", "many"]).stdout;
+        repository.run(&["check", "--format", "json", "--fail-on", "never", "--fleet", "fleet.toml", "many"]).stdout;
     assert!(report.len() > 4 << 20, "{} bytes are no long report", report.len());
-    fs::write(place.path("report.json"), report).expect("a report");
+    fs::write(repository.path("report.json"), report).expect("a report");
     let more = ["--fleet", "fleet.toml", "--set", "p1.driver=580.95.05", "--add", "b200: gpu=B200, driver=580.95.05"];
-    let of_files = place.json(&[&["fleet", "what-if", "many"], &more[..]].concat());
-    let of_report = place.json(&[&["fleet", "what-if", "report.json"], &more[..]].concat());
+    let of_files = repository.json(&[&["fleet", "what-if", "many"], &more[..]].concat());
+    let of_report = repository.json(&[&["fleet", "what-if", "report.json"], &more[..]].concat());
     assert_eq!(of_report["errors"].as_array().map(Vec::len), Some(0), "{}", of_report["errors"]);
     for key in ["images", "summary", "changed", "ready", "drivers"] {
         assert_eq!(of_files[key], of_report[key], "{key}");
@@ -257,13 +260,13 @@ fn a_long_saved_report_says_the_same_as_its_images() {
 /// Where a comment names a pool that is new, the image leaves the others.
 #[test]
 fn an_image_that_names_its_pool_moves_to_it() {
-    let place = place();
-    place.file("Dockerfile", "# imagelint: pools=later\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let repository = repository();
+    repository.file("Dockerfile", "# imagelint: pools=later\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     let add = "later: gpu=L4, driver=580.95.05, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
-    let report = place.json(&["fleet", "what-if", "Dockerfile", "--add", add]);
+    let report = repository.json(&["fleet", "what-if", "Dockerfile", "--add", add]);
     assert_eq!(report["drivers"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(report["ready"][0]["ready"].as_array().map(Vec::len), Some(1), "{report}");
-    let other = place.json(&["fleet", "what-if", "Dockerfile", "--set", "t4.driver=580.95.05"]);
+    let other = repository.json(&["fleet", "what-if", "Dockerfile", "--set", "t4.driver=580.95.05"]);
     assert_eq!(other["drivers"].as_array().map(Vec::len), Some(2), "no such pool: it runs on all of them: {other}");
 }
 
@@ -304,19 +307,19 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
     };
     let knowledge = imagelint::knowledge::Knowledge::built_in();
     let drivers = imagelint::fix::minimum_driver::all_driver_releases(knowledge);
-    let place = Place::bare();
-    place.file("one.toml", &pool("now", "535.161.08"));
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file("one.toml", &pool("now", "535.161.08"));
+    repository.file(
         "all.toml",
         &drivers.iter().map(|driver| pool(&driver.to_string(), &driver.to_string())).collect::<String>(),
     );
     let names: Vec<String> = (0..36).map(|at| format!("{at:02}.image.toml")).collect();
     for (at, name) in names.iter().enumerate() {
-        place.file(name, &mixed(at));
+        repository.file(name, &mixed(at));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let told = place.json(&[&["fleet", "what-if", "--fleet", "one.toml"], &names[..]].concat());
-    let every = place.json(&[&["check", "--fleet", "all.toml", "--fail-on", "never"], &names[..]].concat());
+    let told = repository.json(&[&["fleet", "what-if", "--fleet", "one.toml"], &names[..]].concat());
+    let every = repository.json(&[&["check", "--fleet", "all.toml", "--fail-on", "never"], &names[..]].concat());
     assert_eq!((&told["errors"], &every["errors"]), (&Value::Array(Vec::new()), &Value::Array(Vec::new())));
     let (mut never, mut open, mut smallest) = (Vec::new(), Vec::new(), drivers.clone());
     for subject in every["subjects"].as_array().expect("images") {
@@ -347,11 +350,11 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
 
 #[test]
 fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
-    let place = place();
-    place.file("torch/Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.6.0\n");
+    let repository = repository();
+    repository.file("torch/Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.6.0\n");
     let row = |driver: &str| {
         let add = format!("v: gpu=V100, driver={driver}, launch=docker-gpus, toolkit=1.17.8");
-        let report = place.json(&["fleet", "what-if", "torch/Dockerfile", "--add", &add]);
+        let report = repository.json(&["fleet", "what-if", "torch/Dockerfile", "--add", &add]);
         report["drivers"].as_array().expect("pools").iter().find(|one| one["pool"] == "v").expect("the pool").clone()
     };
     let new = row("590.44.01");
@@ -360,30 +363,30 @@ fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
     assert!(last.starts_with("580."), "{new}");
     assert_eq!(row(last)["enough"], true);
     let add = "v: gpu=V100, driver=590.44.01, launch=docker-gpus, toolkit=1.17.8";
-    let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
+    let text = out(&repository.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
     assert!(text.contains(&format!("525.60.13, and the largest is {last} (now 590.44.01)")), "{text}");
     // With drivers that know newer GPUs it depends on them where none is declared.
     let add = "any: driver=535.54.03, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
-    let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
+    let text = out(&repository.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
     let line = text.lines().find(|line| line.starts_with("pool `any`")).expect("a line");
     assert!(line.contains(" on any GPU, because the pool declares none (now 535.54.03"), "{line}");
     assert!(!line.contains("the largest is"), "{line}");
     // Where every newer one does there is no last.
-    for pool in what_if(&place, &[])["drivers"].as_array().expect("pools") {
+    for pool in what_if(&repository, &[])["drivers"].as_array().expect("pools") {
         assert!(pool["largest"].is_null(), "{pool}");
     }
 }
 
 /// What starts by another route starts.
 #[test]
-fn an_end_that_is_another_has_its_own_sign() {
-    let place = Place::bare();
+fn a_changed_outcome_has_its_own_sign() {
+    let repository = TestRepository::empty();
     let pool = "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nplatform = \"linux/amd64\"\n\
                 launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
-    place.file("fleet.toml", pool);
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.1+cu124\n");
+    repository.file("fleet.toml", pool);
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.1+cu124\n");
     for (change, sign) in [("a.driver=550.54.15", "✅ "), ("a.driver=390.157", "❌ ")] {
-        let text = out(&place.run(&["fleet", "what-if", "Dockerfile", "--set", change, "--format", "markdown"]));
+        let text = out(&repository.run(&["fleet", "what-if", "Dockerfile", "--set", change, "--format", "markdown"]));
         let row = text.lines().find(|line| line.starts_with("| `Dockerfile` ")).unwrap_or_else(|| panic!("{text}"));
         assert!(row.contains(sign) && !row.contains("❓"), "{row}");
     }
@@ -391,19 +394,19 @@ fn an_end_that_is_another_has_its_own_sign() {
 
 /// What `check` says of a pool is said of it where it is new: why it cannot be told, and what was not seen.
 #[test]
-fn a_new_pool_tells_why_it_cannot_be_told_and_what_was_not_seen() {
-    let place = place();
+fn a_new_pool_lists_unknown_verdicts_with_their_reasons() {
+    let repository = repository();
     let start = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.7.1+cu118";
     let index = "--extra-index-url https://download.pytorch.org/whl/cu118\n";
-    place.file("open.Dockerfile", &format!("{start} vllm==0.10.1.1 {index}"));
-    place.file("open2.Dockerfile", &format!("{start} vllm==0.10.1.1 requests==2.32.3 {index}"));
-    place.file("unseen.Dockerfile", &format!("{start} flash-attn==2.8.3 {index}"));
-    place.file("seen.Dockerfile", &format!("{start} {index}"));
+    repository.file("open.Dockerfile", &format!("{start} vllm==0.10.1.1 {index}"));
+    repository.file("open2.Dockerfile", &format!("{start} vllm==0.10.1.1 requests==2.32.3 {index}"));
+    repository.file("unseen.Dockerfile", &format!("{start} flash-attn==2.8.3 {index}"));
+    repository.file("seen.Dockerfile", &format!("{start} {index}"));
     let files = ["open.Dockerfile", "open2.Dockerfile", "unseen.Dockerfile", "seen.Dockerfile"];
     let fields = "gpu=A100-SXM4-80GB, driver=580.95.05, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
     let added = format!("new: {fields}");
     let asked = [&["fleet", "what-if"], &files[..], &["--add", &added]].concat();
-    let report = place.json(&asked);
+    let report = repository.json(&asked);
     let ready = &report["ready"][0];
     assert_eq!(ready["unseen"], serde_json::json!(["unseen.Dockerfile"]), "{ready}");
     assert_eq!(ready["ready"], serde_json::json!(["unseen.Dockerfile", "seen.Dockerfile"]), "{ready}");
@@ -416,12 +419,12 @@ fn a_new_pool_tells_why_it_cannot_be_told_and_what_was_not_seen() {
         "[[pool]]\nname = \"new\"\ngpu = \"A100-SXM4-80GB\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"\n",
     );
     fleet.push_str("launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
-    place.file("other.toml", &fleet);
-    let checked = place.json(&["check", "open.Dockerfile", "--fleet", "other.toml", "--pool", "new"]);
+    repository.file("other.toml", &fleet);
+    let checked = repository.json(&["check", "open.Dockerfile", "--fleet", "other.toml", "--pool", "new"]);
     let verdicts = checked["subjects"][0]["verdicts"].as_array().expect("verdicts");
     let whole = verdicts.iter().find(|verdict| verdict["component"].is_null()).expect("a verdict");
     assert_eq!((&whole["message"], &whole["missing"]), (&reason["message"], &ready["missing"]), "{ready}");
-    let told = out(&place.run(&asked));
+    let told = out(&repository.run(&asked));
     for line in [
         "new pool `new`: 2 ready: `unseen.Dockerfile` and `seen.Dockerfile`\n",
         "new pool `new`: 1 of these not fully inspected: `unseen.Dockerfile`\n",
@@ -433,26 +436,26 @@ fn a_new_pool_tells_why_it_cannot_be_told_and_what_was_not_seen() {
     }
     // Of what is told for certain there is no reason, and of what was seen nothing that was not.
     let asked = ["fleet", "what-if", "seen.Dockerfile", "--add", &added];
-    let ready = place.json(&asked)["ready"][0].clone();
+    let ready = repository.json(&asked)["ready"][0].clone();
     for key in ["unseen", "open", "reasons", "missing", "fail"] {
         assert_eq!(ready[key], Value::Array(Vec::new()), "{key}: {ready}");
     }
-    let told = out(&place.run(&asked));
+    let told = out(&repository.run(&asked));
     assert!(!told.contains("not fully inspected") && !told.contains("to resolve"), "{told}");
 }
 
 /// A compat library is for some older branches, and not for those in between.
 #[test]
 fn an_older_driver_that_does_is_told_beside_the_smallest() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let torch = "RUN pip install torch==2.7.1+cu128 --index-url https://download.pytorch.org/whl/cu128\n";
-    place.file("new.Dockerfile", &format!("FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04\n{torch}"));
-    place.file("old.image.toml", &compare_image("11.4", &["sm_75"], &[]));
+    repository.file("new.Dockerfile", &format!("FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04\n{torch}"));
+    repository.file("old.image.toml", &compare_image("11.4", &["sm_75"], &[]));
     let on = |driver: &str, file: &str| {
         let fields = "gpu = \"T4\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
-        place.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\ndriver = \"{driver}\"\n{fields}"));
-        let told = out(&place.run(&["fleet", "what-if", file]));
-        (place.json(&["fleet", "what-if", file])["drivers"][0].clone(), told)
+        repository.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\ndriver = \"{driver}\"\n{fields}"));
+        let told = out(&repository.run(&["fleet", "what-if", file]));
+        (repository.json(&["fleet", "what-if", file])["drivers"][0].clone(), told)
     };
     let number = |text: &Value| -> Vec<u32> {
         text.as_str().unwrap_or_default().split('.').filter_map(|part| part.parse().ok()).collect()
@@ -478,10 +481,10 @@ fn an_older_driver_that_does_is_told_beside_the_smallest() {
 /// Which files run on a pool is a value like any other: where none does, nothing is told of it.
 #[test]
 fn a_pool_of_other_files_is_none_of_an_images() {
-    let place = place();
-    place.file("a/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let repository = repository();
+    repository.file("a/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     for (files, runs) in [("[\"a/**\"]", true), ("a/*", true), ("[\"b/**\", \"c/**\"]", false)] {
-        let done = place.run(&["fleet", "what-if", "a/Dockerfile", "--set", &format!("t4.dockerfiles={files}")]);
+        let done = repository.run(&["fleet", "what-if", "a/Dockerfile", "--set", &format!("t4.dockerfiles={files}")]);
         assert_eq!(out(&done).contains("pool `t4`: "), runs, "{files}: {}{}", out(&done), err(&done));
     }
 }

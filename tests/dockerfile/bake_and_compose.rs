@@ -4,9 +4,9 @@ use imagelint::dockerfile::builds::{
     BuildsError, DockerfileSource, ImageBuild, parse_environment_file, read_bake_file, read_bake_files,
     read_compose_file, read_compose_files,
 };
-use place::{Place, code, out};
+use test_repository::{TestRepository, code, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const DOCKERFILE: &str = "ARG CUDA=12.4.1\nARG FLAVOUR=base\nFROM nvidia/cuda:${CUDA}-${FLAVOUR}-ubuntu22.04 AS run\n\
                           FROM scratch AS last\n";
@@ -237,7 +237,7 @@ fn included_files_have_variables_of_their_own() {
 }
 
 #[test]
-fn a_service_begins_as_the_one_that_it_extends() {
+fn a_compose_service_inherits_from_the_extended_service() {
     let text = r#"
 services:
   base:
@@ -277,7 +277,7 @@ services:
 }
 
 #[test]
-fn what_takes_the_place_of_a_base_is_told() {
+fn contexts_that_replace_a_base_image_are_read() {
     let contexts = |builds: &[ImageBuild]| -> Vec<String> {
         let one = |build: &ImageBuild| {
             let all = build.contexts.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
@@ -305,8 +305,8 @@ target "top" {
         contexts(&builds),
         ["a base=docker-image://a:1,odd=?", "b base=docker-image://a:1,odd=service:a,src=../src"]
     );
-    let place = Place::new();
-    place.file("Dockerfile", "FROM Base AS one\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS two\nFROM two\n");
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM Base AS one\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS two\nFROM two\n");
     for (contexts, target, expected) in [
         (
             "base = \"docker-image://nvidia/cuda:12.8.0-base-ubuntu22.04\"",
@@ -319,8 +319,9 @@ target "top" {
         ("two = \"target:x\"", "2", "null"),
         ("two = nothing", "2", "null"),
     ] {
-        place.file("x.hcl", &format!("target \"a\" {{\n target = \"{target}\"\n contexts = {{ {contexts} }}\n}}\n"));
-        let report = place.json(&["check", "--verbose", "--bake", "x.hcl"]);
+        repository
+            .file("x.hcl", &format!("target \"a\" {{\n target = \"{target}\"\n contexts = {{ {contexts} }}\n}}\n"));
+        let report = repository.json(&["check", "--verbose", "--bake", "x.hcl"]);
         assert_eq!(report["subjects"][0]["description"]["base"].to_string(), expected, "{contexts}");
     }
 }
@@ -353,7 +354,7 @@ fn services_of_files_that_are_included_are_built_in_their_folders() {
 }
 
 #[test]
-fn broken_and_hostile_files_end_with_a_word() {
+fn invalid_and_hostile_files_end_with_a_message() {
     let deep = |open: &str, close: &str, many: usize| format!("a = {}1{}", open.repeat(many), close.repeat(many));
     for text in [
         "target \"a\" {",
@@ -387,8 +388,8 @@ fn broken_and_hostile_files_end_with_a_word() {
 }
 
 #[test]
-fn a_file_that_breaks_off_is_told_at_its_line() {
-    let place = Place::new();
+fn a_truncated_file_is_reported_with_its_line() {
+    let repository = TestRepository::new();
     for (flag, name, text, (line, column), told) in [
         ("--bake", "a.hcl", "target \"a\" {\n  dockerfile = \n}\n", (2, 16), "invalid expression"),
         ("--bake", "a.hcl", "target \"é\" {\r\n\r\n  x = [\r\n", (3, 9), "expected `]`"),
@@ -396,8 +397,8 @@ fn a_file_that_breaks_off_is_told_at_its_line() {
         ("--bake", "b.json", "", (1, 1), ""),
         ("--compose", "c.yaml", "services:\n  a: [\n", (2, 6), "unclosed bracket"),
     ] {
-        place.file(name, text);
-        let done = place.run(&["check", flag, name, "--format", "gitlab"]);
+        repository.file(name, text);
+        let done = repository.run(&["check", flag, name, "--format", "gitlab"]);
         let list: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
         let issue = &list[0];
         let description = issue["description"].as_str().expect("words");
@@ -407,26 +408,26 @@ fn a_file_that_breaks_off_is_told_at_its_line() {
             "{description}"
         );
         assert_eq!((&issue["location"]["path"], &issue["location"]["lines"]["begin"]), (&name.into(), &line.into()));
-        let text = out(&place.run(&["check", flag, name, "--format", "concise"]));
+        let text = out(&repository.run(&["check", flag, name, "--format", "concise"]));
         assert!(text.starts_with(&format!("{name}:{line}:{column}: error cannot-read: ")), "{text}");
     }
 }
 
 #[test]
 fn two_targets_of_one_dockerfile_are_told_apart_in_every_report() {
-    let place = Place::bare();
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file(
         "fleet.toml",
         "[[pool]]\nname = \"p\"\ngpu = \"H100\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
     );
-    place.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1+cu113\n");
-    place.file(
+    repository.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1+cu113\n");
+    repository.file(
         "docker-bake.hcl",
         "group \"default\" { targets = [\"a\", \"b\"] }\ntarget \"a\" { dockerfile = \"Dockerfile\" }\n\
          target \"b\" {\n dockerfile = \"Dockerfile\"\n args = { X = \"1\" }\n}\n",
     );
     for format in ["gitlab", "sarif", "rdjsonl", "checkstyle", "github"] {
-        let text = out(&place.run(&["check", "--bake", "docker-bake.hcl", "--format", format]));
+        let text = out(&repository.run(&["check", "--bake", "docker-bake.hcl", "--format", format]));
         for target in [
             "docker-bake.hcl:a: torch 1.12.1 has no native code for H100",
             "docker-bake.hcl:b: torch 1.12.1 has no native code for H100",
@@ -435,21 +436,21 @@ fn two_targets_of_one_dockerfile_are_told_apart_in_every_report() {
         }
     }
     // Without such a file nothing but the path says it.
-    let text = out(&place.run(&["check", "Dockerfile", "--format", "gitlab"]));
+    let text = out(&repository.run(&["check", "Dockerfile", "--format", "gitlab"]));
     assert!(text.contains("\"description\":\"torch 1.12.1 has no native code for H100"), "{text}");
 }
 
 #[test]
 fn each_target_is_a_subject_with_its_own_base() {
-    let place = Place::new();
-    place.file("docker/Dockerfile", DOCKERFILE);
-    place.file(
+    let repository = TestRepository::new();
+    repository.file("docker/Dockerfile", DOCKERFILE);
+    repository.file(
         "docker-bake.hcl",
         "target \"a\" {\n context = \"docker\"\n target = \"run\"\n}\n\
          target \"b\" {\n context = \"docker\"\n target = \"run\"\n args = { CUDA = \"12.8.0\" }\n}\n\
          target \"c\" {\n context = \"docker\"\n target = \"run\"\n args = { CUDA = nothing }\n}\n",
     );
-    let report = place.json(&["check", "--bake", "docker-bake.hcl"]);
+    let report = repository.json(&["check", "--bake", "docker-bake.hcl"]);
     let bases: Vec<String> = report["subjects"]
         .as_array()
         .expect("subjects")
@@ -464,45 +465,46 @@ fn each_target_is_a_subject_with_its_own_base() {
             "docker-bake.hcl:c null",
         ]
     );
-    let report = place.json(&["check", "--bake", "docker-bake.hcl", "--build-arg", "CUDA=11.8.0"]);
+    let report = repository.json(&["check", "--bake", "docker-bake.hcl", "--build-arg", "CUDA=11.8.0"]);
     assert_eq!(report["subjects"][1]["description"]["base"], "nvidia/cuda:11.8.0-base-ubuntu22.04");
 }
 
 #[test]
 fn a_compose_file_reads_its_variables_beside_it() {
-    let place = Place::new();
-    place.file("app/Dockerfile", DOCKERFILE);
-    place.file("app/.env", "CUDA=12.8.0\n");
-    place.file(
+    let repository = TestRepository::new();
+    repository.file("app/Dockerfile", DOCKERFILE);
+    repository.file("app/.env", "CUDA=12.8.0\n");
+    repository.file(
         "app/compose.yaml",
         "services:\n  x:\n    gpus: all\n    build:\n      context: .\n      target: run\n      args: [CUDA]\n",
     );
-    let report = place.json(&["check", "--compose", "app/compose.yaml"]);
+    let report = repository.json(&["check", "--compose", "app/compose.yaml"]);
     assert_eq!(report["subjects"][0]["name"], "app/compose.yaml:x");
     assert_eq!(report["subjects"][0]["description"]["base"], "nvidia/cuda:12.8.0-base-ubuntu22.04");
 }
 
 #[test]
 fn nothing_outside_of_the_repository_is_read() {
-    let outer = Place::new();
+    let outer = TestRepository::new();
     outer.file("secret", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    let place = Place::new();
+    let repository = TestRepository::new();
     let secret = outer.path("secret");
-    std::os::unix::fs::symlink(&secret, place.path("link")).expect("a link");
+    std::os::unix::fs::symlink(&secret, repository.path("link")).expect("a link");
     let absolute = secret.display().to_string();
     let ups = format!("{}{absolute}", "../".repeat(30));
     for path in [absolute.as_str(), ups.as_str(), "link"] {
-        place.file("x.hcl", &format!("target \"a\" {{ dockerfile = \"{path}\" }}"));
-        place.file("x.yaml", &format!("services: {{a: {{gpus: all, build: {{context: ., dockerfile: \"{path}\"}}}}}}"));
+        repository.file("x.hcl", &format!("target \"a\" {{ dockerfile = \"{path}\" }}"));
+        repository
+            .file("x.yaml", &format!("services: {{a: {{gpus: all, build: {{context: ., dockerfile: \"{path}\"}}}}}}"));
         for arguments in [["check", "--bake", "x.hcl"], ["check", "--compose", "x.yaml"]] {
-            let done = place.run(&arguments);
+            let done = repository.run(&arguments);
             assert_eq!(code(&done), 2, "{path}");
             assert!(out(&done).contains("outside the repository"), "{}", out(&done));
         }
     }
     for context in ["https://example.com/x.git", "git@example.com:x", "docker-image://x"] {
-        place.file("x.hcl", &format!("target \"a\" {{ context = \"{context}\" }}"));
-        let done = place.run(&["check", "--bake", "x.hcl"]);
+        repository.file("x.hcl", &format!("target \"a\" {{ context = \"{context}\" }}"));
+        let done = repository.run(&["check", "--bake", "x.hcl"]);
         assert_eq!(code(&done), 2, "{context}");
         assert!(out(&done).contains("is not read"), "{}", out(&done));
     }
@@ -522,28 +524,28 @@ fn built_on(report: &serde_json::Value) -> String {
 
 #[test]
 fn a_build_stands_on_the_builds_that_its_contexts_name() {
-    let place = Place::new();
-    place.file("base/Dockerfile", "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04 AS gpu\nENV NVIDIA_VISIBLE_DEVICES=2\nFROM alpine AS last\n");
-    place.file("python/Dockerfile", "FROM below\nCOPY r.txt .\nRUN pip install -r r.txt\n");
-    place.file("python/r.txt", "torch==2.5.1\n");
-    place.file("app/Dockerfile", "FROM python AS run\nRUN pip install flask\n");
+    let repository = TestRepository::new();
+    repository.file("base/Dockerfile", "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04 AS gpu\nENV NVIDIA_VISIBLE_DEVICES=2\nFROM alpine AS last\n");
+    repository.file("python/Dockerfile", "FROM below\nCOPY r.txt .\nRUN pip install -r r.txt\n");
+    repository.file("python/r.txt", "torch==2.5.1\n");
+    repository.file("app/Dockerfile", "FROM python AS run\nRUN pip install flask\n");
     let bake = "group \"default\" { targets = [\"app\"] }\n\
                 target \"cuda\" {\n context = \"base\"\n target = \"gpu\"\n args = { CUDA = \"12.6.3\" }\n}\n\
                 target \"Py_thon\" {\n context = \"python\"\n contexts = { below = \"target:cuda\" }\n}\n\
                 target \"app\" {\n context = \"app\"\n contexts = { python = \"target:Py_thon\" }\n}\n";
-    place.file("docker-bake.hcl", bake);
-    let report = place.json(&["check", "--verbose", "--bake", "docker-bake.hcl"]);
+    repository.file("docker-bake.hcl", bake);
+    let report = repository.json(&["check", "--verbose", "--bake", "docker-bake.hcl"]);
     assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1, "only what is asked for is judged");
     assert_eq!(built_on(&report), "nvidia/cuda:12.6.3-base-ubuntu22.04 2 2.5.1");
     // The list that the build below installs is a place in its own folder.
     let text = report.to_string();
     assert!(text.contains("python/r.txt") && !text.contains("target.invalid"), "{text}");
-    place.file(
+    repository.file(
         "compose.yaml",
         "services:\n  app:\n    runtime: nvidia\n    build:\n      context: app\n      additional_contexts: {python: 'service:py'}\n\
          \x20 py:\n    build:\n      context: python\n      additional_contexts: {below: 'docker-image://pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime'}\n",
     );
-    let report = place.json(&["check", "--verbose", "--compose", "compose.yaml"]);
+    let report = repository.json(&["check", "--verbose", "--compose", "compose.yaml"]);
     assert_eq!(built_on(&report), "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime all 2.5.1");
     // A stage of that name in the file gives way to the context; another context does not touch it.
     for (contexts, expected) in [
@@ -551,21 +553,21 @@ fn a_build_stands_on_the_builds_that_its_contexts_name() {
         ("{ other = \"target:cuda\" }", "python - -"),
         ("{ run = \"target:absent\" }", "- - -"),
     ] {
-        place.file("app/Dockerfile", "FROM python AS run\nFROM run\nENV X=1\n");
+        repository.file("app/Dockerfile", "FROM python AS run\nFROM run\nENV X=1\n");
         let target = "target \"cuda\" {\n context = \"base\"\n target = \"gpu\"\n args = { CUDA = \"12.6.3\" }\n}\n";
         let app = format!("target \"app\" {{\n context = \"app\"\n contexts = {contexts}\n}}\n");
-        place.file("one.hcl", &format!("group \"default\" {{ targets = [\"app\"] }}\n{target}{app}"));
-        let report = place.json(&["check", "--verbose", "--bake", "one.hcl"]);
+        repository.file("one.hcl", &format!("group \"default\" {{ targets = [\"app\"] }}\n{target}{app}"));
+        let report = repository.json(&["check", "--verbose", "--bake", "one.hcl"]);
         assert_eq!(built_on(&report), expected, "{contexts}");
     }
 }
 
 #[test]
-fn builds_that_stand_on_one_another_in_a_circle_are_refused_at_their_place() {
-    let place = Place::new();
-    place.file("Dockerfile", "FROM below\n");
-    place.file("ok/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    place.file(
+fn cyclic_build_contexts_are_refused_with_their_location() {
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM below\n");
+    repository.file("ok/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    repository.file(
         "x.hcl",
         "target \"fine\" { context = \"ok\" }\n\
          target \"a\" { contexts = { below = \"target:b\" } }\n\
@@ -573,7 +575,7 @@ fn builds_that_stand_on_one_another_in_a_circle_are_refused_at_their_place() {
          target \"c\" { contexts = { below = \"target:b\" } }\n\
          target \"itself\" { contexts = { below = \"target:itself\" } }\n",
     );
-    let done = place.run(&["check", "--format", "json", "--bake", "x.hcl"]);
+    let done = repository.run(&["check", "--format", "json", "--bake", "x.hcl"]);
     assert_eq!(code(&done), 2, "{}", out(&done));
     let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("a report");
     let said = |error: &serde_json::Value| {
@@ -690,9 +692,9 @@ fn groups_name_what_a_loop_or_a_matrix_makes_or_say_what_cannot_be_told() {
     );
     // A name that nothing has stands for nothing.
     assert_eq!(told("group \"g\" { targets = [\"absent\"] }\ntarget \"a\" {}\n"), [""; 0]);
-    let place = Place::new();
-    place.file("x.hcl", &open);
-    let done = place.run(&["check", "--bake", "x.hcl"]);
+    let repository = TestRepository::new();
+    repository.file("x.hcl", &open);
+    let done = repository.run(&["check", "--bake", "x.hcl"]);
     assert_eq!(code(&done), 2);
     let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -701,18 +703,18 @@ fn groups_name_what_a_loop_or_a_matrix_makes_or_say_what_cannot_be_told() {
 
 #[test]
 fn paths_of_a_bake_file_are_seen_from_where_bake_is_called() {
-    let place = Place::new();
-    place.file("app/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    place.file("docker/beside/Dockerfile", "FROM nvidia/cuda:12.6.3-base-ubuntu22.04\n");
-    place.file("both/Dockerfile", "FROM nvidia/cuda:12.8.0-base-ubuntu22.04\n");
-    place.file("docker/both/Dockerfile", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n");
-    place.file(
+    let repository = TestRepository::new();
+    repository.file("app/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    repository.file("docker/beside/Dockerfile", "FROM nvidia/cuda:12.6.3-base-ubuntu22.04\n");
+    repository.file("both/Dockerfile", "FROM nvidia/cuda:12.8.0-base-ubuntu22.04\n");
+    repository.file("docker/both/Dockerfile", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n");
+    repository.file(
         "docker/docker-bake.hcl",
         "target \"app\" {\n context = \".\"\n dockerfile = \"app/Dockerfile\"\n}\n\
          target \"beside\" { context = \"beside\" }\n\
          target \"both\" { context = \"both\" }\n",
     );
-    let report = place.json(&["check", "--verbose", "--bake", "docker/docker-bake.hcl"]);
+    let report = repository.json(&["check", "--verbose", "--bake", "docker/docker-bake.hcl"]);
     let bases: Vec<String> = report["subjects"]
         .as_array()
         .expect("subjects")
@@ -727,8 +729,8 @@ fn paths_of_a_bake_file_are_seen_from_where_bake_is_called() {
             "nvidia/cuda:12.8.0-base-ubuntu22.04"
         ]
     );
-    place.file("docker/none.hcl", "target \"none\" { context = \"nowhere\" }\n");
-    let done = place.run(&["check", "--bake", "docker/none.hcl"]);
+    repository.file("docker/none.hcl", "target \"none\" { context = \"nowhere\" }\n");
+    let done = repository.run(&["check", "--bake", "docker/none.hcl"]);
     let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
     assert!(code(&done) == 2 && said.contains("cannot read nowhere/Dockerfile"), "{said}");
 }
@@ -835,9 +837,9 @@ fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place(
         let builds = read_bake_file("docker-bake.hcl", text).expect("builds");
         assert!(builds[0].notes.iter().all(|note| !note.contains("fails")), "{builds:?}");
     }
-    let place = Place::new();
-    place.file("docker-bake.hcl", name);
-    let done = place.run(&["check", "--bake", "docker-bake.hcl"]);
+    let repository = TestRepository::new();
+    repository.file("docker-bake.hcl", name);
+    let done = repository.run(&["check", "--bake", "docker-bake.hcl"]);
     let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
     assert!(code(&done) == 2 && said.contains("unclosed character"), "{said}");
 }
@@ -874,14 +876,14 @@ fn a_target_that_only_serves_others_is_not_built() {
 
 #[test]
 fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let request = |more: &str| {
         let image = "dockerfile_inline: \"FROM nvidia/cuda:12.4.1-base-ubuntu22.04\"";
         let gpu = format!("  gpu:\n    gpus: all\n    build: {{context: ., {image}}}\n");
-        place.file("gpu.env", "A=1\nNVIDIA_VISIBLE_DEVICES=all\n");
-        place.file("cpu.env", "NVIDIA_VISIBLE_DEVICES=none\n");
-        place.file("c.yaml", &format!("services:\n{gpu}  x:\n    build: {{context: ., {image}}}\n{more}"));
-        let done = place.run(&["check", "--format", "json", "--compose", "c.yaml"]);
+        repository.file("gpu.env", "A=1\nNVIDIA_VISIBLE_DEVICES=all\n");
+        repository.file("cpu.env", "NVIDIA_VISIBLE_DEVICES=none\n");
+        repository.file("c.yaml", &format!("services:\n{gpu}  x:\n    build: {{context: ., {image}}}\n{more}"));
+        let done = repository.run(&["check", "--format", "json", "--compose", "c.yaml"]);
         let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
         let names: Vec<String> = report["subjects"]
             .as_array()
@@ -976,15 +978,15 @@ fn compose_files_that_are_given_together_make_one_definition() {
     let broken = merged(&[base, "services: {a: ["]).expect_err("it breaks off");
     assert_eq!(broken.0, 1, "{broken:?}");
 
-    let place = Place::new();
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    place.file("c.yaml", base);
-    place.file("c2.yaml", "services: {a: {gpus: all}}");
-    let report = place.json(&["check", "--compose", "c.yaml", "--compose", "c2.yaml"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    repository.file("c.yaml", base);
+    repository.file("c2.yaml", "services: {a: {gpus: all}}");
+    let report = repository.json(&["check", "--compose", "c.yaml", "--compose", "c2.yaml"]);
     let names: Vec<&serde_json::Value> =
         report["subjects"].as_array().expect("subjects").iter().map(|one| &one["name"]).collect();
     assert_eq!(names, ["c.yaml:a"]);
-    assert_eq!(code(&place.run(&["check", "--compose", "c.yaml"])), 3);
+    assert_eq!(code(&repository.run(&["check", "--compose", "c.yaml"])), 3);
 }
 
 #[test]
@@ -994,13 +996,13 @@ fn under_a_default_runtime_the_image_requests_the_gpu() {
             "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"525.60.13\"\nlaunch = \"{launch}\"\ntoolkit = \"1.17.8\"\n"
         )
     };
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     // The pools on which the service is checked; none where it is skipped.
     let pools = |fleet: &str, base: &str, more: &str| -> Vec<String> {
-        place.file("fleet.toml", fleet);
-        place.file("Dockerfile", &format!("FROM {base}\nRUN pip install torch==2.4.0\n"));
-        place.file("c.yaml", &format!("services:\n  a:\n    build: .\n{more}"));
-        let done = place.run(&["check", "--format", "json", "--compose", "c.yaml"]);
+        repository.file("fleet.toml", fleet);
+        repository.file("Dockerfile", &format!("FROM {base}\nRUN pip install torch==2.4.0\n"));
+        repository.file("c.yaml", &format!("services:\n  a:\n    build: .\n{more}"));
+        let done = repository.run(&["check", "--format", "json", "--compose", "c.yaml"]);
         let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
         let skipped =
             String::from_utf8_lossy(&done.stderr).contains("c.yaml:a is skipped: the service requests no GPU");

@@ -1,12 +1,12 @@
 //! What the base image brings survives the way through an image description.
 
-use ends::{NEW_AND_OLD as FLEET, ends};
-use place::Place;
+use pool_verdicts::{NEW_AND_OLD as FLEET, verdicts_by_pool};
+use test_repository::TestRepository;
 
-use crate::support::{ends, place};
+use crate::support::{pool_verdicts, test_repository};
 
 #[test]
-fn a_description_says_what_the_dockerfile_said_of_its_base() {
+fn a_description_keeps_the_base_image_of_the_dockerfile() {
     for (rest, described, new, geforce) in [
         (
             "ENV LD_LIBRARY_PATH=/usr/local/cuda/compat:$LD_LIBRARY_PATH",
@@ -25,17 +25,17 @@ fn a_description_says_what_the_dockerfile_said_of_its_base() {
         ("RUN if true; then rm -rf /usr/local/cuda/compat; fi", "removed = [\"/usr/local/cuda/compat\"]", "", ""),
         ("RUN if false; then rm -rf /usr/local/cuda/compat; fi", "base = ", "", "compat-not-supported"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n{rest}\n"));
-        let written = place.run(&["describe", "Dockerfile"]);
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n{rest}\n"));
+        let written = repository.run(&["describe", "Dockerfile"]);
         let written = String::from_utf8(written.stdout).expect("text");
         assert!(written.contains(described), "{rest}: {written}");
-        place.file("again.image.toml", &written);
-        let outcomes = ends(&place, "Dockerfile");
+        repository.file("again.image.toml", &written);
+        let outcomes = verdicts_by_pool(&repository, "Dockerfile");
         let expected = [new, geforce];
         assert_eq!(outcomes.iter().map(|end| end.2.as_str()).collect::<Vec<_>>(), expected, "{rest}: {outcomes:?}");
-        assert_eq!(ends(&place, "again.image.toml"), outcomes, "{rest}");
+        assert_eq!(verdicts_by_pool(&repository, "again.image.toml"), outcomes, "{rest}");
     }
 }
 
@@ -56,17 +56,17 @@ fn an_unknown_tag_says_what_is_unknown_of_it() {
         ("nvcr.io/nvidia/tritonserver:24.05-trtllm-python-py3", "does not have the contents of"),
         ("nvidia/cudagl:11.4.2-devel", "to its CUDA base image were not read"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", &format!("FROM {from}\n"));
-        let report = place.json(&["check", "Dockerfile"]).to_string();
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", &format!("FROM {from}\n"));
+        let report = repository.json(&["check", "Dockerfile"]).to_string();
         assert!(report.contains(expected), "{from}: {report}");
     }
 }
 
 /// What cannot be told stays so: a description never makes a certain end of an open one, nor the other way round.
 #[test]
-fn a_description_keeps_what_cannot_be_told() {
+fn a_description_keeps_unknown_values() {
     for (text, described, fate) in [
         (
             "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG X\nENV NVIDIA_REQUIRE_CUDA=$X\n",
@@ -81,36 +81,37 @@ fn a_description_keeps_what_cannot_be_told() {
         ("FROM python:3.11-slim\nRUN pip install 'torch>=2.4,<2.5'\n", "torch = \">=2.4,<2.5\"", "starts"),
         ("FROM python:3.11-slim\nENV APP=$X\nRUN pip install torch==2.4.1\n", "torch = \"2.4.1\"", "starts"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", text);
-        let written = String::from_utf8(place.run(&["describe", "Dockerfile"]).stdout).expect("text");
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", text);
+        let written = String::from_utf8(repository.run(&["describe", "Dockerfile"]).stdout).expect("text");
         assert!(written.contains(described), "{text}: {written}");
-        place.file("again.image.toml", &written);
-        let ended = ends(&place, "Dockerfile");
+        repository.file("again.image.toml", &written);
+        let ended = verdicts_by_pool(&repository, "Dockerfile");
         assert_eq!(ended[0].1, fate, "{text}: {ended:?}");
-        assert_eq!(ends(&place, "again.image.toml"), ended, "{text}: {written}");
+        assert_eq!(verdicts_by_pool(&repository, "again.image.toml"), ended, "{text}: {written}");
     }
 }
 
 /// What is asked for and not known of a base that the tables have is no base that they lack.
 #[test]
 fn a_known_base_is_not_said_to_be_unknown() {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
     // A requirement that the base does not set is not set, so that building on it adds nothing.
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_X=$NVIDIA_REQUIRE_X\n");
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_X=$NVIDIA_REQUIRE_X\n");
     let plain = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n";
-    place.file("plain.Dockerfile", plain);
-    let (own, without) = (ends(&place, "Dockerfile"), ends(&place, "plain.Dockerfile"));
+    repository.file("plain.Dockerfile", plain);
+    let (own, without) =
+        (verdicts_by_pool(&repository, "Dockerfile"), verdicts_by_pool(&repository, "plain.Dockerfile"));
     assert_eq!(own, without);
     for (base, said) in [
         ("nvidia/cuda:12.4.1-base-ubuntu22.04", "lacks the contents of this tag"),
         ("a/b:1", "is not in the compatibility database"),
     ] {
-        place
+        repository
             .file("Dockerfile", &format!("FROM {base}\nENV NVIDIA_DISABLE_REQUIRE=$SOME NVIDIA_VISIBLE_DEVICES=all\n"));
-        let report = place.json(&["check", "Dockerfile"]);
+        let report = repository.json(&["check", "Dockerfile"]);
         let facts = report["subjects"][0]["facts"].as_array().expect("facts");
         let of = |fact: &&serde_json::Value| fact["key"] == "env.NVIDIA_DISABLE_REQUIRE" && fact["state"] == "unknown";
         let why = facts.iter().rfind(of).expect("an open fact")["why"].to_string();
@@ -120,16 +121,16 @@ fn a_known_base_is_not_said_to_be_unknown() {
 
 /// A digest is the name of one build: nobody is told to write it down again.
 #[test]
-fn what_is_pinned_is_not_to_be_pinned() {
-    let place = Place::bare();
-    place.file(
+fn pinned_packages_are_not_pinned_again() {
+    let repository = TestRepository::empty();
+    repository.file(
         "fleet.toml",
         "[[pool]]\nname = \"rtx\"\ngpu = \"RTX 2080 Ti\"\ndriver = \"450.102.04\"\n\
         platform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.4\"\n",
     );
     let asked = |base: &str| {
-        place.file("Dockerfile", &format!("FROM {base}\n"));
-        let verdict = place.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone();
+        repository.file("Dockerfile", &format!("FROM {base}\n"));
+        let verdict = repository.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone();
         assert_eq!(verdict["fate"], "depends", "{base}");
         (verdict["missing"].to_string(), verdict["message"].to_string())
     };
@@ -144,12 +145,12 @@ fn what_is_pinned_is_not_to_be_pinned() {
 
 /// What is not brought is told at the line that needs it, and at the base that lacks it.
 #[test]
-fn a_library_that_nothing_brings_is_told_where_it_is_asked_for() {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+fn a_missing_library_is_reported_at_its_user() {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
     let install = "apt-get install -y python3-pip && pip install onnxruntime-gpu==1.17.1";
-    place.file("Dockerfile", &format!("FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN {install}\n"));
-    let print = String::from_utf8(place.run(&["check", "Dockerfile"]).stdout).expect("text");
+    repository.file("Dockerfile", &format!("FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN {install}\n"));
+    let print = String::from_utf8(repository.run(&["check", "Dockerfile"]).stdout).expect("text");
     assert!(print.contains(" --> Dockerfile:2:51\n"), "{print}");
     assert!(print.contains("libcublas.so.11: cannot open shared object file"), "{print}");
     assert!(!print.contains("libcurand.so.10"), "CUDA 12 has it: {print}");
@@ -157,23 +158,23 @@ fn a_library_that_nothing_brings_is_told_where_it_is_asked_for() {
 
 #[test]
 fn a_requirements_file_that_is_not_there_is_missing_evidence() {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
     let text =
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
-    place.file("Dockerfile", text);
+    repository.file("Dockerfile", text);
     let said = "`requirements.txt` is not in the build context, so what it installs is unknown";
-    let told = |place: &Place| {
-        let report = place.json(&["check", "Dockerfile"]);
-        let print = String::from_utf8(place.run(&["check", "Dockerfile"]).stdout).expect("text");
+    let told = |repository: &TestRepository| {
+        let report = repository.json(&["check", "Dockerfile"]);
+        let print = String::from_utf8(repository.run(&["check", "Dockerfile"]).stdout).expect("text");
         let print = print.split_whitespace().collect::<Vec<_>>().join(" ");
         (report["subjects"][0]["verdicts"][0]["missing"].to_string(), print.matches(said).count())
     };
-    let (missing, printed) = told(&place);
+    let (missing, printed) = told(&repository);
     assert!(missing.contains("requirements.requirements.txt"), "{missing}");
     assert_eq!(printed, 1);
-    place.file("requirements.txt", "flask\n");
-    let (missing, printed) = told(&place);
+    repository.file("requirements.txt", "flask\n");
+    let (missing, printed) = told(&repository);
     assert!(!missing.contains("requirements") && printed == 0, "{missing}");
 }
 
@@ -206,22 +207,22 @@ fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", [false, false]),
         ("python:3.12", [false, false]),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", fleet);
-        place.file("Dockerfile", &format!("FROM {from}\nRUN pip install torch==2.4.0+cu124\n"));
-        let ends = ends(&place, "Dockerfile");
-        let told: Vec<bool> = ends.iter().map(|(_, _, outcome)| outcome == "wrong-platform").collect();
-        assert_eq!(told, wrong, "{from}: {ends:?}");
-        assert_eq!(ends.len(), 2, "{from}");
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", fleet);
+        repository.file("Dockerfile", &format!("FROM {from}\nRUN pip install torch==2.4.0+cu124\n"));
+        let verdicts_by_pool = verdicts_by_pool(&repository, "Dockerfile");
+        let told: Vec<bool> = verdicts_by_pool.iter().map(|(_, _, outcome)| outcome == "wrong-platform").collect();
+        assert_eq!(told, wrong, "{from}: {verdicts_by_pool:?}");
+        assert_eq!(verdicts_by_pool.len(), 2, "{from}");
     }
 }
 
 #[test]
 fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
-    let place = Place::bare();
-    place.file("fleet.toml", "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\nplatform = \"linux/arm64\"\n");
-    place.file("Dockerfile", "# A comment\nFROM nvidia/cuda:10.2-base-ubuntu18.04\n");
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\nplatform = \"linux/arm64\"\n");
+    repository.file("Dockerfile", "# A comment\nFROM nvidia/cuda:10.2-base-ubuntu18.04\n");
+    let report = repository.json(&["check", "Dockerfile"]);
     let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
     let wrong = findings.iter().find(|finding| finding["rule"] == "wrong-platform").expect("a finding");
     let told = wrong["locations"].to_string();
@@ -231,13 +232,13 @@ fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
 /// The compat package of a tag is unpinned: what a build of it holds is what had come out by its day.
 #[test]
 fn the_compat_library_of_a_base_is_that_of_its_day() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     // Forced onto the loader, the library must be of the very version of the kernel-mode driver.
-    place.file(
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\nENV LD_LIBRARY_PATH=/usr/local/cuda-11.2/compat\n",
     );
-    place.file(
+    repository.file(
         "fleet.toml",
         "[[pool]]\nname = \"t4\"\ngpu = \"Tesla T4\"\ndriver = \"460.106.00\"\nplatform = \"linux/amd64\"\n\
             launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n",
@@ -250,7 +251,7 @@ fn the_compat_library_of_a_base_is_that_of_its_day() {
     ] {
         let mut arguments = vec!["check", "Dockerfile"];
         arguments.extend(as_of.iter().flat_map(|day| ["--as-of", *day]));
-        let report = place.json(&arguments);
+        let report = repository.json(&arguments);
         let verdict = &report["subjects"][0]["verdicts"][0];
         let told = (verdict["fate"].as_str().unwrap_or_default(), verdict["outcome"].as_str().unwrap_or_default());
         assert_eq!(told, (fate, outcome), "{as_of:?}: {verdict:#}");
@@ -280,25 +281,25 @@ fn a_requirement_refuses_where_nothing_can_have_switched_it_off() {
         ("nvcr.io/nvidia/pytorch:24.05-py3", own, "", "refused"),
         ("python:3.12", own, "", "refused"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", &format!("{fleet}{env}"));
-        place.file("Dockerfile", &format!("ARG BASE\nFROM {from}\n{lines}\n"));
-        let ends = ends(&place, "Dockerfile");
-        let (_, fate, outcome) = ends.first().expect("a verdict");
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", &format!("{fleet}{env}"));
+        repository.file("Dockerfile", &format!("ARG BASE\nFROM {from}\n{lines}\n"));
+        let verdicts_by_pool = verdicts_by_pool(&repository, "Dockerfile");
+        let (_, fate, outcome) = verdicts_by_pool.first().expect("a verdict");
         let end = if outcome.is_empty() { fate } else { outcome };
         assert_eq!(end, expected, "{from} {lines} {env}");
     }
     // Who describes an image has seen its variables.
-    let place = Place::bare();
-    place.file("fleet.toml", fleet);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", fleet);
     let described = "base = \"registry.example.com/team/base:1\"\n[env]\nNVIDIA_REQUIRE_CUDA = \"cuda>=99\"\n";
-    place.file("seen.image.toml", described);
-    assert_eq!(ends(&place, "seen.image.toml").first().map(|end| end.2.as_str()), Some("refused"));
+    repository.file("seen.image.toml", described);
+    assert_eq!(verdicts_by_pool(&repository, "seen.image.toml").first().map(|end| end.2.as_str()), Some("refused"));
 }
 
 /// A compat library in a directory of its own does not take away that of the base.
 #[test]
-fn a_second_compat_library_lies_beside_that_of_the_base() {
+fn a_second_compat_library_is_found_next_to_that_of_the_base_image() {
     let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"470.82.01\"\nplatform = \"linux/amd64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let newer = "\"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {}\n";
@@ -315,11 +316,11 @@ fn a_second_compat_library_lies_beside_that_of_the_base() {
         ("removed = [\"/usr/local/cuda/compat\"]\n".to_owned(), "insufficient-driver"),
         (format!("removed = [\"cuda-compat-*\"]\n[files]\n{newer}"), "undetermined"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", fleet);
-        place.file("two.image.toml", &format!("base = \"nvidia/cuda:12.4.1-base-ubuntu22.04\"\n{lines}"));
-        let ends = ends(&place, "two.image.toml");
-        let (_, fate, outcome) = ends.first().expect("a verdict");
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", fleet);
+        repository.file("two.image.toml", &format!("base = \"nvidia/cuda:12.4.1-base-ubuntu22.04\"\n{lines}"));
+        let verdicts_by_pool = verdicts_by_pool(&repository, "two.image.toml");
+        let (_, fate, outcome) = verdicts_by_pool.first().expect("a verdict");
         assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
     }
 }
@@ -350,17 +351,17 @@ fn a_copied_list_of_directories_is_read() {
         ("COPY list /etc/ld.so.conf.d/00-z.conf\n".to_owned(), "starts"),
         ("COPY list /opt/00-cuda-compat.conf\n".to_owned(), "starts"),
     ] {
-        let place = Place::bare();
-        place.file("list", "/usr/local/cuda/compat\n");
-        place.file("00-a.conf", "/usr/local/cuda/compat\n");
-        place.file(
+        let repository = TestRepository::empty();
+        repository.file("list", "/usr/local/cuda/compat\n");
+        repository.file("00-a.conf", "/usr/local/cuda/compat\n");
+        repository.file(
             "fleet.toml",
             "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"580.65.06\"\nplatform = \"linux/amd64\"\n\
                 launch = \"nvidia-runtime\"\ntoolkit = \"1.18.0\"\n",
         );
-        place.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS base\n{lines}"));
-        let ends = ends(&place, "Dockerfile");
-        let (_, fate, outcome) = ends.first().expect("a verdict");
+        repository.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS base\n{lines}"));
+        let verdicts_by_pool = verdicts_by_pool(&repository, "Dockerfile");
+        let (_, fate, outcome) = verdicts_by_pool.first().expect("a verdict");
         assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
     }
 }
@@ -369,10 +370,10 @@ fn a_copied_list_of_directories_is_read() {
 #[test]
 fn the_shell_before_an_entrypoint_is_seen() {
     let word = |lines: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", &format!("FROM nvcr.io/nvidia/pytorch:23.10-py3\n{lines}"));
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", &format!("FROM nvcr.io/nvidia/pytorch:23.10-py3\n{lines}"));
+        let report = repository.json(&["check", "Dockerfile"]);
         let facts = report["subjects"][0]["facts"].as_array().cloned().unwrap_or_default();
         let probe = facts.iter().rfind(|fact| fact["key"] == "image.compat_probe").cloned().unwrap_or_default();
         probe["state"].as_str().unwrap_or_default().to_owned()
@@ -393,7 +394,7 @@ fn the_shell_before_an_entrypoint_is_seen() {
 /// The end on the pool with a new driver of what a Dockerfile installs.
 
 #[test]
-fn two_torches_that_end_alike_have_that_end() {
+fn two_torch_versions_with_the_same_outcome_have_this_outcome() {
     let pool = "[[pool]]\nname = \"b200\"\ngpu = \"B200\"\ndriver = \"570.211.01\"\nplatform = \"linux/amd64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     for (pip, conda, cuda, fate, outcome) in [
@@ -405,12 +406,12 @@ fn two_torches_that_end_alike_have_that_end() {
         ("2.4.0+cu118", "2.4.1", "12.1", "undetermined", ""),
         ("2.4.0", "2.99.0", "12.1", "undetermined", ""),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", pool);
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", pool);
         let packages = format!("[packages.pip]\ntorch = \"{pip}\"\n[packages.conda]\npytorch = \"{conda}\"\n");
         let text = format!("base = \"ubuntu:22.04\"\n{packages}pytorch-cuda = \"{cuda}\"\n");
-        place.file("two.image.toml", &text);
-        let (_, said, wall) = ends(&place, "two.image.toml").into_iter().next().expect("a verdict");
+        repository.file("two.image.toml", &text);
+        let (_, said, wall) = verdicts_by_pool(&repository, "two.image.toml").into_iter().next().expect("a verdict");
         assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{pip} {conda} {cuda}");
     }
 }
@@ -430,10 +431,10 @@ fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
         // No public source says what this was built on.
         ("v0.8.99", "undetermined", ""),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", pool);
-        place.file("Dockerfile", &format!("FROM vllm/vllm-openai:{tag}\n"));
-        let (_, said, wall) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", pool);
+        repository.file("Dockerfile", &format!("FROM vllm/vllm-openai:{tag}\n"));
+        let (_, said, wall) = verdicts_by_pool(&repository, "Dockerfile").into_iter().next().expect("a verdict");
         assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{tag}");
     }
 }
@@ -464,11 +465,11 @@ fn a_compat_directory_that_an_image_names_to_ldconfig_wins_by_its_name() {
         ("FROM vllm/vllm-openai:v0.15.1", ["undetermined", "undetermined"]),
         ("FROM vllm/vllm-openai:v0.16.0", ["undetermined", "undetermined"]),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", &fleet);
-        place.file("Dockerfile", &format!("{dockerfile}\n"));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", &fleet);
+        repository.file("Dockerfile", &format!("{dockerfile}\n"));
         let word = |(_, fate, outcome): (String, String, String)| if outcome.is_empty() { fate } else { outcome };
-        let said: Vec<String> = ends(&place, "Dockerfile").into_iter().map(word).collect();
+        let said: Vec<String> = verdicts_by_pool(&repository, "Dockerfile").into_iter().map(word).collect();
         assert_eq!(said, expected, "{dockerfile}");
     }
 }
@@ -489,16 +490,16 @@ fn an_arm64_image_gets_the_code_of_its_own_wheel() {
         ("amd64", "T4", "xgboost==3.4.1", "starts"),
         ("arm64", "GH200 480GB", "ctranslate2==4.8.5", "cpu-only"),
     ] {
-        let place = Place::bare();
-        place.file(
+        let repository = TestRepository::empty();
+        repository.file(
             "fleet.toml",
             &format!(
                 "[[pool]]\nname = \"one\"\ngpu = \"{gpu}\"\ndriver = \"580.65.06\"\nplatform = \"linux/{arch}\"\n\
                 launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
             ),
         );
-        place.file("Dockerfile", &format!("{base}RUN pip install {package}\n"));
-        let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        repository.file("Dockerfile", &format!("{base}RUN pip install {package}\n"));
+        let (_, fate, outcome) = verdicts_by_pool(&repository, "Dockerfile").into_iter().next().expect("a verdict");
         assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{package} on {arch} with {gpu}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which components the packages of a Dockerfile make, with the CUDA runtime of each: nothing that needs a GPU is lost.
+//! The components of an image, each with its CUDA runtime, from the packages of a Dockerfile.
 
 use imagelint::dockerfile::context::ContextFiles;
 use imagelint::dockerfile::{Dockerfile, EvaluateOptions};
@@ -7,6 +7,8 @@ use imagelint::infer::infer_image_facts;
 use imagelint::knowledge::Knowledge;
 use imagelint::model::fact::ValueState;
 use imagelint::text::source::{SourceText, Sources};
+
+use crate::support::test_repository::TestRepository;
 
 /// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
 fn components(run: &str, platform: &str) -> String {
@@ -147,7 +149,7 @@ fn other_frameworks_tell_what_their_rows_do_and_no_more() {
 }
 
 #[test]
-fn a_build_whose_version_says_its_cuda_is_there_beside_that_of_the_base() {
+fn the_cuda_of_a_local_version_counts_in_addition_to_the_base_image() {
     let page = "-f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html";
     for (run, expected) in [
         (format!("pip install 'jax[cuda11_pip]==0.4.13' {page}"), "jaxlib 11, cuda 11.8.0"),
@@ -190,4 +192,15 @@ fn an_architecture_may_have_no_build_for_gpus() {
             ("pip install torch==2.11.0", "torch 13.0"),
         ],
     );
+}
+
+#[test]
+fn the_reason_for_an_unknown_release_names_the_compatibility_database() {
+    let text = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0 bitsandbytes==99.0\n";
+    let repository = TestRepository::empty();
+    repository.file("Dockerfile", text);
+    let report = repository.json(&["check", "Dockerfile", "--fail-on", "never"]);
+    let facts = report["subjects"][0]["facts"].as_array().cloned().unwrap_or_default();
+    let cuda = facts.iter().find(|fact| fact["key"] == "bitsandbytes.cuda").expect("a fact");
+    assert!(cuda["why"].as_str().is_some_and(|why| why.contains("newer than the compatibility database")), "{cuda}");
 }

@@ -1,9 +1,9 @@
 //! What the reader of a Dockerfile tells, and what comments in it leave out: seen through the built program.
 
-use place::{Place, code, err, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// Is refused on both pools.
 const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
@@ -19,18 +19,18 @@ fn findings(report: &Value) -> Vec<String> {
 
 /// What is said of a text, beside what cannot be told of a base image that nobody knows.
 fn of(text: &str) -> Vec<String> {
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let mut found = findings(&place.json(&["check", "Dockerfile"]));
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let mut found = findings(&repository.json(&["check", "Dockerfile"]));
     found.retain(|finding| !finding.starts_with("undetermined"));
     found
 }
 
 /// What the reader says of a text to who asks for more than what is proved.
 fn read(text: &str) -> Vec<String> {
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let mut found = findings(&place.json(&["check", "--persona", "pedantic", "Dockerfile"]));
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let mut found = findings(&repository.json(&["check", "--persona", "pedantic", "Dockerfile"]));
     found.retain(|finding| finding.starts_with("dockerfile-"));
     found
 }
@@ -38,26 +38,26 @@ fn read(text: &str) -> Vec<String> {
 #[test]
 fn each_stray_line_is_one_finding_and_the_rest_is_judged() {
     let text = format!("{REFUSED}export STRAY=1\nRUN x\nRNU echo\nRUN <<E <<F\nnever ended\n");
-    let place = Place::new();
-    place.file("Dockerfile", &text);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", &text);
+    let report = repository.json(&["check", "Dockerfile"]);
     assert_eq!(
         findings(&report),
         ["container-refused 2:25", "dockerfile-syntax 3:1", "dockerfile-syntax 5:1", "dockerfile-syntax 6:5"]
     );
     assert!(report["subjects"][0]["findings"][2]["message"].as_str().is_some_and(|text| text.contains("`RUN`")));
-    let done = place.run(&["check", "Dockerfile"]);
+    let done = repository.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 1);
     assert!(out(&done).contains("unknown instruction `export`"), "{}", out(&done));
 }
 
 #[test]
-fn a_heredoc_without_end_hides_no_stage() {
+fn an_unterminated_heredoc_hides_no_stage() {
     let text = "FROM debian:12 AS a\nRUN <<E\necho 1\nFROMAGE\n  RUN x\nrun y\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=1\n";
     assert_eq!(of(text), ["dockerfile-syntax 2:5"]);
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let report = repository.json(&["check", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["description"]["base"], "nvidia/cuda:12.4.1-base-ubuntu22.04");
     assert_eq!(report["subjects"][0]["description"]["env"]["A"], "1");
 }
@@ -84,35 +84,35 @@ fn a_file_without_gpu_content_that_the_builder_refuses_is_a_warning() {
         ("RUN pip install flask\n", "1:1", 0),
     ] {
         assert_eq!(read(text), [format!("dockerfile-syntax {place_of}")], "{text}");
-        let place = Place::new();
-        place.file("Dockerfile", text);
+        let repository = TestRepository::new();
+        repository.file("Dockerfile", text);
         for path in ["Dockerfile", "."] {
-            let done = place.run(&["check", "--format", "concise", path]);
+            let done = repository.run(&["check", "--format", "concise", path]);
             assert_eq!(code(&done), rc, "{text}: {path}: {}{}", out(&done), err(&done));
             let severity = if rc == 1 { "error" } else { "warning" };
             let expected = format!("Dockerfile:{place_of}: {severity} dockerfile-syntax");
             assert!(out(&done).contains(&expected), "{text}: {path}: {}", out(&done));
-            assert_eq!(code(&place.run(&["check", "--fail-on", "warning", path])), 1, "{text}: {path}");
+            assert_eq!(code(&repository.run(&["check", "--fail-on", "warning", path])), 1, "{text}: {path}");
         }
-        let listed = place.run(&["check", "--show-files", "."]);
+        let listed = repository.run(&["check", "--show-files", "."]);
         assert!(out(&listed).contains("1 of its lines cannot be read"), "{text}: {}", out(&listed));
     }
-    let place = Place::new();
+    let repository = TestRepository::new();
     for accepted in ["FROM python:3.11-slim\nRUN pip install flask\n", "from scratch\n", "FROM {{ base }}\n"] {
-        place.file("Dockerfile", accepted);
-        let listed = out(&place.run(&["check", "--show-files", "."]));
+        repository.file("Dockerfile", accepted);
+        let listed = out(&repository.run(&["check", "--show-files", "."]));
         assert_eq!(listed.contains("cannot be read"), accepted.contains('{'), "{listed}");
         for path in ["Dockerfile", "."] {
-            let done = place.run(&["check", path]);
+            let done = repository.run(&["check", path]);
             let clean = "checked 1 image: no GPU content found";
             assert!(code(&done) == 0 && out(&done).starts_with(clean), "{accepted} {path}: {}", out(&done));
         }
     }
     // Whoever sets how bad it is, is heard.
-    place.file("Dockerfile", "FROM debian\nRUNN true\n");
+    repository.file("Dockerfile", "FROM debian\nRUNN true\n");
     for (level, rc) in [("error", 1), ("warning", 0), ("off", 0)] {
-        place.file("imagelint.toml", &format!("[rules]\ndockerfile-syntax = \"{level}\"\n"));
-        let done = place.run(&["check", "Dockerfile"]);
+        repository.file("imagelint.toml", &format!("[rules]\ndockerfile-syntax = \"{level}\"\n"));
+        let done = repository.run(&["check", "Dockerfile"]);
         assert_eq!((code(&done), out(&done).contains("dockerfile-syntax")), (rc, level != "off"), "{level}");
     }
 }
@@ -135,9 +135,9 @@ fn another_thing_by_the_name_of_a_dockerfile_is_one_finding() {
 fn a_template_is_no_error() {
     let text = "FROM debian:12\n{% if x %}\nRUN x\n{% endif %}\n";
     assert_eq!(read(text), ["dockerfile-template 2:1", "dockerfile-template 4:1"]);
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let done = place.run(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let done = repository.run(&["check", "Dockerfile"]);
     assert_eq!(
         (code(&done), out(&done)),
         (0, "checked 1 image: no GPU content found (list files: --show-files)\n".to_owned())
@@ -176,17 +176,17 @@ fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
 
 #[test]
 fn an_ignored_finding_is_left_out_and_does_not_fail_the_run() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for text in [
         REFUSED.replace("ENV", "# imagelint: ignore[refused] on purpose\nENV"),
         REFUSED.replace("ENV NV", "ENV \\\n# imagelint: ignore[refused, no-gpu@old]\n NV"),
         format!("# syntax=docker/dockerfile:1\n# imagelint: ignore-file[refused] on purpose\n{REFUSED}"),
     ] {
-        place.file("Dockerfile", &text);
-        let report = place.json(&["check", "Dockerfile"]);
+        repository.file("Dockerfile", &text);
+        let report = repository.json(&["check", "Dockerfile"]);
         let found = findings(&report);
         assert!(!found.iter().any(|finding| finding.starts_with("container-refused")), "{text}\n{found:?}");
-        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0, "{text}");
+        assert_eq!(code(&repository.run(&["check", "Dockerfile"])), 0, "{text}");
         assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails", "the verdict stands");
         assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("refused on pool `old` is ignored"));
     }
@@ -194,9 +194,9 @@ fn an_ignored_finding_is_left_out_and_does_not_fail_the_run() {
 
 #[test]
 fn an_ignore_for_one_pool_leaves_the_others() {
-    let place = Place::new();
-    place.file("Dockerfile", &REFUSED.replace("ENV", "# imagelint: ignore[refused@old] gone soon\nENV"));
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", &REFUSED.replace("ENV", "# imagelint: ignore[refused@old] gone soon\nENV"));
+    let report = repository.json(&["check", "Dockerfile"]);
     let finding = &report["subjects"][0]["findings"][0];
     assert_eq!((&finding["rule"], finding["pools"].to_string()), (&"container-refused".into(), "[\"new\"]".to_owned()));
     assert!(!finding["message"].to_string().contains("`old`"), "{finding}");
@@ -228,9 +228,9 @@ fn an_ignore_at_the_wrong_place_or_of_the_wrong_name_hides_nothing_and_is_told()
 fn unused_ignores_are_told_only_where_that_is_sure() {
     let text = "# imagelint: ignore[insufficient-driver] x\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
                 # imagelint: ignore[torch-unpinned] x\nRUN x\n";
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let all = |arguments: &[&str]| findings(&place.json(&[&["check", "Dockerfile"], arguments].concat()));
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let all = |arguments: &[&str]| findings(&repository.json(&[&["check", "Dockerfile"], arguments].concat()));
     assert_eq!(all(&["--pool", "new"]), Vec::<String>::new(), "of one pool, at the usual persona");
     assert_eq!(all(&["--pool", "new", "--persona", "pedantic"]), ["unused-ignore 3:21"]);
     assert!(all(&[]).contains(&"unused-ignore 1:21".to_owned()), "{:?}", all(&[]));
@@ -238,10 +238,10 @@ fn unused_ignores_are_told_only_where_that_is_sure() {
 
 #[test]
 fn a_comment_says_on_which_pools_the_image_runs() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let pools = |text: &str| {
-        place.file("Dockerfile", &format!("{text}{REFUSED}"));
-        let report = place.json(&["check", "Dockerfile"]);
+        repository.file("Dockerfile", &format!("{text}{REFUSED}"));
+        let report = repository.json(&["check", "Dockerfile"]);
         let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").clone();
         let named: Vec<String> = verdicts
             .iter()
@@ -266,11 +266,11 @@ fn installing(above: &str) -> String {
 
 /// Files with their texts, and what is said of the first.
 fn with(files: &[(&str, &str)], rule: &str) -> Vec<String> {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (path, text) in files {
-        place.file(path, text);
+        repository.file(path, text);
     }
-    let report = place.json(&["check", files[0].0]);
+    let report = repository.json(&["check", files[0].0]);
     let mut found = findings(&report);
     found.retain(|one| one.starts_with(rule) || one.starts_with("unused") || one.starts_with("invalid-directive"));
     found

@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use place::{Place, code, err, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const GPU: &str = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n";
 
@@ -17,7 +17,7 @@ fn names(report: &Value) -> Vec<String> {
 
 #[test]
 fn a_folder_is_searched_by_name_and_without_what_git_ignores() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for name in [
         "Dockerfile",
         "dockerfile.GPU",
@@ -28,7 +28,7 @@ fn a_folder_is_searched_by_name_and_without_what_git_ignores() {
         "x/a.containerfile",
         ".devcontainer/Dockerfile",
     ] {
-        place.file(name, GPU);
+        repository.file(name, GPU);
     }
     for name in [
         "Dockerfiles",
@@ -41,12 +41,12 @@ fn a_folder_is_searched_by_name_and_without_what_git_ignores() {
         "Dockerfile/inside.txt2",
     ] {
         if name != "Dockerfile/inside.txt2" {
-            place.file(name, GPU);
+            repository.file(name, GPU);
         }
     }
-    place.file(".gitignore", "out/\n");
-    place.file("x/.gitignore", "skip.*\n");
-    let found = names(&place.json(&["check", "."]));
+    repository.file(".gitignore", "out/\n");
+    repository.file("x/.gitignore", "skip.*\n");
+    let found = names(&repository.json(&["check", "."]));
     let expected = [
         ".devcontainer/Dockerfile",
         "Dockerfile",
@@ -58,54 +58,57 @@ fn a_folder_is_searched_by_name_and_without_what_git_ignores() {
         "x/a.containerfile",
     ];
     assert_eq!(found, expected);
-    assert_eq!(names(&place.json(&["check"])), expected, "the current folder is the default");
-    assert_eq!(names(&place.json(&["check", "out/Dockerfile", "mydockerfile"])), ["out/Dockerfile", "mydockerfile"]);
+    assert_eq!(names(&repository.json(&["check"])), expected, "the current folder is the default");
+    assert_eq!(
+        names(&repository.json(&["check", "out/Dockerfile", "mydockerfile"])),
+        ["out/Dockerfile", "mydockerfile"]
+    );
 }
 
 #[test]
 fn many_files_come_out_the_same_whatever_the_number_of_workers() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for at in 0..60 {
         let text = format!("FROM nvidia/cuda:1{}.{}.1-base-ubuntu22.04\nENV A={at}\n", at % 3, at % 5);
-        place.file(&format!("d{at}/Dockerfile"), &text);
+        repository.file(&format!("d{at}/Dockerfile"), &text);
     }
     for at in 0..20 {
         let text = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG TARGETARCH\nCOPY . /app\n\
                     RUN pip install -r /app/a.txt && pip install -r /app/$TARGETARCH.txt\n";
-        place.file(&format!("r{at}/Dockerfile"), text);
-        place.file(&format!("r{at}/a.txt"), &format!("torch==2.{}.0\n-r b.txt\n", at % 4));
-        place.file(&format!("r{at}/b.txt"), &format!("numpy=={at}\n"));
-        place.file(&format!("r{at}/arm64.txt"), &format!("cupy-cuda12x=={at}\n"));
+        repository.file(&format!("r{at}/Dockerfile"), text);
+        repository.file(&format!("r{at}/a.txt"), &format!("torch==2.{}.0\n-r b.txt\n", at % 4));
+        repository.file(&format!("r{at}/b.txt"), &format!("numpy=={at}\n"));
+        repository.file(&format!("r{at}/arm64.txt"), &format!("cupy-cuda12x=={at}\n"));
     }
     let pool =
         |name: &str, gpu: &str| format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"570.211.01\"\n");
-    place.file("fleet.toml", &[pool("a", "A100"), pool("g", "GH200")].concat());
-    let whole = place.json(&["check", "--jobs", "1", "."]);
+    repository.file("fleet.toml", &[pool("a", "A100"), pool("g", "GH200")].concat());
+    let whole = repository.json(&["check", "--jobs", "1", "."]);
     let texts: Vec<&str> =
         whole["texts"].as_array().into_iter().flatten().filter_map(|text| text["path"].as_str()).collect();
     for name in ["r7/a.txt", "r7/b.txt", "r7/arm64.txt"] {
         assert!(texts.contains(&name), "{name} in {texts:?}");
     }
     for jobs in ["2", "5", "64"] {
-        assert!(place.json(&["check", "--jobs", jobs, "."]) == whole, "{jobs}");
+        assert!(repository.json(&["check", "--jobs", jobs, "."]) == whole, "{jobs}");
     }
-    let one = place.run(&["check", "--jobs", "1", "."]);
+    let one = repository.run(&["check", "--jobs", "1", "."]);
     for jobs in ["2", "5", "64"] {
-        assert_eq!(out(&place.run(&["check", "--jobs", jobs, "."])), out(&one), "{jobs}");
+        assert_eq!(out(&repository.run(&["check", "--jobs", jobs, "."])), out(&one), "{jobs}");
     }
     assert!(out(&one).contains("81 images"), "{}", out(&one));
-    assert_eq!(code(&place.run(&["check", "--jobs", "0"])), 2);
+    assert_eq!(code(&repository.run(&["check", "--jobs", "0"])), 2);
 }
 
 #[test]
 fn standard_input_may_have_a_name() {
-    let place = Place::new();
-    place.file(
+    let repository = TestRepository::new();
+    repository.file(
         "fleet.toml",
         "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"570.211.01\"\ndockerfiles = [\"train/**\"]\n",
     );
     let run = |arguments: &[&str]| {
-        let done = place.command(&[&["check", "-", "--format", "json"], arguments].concat());
+        let done = repository.command(&[&["check", "-", "--format", "json"], arguments].concat());
         let done = { done }.write_stdin(GPU).output().expect("a run");
         serde_json::from_slice::<Value>(&done.stdout).expect("JSON")
     };
@@ -117,11 +120,11 @@ fn standard_input_may_have_a_name() {
 
 #[test]
 fn the_list_of_files_says_why() {
-    let place = Place::new();
-    place.file("gpu/Dockerfile", GPU);
-    place.file("web/Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
-    place.file("none/Dockerfile", "RUN x\n");
-    let done = place.run(&["check", "--show-files", "gpu", "web", "none"]);
+    let repository = TestRepository::new();
+    repository.file("gpu/Dockerfile", GPU);
+    repository.file("web/Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
+    repository.file("none/Dockerfile", "RUN x\n");
+    let done = repository.run(&["check", "--show-files", "gpu", "web", "none"]);
     let lines: Vec<String> = out(&done).lines().map(str::to_owned).collect();
     assert_eq!(code(&done), 0);
     assert_eq!(lines.len(), 3, "{lines:?}");
@@ -133,51 +136,51 @@ fn the_list_of_files_says_why() {
         lines[1]
     );
     assert!(lines[2].contains("there is no stage to check"), "{}", lines[2]);
-    assert_eq!(code(&place.run(&["check", "--show-files", "nothere"])), 2);
+    assert_eq!(code(&repository.run(&["check", "--show-files", "nothere"])), 2);
 }
 
 #[test]
 fn a_walk_follows_no_link_and_reads_no_device() {
-    let outer = Place::new();
+    let outer = TestRepository::new();
     outer.file("Dockerfile", GPU);
-    let place = Place::bare();
-    place.file("sound/Dockerfile", GPU);
-    symlink(outer.path("Dockerfile"), place.path("Dockerfile")).expect("a link");
-    symlink(outer.path(""), place.path("folder")).expect("a link");
-    symlink("/dev/zero", place.path("gpu.Dockerfile")).expect("a link");
-    symlink(".", place.path("sound/loop")).expect("a link");
-    assert_eq!(names(&place.json(&["check", "."])), ["sound/Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("sound/Dockerfile", GPU);
+    symlink(outer.path("Dockerfile"), repository.path("Dockerfile")).expect("a link");
+    symlink(outer.path(""), repository.path("folder")).expect("a link");
+    symlink("/dev/zero", repository.path("gpu.Dockerfile")).expect("a link");
+    symlink(".", repository.path("sound/loop")).expect("a link");
+    assert_eq!(names(&repository.json(&["check", "."])), ["sound/Dockerfile"]);
 }
 
 #[test]
 fn lists_of_what_is_passed_over_that_never_end_are_told_and_not_read() {
     for list in [".gitignore", ".ignore"] {
-        let place = Place::bare();
-        place.file("Dockerfile", GPU);
-        place.file("sub/Dockerfile", GPU);
-        symlink("/dev/zero", place.path(&format!("sub/{list}"))).expect("a link");
-        let done = place.run(&["check", "."]);
+        let repository = TestRepository::empty();
+        repository.file("Dockerfile", GPU);
+        repository.file("sub/Dockerfile", GPU);
+        symlink("/dev/zero", repository.path(&format!("sub/{list}"))).expect("a link");
+        let done = repository.run(&["check", "."]);
         assert_eq!(code(&done), 2, "{list}");
         let said = joined(&out(&done));
         assert!(said.contains("is not a regular file or is too large"), "{list}: {said}");
         assert!(said.contains("1 image on"), "what is beside it is judged: {said}");
-        symlink("/dev/zero", place.path(list)).expect("a link");
-        assert_eq!(code(&place.run(&["check", "."])), 2, "{list}");
-        assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0, "{list}");
+        symlink("/dev/zero", repository.path(list)).expect("a link");
+        assert_eq!(code(&repository.run(&["check", "."])), 2, "{list}");
+        assert_eq!(code(&repository.run(&["check", "--fail-on", "never", "Dockerfile"])), 0, "{list}");
     }
     // A link to a list is one.
-    let place = Place::bare();
-    place.file("Dockerfile", GPU);
-    place.file("sub/gpu.Dockerfile", GPU);
-    place.file("shared", "gpu.Dockerfile\n");
-    symlink("../shared", place.path("sub/.gitignore")).expect("a link");
-    place.file(".git/HEAD", "");
-    assert_eq!(names(&place.json(&["check", "."])), ["Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("Dockerfile", GPU);
+    repository.file("sub/gpu.Dockerfile", GPU);
+    repository.file("shared", "gpu.Dockerfile\n");
+    symlink("../shared", repository.path("sub/.gitignore")).expect("a link");
+    repository.file(".git/HEAD", "");
+    assert_eq!(names(&repository.json(&["check", "."])), ["Dockerfile"]);
 }
 
 #[test]
 fn files_of_a_context_that_never_end_or_lie_outside_are_not_read() {
-    let outer = Place::bare();
+    let outer = TestRepository::empty();
     outer.file("secret.txt", "torch==1.13.1+cpu\n");
     outer.file(
         "repo/Dockerfile",
@@ -211,10 +214,10 @@ fn files_of_a_context_that_never_end_or_lie_outside_are_not_read() {
 
 #[test]
 fn nothing_in_a_repository_reaches_the_terminal_as_a_command() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{202e}\u{9b}31m";
     let folder = "a\u{1b}[31m";
-    place.file(
+    repository.file(
         &format!("{folder}/Dockerfile"),
         &format!(
             "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS run\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0 {evil}\"\n\
@@ -222,8 +225,9 @@ fn nothing_in_a_repository_reaches_the_terminal_as_a_command() {
              # imagelint: pools={evil}\nRUN pip install torch=={evil} -r {evil}\nENV <!--{evil}\n"
         ),
     );
-    place.file("x.hcl", &format!("target \"{evil}\" {{ dockerfile = \"{evil}\" }}"));
-    place.file("x.yaml", &format!("services: {{\"a\": {{build: {{context: ., args: [\"{}\"]}}}}}}", "x".repeat(9)));
+    repository.file("x.hcl", &format!("target \"{evil}\" {{ dockerfile = \"{evil}\" }}"));
+    repository
+        .file("x.yaml", &format!("services: {{\"a\": {{build: {{context: ., args: [\"{}\"]}}}}}}", "x".repeat(9)));
     for arguments in [
         &["check", "--color", "never", "."][..],
         &["check", "--color", "never", "--verbose", "--persona", "auditor", "."],
@@ -233,7 +237,7 @@ fn nothing_in_a_repository_reaches_the_terminal_as_a_command() {
         &["check", "--color", "never", "--compose", "x.yaml"],
         &["check", "--color", "never", "--format", "json", "."],
     ] {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         let said = format!("{}{}", out(&done), err(&done));
         let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!said.contains(bad), "{arguments:?}: {said:?}");
@@ -245,20 +249,20 @@ fn nothing_in_a_repository_reaches_the_terminal_as_a_command() {
 
 #[test]
 fn nothing_in_a_repository_names_a_program_or_opens_the_network() {
-    let place = Place::new();
-    let bin = place.path("bin");
+    let repository = TestRepository::new();
+    let bin = repository.path("bin");
     for name in ["git", "sh", "docker", "docker-credential-evil", "curl", "python", "pip"] {
-        place.file(&format!("bin/{name}"), &format!("#!/bin/sh\ntouch {}\n", place.path("ran").display()));
+        repository.file(&format!("bin/{name}"), &format!("#!/bin/sh\ntouch {}\n", repository.path("ran").display()));
         let mut permissions = fs::metadata(bin.join(name)).expect("a program").permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
         fs::set_permissions(bin.join(name), permissions).expect("permissions");
     }
-    place.file("config.json", "{\"credsStore\": \"evil\", \"credHelpers\": {\"127.0.0.1:1\": \"evil\"}}");
-    place.file(".git/config", "[core]\n\tfsmonitor = touch ran\n\tpager = touch ran\n");
+    repository.file("config.json", "{\"credsStore\": \"evil\", \"credHelpers\": {\"127.0.0.1:1\": \"evil\"}}");
+    repository.file(".git/config", "[core]\n\tfsmonitor = touch ran\n\tpager = touch ran\n");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a port");
     let port = listener.local_addr().expect("a port").port();
-    place.file(
+    repository.file(
         "Dockerfile",
         &format!(
             "# syntax=127.0.0.1:{port}/x/frontend:1\nFROM 127.0.0.1:{port}/x/cuda:12.4.1\n\
@@ -267,14 +271,14 @@ fn nothing_in_a_repository_names_a_program_or_opens_the_network() {
              RUN --mount=type=bind,from=127.0.0.1:{port}/z curl http://127.0.0.1:{port}/\n"
         ),
     );
-    let mut command = place.command(&["check", "--format", "json", "."]);
+    let mut command = repository.command(&["check", "--format", "json", "."]);
     command
         .env("PATH", &bin)
-        .env("DOCKER_CONFIG", place.path(""))
+        .env("DOCKER_CONFIG", repository.path(""))
         .env("http_proxy", format!("http://127.0.0.1:{port}"));
     let done = command.output().expect("a run");
     assert_eq!(names(&serde_json::from_slice(&done.stdout).expect("JSON")), ["Dockerfile"]);
-    assert!(!place.path("ran").exists(), "a program was run");
+    assert!(!repository.path("ran").exists(), "a program was run");
     let reached = listener.accept().map(|_| ()).map_err(|error| error.kind());
     assert_eq!(reached, Err(std::io::ErrorKind::WouldBlock), "the network was opened");
 }
@@ -285,37 +289,37 @@ fn joined(text: &str) -> String {
 }
 
 /// Name and notes of each subject, and the exit code.
-fn stood_for(place: &Place, arguments: &[&str]) -> (Vec<String>, i32) {
+fn stood_for(repository: &TestRepository, arguments: &[&str]) -> (Vec<String>, i32) {
     let arguments = [&["check"], arguments].concat();
-    let report = place.json(&arguments);
+    let report = repository.json(&arguments);
     let line = |subject: &Value| {
         let notes = subject["inspected"]["notes"].as_array().expect("notes").iter();
         let notes: Vec<&str> =
             notes.filter_map(Value::as_str).filter(|note| note.starts_with("checked in place of")).collect();
         format!("{}: {}", subject["name"].as_str().expect("a name"), notes.join("; "))
     };
-    (report["subjects"].as_array().expect("subjects").iter().map(line).collect(), code(&place.run(&arguments)))
+    (report["subjects"].as_array().expect("subjects").iter().map(line).collect(), code(&repository.run(&arguments)))
 }
 
 /// A repository in which several images are built from lists.
-fn lists() -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", place::FLEET);
-    place.file("a/requirements.txt", "-r base.txt\n");
-    place.file("a/base.txt", "torch==2.4.0\n");
-    place.file("a/unused.txt", "torch==1.0\n");
-    place.file("a/Dockerfile", "FROM python:3.12\nCOPY *.txt ./\nRUN pip install -r requirements.txt\n");
-    place.file("a/web.Dockerfile", "FROM python:3.12\nCOPY unused.txt ./\nRUN pip install flask\n");
-    place.file("b/Dockerfile", "FROM python:3.12\nCOPY a/setup.sh /\nCOPY a/base.txt /\nRUN sh /setup.sh\n");
-    place.file("a/setup.sh", "pip install -r /base.txt\n");
-    place.file("c/Dockerfile", "FROM python:3.12\nCOPY requirements.txt /\nRUN pip install -r requirements.txt\n");
-    place.file("c/requirements.txt", "torch==2.4.0\n");
-    place
+fn lists() -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", test_repository::FLEET);
+    repository.file("a/requirements.txt", "-r base.txt\n");
+    repository.file("a/base.txt", "torch==2.4.0\n");
+    repository.file("a/unused.txt", "torch==1.0\n");
+    repository.file("a/Dockerfile", "FROM python:3.12\nCOPY *.txt ./\nRUN pip install -r requirements.txt\n");
+    repository.file("a/web.Dockerfile", "FROM python:3.12\nCOPY unused.txt ./\nRUN pip install flask\n");
+    repository.file("b/Dockerfile", "FROM python:3.12\nCOPY a/setup.sh /\nCOPY a/base.txt /\nRUN sh /setup.sh\n");
+    repository.file("a/setup.sh", "pip install -r /base.txt\n");
+    repository.file("c/Dockerfile", "FROM python:3.12\nCOPY requirements.txt /\nRUN pip install -r requirements.txt\n");
+    repository.file("c/requirements.txt", "torch==2.4.0\n");
+    repository
 }
 
 #[test]
-fn a_list_of_packages_stands_for_the_dockerfiles_that_read_it() {
-    let place = lists();
+fn a_requirements_file_is_checked_through_the_dockerfiles_that_read_it() {
+    let repository = lists();
     for (arguments, expected) in [
         (&["a/requirements.txt"][..], vec!["a/Dockerfile: checked in place of a/requirements.txt, which it reads"]),
         (
@@ -338,122 +342,122 @@ fn a_list_of_packages_stands_for_the_dockerfiles_that_read_it() {
             vec!["c/Dockerfile: checked in place of c/requirements.txt, which it reads"],
         ),
     ] {
-        let (found, exit) = stood_for(&place, arguments);
+        let (found, exit) = stood_for(&repository, arguments);
         assert_eq!(found, expected, "{arguments:?}");
         assert_eq!(exit, 1, "torch does not run on the old pool: {arguments:?}");
     }
     // What it reads is judged with it, in the context that brings it.
-    let report = place.json(&["check", "a/setup.sh"]);
+    let report = repository.json(&["check", "a/setup.sh"]);
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     assert!(facts.iter().any(|fact| fact["key"].as_str().is_some_and(|key| key.starts_with("package.torch"))));
 }
 
 #[test]
 fn a_list_that_no_dockerfile_reads_is_nothing_to_check() {
-    let place = lists();
+    let repository = lists();
     for name in ["requirements-dev.txt", "poetry.lock", "docs/environment.yml", "Pipfile"] {
-        place.file(name, "x\n");
-        let done = place.run(&["check", name]);
+        repository.file(name, "x\n");
+        let done = repository.run(&["check", name]);
         assert_eq!(code(&done), 0, "{name}: {}", err(&done));
         assert_eq!(err(&done), format!("nothing to check: no Dockerfile reads {name}\n"));
-        assert_eq!(place.json(&["check", name])["subjects"], serde_json::json!([]), "{name}");
+        assert_eq!(repository.json(&["check", name])["subjects"], serde_json::json!([]), "{name}");
     }
     // Objects of a cluster are judged by another command, and so says the help.
-    place.file("k8s.yaml", "kind: Pod\nspec: {containers: [{name: a, image: b}]}\n");
-    let done = place.run(&["check", "k8s.yaml"]);
+    repository.file("k8s.yaml", "kind: Pod\nspec: {containers: [{name: a, image: b}]}\n");
+    let done = repository.run(&["check", "k8s.yaml"]);
     assert!(code(&done) == 0 && err(&done).contains("scan --from-kubernetes k8s.yaml"), "{}", err(&done));
     // A fleet is no description of an image; one with a key that is not known there is.
-    place.file("own.toml", "[[pool]]\nname = \"a\"\n");
-    let told = err(&place.run(&["check", "own.toml"])) + &out(&place.run(&["check", "own.toml"]));
+    repository.file("own.toml", "[[pool]]\nname = \"a\"\n");
+    let told = err(&repository.run(&["check", "own.toml"])) + &out(&repository.run(&["check", "own.toml"]));
     assert!(told.contains("it is a fleet file") && told.contains("fleet check own.toml"), "{told}");
     for (name, text) in [("own.toml", "pools = 3\n"), ("own.image.toml", "[[pool]]\nname = \"a\"\n")] {
-        place.file(name, text);
-        let done = place.run(&["check", name]);
+        repository.file(name, text);
+        let done = repository.run(&["check", name]);
         let told = err(&done) + &out(&done);
         assert!(told.contains("unknown key `pool") && !told.contains("it is a fleet file"), "{told}");
     }
     // Nor is a text of which nothing says that it is a list.
-    let done = place.run(&["check", "a/unused.txt"]);
+    let done = repository.run(&["check", "a/unused.txt"]);
     assert_eq!((code(&done), err(&done)), (3, "nothing to check: no Dockerfile reads a/unused.txt\n".to_owned()));
-    assert_eq!(code(&place.run(&["check", "a/unused.txt", "poetry.lock"])), 3);
+    assert_eq!(code(&repository.run(&["check", "a/unused.txt", "poetry.lock"])), 3);
     // Nothing at all is another matter, and so is a list that is not there.
-    place.file("empty/readme", "");
-    assert_eq!(code(&place.run(&["check", "empty"])), 3);
-    assert_eq!(code(&place.run(&["check", "nothere.txt"])), 2);
+    repository.file("empty/readme", "");
+    assert_eq!(code(&repository.run(&["check", "empty"])), 3);
+    assert_eq!(code(&repository.run(&["check", "nothere.txt"])), 2);
     // A Dockerfile may have any name.
-    place.file("recipe.txt", GPU);
-    assert_eq!(names(&place.json(&["check", "recipe.txt"])), ["recipe.txt"]);
+    repository.file("recipe.txt", GPU);
+    assert_eq!(names(&repository.json(&["check", "recipe.txt"])), ["recipe.txt"]);
 }
 
 #[test]
-fn a_dockerfile_that_no_pool_is_for_is_told() {
-    let place = Place::new();
+fn a_dockerfile_without_a_matching_pool_is_reported() {
+    let repository = TestRepository::new();
     let pool = |name: &str, glob: &str| format!("[[pool]]\nname = \"{name}\"\ndockerfiles = [\"{glob}\"]\n");
-    place.file("fleet.toml", &(pool("a", "train/**") + &pool("b", "serve/**")));
-    place.file("other/Dockerfile", GPU);
-    place.file("train/Dockerfile", GPU);
+    repository.file("fleet.toml", &(pool("a", "train/**") + &pool("b", "serve/**")));
+    repository.file("other/Dockerfile", GPU);
+    repository.file("train/Dockerfile", GPU);
     let told =
         "other/Dockerfile is assigned to no pool: no `dockerfiles` pattern of fleet.toml matches other/Dockerfile\n"
             .to_owned();
-    let done = place.run(&["check", "other"]);
+    let done = repository.run(&["check", "other"]);
     assert_eq!((code(&done), err(&done)), (3, told.clone()));
-    let done = place.run(&["check", "other", "train"]);
+    let done = repository.run(&["check", "other", "train"]);
     assert_ne!(code(&done), 3, "the other one was judged");
     assert_eq!(err(&done), told);
-    assert_eq!(err(&place.run(&["check", "train"])), "");
+    assert_eq!(err(&repository.run(&["check", "train"])), "");
 }
 
 #[test]
 fn describe_and_needs_take_one_input_that_is_there() {
-    let place = Place::new();
-    place.file("d/Dockerfile", GPU);
-    place.file("e/a.Dockerfile", GPU);
-    place.file("e/b.Dockerfile", GPU);
-    place.file("fleet.toml", "[[pool]]\nname = \"a\"\n");
-    assert_eq!(code(&place.run(&["describe", "d"])), 0);
+    let repository = TestRepository::new();
+    repository.file("d/Dockerfile", GPU);
+    repository.file("e/a.Dockerfile", GPU);
+    repository.file("e/b.Dockerfile", GPU);
+    repository.file("fleet.toml", "[[pool]]\nname = \"a\"\n");
+    assert_eq!(code(&repository.run(&["describe", "d"])), 0);
     for (input, said) in [
         ("d/nope", "error: file `d/nope` not found"),
         ("./nope:1", "error: file `./nope:1` not found"),
         ("nope", "error: file `nope` not found"),
         ("e", "error: e contains 2 inputs; pass one of them: e/a.Dockerfile, e/b.Dockerfile"),
     ] {
-        let done = place.run(&["describe", input]);
+        let done = repository.run(&["describe", input]);
         assert_eq!((code(&done), out(&done)), (2, String::new()), "{input}");
         assert!(err(&done).starts_with(said), "{}", err(&done));
     }
-    assert_eq!(code(&place.run(&["needs", "d/nope"])), 2);
-    let done = place.run(&["describe", "fleet.toml"]);
+    assert_eq!(code(&repository.run(&["needs", "d/nope"])), 2);
+    let done = repository.run(&["describe", "fleet.toml"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()), "a fleet is no description: {}", err(&done));
     assert!(err(&done).starts_with("error: cannot read fleet.toml: it is a fleet file"), "{}", err(&done));
-    place.file("requirements.txt", "torch\n");
-    let done = place.run(&["describe", "requirements.txt"]);
+    repository.file("requirements.txt", "torch\n");
+    let done = repository.run(&["describe", "requirements.txt"]);
     assert_eq!((code(&done), out(&done)), (3, String::new()), "{}", err(&done));
     assert!(err(&done).starts_with("nothing to describe: requirements.txt"), "{}", err(&done));
 }
 
 #[test]
 fn no_dockerfile_outside_of_the_repository_stands_for_a_list() {
-    let outer = Place::new();
+    let outer = TestRepository::new();
     outer.file("Dockerfile", "FROM python:3.12\nCOPY inner/requirements.txt /\nRUN pip install -r /requirements.txt\n");
     outer.file("inner/.git/config", "");
     outer.file("inner/requirements.txt", "torch\n");
     assert_eq!(stood_for(&outer, &["inner/requirements.txt"]), (vec![], 0));
     // Nor one in a folder that git ignores.
-    let place = lists();
-    place.file(".gitignore", "c/\n");
-    assert_eq!(stood_for(&place, &["c/requirements.txt"]), (vec![], 0));
+    let repository = lists();
+    repository.file(".gitignore", "c/\n");
+    assert_eq!(stood_for(&repository, &["c/requirements.txt"]), (vec![], 0));
 }
 
 #[test]
 fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
-    let place = Place::new();
-    place.file(".git/HEAD", "");
-    place.file("svc/requirements.txt", "torch==2.4.0\n");
+    let repository = TestRepository::new();
+    repository.file(".git/HEAD", "");
+    repository.file("svc/requirements.txt", "torch==2.4.0\n");
     let text = "FROM python:3.11\nCOPY requirements.txt /r/\nRUN pip install -r /r/requirements.txt\n";
-    place.file("svc/docker/Dockerfile", text);
-    place.file("web/Dockerfile", text);
+    repository.file("svc/docker/Dockerfile", text);
+    repository.file("web/Dockerfile", text);
     let seen = |arguments: &[&str]| {
-        let report = place.json(&[&["check"], arguments].concat());
+        let report = repository.json(&[&["check"], arguments].concat());
         let subject = &report["subjects"][0];
         (subject["description"]["packages"]["pip"]["torch"].to_string(), subject["inspected"]["notes"].to_string())
     };
@@ -472,40 +476,40 @@ fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
 
 #[test]
 fn a_program_that_is_named_like_a_dockerfile_is_passed_over() {
-    let place = Place::bare();
-    place.file("dockerfile.py", "import os\nfrom pathlib import Path\n\ndef f():\n    return os\n");
-    place.file("src/dockerfile.rs", "//! Reads it.\nuse std::fs;\n");
-    place.file("Dockerfile.bin", "\u{1}\0\n");
+    let repository = TestRepository::empty();
+    repository.file("dockerfile.py", "import os\nfrom pathlib import Path\n\ndef f():\n    return os\n");
+    repository.file("src/dockerfile.rs", "//! Reads it.\nuse std::fs;\n");
+    repository.file("Dockerfile.bin", "\u{1}\0\n");
     // In its lines it is one.
-    place.file("Dockerfile.go", GPU);
-    let report = place.json(&["check", "."]);
+    repository.file("Dockerfile.go", GPU);
+    let report = repository.json(&["check", "."]);
     assert_eq!(names(&report), ["Dockerfile.go"]);
     assert!(report["errors"].as_array().expect("errors").is_empty(), "{report}");
-    let named = place.run(&["check", "dockerfile.py"]);
+    let named = repository.run(&["check", "dockerfile.py"]);
     assert_eq!(code(&named), 0, "{}", err(&named));
     assert!(out(&named).is_empty() && err(&named).contains("nothing to check"), "{}{}", out(&named), err(&named));
     // What is no text at all is told of: as passed over in a folder, and as an error where it was named.
     let told = "Dockerfile.bin is skipped: it is a binary file, not a text file\n";
-    assert_eq!(err(&place.run(&["check", "."])).matches(told).count(), 1);
-    let listed = out(&place.run(&["check", "--show-files", "."]));
+    assert_eq!(err(&repository.run(&["check", "."])).matches(told).count(), 1);
+    let listed = out(&repository.run(&["check", "--show-files", "."]));
     assert!(
         listed.contains("Dockerfile.bin: skipped: it is a binary file") && !listed.contains("dockerfile.py"),
         "{listed}"
     );
-    let named = place.run(&["check", "Dockerfile.bin"]);
+    let named = repository.run(&["check", "Dockerfile.bin"]);
     assert_eq!(code(&named), 2);
     assert!(out(&named).contains("Dockerfile.bin: it is a binary file, not a text file"), "{}", out(&named));
     let wide: Vec<u8> = format!("\u{feff}{GPU}RUN true\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
-    fs::write(place.path("Dockerfile.wide"), wide).expect("a file");
-    let named = place.run(&["check", "Dockerfile.wide", "Dockerfile.go"]);
+    fs::write(repository.path("Dockerfile.wide"), wide).expect("a file");
+    let named = repository.run(&["check", "Dockerfile.wide", "Dockerfile.go"]);
     assert_eq!(code(&named), 2);
     let said = joined(&out(&named));
     assert!(said.contains("Dockerfile.wide: it is UTF-16, which no builder supports; save it as UTF-8"), "{said}");
-    assert!(err(&place.run(&["check", "."])).contains("Dockerfile.wide is skipped: it is UTF-16"));
+    assert!(err(&repository.run(&["check", "."])).contains("Dockerfile.wide is skipped: it is UTF-16"));
     // Other letters than ours are no such thing.
-    fs::write(place.path("Dockerfile.latin"), b"# caf\xe9\nFROM debian:12\n").expect("a file");
-    assert_eq!(names(&place.json(&["check", "Dockerfile.latin"])), ["Dockerfile.latin"]);
+    fs::write(repository.path("Dockerfile.latin"), b"# caf\xe9\nFROM debian:12\n").expect("a file");
+    assert_eq!(names(&repository.json(&["check", "Dockerfile.latin"])), ["Dockerfile.latin"]);
     // A file that only its name speaks for is told of.
-    place.file("Dockerfile", "import os\n");
-    assert_eq!(names(&place.json(&["check", "Dockerfile"])), ["Dockerfile"]);
+    repository.file("Dockerfile", "import os\n");
+    assert_eq!(names(&repository.json(&["check", "Dockerfile"])), ["Dockerfile"]);
 }

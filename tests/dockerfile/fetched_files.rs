@@ -1,10 +1,10 @@
 //! Files that come by an address, a mount, a script or another stage: what they install travels with them, and what
 //! was not read is said.
 
-use place::Place;
 use serde_json::Value;
+use test_repository::TestRepository;
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const URL: &str = "https://download.pytorch.org";
 const ZIP: &str = "libtorch-cxx11-abi-shared-with-deps-2.3.0";
@@ -12,12 +12,12 @@ const WHEEL: &str = "torch-2.3.0+cu121-cp310-cp310-linux_x86_64.whl";
 
 /// Packages with their versions, sorted, whoever installs them; then the notes, each behind `!`.
 fn seen(files: &[(&str, &str)], text: &str) -> String {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for (name, text) in files {
-        place.file(name, text);
+        repository.file(name, text);
     }
-    place.file("Dockerfile", text);
-    let report = place.json(&["check", "Dockerfile"]);
+    repository.file("Dockerfile", text);
+    let report = repository.json(&["check", "Dockerfile"]);
     let subject = &report["subjects"][0];
     let version = |value: &Value| match value {
         Value::Array(list) => list.iter().map(|one| one["version"].as_str().unwrap_or("?").to_owned()).collect(),
@@ -257,20 +257,20 @@ fn a_list_that_another_stage_writes_is_read_where_it_is_copied_to() {
 }
 
 /// A repository with a Dockerfile that runs a script which is not there, beside something that speaks of a GPU or not.
-fn with_script(variable: &str) -> Place {
-    let place = Place::new();
-    place.file("Dockerfile", &format!("FROM python:3.10-slim\nENV {variable}\nCOPY . .\nRUN ./make.sh\n"));
-    place
+fn with_script(variable: &str) -> TestRepository {
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", &format!("FROM python:3.10-slim\nENV {variable}\nCOPY . .\nRUN ./make.sh\n"));
+    repository
 }
 
 #[test]
 fn what_was_not_read_is_said_in_every_form_of_the_report() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let cuda = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
-    place.file("Dockerfile", &format!("{cuda}COPY . .\nRUN ./make.sh && pip install -r requirements.txt\n"));
+    repository.file("Dockerfile", &format!("{cuda}COPY . .\nRUN ./make.sh && pip install -r requirements.txt\n"));
     for arguments in [&["-v"][..], &["--format", "junit"], &["--format", "markdown"], &["--format", "ndjson"]] {
-        let done = place.run(&[&["check", "Dockerfile"][..], arguments].concat());
-        let said = place::out(&done).replace('\\', "");
+        let done = repository.run(&[&["check", "Dockerfile"][..], arguments].concat());
+        let said = test_repository::out(&done).replace('\\', "");
         for missing in ["`./make.sh` is not in the build context", "`requirements.txt` is not in the build context"] {
             assert!(said.contains(missing), "{arguments:?}: {missing}: {said}");
         }
@@ -278,15 +278,16 @@ fn what_was_not_read_is_said_in_every_form_of_the_report() {
     // Without anything that speaks of a GPU it is named, and no verdict is doubted.
     let silent = with_script("APP=web");
     for arguments in [&["-v"][..], &["--format", "junit"], &["--format", "markdown"]] {
-        let said = place::out(&silent.run(&[&["check", "Dockerfile"][..], arguments].concat())).replace('\\', "");
+        let said =
+            test_repository::out(&silent.run(&[&["check", "Dockerfile"][..], arguments].concat())).replace('\\', "");
         assert!(said.contains("not read: ./make.sh"), "{arguments:?}: {said}");
     }
-    let read = Place::new();
+    let read = TestRepository::new();
     read.file("make.sh", "echo ready\n");
     read.file("requirements.txt", "flask\n");
     read.file("Dockerfile", &format!("{cuda}COPY . .\nRUN ./make.sh && pip install -r requirements.txt\n"));
     for arguments in [&["-v"][..], &["--format", "junit"], &["--format", "markdown"], &["--format", "ndjson"]] {
-        let said = place::out(&read.run(&[&["check", "Dockerfile"][..], arguments].concat()));
+        let said = test_repository::out(&read.run(&[&["check", "Dockerfile"][..], arguments].concat()));
         assert!(!said.contains("is not in the build context"), "{arguments:?}: {said}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a Dockerfile, its build context and the files of a build are read as.
+//! The readers of Dockerfiles, build contexts, and Bake and compose files.
 
 mod bake_and_compose;
 mod base_images;
@@ -13,5 +13,4 @@ mod stages;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the other test binaries use the rest")]
 mod support;
-mod torch;
 mod version_ranges;

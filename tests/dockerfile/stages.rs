@@ -1,19 +1,22 @@
 //! Stages: what ships, what travels with COPY, and what the options of a build change.
 
-use place::{Place, code, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// Base, packages of pip and of apt, and whether the environment of the base is gone, as one line.
 fn seen(text: &str) -> String {
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let report = repository.json(&["check", "Dockerfile"]);
     let told = &report["subjects"][0]["description"];
+    // A removed package is listed with the command that removed it.
+    let gone = told["packages"]["gone"].as_array().cloned().unwrap_or_default();
+    let is_gone = |name: &str| gone.iter().any(|one| one["name"] == name);
     let names = |manager: &str| {
-        let names = told["packages"][manager].as_object().map(|all| all.keys().cloned().collect::<Vec<_>>());
-        names.unwrap_or_default().join(",")
+        let all = told["packages"][manager].as_object().cloned().unwrap_or_default();
+        all.keys().filter(|name| !is_gone(name)).cloned().collect::<Vec<_>>().join(",")
     };
     let scratch = if told["from_scratch"] == true { " flat" } else { "" };
     format!("{} pip[{}] apt[{}]{scratch}", told["base"].as_str().unwrap_or("-"), names("pip"), names("apt"))
@@ -72,9 +75,9 @@ fn the_framework_of_an_image_travels_with_its_directory_and_cannot_be_told() {
         ("FROM ubuntu:22.04\nCOPY --from=python:3.12 /usr/local /usr/local\n".to_owned(), false),
         (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b $X /opt/conda\n"), false),
     ] {
-        let place = Place::new();
-        place.file("Dockerfile", &text);
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::new();
+        repository.file("Dockerfile", &text);
+        let report = repository.json(&["check", "Dockerfile"]);
         let subject = &report["subjects"][0];
         assert_eq!(subject["gpu_content"], travels, "{text}");
         let fate = if travels { "undetermined" } else { "not-applicable" };
@@ -86,10 +89,10 @@ fn the_framework_of_an_image_travels_with_its_directory_and_cannot_be_told() {
 fn what_is_installed_later_wins_over_what_was_copied() {
     let text = "FROM python:3.11 AS b\nRUN pip install torch==2.4.0\nFROM python:3.11\nRUN pip install torch==1.0.0\n\
                 COPY --from=b /usr/local /usr/local\nRUN pip install numpy\n";
-    let place = Place::new();
+    let repository = TestRepository::new();
     let version = |text: &str| {
-        place.file("Dockerfile", text);
-        let report = place.json(&["check", "Dockerfile"]);
+        repository.file("Dockerfile", text);
+        let report = repository.json(&["check", "Dockerfile"]);
         let facts = report["subjects"][0]["facts"].as_array().expect("facts").clone();
         let of = |fact: &Value| fact["key"] == "torch.version";
         facts.iter().filter(|fact| of(fact)).map(|fact| fact["value"].to_string()).next_back().expect("torch")
@@ -126,12 +129,12 @@ fn an_image_from_nothing_is_what_is_copied_into_it_without_its_environment() {
     );
     assert_eq!(seen(&format!("{inner}FROM scratch\nCOPY --from=x /app /app\n")), "scratch pip[] apt[]");
     assert_eq!(seen(&format!("{inner}FROM x\nCOPY --from=x / /\n")), format!("{base} pip[torch] apt[]"));
-    let place = Place::new();
+    let repository = TestRepository::new();
     let outcome = |text: &str| {
-        place.file("Dockerfile", text);
-        let report = place.json(&["check", "--pool", "new", "Dockerfile"]);
-        std::fs::write(place.path("saved.json"), report.to_string()).expect("a report");
-        let again = place.json(&["check", "--pool", "new", "saved.json"]);
+        repository.file("Dockerfile", text);
+        let report = repository.json(&["check", "--pool", "new", "Dockerfile"]);
+        std::fs::write(repository.path("saved.json"), report.to_string()).expect("a report");
+        let again = repository.json(&["check", "--pool", "new", "saved.json"]);
         let of = |report: &Value| report["subjects"][0]["verdicts"][0]["outcome"].to_string();
         assert_eq!(of(&report), of(&again), "judged again");
         of(&report)
@@ -143,21 +146,21 @@ fn an_image_from_nothing_is_what_is_copied_into_it_without_its_environment() {
 
 #[test]
 fn the_stage_that_ships_is_the_last_or_the_one_that_is_named() {
-    let place = Place::new();
-    place.file(
+    let repository = TestRepository::new();
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS run\nENV A=1\nFROM run AS serve\nFROM scratch AS export\nCOPY --from=run /w /\n",
     );
-    let report = place.json(&["check", "Dockerfile"]);
+    let report = repository.json(&["check", "Dockerfile"]);
     assert_eq!(
         (&report["subjects"][0]["stage"], &report["subjects"][0]["gpu_content"]),
         (&"export".into(), &false.into())
     );
     assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("stage `serve` is not checked"));
-    let report = place.json(&["check", "--target", "serve", "Dockerfile"]);
+    let report = repository.json(&["check", "--target", "serve", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["stage"], "serve");
     assert_eq!(report["subjects"][0]["gpu_content"], true);
-    let report = place.json(&["check", "--all-targets", "Dockerfile"]);
+    let report = repository.json(&["check", "--all-targets", "Dockerfile"]);
     let stages: Vec<&str> = report["subjects"]
         .as_array()
         .expect("subjects")
@@ -165,33 +168,33 @@ fn the_stage_that_ships_is_the_last_or_the_one_that_is_named() {
         .map(|one| one["stage"].as_str().expect("a name"))
         .collect();
     assert_eq!(stages, ["serve", "export"]);
-    assert_eq!(code(&place.run(&["check", "--target", "serv", "Dockerfile"])), 2);
+    assert_eq!(code(&repository.run(&["check", "--target", "serv", "Dockerfile"])), 2);
 }
 
 #[test]
 fn an_image_for_one_platform_does_not_start_on_another() {
-    let place = Place::new();
-    place.file(
+    let repository = TestRepository::new();
+    repository.file(
         "Dockerfile",
         "ARG TARGETARCH\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG TARGETARCH\nENV ARCH=$TARGETARCH\n",
     );
     let run = |platform: &str| {
-        let report = place.json(&["check", "--platform", platform, "--pool", "new", "Dockerfile"]);
+        let report = repository.json(&["check", "--platform", platform, "--pool", "new", "Dockerfile"]);
         let subject = &report["subjects"][0];
         format!("{} {}", subject["description"]["env"]["ARCH"], subject["verdicts"][0]["outcome"])
     };
     assert_eq!(run("linux/arm64"), "\"arm64\" \"wrong-platform\"");
     assert_eq!(run("linux/arm64,linux/amd64"), "\"amd64\" null");
     assert_eq!(run("linux/amd64"), "\"amd64\" null");
-    let done = place.run(&["check", "--platform", "arm", "Dockerfile"]);
+    let done = repository.run(&["check", "--platform", "arm", "Dockerfile"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
 }
 
 /// What the GPU code of the image's own programs is for, of each that was seen.
 fn own_code(text: &str) -> Vec<String> {
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let report = repository.json(&["check", "Dockerfile"]);
     let told = report["subjects"][0]["description"]["gpu_code"].as_array().cloned().unwrap_or_default();
     told.iter().map(|code| code["sass"].to_string()).collect()
 }
@@ -273,20 +276,20 @@ fn an_environment_travels_from_where_its_tool_makes_it() {
         (venv, "/usr/local /usr/local", false),
     ] {
         let text = format!("FROM python:3.11 AS b\nWORKDIR /app\n{builder}\nFROM python:3.11\nCOPY --from=b {copy}\n");
-        let place = Place::new();
-        place.file("Dockerfile", &text);
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::new();
+        repository.file("Dockerfile", &text);
+        let report = repository.json(&["check", "Dockerfile"]);
         assert_eq!(report["subjects"][0]["gpu_content"], travels, "{text}");
     }
 }
 
 #[test]
-fn a_script_that_nobody_read_is_told_of_beside_a_verdict_on_a_base_for_cuda() {
+fn an_unread_script_is_reported_next_to_a_verdict_on_a_cuda_base_image() {
     let unseen = |text: &str| {
-        let place = Place::new();
-        place.file("Dockerfile", text);
-        place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::new();
+        repository.file("Dockerfile", text);
+        repository.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
+        let report = repository.json(&["check", "Dockerfile"]);
         let list = report["subjects"][0]["verdicts"][0]["not_seen"].as_array().cloned().unwrap_or_default();
         let list = list.iter().filter_map(Value::as_str).filter_map(|one| one.strip_prefix("what "));
         list.map(str::to_owned).collect::<Vec<_>>().join(", ")
@@ -316,10 +319,10 @@ fn a_script_that_nobody_read_is_told_of_beside_a_verdict_on_a_base_for_cuda() {
 #[test]
 fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
     let judged = |from: &str| {
-        let place = Place::new();
-        place.file("Dockerfile", &format!("FROM {from}\nRUN pip install numpy\n"));
-        place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::new();
+        repository.file("Dockerfile", &format!("FROM {from}\nRUN pip install numpy\n"));
+        repository.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
+        let report = repository.json(&["check", "Dockerfile"]);
         let verdict = &report["subjects"][0]["verdicts"][0];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (text(&verdict["fate"]), text(&verdict["message"]))
@@ -348,9 +351,9 @@ fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
         assert!(matches!(judged(from).0.as_str(), "" | "not-applicable"), "{from}");
     }
     // Of a base that nobody knows it is not said that there is none.
-    let place = Place::new();
-    place.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
-    let said = out(&place.run(&["check", "--show-files", "Dockerfile"]));
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
+    let said = out(&repository.run(&["check", "--show-files", "Dockerfile"]));
     assert!(
         said.contains("no GPU content found: the base image is unknown (the line contains a template marker"),
         "{said}"

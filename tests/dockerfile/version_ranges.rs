@@ -1,20 +1,20 @@
 //! Which release a range of versions means: that of the day, for the Python of the image, where nothing else decides.
 
-use place::Place;
+use test_repository::TestRepository;
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const POOL: &str = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
 
 /// The versions of a component that are known on a day, by the report of a Dockerfile.
 fn versions(lines: &str, component: &str, day: Option<&str>) -> Vec<String> {
-    let place = Place::bare();
-    place.file("fleet.toml", POOL);
-    place.file("Dockerfile", lines);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", POOL);
+    repository.file("Dockerfile", lines);
     let mut arguments = vec!["check", "Dockerfile"];
     arguments.extend(day.map(|day| ["--as-of", day]).into_iter().flatten());
-    let report = place.json(&arguments);
+    let report = repository.json(&arguments);
     let facts = report["subjects"][0]["facts"].as_array().cloned().unwrap_or_default();
     let of_version =
         facts.iter().filter(|fact| fact["key"] == format!("{component}.version") && fact["state"] == "known");
@@ -63,7 +63,7 @@ fn bounds_on_torch_choose_among_the_releases_of_what_asks_for_it() {
 }
 
 #[test]
-fn a_range_means_no_release_where_something_else_decides() {
+fn a_version_range_selects_no_release_if_another_fact_decides() {
     for (lines, component, day) in [
         // The Python is not known, and it decides.
         ("FROM ubuntu:22.04\nRUN apt-get install -y python3.9 && pip install onnxruntime-gpu\n", "onnxruntime", None),
@@ -91,10 +91,10 @@ fn a_range_means_no_release_where_something_else_decides() {
 
 #[test]
 fn what_is_in_an_image_is_not_what_an_installer_would_take() {
-    let place = Place::bare();
-    place.file("fleet.toml", POOL);
-    place.file("one.image.toml", "base = \"python:3.10-slim\"\n[packages.pip]\nonnxruntime-gpu = \">=1.15\"\n");
-    let report = place.json(&["check", "one.image.toml"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", POOL);
+    repository.file("one.image.toml", "base = \"python:3.10-slim\"\n[packages.pip]\nonnxruntime-gpu = \">=1.15\"\n");
+    let report = repository.json(&["check", "one.image.toml"]);
     let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts");
     assert!(verdicts.iter().all(|one| one["fate"] == "undetermined"), "{verdicts:?}");
 }
@@ -105,10 +105,10 @@ const POOLS: &str = "[[pool]]\nname = \"new\"\ngpu = \"A100\"\ndriver = \"550.90
 
 /// How a file ends on the three pools, with the releases of which the scenarios tell.
 fn ends(file: &str, text: &str) -> Vec<(String, Vec<String>)> {
-    let place = Place::bare();
-    place.file("fleet.toml", POOLS);
-    place.file(file, text);
-    let report = place.json(&["check", file]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", POOLS);
+    repository.file(file, text);
+    let report = repository.json(&["check", file]);
     let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts");
     let of_image = verdicts.iter().filter(|verdict| verdict["component"].is_null());
     let told = |verdict: &serde_json::Value| {
@@ -126,7 +126,7 @@ fn of_range(range: &str, more: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_range_of_which_all_releases_end_alike_ends_so() {
+fn a_version_range_has_the_outcome_that_all_its_releases_share() {
     let (starts, old, no_code, open) = ("starts", "insufficient-driver", "no-kernel-image", "undetermined");
     for (range, more, expected) in [
         // CUDA 12.1 and 12.4.
@@ -153,7 +153,7 @@ fn a_range_of_which_all_releases_end_alike_ends_so() {
 }
 
 #[test]
-fn a_torch_that_a_command_may_replace_is_one_of_two() {
+fn a_torch_that_a_command_may_replace_gives_two_possible_versions() {
     let of = |first: &str, then: &str| {
         let text =
             format!("FROM python:3.11-slim\nRUN pip install {first}\nRUN [ -e /x ] && pip install {then} || true\n");
@@ -174,15 +174,15 @@ fn a_torch_that_a_command_may_replace_is_one_of_two() {
 #[test]
 fn a_library_that_is_picked_at_run_time_and_has_no_code_is_not_seen() {
     let of = |name: &str, target: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", POOL);
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", POOL);
         let own = "[[gpu_code]]\nfile = \"torch/lib/libtorch_cuda.so\"\ncomponent = \"torch\"\nsass = [\"sm_80\"]\nptx = []\n";
         let other = format!(
             "[[gpu_code]]\nfile = \"torch/lib/{name}\"\ncomponent = \"torch\"\nsass = [\"{target}\"]\nptx = []\n"
         );
         let head = "base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \"2.4.0\"\n";
-        place.file("one.image.toml", &format!("{head}{own}{other}"));
-        let report = place.json(&["check", "one.image.toml"]);
+        repository.file("one.image.toml", &format!("{head}{own}{other}"));
+        let report = repository.json(&["check", "one.image.toml"]);
         let verdict = &report["subjects"][0]["verdicts"][0];
         let list = verdict["not_seen"].as_array().expect("a list").iter();
         let named = list.filter_map(|one| one.as_str()).any(|one| one.contains(name));

@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use place::{Place, code};
 use serde_json::Value;
+use test_repository::{TestRepository, code};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// A T4, an RTX 3090 and a B200, each with a driver of another CUDA.
 const T4: (&str, &str, &str) = ("t4", "Tesla T4", "535.161.08");
@@ -15,9 +15,9 @@ const B200: (&str, &str, &str) = ("b200", "B200", "580.95.05");
 
 const PAGE: &str = "--extra-index-url https://download.pytorch.org/whl/cu118";
 
-fn place((name, gpu, driver): (&str, &str, &str), files: &[(&str, &str)]) -> Place {
-    let place = Place::bare();
-    place.file(
+fn repository((name, gpu, driver): (&str, &str, &str), files: &[(&str, &str)]) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file(
         "fleet.toml",
         &format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
@@ -25,18 +25,18 @@ fn place((name, gpu, driver): (&str, &str, &str), files: &[(&str, &str)]) -> Pla
         ),
     );
     for (name, text) in files {
-        place.file(name, text);
+        repository.file(name, text);
     }
-    place
+    repository
 }
 
-fn text(place: &Place, name: &str) -> String {
-    String::from_utf8(fs::read(place.path(name)).expect(name)).expect("UTF-8")
+fn text(repository: &TestRepository, name: &str) -> String {
+    String::from_utf8(fs::read(repository.path(name)).expect(name)).expect("UTF-8")
 }
 
 /// Every fix of every finding.
-fn fixes(place: &Place) -> Vec<Value> {
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+fn fixes(repository: &TestRepository) -> Vec<Value> {
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
     findings.iter().flat_map(|one| one["fixes"].as_array().cloned().unwrap_or_default()).collect()
 }
@@ -47,9 +47,9 @@ fn title(fix: &Value) -> &str {
 
 /// Fixes changes with these options, and gives the texts afterwards.
 fn fixed(pool: (&str, &str, &str), files: &[(&str, &str)], options: &[&str]) -> (Vec<String>, i32) {
-    let place = place(pool, files);
-    let done = place.run(&[&["check", "--fix", "Dockerfile"], options].concat());
-    let texts = files.iter().map(|(name, _)| text(&place, name)).collect();
+    let repository = repository(pool, files);
+    let done = repository.run(&[&["check", "--fix", "Dockerfile"], options].concat());
+    let texts = files.iter().map(|(name, _)| text(&repository, name)).collect();
     (texts, code(&done))
 }
 
@@ -119,7 +119,7 @@ fn an_address_of_a_mirror_that_nothing_shows_is_not_written() {
     assert_eq!((texts[0].as_str(), code), (before.as_str(), 1));
     let (texts, code) = fixed(T4, &[("Dockerfile", &before)], &["--unsafe-fixes"]);
     assert_eq!((texts[0].as_str(), code), (before.as_str(), 1));
-    let found = fixes(&place(T4, &[("Dockerfile", &before)]));
+    let found = fixes(&repository(T4, &[("Dockerfile", &before)]));
     let build = found.iter().find(|fix| title(fix).contains("torch==2.9.1+cu129")).expect("the build");
     assert_eq!(
         (build["safety"].as_str(), build["edits"].as_array().map(Vec::len)),
@@ -172,7 +172,7 @@ fn what_would_not_build_is_told_and_not_written() {
         let (texts, code) = fixed(DESK, &files, &["--unsafe-fixes"]);
         assert_eq!(texts, files.map(|(_, text)| text.to_owned()), "{name}");
         assert!(code < 2, "{name}");
-        let found = fixes(&place(DESK, &files));
+        let found = fixes(&repository(DESK, &files));
         for fix in found.iter().filter(|fix| title(fix).contains("torch==")) {
             let told = (fix["safety"].as_str(), fix["edits"].as_array().map(Vec::len));
             assert_eq!(told, (Some("manual"), Some(0)), "{name}: {fix}");
@@ -216,7 +216,7 @@ fn no_wheel_is_named_that_the_python_of_the_image_has_none_of() {
         (B200, "FROM nvidia/cuda:12.4.1-base-ubuntu20.04\n", "2.4.1"),
     ] {
         let before = format!("{from}RUN pip install torch=={torch}\n");
-        let found = fixes(&place(pool, &[("Dockerfile", &before)]));
+        let found = fixes(&repository(pool, &[("Dockerfile", &before)]));
         let other = |fix: &&Value| title(fix).contains("torch==") && !title(fix).contains(&format!("torch=={torch}"));
         assert_eq!(found.iter().filter(other).map(title).collect::<Vec<_>>(), [""; 0], "{before}");
         let (texts, _) = fixed(pool, &[("Dockerfile", &before)], &["--unsafe-fixes"]);
@@ -224,12 +224,12 @@ fn no_wheel_is_named_that_the_python_of_the_image_has_none_of() {
     }
     // Of another Python there are wheels.
     let before = "FROM python:3.12\nRUN pip install torch==2.9.1\n";
-    let found = fixes(&place(DESK, &[("Dockerfile", before)]));
+    let found = fixes(&repository(DESK, &[("Dockerfile", before)]));
     assert!(found.iter().any(|fix| title(fix).starts_with("install torch==2.7.1+cu118")), "{found:?}");
 }
 
 #[test]
-fn a_list_that_bounds_a_version_is_changed_with_it() {
+fn a_constraints_file_is_changed_together_with_the_version() {
     let dockerfile = "FROM python:3.11\nCOPY *.txt .\nRUN pip install -r requirements.txt\n";
     for (bound, after) in [("torch==2.9.1", Some("torch==2.7.1")), ("torch>=2.9", None), ("torch==2.9.*", None)] {
         let files = [
@@ -251,7 +251,7 @@ fn a_list_that_bounds_a_version_is_changed_with_it() {
 #[test]
 fn machine_code_comes_before_ptx_however_far_it_is() {
     let before = "FROM python:3.11\nRUN pip install torch==2.4.0\n";
-    let found = fixes(&place(B200, &[("Dockerfile", before)]));
+    let found = fixes(&repository(B200, &[("Dockerfile", before)]));
     let titles: Vec<&str> = found.iter().map(title).collect();
     assert!(titles.iter().all(|title| !title.contains("2.6.0")), "no build of it has PTX: {titles:?}");
     assert!(titles.first().is_some_and(|title| title.starts_with("install torch==2.7.1")), "{titles:?}");
@@ -308,7 +308,7 @@ fn what_goes_with_the_framework_follows_it_from_another_command() {
     let from = "FROM python:3.11-slim\n";
     let of = |text: &str| {
         let file = format!("{from}{text}\n");
-        place(("old", "Tesla T4", "470.223.02"), &[("Dockerfile", file.as_str())])
+        repository(("old", "Tesla T4", "470.223.02"), &[("Dockerfile", file.as_str())])
     };
     for (text, expected) in [
         (
@@ -326,20 +326,20 @@ fn what_goes_with_the_framework_follows_it_from_another_command() {
             format!("RUN pip install torchvision==0.19.0 {index}\nRUN pip install torch==2.4.0+cu118 {index}"),
         ),
     ] {
-        let place = of(text);
-        place.run(&["check", "--fix", "Dockerfile"]);
-        let told = self::text(&place, "Dockerfile");
+        let repository = of(text);
+        repository.run(&["check", "--fix", "Dockerfile"]);
+        let told = self::text(&repository, "Dockerfile");
         assert_eq!(told, format!("{from}{expected}\n"), "{text}");
-        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0, "{text}");
+        assert_eq!(code(&repository.run(&["check", "Dockerfile"])), 0, "{text}");
     }
     // Where its command takes no index it stays what it is, and nothing is written.
     for text in [
         "RUN pip install torch==2.4.0\nRUN pip install --index-url https://download.pytorch.org/whl/cu121 torchvision==0.19.0",
         "RUN pip install torch==2.4.0\nRUN pip install torchvision==0.19.0+cu121 -f https://download.pytorch.org/whl/torch_stable.html",
     ] {
-        let place = of(text);
-        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-        let told = self::text(&place, "Dockerfile");
+        let repository = of(text);
+        repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let told = self::text(&repository, "Dockerfile");
         let mixed = told.contains("torch==2.4.0+cu118") && told.contains("cu121");
         assert!(!mixed, "{told}");
     }

@@ -1,10 +1,10 @@
 //! What `imagelint recommend` prints is there: each wheel for the Python and the processor that it is put on, in releases that
 //! go with each other. What is compiled for one torch is told to start beside that one alone.
 
-use place::{Place, code, err, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 fn pool(name: &str, gpu: &str, driver: &str, platform: &str) -> String {
     format!(
@@ -13,21 +13,21 @@ fn pool(name: &str, gpu: &str, driver: &str, platform: &str) -> String {
     )
 }
 
-fn with(pools: &[(&str, &str, &str)]) -> Place {
-    let place = Place::bare();
+fn with(pools: &[(&str, &str, &str)]) -> TestRepository {
+    let repository = TestRepository::empty();
     let pools: Vec<String> = pools.iter().map(|(name, gpu, driver)| pool(name, gpu, driver, "linux/amd64")).collect();
-    place.file("fleet.toml", &pools.concat());
-    place
+    repository.file("fleet.toml", &pools.concat());
+    repository
 }
 
-fn of_arm64() -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", &pool("gh200", "GH200", "550.90.07", "linux/arm64"));
-    place
+fn of_arm64() -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &pool("gh200", "GH200", "550.90.07", "linux/arm64"));
+    repository
 }
 
-fn recommend(place: &Place, more: &[&str]) -> Value {
-    place.json(&[&["recommend"], more].concat())
+fn recommend(repository: &TestRepository, more: &[&str]) -> Value {
+    repository.json(&[&["recommend"], more].concat())
 }
 
 fn combinations(report: &Value) -> &[Value] {
@@ -45,17 +45,17 @@ fn packages(one: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-fn refused(place: &Place, wishes: &[&str]) -> String {
-    let done = place.run(&[&["recommend"], wishes].concat());
+fn refused(repository: &TestRepository, wishes: &[&str]) -> String {
+    let done = repository.run(&[&["recommend"], wishes].concat());
     assert_eq!(code(&done), 2, "{wishes:?}: {}{}", out(&done), err(&done));
     assert_eq!(out(&done), "", "{wishes:?}");
     err(&done)
 }
 
 /// The fate of the image as a whole on the only pool.
-fn fate(place: &Place, dockerfile: &str) -> String {
-    place.file("Dockerfile", dockerfile);
-    let report = place.json(&["check", "Dockerfile"]);
+fn fate(repository: &TestRepository, dockerfile: &str) -> String {
+    repository.file("Dockerfile", dockerfile);
+    let report = repository.json(&["check", "Dockerfile"]);
     let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter();
     let whole: Vec<&Value> = verdicts.filter(|verdict| verdict["component"].is_null()).collect();
     assert_eq!(whole.len(), 1, "{dockerfile}");
@@ -64,9 +64,9 @@ fn fate(place: &Place, dockerfile: &str) -> String {
 
 #[test]
 fn only_releases_with_a_wheel_that_was_not_withdrawn_are_tried() {
-    let place = with(&[("t4", "T4", "470.223.02"), ("a100", "A100", "535.161.08")]);
+    let repository = with(&[("t4", "T4", "470.223.02"), ("a100", "A100", "535.161.08")]);
     let wishes = ["--torch", ">=2.5", "--with", "torchaudio", "--with", "torchvision", "--limit", "400"];
-    let report = recommend(&place, &wishes);
+    let report = recommend(&repository, &wishes);
     assert_eq!(combinations(&report).len(), 30, "{report}");
     for one in combinations(&report) {
         let of = packages(one);
@@ -76,15 +76,15 @@ fn only_releases_with_a_wheel_that_was_not_withdrawn_are_tried() {
         assert!(minor.is_some_and(|minor| minor >= 20), "{one}");
     }
     // Each torchvision of that torch is newer, and older ones have wheels for older Pythons alone.
-    let told = refused(&place, &["--torch", "2.6", "--with", "torchvision<0.20"]);
+    let told = refused(&repository, &["--torch", "2.6", "--with", "torchvision<0.20"]);
     assert!(told.contains("has no Python version with wheels of all of torch==2.6.* torchvision<0.20"), "{told}");
-    let told = refused(&place, &["--torch", "2.6", "--with", "torchvision<0.3"]);
+    let told = refused(&repository, &["--torch", "2.6", "--with", "torchvision<0.3"]);
     assert!(told.contains("has no wheel of `torchvision<0.3` for linux/amd64"), "{told}");
-    assert!(refused(&place, &["--with", "torchvision", "--python", "3.5"]).contains("Python 3.5"));
+    assert!(refused(&repository, &["--with", "torchvision", "--python", "3.5"]).contains("Python 3.5"));
 }
 
 #[test]
-fn a_wheel_is_of_the_processors_of_the_fleet() {
+fn wheels_match_the_cpu_architecture_of_the_fleet() {
     let (amd64, arm64) = (with(&[("h100", "H100 SXM5 80GB", "550.90.07")]), of_arm64());
     for wish in ["paddlepaddle-gpu", "xformers", "faiss-gpu-cu12"] {
         let told = refused(&arm64, &["--with", wish]);
@@ -104,15 +104,15 @@ fn a_wheel_is_of_the_processors_of_the_fleet() {
 
 #[test]
 fn no_wheel_is_put_on_a_python_that_it_is_not_for() {
-    let place = with(&[("t4", "T4", "450.248.02"), ("b200", "B200", "580.95.05")]);
+    let repository = with(&[("t4", "T4", "450.248.02"), ("b200", "B200", "580.95.05")]);
     for wish in ["cupy", "cupy-cuda11x"] {
-        let report = recommend(&place, &["--with", wish, "--limit", "99"]);
+        let report = recommend(&repository, &["--with", wish, "--limit", "99"]);
         let of_split = report["split"].as_array().expect("split").iter().map(|part| &part["combination"]);
         for one in combinations(&report).iter().chain(of_split) {
             assert_ne!(one["python"], "3.8", "{one}");
         }
     }
-    let told = refused(&place, &["--with", "cupy-cuda11x", "--base", "nvidia/cuda:11.0.3-base-ubuntu20.04"]);
+    let told = refused(&repository, &["--with", "cupy-cuda11x", "--base", "nvidia/cuda:11.0.3-base-ubuntu20.04"]);
     assert!(told.contains("cupy-cuda11x"), "{told}");
 }
 
@@ -128,9 +128,9 @@ fn why_no_base_will_do_is_the_reason_that_there_is() {
 
 #[test]
 fn packages_around_one_torch_are_held_to_one_release_of_it() {
-    let place = with(&[("a100", "A100", "525.147.05"), ("h100", "H100 SXM5 80GB", "550.90.07")]);
+    let repository = with(&[("a100", "A100", "525.147.05"), ("h100", "H100 SXM5 80GB", "550.90.07")]);
     for (other, own) in [("torchvision", "0.21.0"), ("torchaudio", "2.6.0")] {
-        let report = recommend(&place, &["--with", "vllm", "--with", other]);
+        let report = recommend(&repository, &["--with", "vllm", "--with", other]);
         let best = &combinations(&report)[0];
         let expected =
             [("vllm", "0.8.5.post1"), (other, own)].map(|(name, version)| (name.to_owned(), version.to_owned()));
@@ -141,15 +141,15 @@ fn packages_around_one_torch_are_held_to_one_release_of_it() {
         &["--with", "vllm==0.8.5.post1", "--with", "torchaudio==2.7.0"],
         &["--with", "cupy-cuda11x", "--with", "cupy-cuda12x"],
     ] {
-        assert!(refused(&place, wishes).contains("no compatible releases of "), "{wishes:?}");
+        assert!(refused(&repository, wishes).contains("no compatible releases of "), "{wishes:?}");
     }
 }
 
 #[test]
-fn a_distribution_that_is_wished_for_twice_is_one() {
-    let place = with(&[("a100", "A100", "535.161.08")]);
+fn a_package_that_is_requested_twice_is_recommended_once() {
+    let repository = with(&[("a100", "A100", "535.161.08")]);
     for wishes in [&["--torch", "--with", "torch"][..], &["--torch", ">=2.4", "--with", "torch<2.6"]] {
-        let report = recommend(&place, &[wishes, &["--limit", "99"]].concat());
+        let report = recommend(&repository, &[wishes, &["--limit", "99"]].concat());
         assert!(!combinations(&report).is_empty(), "{report}");
         for one in combinations(&report) {
             assert_eq!(packages(one).len(), 1, "{one}");
@@ -157,21 +157,21 @@ fn a_distribution_that_is_wished_for_twice_is_one() {
             assert!(wishes.len() == 3 || minor.starts_with("2.4.") || minor.starts_with("2.5."), "{one}");
         }
     }
-    assert!(refused(&place, &["--torch", ">=2.6", "--with", "torch<2.5"]).contains("torch>=2.6 torch<2.5"));
+    assert!(refused(&repository, &["--torch", ">=2.6", "--with", "torch<2.5"]).contains("torch>=2.6 torch<2.5"));
     let two = ["--with", "torch==2.6.0+cu118", "--with", "torch==2.6.0+cu124"];
-    assert!(refused(&place, &two).contains("two builds of the same package"));
+    assert!(refused(&repository, &two).contains("two builds of the same package"));
 }
 
 #[test]
 fn two_that_bring_the_libraries_of_nvidia_are_not_put_together() {
-    let place = with(&[("a100", "A100", "550.54.15")]);
+    let repository = with(&[("a100", "A100", "550.54.15")]);
     for wishes in [
         &["--torch", "2.6", "--with", "jax[cuda12]"][..],
         &["--torch", "2.5", "--with", "jax[cuda12]"],
         &["--with", "vllm", "--with", "jax[cuda12]"],
         &["--torch", "2.6", "--with", "tensorflow[and-cuda]"],
     ] {
-        let told = refused(&place, wishes);
+        let told = refused(&repository, wishes);
         assert!(told.contains("both depend on NVIDIA's pip packages"), "{wishes:?}: {told}");
     }
     for wishes in [
@@ -179,31 +179,34 @@ fn two_that_bring_the_libraries_of_nvidia_are_not_put_together() {
         &["--torch", "2.6", "--with", "cupy-cuda12x"],
         &["--with", "jax[cuda12]"],
     ] {
-        assert_eq!(code(&place.run(&[&["recommend"], wishes].concat())), 0, "{wishes:?}");
+        assert_eq!(code(&repository.run(&[&["recommend"], wishes].concat())), 0, "{wishes:?}");
     }
 }
 
 #[test]
 fn a_repository_of_framework_images_is_a_base() {
-    let place = with(&[("l4", "L4", "535.183.01")]);
+    let repository = with(&[("l4", "L4", "535.183.01")]);
     for base in ["vllm/vllm-openai", "pytorch/pytorch", "tensorflow/tensorflow"] {
-        let done = place.run(&["recommend", "--base", base]);
+        let done = repository.run(&["recommend", "--base", base]);
         assert_ne!(code(&done), 2, "{base}: {}", err(&done));
-        let report = recommend(&place, &["--base", base]);
+        let report = recommend(&repository, &["--base", base]);
         for one in combinations(&report) {
             assert!(one["base"].as_str().unwrap_or_default().starts_with(&format!("{base}:")), "{one}");
         }
     }
-    assert!(!combinations(&recommend(&place, &["--base", "vllm/vllm-openai"])).is_empty());
+    assert!(!combinations(&recommend(&repository, &["--base", "vllm/vllm-openai"])).is_empty());
     for base in ["python", "ubuntu", "python:3.11-slim"] {
-        assert!(refused(&place, &["--base", base]).contains(&format!("{base} contains nothing for GPUs")), "{base}");
+        assert!(
+            refused(&repository, &["--base", base]).contains(&format!("{base} contains nothing for GPUs")),
+            "{base}"
+        );
     }
 }
 
 #[test]
 fn what_was_asked_for_is_installed() {
-    let place = with(&[("a100", "A100", "535.161.08"), ("b200", "B200", "580.95.05")]);
-    let report = recommend(&place, &["--with", "sglang"]);
+    let repository = with(&[("a100", "A100", "535.161.08"), ("b200", "B200", "580.95.05")]);
+    let report = recommend(&repository, &["--with", "sglang"]);
     let of_split = report["split"].as_array().expect("split").iter().map(|part| &part["combination"]);
     let all: Vec<&Value> = combinations(&report).iter().chain(of_split).collect();
     assert!(!all.is_empty(), "{report}");
@@ -222,7 +225,7 @@ fn what_is_newer_and_less_known_says_so() {
 /// The image brings vllm 0.8.5, whose wheel asks for torch 2.6.0.
 #[test]
 fn what_is_compiled_for_one_torch_starts_beside_that_one_alone() {
-    let place = with(&[("h100", "H100 SXM5 80GB", "570.86.15")]);
+    let repository = with(&[("h100", "H100 SXM5 80GB", "570.86.15")]);
     let from = |base: &str, lines: &str| format!("FROM {base}\n{lines}");
     let (vllm, triton) = ("vllm/vllm-openai:v0.8.5", "nvcr.io/nvidia/tritonserver:26.07-vllm-python-py3");
     let (eleven, plain) = ("pytorch/pytorch:2.7.1-cuda11.8-cudnn9-runtime", "python:3.11-slim");
@@ -243,15 +246,15 @@ fn what_is_compiled_for_one_torch_starts_beside_that_one_alone() {
         (plain, "RUN pip install torch==2.8.0 sgl-kernel==0.3.21\n", "undetermined"),
         (plain, "RUN pip install torch==2.6.0 bitsandbytes==0.45.5\n", "starts"),
     ] {
-        assert_eq!(fate(&place, &from(base, lines)), expected, "{base}\n{lines}");
+        assert_eq!(fate(&repository, &from(base, lines)), expected, "{base}\n{lines}");
     }
 }
 
 #[test]
 fn no_torch_is_put_over_that_of_an_image_with_more_compiled_on_it() {
-    let place = with(&[("l4", "L4", "535.183.01"), ("t4", "T4", "470.256.02")]);
+    let repository = with(&[("l4", "L4", "535.183.01"), ("t4", "T4", "470.256.02")]);
     for wishes in [&["--torch", "--with", "vllm"][..], &["--torch", "--with", "sgl-kernel"]] {
-        let report = recommend(&place, &[wishes, &["--limit", "99"]].concat());
+        let report = recommend(&repository, &[wishes, &["--limit", "99"]].concat());
         for one in combinations(&report) {
             let own = one["packages"].as_array().expect("packages").iter();
             let brings_more = own.clone().any(|own| own["spec"].is_null() && own["name"] != "torch");

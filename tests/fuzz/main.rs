@@ -1,4 +1,4 @@
-//! Random mutations of known inputs against every reader of a text: no panic, no endless run, no lost place.
+//! Random mutations of known inputs against every reader of a text: no panic, no endless run, no lost source location.
 //!
 //! Runs briefly with the other tests; longer by `IMAGELINT_FUZZ_SECONDS=600 cargo test --release --test fuzz`.
 
@@ -8,12 +8,12 @@ mod dockerfile;
 mod elf;
 mod installed;
 mod layer;
-#[path = "../support/layout.rs"]
-mod layout;
 #[path = "../support/elf.rs"]
 mod make;
 mod manifest;
 mod mutate;
+#[path = "../support/oci_layout.rs"]
+mod oci_layout;
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};

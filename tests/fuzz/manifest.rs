@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use imagelint::registry::{ImageSource, PullOptions, Puller};
 use serde_json::{Value, json};
 
-use crate::layout;
+use crate::oci_layout;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -36,9 +36,9 @@ pub(crate) const WORDS: &[&str] = &[
 
 pub(crate) fn seeds() -> Vec<String> {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let index = layout::index(folder.path());
-    let image = layout::image(folder.path(), "amd64");
-    layout::finish(folder.path(), &[("one", index), ("two", image)]);
+    let index = oci_layout::index(folder.path());
+    let image = oci_layout::image(folder.path(), "amd64");
+    oci_layout::finish(folder.path(), &[("one", index), ("two", image)]);
     let named =
         fs::read_dir(folder.path().join("blobs/sha256")).expect("blobs").map(|file| file.expect("a file").path());
     let mut files: Vec<_> = named.chain([folder.path().join("index.json")]).collect();
@@ -50,12 +50,12 @@ pub(crate) fn seeds() -> Vec<String> {
 pub(crate) fn read(text: &str) {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path();
-    let layer = layout::blob(path, "application/vnd.oci.image.layer.v1.tar", b"a layer");
-    let manifest = layout::blob(path, MANIFEST, text.as_bytes());
-    let config = layout::blob(path, CONFIG, text.as_bytes());
+    let layer = oci_layout::blob(path, "application/vnd.oci.image.layer.v1.tar", b"a layer");
+    let manifest = oci_layout::blob(path, MANIFEST, text.as_bytes());
+    let config = oci_layout::blob(path, CONFIG, text.as_bytes());
     let document = json!({"schemaVersion": 2, "config": config, "layers": [layer]}).to_string();
-    let sound = layout::blob(path, MANIFEST, document.as_bytes());
-    let nested = layout::blob(path, "application/vnd.oci.image.index.v1+json", text.as_bytes());
+    let sound = oci_layout::blob(path, MANIFEST, document.as_bytes());
+    let nested = oci_layout::blob(path, "application/vnd.oci.image.index.v1+json", text.as_bytes());
     let index = |root: &Value| json!({"schemaVersion": 2, "manifests": [root]}).to_string();
     let source = ImageSource::parse(&format!("oci:{}", path.display())).expect("a layout");
     for root in [text.to_owned(), index(&manifest), index(&sound), index(&nested)] {

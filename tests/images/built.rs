@@ -2,10 +2,10 @@
 
 use elf::{Elf, container, sass};
 use image::{Image, Layer};
-use place::{DOCKERFILE as OTHER, FLEET, Place, code, err, fates, out};
 use serde_json::Value;
+use test_repository::{DOCKERFILE as OTHER, FLEET, TestRepository, code, err, fates, out};
 
-use crate::support::{elf, image, layout, place};
+use crate::support::{elf, image, oci_layout, test_repository};
 
 const SITE: &str = "/usr/lib/python3.10/site-packages";
 const CUDA: &str = "CUDA_VERSION=12.4.1";
@@ -42,25 +42,25 @@ fn built() -> Image {
         .layer("RUN /bin/sh -c pip install     numpy torch # buildkit", torch())
 }
 
-fn place(dockerfile: &str, image: &Image) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", &FLEET.replace("470.182.03", "570.211.01"));
-    place.file("Dockerfile", dockerfile);
-    let folder = place.path("images");
-    layout::finish(&folder, &[("one", image.write(&folder))]);
-    place
+fn repository(dockerfile: &str, image: &Image) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &FLEET.replace("470.182.03", "570.211.01"));
+    repository.file("Dockerfile", dockerfile);
+    let folder = repository.path("images");
+    oci_layout::finish(&folder, &[("one", image.write(&folder))]);
+    repository
 }
 
 fn check(dockerfile: &str, image: &Image) -> Value {
-    place(dockerfile, image).json(&["check", "Dockerfile", "--built", "oci:images:one"])
+    repository(dockerfile, image).json(&["check", "Dockerfile", "--built", "oci:images:one"])
 }
 
 /// Path and first line of each place of the first finding, and the step where a layer is one.
 fn places(report: &Value) -> Vec<String> {
     let list = report["subjects"][0]["findings"][0]["locations"].as_array().expect("a finding with places");
-    let shown = |place: &Value| {
-        let line = place["region"]["start_line"].as_u64().map_or_else(String::new, |line| format!(":{line}"));
-        let path = place["path"].as_str().expect("a path");
+    let shown = |repository: &Value| {
+        let line = repository["region"]["start_line"].as_u64().map_or_else(String::new, |line| format!(":{line}"));
+        let path = repository["path"].as_str().expect("a path");
         format!("{}{line}", path.rsplit_once('/').map_or(path, |(_, name)| name))
     };
     list.iter().map(shown).collect()
@@ -75,28 +75,29 @@ fn origins(report: &Value, key: &str) -> String {
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let fact = facts.iter().find(|fact| fact["key"] == key).unwrap_or_else(|| panic!("{key}: {report:#}"));
     let list = fact["origins"].as_array().expect("origins").iter();
-    let shown = list.map(|place| format!("{} {}", place["kind"], place["region"]["start_line"]).replace('"', ""));
+    let shown =
+        list.map(|location| format!("{} {}", location["kind"], location["region"]["start_line"]).replace('"', ""));
     shown.collect::<Vec<_>>().join(", ")
 }
 
 #[test]
 fn what_is_measured_decides_and_the_line_that_made_it_is_told() {
     let image = built();
-    let place = place(DOCKERFILE, &image);
-    let report = place.json(&["check", "Dockerfile", "--built", "oci:images:one"]);
+    let repository = repository(DOCKERFILE, &image);
+    let report = repository.json(&["check", "Dockerfile", "--built", "oci:images:one"]);
     let subject = &report["subjects"][0];
     assert_eq!(subject["kind"], "dockerfile");
     assert_eq!(subject["inspected"]["depth"], "layers");
     assert!(subject["digest"].as_str().expect("a digest").starts_with("sha256:"));
     // As a scan of the image alone, and not as the Dockerfile alone.
-    let scanned = place.json(&["scan", "oci:images:one"]);
+    let scanned = repository.json(&["scan", "oci:images:one"]);
     assert_eq!(fates(&report), fates(&scanned), "{report:#}");
-    assert_ne!(fates(&report), fates(&place.json(&["check", "Dockerfile"])));
+    assert_ne!(fates(&report), fates(&repository.json(&["check", "Dockerfile"])));
     let confidence = |report: &Value| report["subjects"][0]["verdicts"][0]["confidence"].clone();
     assert_eq!(confidence(&report), confidence(&scanned));
     let told = places(&report);
     assert!(told.contains(&"Dockerfile:4".to_owned()) || told.contains(&"Dockerfile:5".to_owned()), "{told:?}");
-    assert!(told.iter().any(|place| place == "libtorch_cuda.so"), "{told:?}");
+    assert!(told.iter().any(|location| location == "libtorch_cuda.so"), "{told:?}");
     assert!(
         told.iter().position(|one| one.starts_with("Dockerfile"))
             < told.iter().position(|one| one == "libtorch_cuda.so")
@@ -106,13 +107,13 @@ fn what_is_measured_decides_and_the_line_that_made_it_is_told() {
     assert_eq!(origins(&report, "env.MODEL"), "file 2, config null");
     assert_eq!(origins(&report, "env.CUDA_VERSION"), "file 1, config null");
     assert_eq!(origins(&report, "image.entrypoint"), "file 6, config null");
-    let human = place.run(&["check", "Dockerfile", "--built", "oci:images:one"]);
+    let human = repository.run(&["check", "Dockerfile", "--built", "oci:images:one"]);
     assert_eq!(code(&human), 1, "{}", err(&human));
     assert!(out(&human).contains("torch"), "{}", out(&human));
     // A saved report says the same again.
-    let saved = place.run(&["check", "Dockerfile", "--built", "oci:images:one", "--format", "json"]);
-    std::fs::write(place.path("saved.json"), &saved.stdout).expect("a file");
-    let again = place.json(&["check", "saved.json"]);
+    let saved = repository.run(&["check", "Dockerfile", "--built", "oci:images:one", "--format", "json"]);
+    std::fs::write(repository.path("saved.json"), &saved.stdout).expect("a file");
+    let again = repository.json(&["check", "saved.json"]);
     assert_eq!(fates(&again), fates(&report));
     assert_eq!(places(&again), told);
 }
@@ -164,9 +165,9 @@ fn an_image_of_another_dockerfile_is_told() {
 }
 
 #[test]
-fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
+fn a_history_entry_without_a_dockerfile_line_has_no_location() {
     let lines = |report: &Value| -> Vec<String> {
-        places(report).into_iter().filter(|place| place.starts_with("Dockerfile")).collect()
+        places(report).into_iter().filter(|location| location.starts_with("Dockerfile")).collect()
     };
     // A package that another RUN brought, and one that the line asks for in another version.
     let without = DOCKERFILE.replace("RUN pip install \\\n    numpy torch", "RUN true");
@@ -219,14 +220,14 @@ fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
 
 #[test]
 fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
-    let place = place(DOCKERFILE, &built());
-    place.file("other/Dockerfile", "FROM ubuntu:22.04\n");
-    let done = place.run(&["check", "--built", "oci:images:one"]);
+    let repository = repository(DOCKERFILE, &built());
+    repository.file("other/Dockerfile", "FROM ubuntu:22.04\n");
+    let done = repository.run(&["check", "--built", "oci:images:one"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("1 image(s) for 2 Dockerfile(s)"), "{}", err(&done));
-    let done = place.run(&["check", "Dockerfile", "--built", "oci:images:two"]);
+    let done = repository.run(&["check", "Dockerfile", "--built", "oci:images:two"]);
     assert_eq!(code(&done), 2, "{}", out(&done));
-    let report = place.json(&[
+    let report = repository.json(&[
         "check",
         "other/Dockerfile",
         "Dockerfile",
@@ -239,9 +240,9 @@ fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
     assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1);
     assert_eq!(report["subjects"][0]["name"], "Dockerfile");
     for wrong in [&["check", "--depth", "config"][..], &["check", "--built", "oci:images:one", "--show-files"]] {
-        assert_eq!(code(&place.run(wrong)), 2, "{wrong:?}");
+        assert_eq!(code(&repository.run(wrong)), 2, "{wrong:?}");
     }
-    let config = place.json(&["check", "Dockerfile", "--built", "oci:images:one", "--depth", "config"]);
+    let config = repository.json(&["check", "Dockerfile", "--built", "oci:images:one", "--depth", "config"]);
     assert_eq!(config["subjects"][0]["inspected"]["depth"], "config");
 }
 
@@ -253,10 +254,10 @@ fn pages_speak_of_the_base_that_from_names_and_the_verdict_does_not() {
         list.iter().map(|one| format!("{}:{}", one["rule"].as_str().expect("a rule"), line(one))).collect()
     };
     let with = |from: &str| {
-        let place = place(&DOCKERFILE.replace("nvidia/cuda:12.4.1-base-ubuntu22.04", from), &built());
+        let repository = repository(&DOCKERFILE.replace("nvidia/cuda:12.4.1-base-ubuntu22.04", from), &built());
         let built = ["check", "Dockerfile", "--built", "oci:images:one", "--persona", "pedantic"];
-        let report = place.json(&built);
-        assert_eq!(fates(&report), fates(&place.json(&["scan", "oci:images:one"])), "{from}");
+        let report = repository.json(&built);
+        assert_eq!(fates(&report), fates(&repository.json(&["scan", "oci:images:one"])), "{from}");
         report
     };
     let withdrawn = "withdrawn-base-tag:1".to_owned();
@@ -284,17 +285,17 @@ fn pages_speak_of_the_base_that_from_names_and_the_verdict_does_not() {
 
 #[test]
 fn layers_that_are_too_large_are_left_out_and_progress_is_told_where_asked_for() {
-    let place = place(DOCKERFILE, &built());
+    let repository = repository(DOCKERFILE, &built());
     let asked = |more: &[&'static str]| [&["check", "Dockerfile", "--built", "oci:images:one"], more].concat();
-    let report = place.json(&asked(&["--max-layer-bytes", "1"]));
+    let report = repository.json(&asked(&["--max-layer-bytes", "1"]));
     assert!(notes(&report).contains("more than the limit of 1 bytes; raise --max-layer-bytes"), "{}", notes(&report));
-    assert_ne!(fates(&report), fates(&place.json(&asked(&["--max-layer-bytes", "1GB"]))));
-    let quiet = place.run(&asked(&[]));
+    assert_ne!(fates(&report), fates(&repository.json(&asked(&["--max-layer-bytes", "1GB"]))));
+    let quiet = repository.run(&asked(&[]));
     assert_eq!(err(&quiet), "");
-    let plain = place.run(&asked(&["--progress", "plain"]));
+    let plain = repository.run(&asked(&["--progress", "plain"]));
     assert!(err(&plain).starts_with("progress: 1 of 1 image, "), "{}", err(&plain));
     for alone in [&["check", "--max-layer-bytes", "1"][..], &["check", "--progress", "plain"]] {
-        assert_eq!(code(&place.run(alone)), 2, "{alone:?}");
+        assert_eq!(code(&repository.run(alone)), 2, "{alone:?}");
     }
-    assert_eq!(code(&place.run(&asked(&["--max-layer-bytes", "much"]))), 2);
+    assert_eq!(code(&repository.run(&asked(&["--max-layer-bytes", "much"]))), 2);
 }

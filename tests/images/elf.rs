@@ -129,7 +129,7 @@ fn zeros_between_containers_are_no_end() {
 }
 
 #[test]
-fn a_container_may_be_empty() {
+fn an_empty_fat_binary_is_valid() {
     let found = seen(&Elf::default().registered(&[wrapped(&[]), container(&[sass(70, ' ')]), wrapped(&[])]).bytes());
     assert_eq!(found.code, [cubins(CodeSection::Registered, 2, &[]), cubins(CodeSection::Registered, 1, &["70"])]);
     assert!(found.has_complete_code());
@@ -255,7 +255,7 @@ fn what_only_looks_like_a_container_is_none() {
 }
 
 #[test]
-fn a_container_that_breaks_off_says_nothing_and_hides_none_behind_it() {
+fn a_truncated_fat_binary_does_not_hide_the_next_one() {
     let mut broken = container(&[sass(80, ' '), sass(90, ' ')]);
     broken[16 + 64 + make::PAYLOAD + 2] = 7;
     let sound = container(&[sass(75, ' ')]);
@@ -270,7 +270,7 @@ fn a_container_that_breaks_off_says_nothing_and_hides_none_behind_it() {
 }
 
 #[test]
-fn a_section_without_bytes_in_the_file_has_nothing_to_miss() {
+fn an_elf_section_without_bytes_is_complete() {
     let found = seen(&Elf::default().with(".nv_fatbin", 8, 8, vec![3; 64]).bytes());
     assert_eq!((found.code, found.not_inspected), (Vec::new(), Vec::new()));
 }
@@ -312,7 +312,7 @@ fn a_note_is_read_as_the_toolkit_reads_it() {
 }
 
 #[test]
-fn a_note_beyond_what_is_kept_is_told() {
+fn a_note_beyond_the_limit_is_reported() {
     let long = format!("{{\"driver\":[{}1]}}", "535,".repeat(600));
     let found = seen(&Elf::default().noted(note("NVIDIA Corporation", &long, 4), 4).bytes());
     assert_eq!((found.note, found.not_inspected), (None, vec![UninspectedElfPart::Note]));
@@ -352,7 +352,7 @@ fn other_files_give_their_machine_and_no_more() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_told_at_every_byte() {
+fn a_truncated_stream_is_reported_at_every_length() {
     let file = library().registered(&[container(&[sass(90, ' '), sass(80, ' ')]), container(&[sass(75, ' ')])]);
     let bytes = file.noted(note("NVIDIA Corporation", COMPAT, 4), 4).bytes();
     let whole = seen(&bytes);
@@ -370,7 +370,7 @@ fn a_stream_that_ends_early_is_told_at_every_byte() {
 }
 
 #[test]
-fn absurd_tables_end_in_what_was_not_inspected() {
+fn invalid_elf_tables_are_reported_as_not_inspected() {
     let sound = library().registered(&[container(&[sass(90, ' ')])]).bytes();
     let changed = |at: usize, value: &[u8]| {
         let mut bytes = sound.clone();
@@ -403,7 +403,7 @@ fn absurd_tables_end_in_what_was_not_inspected() {
 }
 
 #[test]
-fn absurd_sections_are_read_as_far_as_they_go() {
+fn invalid_elf_sections_are_read_up_to_the_end_of_the_file() {
     let sound = Elf::default().registered(&[container(&[sass(90, ' ')])]).bytes();
     let table = usize::try_from(u64::from_le_bytes(sound[40..48].try_into().expect("eight"))).expect("small");
     // Null, .dynstr, .nv_fatbin, .dynamic, .shstrtab.

@@ -1,6 +1,5 @@
 //! Images, layers and registries.
 
-mod access;
 mod built;
 mod elf;
 mod fatbin;
@@ -12,6 +11,7 @@ mod layers;
 mod lock;
 mod many_images;
 mod other_builders;
+mod registry_access;
 mod registry_client;
 mod sbom;
 mod scan;

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use fake::{Fake, Reply, Request};
-use place::{FLEET, Place, code, err, out};
+use scripted_server::{Reply, Request, ScriptedServer};
 use serde_json::{Value, json};
+use test_repository::{FLEET, TestRepository, code, err, out};
 
-use crate::support::{fake, layout, place};
+use crate::support::{oci_layout, scripted_server, test_repository};
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -30,30 +30,30 @@ fn archive(name: &str) -> Vec<u8> {
 
 /// Writes an image with layers of these files, and gives the descriptor of its manifest.
 fn image(folder: &Path, cuda: &str, files: &[&str]) -> Value {
-    let mut config = layout::config("amd64");
+    let mut config = oci_layout::config("amd64");
     let layers: Vec<Vec<u8>> = files.iter().map(|name| archive(name)).collect();
     config["config"]["Env"] = json!([
         format!("NVIDIA_REQUIRE_CUDA=cuda>={cuda}"),
         "NVIDIA_VISIBLE_DEVICES=all",
         "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
     ]);
-    config["rootfs"]["diff_ids"] = layers.iter().map(|layer| json!(layout::sha256(layer))).collect();
+    config["rootfs"]["diff_ids"] = layers.iter().map(|layer| json!(oci_layout::sha256(layer))).collect();
     config["history"] = files.iter().map(|name| json!({"created_by": format!("COPY {name} /")})).collect();
-    let config = layout::blob(folder, CONFIG, config.to_string().as_bytes());
-    let layers: Vec<Value> = layers.iter().map(|layer| layout::blob(folder, LAYER, layer)).collect();
+    let config = oci_layout::blob(folder, CONFIG, config.to_string().as_bytes());
+    let layers: Vec<Value> = layers.iter().map(|layer| oci_layout::blob(folder, LAYER, layer)).collect();
     let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
-    layout::blob(folder, MANIFEST, manifest.to_string().as_bytes())
+    oci_layout::blob(folder, MANIFEST, manifest.to_string().as_bytes())
 }
 
 /// A place with a layout of `a` and `b`, which share a layer, and `c`.
-fn place() -> Place {
-    let place = Place::bare();
+fn place() -> TestRepository {
+    let place = TestRepository::empty();
     place.file("fleet.toml", FLEET);
     let folder = place.path("images");
     let a = image(&folder, "12.4", &["etc/shared", "etc/a"]);
     let b = image(&folder, "11.0", &["etc/shared", "etc/b"]);
     let c = image(&folder, "12.8", &["etc/c"]);
-    layout::finish(&folder, &[("a", a), ("b", b), ("c", c)]);
+    oci_layout::finish(&folder, &[("a", a), ("b", b), ("c", c)]);
     place
 }
 
@@ -75,12 +75,15 @@ mod helm {
 }
 
 /// A registry that serves the layout as the repository `team/app`, with a list of tags in two pages.
-fn registry(place: &Place) -> Fake {
+fn registry(place: &TestRepository) -> ScriptedServer {
     registry_with(place, |_, _| None)
 }
 
 /// The same with other answers for some blobs, by the name of their file and their length.
-fn registry_with(place: &Place, other: impl Fn(&str, usize) -> Option<Reply> + Send + Sync + 'static) -> Fake {
+fn registry_with(
+    place: &TestRepository,
+    other: impl Fn(&str, usize) -> Option<Reply> + Send + Sync + 'static,
+) -> ScriptedServer {
     let folder = place.path("images");
     let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).expect("index")).expect("json");
     let mut tags = BTreeMap::new();
@@ -89,7 +92,7 @@ fn registry_with(place: &Place, other: impl Fn(&str, usize) -> Option<Reply> + S
         tags.insert(name.to_owned(), manifest["digest"].as_str().expect("a digest").to_owned());
     }
     let not_found = || Reply::Whole("404 Not Found", Vec::new(), b"{}".to_vec());
-    Fake::start(move |_, request: &Request| {
+    ScriptedServer::start(move |_, request: &Request| {
         let path = request.line.split(' ').nth(1).unwrap_or_default();
         match path {
             "/v2/team/mixed/tags/list?n=1000" => return helm::tags(&["a", "chart"]),
@@ -129,7 +132,7 @@ fn registry_with(place: &Place, other: impl Fn(&str, usize) -> Option<Reply> + S
 }
 
 /// What of a kind was asked for since so many requests.
-fn asked(registry: &Fake, since: usize, kind: &str) -> Vec<String> {
+fn asked(registry: &ScriptedServer, since: usize, kind: &str) -> Vec<String> {
     let lines = registry.seen().into_iter().skip(since).map(|request| request.line);
     lines.filter(|line| line.contains(kind)).collect()
 }
@@ -305,7 +308,7 @@ fn a_repository_is_judged_tag_by_tag() {
 }
 
 #[test]
-fn a_chart_among_the_tags_is_left_out_and_named() {
+fn a_helm_chart_among_the_tags_is_skipped_and_reported() {
     let place = place();
     let registry = registry(&place);
     let (mixed, charts) = (format!("{}/team/mixed", registry.host()), format!("{}/team/charts", registry.host()));
@@ -356,14 +359,14 @@ fn lines_come_one_a_subject_with_a_summary_at_the_end() {
     assert_eq!(own, report["subjects"][0]);
     assert_eq!(code(&place.run(&["scan", "--format", "ndjson", "oci:images:a"])), 1);
     assert_eq!(code(&place.run(&["scan", "--format", "ndjson", "--fail-on", "never", "oci:images:a"])), 0);
-    place.file("Dockerfile", place::DOCKERFILE);
+    place.file("Dockerfile", test_repository::DOCKERFILE);
     let checked = out(&place.run(&["check", "--format", "ndjson", "Dockerfile"]));
     let kinds = checked.lines().map(|line| serde_json::from_str::<Value>(line).expect("json")["type"].clone());
     assert_eq!(kinds.collect::<Vec<_>>(), ["subject", "summary"]);
 }
 
 #[test]
-fn a_reader_that_goes_away_is_nobodys_fault() {
+fn a_closed_pipe_is_not_an_error() {
     let place = place();
     let program = place.command(&[]).get_program().to_owned();
     for format in ["ndjson", "json", "human"] {
@@ -449,7 +452,7 @@ fn unplaced(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_cluster_is_judged_as_it_runs() {
+fn a_running_cluster_is_checked() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     let registry = registry(&place);

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use elf::{Elf, container, sass};
-use place::{Place, code, err, fates};
 use serde_json::Value;
+use test_repository::{TestRepository, code, err, fates};
 
-use crate::support::{elf, place};
+use crate::support::{elf, test_repository};
 
 /// What to do where a tool is not there.
 const NEEDS: &str = "the tools that tests/install-tools installs";
@@ -53,11 +53,11 @@ Version: 11.8.89-1
 ";
 
 /// Runs a tool in the folder of a place, and expects that it succeeds.
-fn tool(place: &Place, program: &str, arguments: &[&str]) -> String {
-    let home = place.path("home");
+fn tool(repository: &TestRepository, program: &str, arguments: &[&str]) -> String {
+    let home = repository.path("home");
     fs::create_dir_all(&home).expect("a folder");
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(place.path(".")).env("HOME", &home).env("TMPDIR", &home);
+    command.args(arguments).current_dir(repository.path(".")).env("HOME", &home).env("TMPDIR", &home);
     let done = command.env_remove("REGISTRY_AUTH_FILE").output().expect(NEEDS);
     assert!(done.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).into_owned()
@@ -74,19 +74,19 @@ fn library() -> Vec<u8> {
 }
 
 /// Builds the Dockerfile by buildah into the layout `made`, under the name `one`.
-fn buildah(place: &Place, dockerfile: &str, layers: bool) {
-    place.file("Containerfile", dockerfile);
-    let (root, run) = (place.path("store").display().to_string(), place.path("run").display().to_string());
+fn buildah(repository: &TestRepository, dockerfile: &str, layers: bool) {
+    repository.file("Containerfile", dockerfile);
+    let (root, run) = (repository.path("store").display().to_string(), repository.path("run").display().to_string());
     let store = ["--root", &root, "--runroot", &run, "--storage-driver", "vfs"];
     let build = ["bud", "--isolation", "chroot", "--layers", "--tag", "localhost/one:1", "."];
     let build: Vec<&str> = build.into_iter().filter(|word| layers || *word != "--layers").collect();
-    tool(place, "buildah", &[&store[..], &build].concat());
-    tool(place, "buildah", &[&store[..], &["push", "--quiet", "localhost/one:1", "oci:made:one"]].concat());
+    tool(repository, "buildah", &[&store[..], &build].concat());
+    tool(repository, "buildah", &[&store[..], &["push", "--quiet", "localhost/one:1", "oci:made:one"]].concat());
 }
 
 /// What is said of an image: fates, facts, and what was not inspected.
-fn scanned(place: &Place, image: &str) -> (Vec<String>, Vec<String>, String) {
-    let report = place.json(&["scan", "--no-cache", image, "--fleet", "fleet.toml"]);
+fn scanned(repository: &TestRepository, image: &str) -> (Vec<String>, Vec<String>, String) {
+    let report = repository.json(&["scan", "--no-cache", image, "--fleet", "fleet.toml"]);
     assert_eq!(report["errors"], Value::Array(Vec::new()), "{image}: {report:#}");
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let mut facts: Vec<String> =
@@ -97,22 +97,22 @@ fn scanned(place: &Place, image: &str) -> (Vec<String>, Vec<String>, String) {
     (fates(&report), facts, first.split(',').next().unwrap_or_default().to_owned())
 }
 
-fn made(layers: bool) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    place.file("system/var/lib/dpkg/status", STATUS);
-    place.file("system/etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n");
-    write(&place.path("app/libmine.so"), &library());
-    place.file("app/start", "#!/bin/sh\n");
-    place.file("later/notes.txt", "none\n");
-    buildah(&place, DOCKERFILE, layers);
-    place
+fn made(layers: bool) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    repository.file("system/var/lib/dpkg/status", STATUS);
+    repository.file("system/etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n");
+    write(&repository.path("app/libmine.so"), &library());
+    repository.file("app/start", "#!/bin/sh\n");
+    repository.file("later/notes.txt", "none\n");
+    buildah(&repository, DOCKERFILE, layers);
+    repository
 }
 
 #[test]
 fn every_form_of_an_image_of_buildah_says_the_same() {
-    let place = made(true);
-    let (before, facts, layers) = scanned(&place, "oci:made:one");
+    let repository = made(true);
+    let (before, facts, layers) = scanned(&repository, "oci:made:one");
     assert_eq!(layers, "layers 3 of 3");
     let fate = |pool: &str, fates: &[String]| {
         fates.iter().find(|one| one.starts_with(&format!("\"{pool}\" null"))).cloned().unwrap_or_default()
@@ -123,19 +123,19 @@ fn every_form_of_an_image_of_buildah_says_the_same() {
     assert!(said.contains("12.4.127-1") && !said.contains("11.8.89"), "{said}");
     let copy = |options: &[&str], to: &str| {
         let all = [&["copy", "--quiet", "--insecure-policy"], options, &["oci:made:one", to]].concat();
-        tool(&place, "skopeo", &all);
+        tool(&repository, "skopeo", &all);
     };
     copy(&["--dest-compress-format", "gzip", "--dest-compress"], "oci-archive:gzip.tar:one");
     copy(&["--dest-decompress"], "dir:plain");
     let from_plain = |options: &[&str], to: &str| {
         let all = [&["copy", "--quiet", "--insecure-policy"], options, &["dir:plain", to]].concat();
-        tool(&place, "skopeo", &all);
+        tool(&repository, "skopeo", &all);
     };
     from_plain(&["--dest-oci-accept-uncompressed-layers"], "oci:unpacked:one");
     from_plain(&["--dest-compress", "--dest-compress-format", "zstd"], "oci:zstd:one");
     copy(&["--format", "v2s2"], "dir:schema2");
     tool(
-        &place,
+        &repository,
         "skopeo",
         &[
             "copy",
@@ -147,10 +147,10 @@ fn every_form_of_an_image_of_buildah_says_the_same() {
             "docker-archive:saved.tar:team/one:1",
         ],
     );
-    tool(&place, "gzip", &["--keep", "saved.tar"]);
-    tool(&place, "zstd", &["--quiet", "gzip.tar", "-o", "packed.tar.zst"]);
+    tool(&repository, "gzip", &["--keep", "saved.tar"]);
+    tool(&repository, "zstd", &["--quiet", "gzip.tar", "-o", "packed.tar.zst"]);
     let manifests = |folder: &str| -> String {
-        let files = fs::read_dir(place.path(folder).join("blobs/sha256")).expect("blobs");
+        let files = fs::read_dir(repository.path(folder).join("blobs/sha256")).expect("blobs");
         let texts = files.filter_map(|file| fs::read_to_string(file.expect("a file").path()).ok());
         texts.filter(|text| text.contains("\"layers\"")).collect()
     };
@@ -170,14 +170,14 @@ fn every_form_of_an_image_of_buildah_says_the_same() {
         "dir:schema2",
         "./schema2",
     ] {
-        let (fates, found, layers) = scanned(&place, image);
+        let (fates, found, layers) = scanned(&repository, image);
         assert_eq!((fates, layers), (before.clone(), "layers 3 of 3".to_owned()), "{image}");
         assert_eq!(found, facts, "{image}");
     }
     // A folder that is none of these is told, and does not hide the others.
-    let done = place.run(&["scan", "--fleet", "fleet.toml", "dir:zstd", "oci:zstd:one"]);
+    let done = repository.run(&["scan", "--fleet", "fleet.toml", "dir:zstd", "oci:zstd:one"]);
     assert_eq!(code(&done), 2);
-    assert!(place::out(&done).contains("oci:zstd:one"), "{}", err(&done));
+    assert!(test_repository::out(&done).contains("oci:zstd:one"), "{}", err(&done));
 }
 
 #[test]
@@ -191,32 +191,32 @@ fn a_squashed_build_says_the_same_and_has_one_layer() {
 
 #[test]
 fn what_umoci_takes_away_is_gone_and_what_it_inserts_is_there() {
-    let place = made(true);
-    let (before, ..) = scanned(&place, "oci:made:one");
-    tool(&place, "umoci", &["unpack", "--rootless", "--image", "made:one", "bundle"]);
-    fs::remove_file(place.path("bundle/rootfs/opt/app/libmine.so")).expect("removed");
-    tool(&place, "umoci", &["repack", "--image", "made:two", "bundle"]);
-    let (after, _, layers) = scanned(&place, "oci:made:two");
+    let repository = made(true);
+    let (before, ..) = scanned(&repository, "oci:made:one");
+    tool(&repository, "umoci", &["unpack", "--rootless", "--image", "made:one", "bundle"]);
+    fs::remove_file(repository.path("bundle/rootfs/opt/app/libmine.so")).expect("removed");
+    tool(&repository, "umoci", &["repack", "--image", "made:two", "bundle"]);
+    let (after, _, layers) = scanned(&repository, "oci:made:two");
     assert_eq!(layers, "layers 4 of 4");
     assert!(
         before.iter().any(|fate| fate.contains("fails")) && !after.iter().any(|fate| fate.contains("fails")),
         "{after:?}"
     );
-    write(&place.path("again.so"), &library());
-    tool(&place, "umoci", &["insert", "--rootless", "--image", "made:two", "again.so", "/opt/new/again.so"]);
-    let (third, _, layers) = scanned(&place, "oci:made:two");
+    write(&repository.path("again.so"), &library());
+    tool(&repository, "umoci", &["insert", "--rootless", "--image", "made:two", "again.so", "/opt/new/again.so"]);
+    let (third, _, layers) = scanned(&repository, "oci:made:two");
     assert_eq!(layers, "layers 5 of 5");
     assert_eq!(
         third.iter().filter(|fate| fate.contains("fails")).count(),
         before.iter().filter(|fate| fate.contains("fails")).count()
     );
     // An opaque whiteout hides the folder and all below it.
-    tool(&place, "umoci", &["insert", "--rootless", "--opaque", "--image", "made:two", "later", "/opt/new"]);
-    let (fourth, ..) = scanned(&place, "oci:made:two");
+    tool(&repository, "umoci", &["insert", "--rootless", "--opaque", "--image", "made:two", "later", "/opt/new"]);
+    let (fourth, ..) = scanned(&repository, "oci:made:two");
     assert_eq!(fourth, after);
     // One with nothing in it at all.
-    tool(&place, "umoci", &["new", "--image", "made:empty"]);
-    let (empty, _, layers) = scanned(&place, "oci:made:empty");
+    tool(&repository, "umoci", &["new", "--image", "made:empty"]);
+    let (empty, _, layers) = scanned(&repository, "oci:made:empty");
     assert_eq!((layers.as_str(), empty.len()), ("layers 0 of 0", before.len().min(empty.len())));
 }
 
@@ -273,27 +273,27 @@ const CONDA: &str = r#"{
 fn the_databases_of_other_systems_are_read_as_their_tools_write_them() {
     let spec = "Name: cuda-cudart-12-4\nVersion: 12.4.127\nRelease: 1\nSummary: x\nLicense: x\nBuildArch: noarch\n\
         %description\nx\n%files\n";
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    place.file("one.spec", spec);
-    let top = format!("_topdir {}", place.path("built").display());
-    tool(&place, "rpmbuild", &["--define", &top, "-bb", "one.spec"]);
-    let package = place.path("built/RPMS/noarch/cuda-cudart-12-4-12.4.127-1.noarch.rpm").display().to_string();
-    let database = place.path("rpm/usr/lib/sysimage/rpm");
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    repository.file("one.spec", spec);
+    let top = format!("_topdir {}", repository.path("built").display());
+    tool(&repository, "rpmbuild", &["--define", &top, "-bb", "one.spec"]);
+    let package = repository.path("built/RPMS/noarch/cuda-cudart-12-4-12.4.127-1.noarch.rpm").display().to_string();
+    let database = repository.path("rpm/usr/lib/sysimage/rpm");
     fs::create_dir_all(&database).expect("folders");
     let shown = database.display().to_string();
-    tool(&place, "rpm", &["--dbpath", &shown, "--nodeps", "--ignoreos", "-i", &package]);
+    tool(&repository, "rpm", &["--dbpath", &shown, "--nodeps", "--ignoreos", "-i", &package]);
     assert!(database.join("rpmdb.sqlite").is_file(), "another form than sqlite");
-    place.file("rpm/etc/os-release", "ID=\"rocky\"\nVERSION_ID=\"9.4\"\nID_LIKE=\"rhel centos fedora\"\n");
-    place.file("apk/lib/apk/db/installed", APK);
-    place.file("apk/etc/os-release", "ID=alpine\nVERSION_ID=3.19.1\n");
-    place.file("conda/opt/conda/conda-meta/pytorch-2.4.0-py3.11_cuda12.4_cudnn9.1.0_0.json", CONDA);
-    place.file("conda/opt/conda/conda-meta/history", "==> 2026-01-01 00:00:00 <==\n");
+    repository.file("rpm/etc/os-release", "ID=\"rocky\"\nVERSION_ID=\"9.4\"\nID_LIKE=\"rhel centos fedora\"\n");
+    repository.file("apk/lib/apk/db/installed", APK);
+    repository.file("apk/etc/os-release", "ID=alpine\nVERSION_ID=3.19.1\n");
+    repository.file("conda/opt/conda/conda-meta/pytorch-2.4.0-py3.11_cuda12.4_cudnn9.1.0_0.json", CONDA);
+    repository.file("conda/opt/conda/conda-meta/history", "==> 2026-01-01 00:00:00 <==\n");
     // Changes that stand beside a database, and a database that is cut.
-    fs::create_dir_all(place.path("log/var/lib/rpm")).expect("folders");
-    fs::copy(database.join("rpmdb.sqlite"), place.path("log/var/lib/rpm/rpmdb.sqlite")).expect("a copy");
-    place.file("log/var/lib/rpm/rpmdb.sqlite-wal", "more");
-    place.file("ndb/usr/lib/sysimage/rpm/Packages.db", "RpmP\0\0\0\0");
+    fs::create_dir_all(repository.path("log/var/lib/rpm")).expect("folders");
+    fs::copy(database.join("rpmdb.sqlite"), repository.path("log/var/lib/rpm/rpmdb.sqlite")).expect("a copy");
+    repository.file("log/var/lib/rpm/rpmdb.sqlite-wal", "more");
+    repository.file("ndb/usr/lib/sysimage/rpm/Packages.db", "RpmP\0\0\0\0");
     for (folder, told, missed) in [
         ("rpm", Some("12.4.127-1"), None),
         ("apk", Some("12.4.127-r0"), None),
@@ -301,8 +301,8 @@ fn the_databases_of_other_systems_are_read_as_their_tools_write_them() {
         ("log", Some("12.4.127-1"), Some("changes of the RPM database")),
         ("ndb", None, Some("an RPM database that is damaged or has an unknown format")),
     ] {
-        buildah(&place, &format!("FROM scratch\nCOPY {folder} /\n"), true);
-        let report = place.json(&["scan", "--no-cache", "oci:made:one", "--fleet", "fleet.toml"]);
+        buildah(&repository, &format!("FROM scratch\nCOPY {folder} /\n"), true);
+        let report = repository.json(&["scan", "--no-cache", "oci:made:one", "--fleet", "fleet.toml"]);
         let facts = report["subjects"][0]["facts"].to_string();
         let notes = report["subjects"][0]["inspected"]["notes"].to_string();
         match told {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use imagelint::registry::{ImageSource, Platform, PullError, PullOptions, PullProblem, PulledImage, Puller};
 use serde_json::{Value, json};
-use support::fake::{Fake, Reply};
-use support::layout;
+use support::oci_layout;
 use support::registry::{Registry, free_port};
+use support::scripted_server::{Reply, ScriptedServer};
 use tempfile::TempDir;
 
 use crate::support;
@@ -38,9 +38,9 @@ fn fails(text: &str) -> PullError {
 /// A layout with an image `one` and an index `many`, and their digests.
 fn sample() -> (TempDir, String, String) {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let one = layout::image(folder.path(), "amd64");
-    let many = layout::index(folder.path());
-    layout::finish(folder.path(), &[("one", one.clone()), ("many", many.clone())]);
+    let one = oci_layout::image(folder.path(), "amd64");
+    let many = oci_layout::index(folder.path());
+    oci_layout::finish(folder.path(), &[("one", one.clone()), ("many", many.clone())]);
     let digest = |descriptor: &Value| descriptor["digest"].as_str().expect("digest").to_owned();
     let (one, many) = (digest(&one), digest(&many));
     (folder, one, many)
@@ -99,7 +99,7 @@ fn a_real_registry_gives_configs_by_tag_and_by_digest() {
 }
 
 #[test]
-fn a_closed_port_is_told_with_its_cause() {
+fn a_closed_port_is_reported_with_its_cause() {
     let error = fails(&format!("127.0.0.1:{}/a/b:c", free_port()));
     assert!(matches!(*error.problem, PullProblem::Transport { .. }));
     assert!(error.to_string().contains("refused"), "{error}");
@@ -168,7 +168,7 @@ fn a_credential_helper_is_asked_for_its_host() {
 /// A helper that does not answer ends with what it started, and what it says is read no further than answers go.
 #[cfg(unix)]
 #[test]
-fn a_credential_helper_ends_with_all_that_it_started() {
+fn a_credential_helper_is_stopped_with_its_child_processes() {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 
@@ -180,8 +180,9 @@ fn a_credential_helper_ends_with_all_that_it_started() {
     options.environment.docker_config = Some(tools.path().into());
     options.environment.path = Some(format!("{}:/usr/bin:/bin", tools.path().display()).into());
     fs::write(tools.path().join("config.json"), r#"{"credsStore":"test"}"#).expect("config.json");
-    let locked =
-        Fake::start(|_, _| Reply::Whole("401 Unauthorized", vec!["WWW-Authenticate: Basic".to_owned()], vec![]));
+    let locked = ScriptedServer::start(|_, _| {
+        Reply::Whole("401 Unauthorized", vec!["WWW-Authenticate: Basic".to_owned()], vec![])
+    });
     let asked = |script: &str| {
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("helper");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
@@ -225,9 +226,9 @@ fn indexes_in_indexes_are_followed_so_deep_and_no_deeper() {
     let media_type = "application/vnd.oci.image.index.v1+json";
     let index = |entries: &[Value]| {
         let document = json!({"schemaVersion": 2, "mediaType": media_type, "manifests": entries});
-        layout::blob(folder.path(), media_type, document.to_string().as_bytes())
+        oci_layout::blob(folder.path(), media_type, document.to_string().as_bytes())
     };
-    let mut image = layout::image(folder.path(), "amd64");
+    let mut image = oci_layout::image(folder.path(), "amd64");
     image["platform"] = json!({"os": "linux", "architecture": "amd64"});
     let mut nested = vec![image.clone()];
     for depth in 0..5 {
@@ -235,7 +236,7 @@ fn indexes_in_indexes_are_followed_so_deep_and_no_deeper() {
     }
     let wide = index(&vec![image; 300]);
     let empty = index(&[]);
-    layout::finish(
+    oci_layout::finish(
         folder.path(),
         &[("four", nested[4].clone()), ("five", nested[5].clone()), ("wide", wide), ("empty", empty)],
     );
@@ -256,46 +257,46 @@ fn ok(body: &[u8]) -> Reply {
 }
 
 #[test]
-fn a_web_page_is_called_a_web_page() {
-    let fake = Fake::start(|_, _| {
+fn an_html_answer_is_reported_as_a_web_page() {
+    let server = ScriptedServer::start(|_, _| {
         let html = vec!["Content-Type: text/html; charset=utf-8".into()];
         Reply::Whole("200 OK", html, b"<!doctype html><title>Wi-Fi log in</title>".to_vec())
     });
-    let error = fails(&format!("{}/a/b:c", fake.host()));
+    let error = fails(&format!("{}/a/b:c", server.host()));
     assert!(error.to_string().contains("HTML page") && error.to_string().contains("Wi-Fi log in"));
 }
 
 #[test]
 fn false_bytes_are_refused() {
-    let digest = layout::sha256(b"{}");
-    let fake = Fake::start(|_, _| ok(br#"{"schemaVersion":2,"manifests":[]}"#));
-    let error = fails(&format!("{}/a/b@{digest}", fake.host()));
+    let digest = oci_layout::sha256(b"{}");
+    let server = ScriptedServer::start(|_, _| ok(br#"{"schemaVersion":2,"manifests":[]}"#));
+    let error = fails(&format!("{}/a/b@{digest}", server.host()));
     assert!(matches!(*error.problem, PullProblem::WrongDigest { .. }), "{error}");
 
-    let fake = Fake::start(|_, request| {
+    let server = ScriptedServer::start(|_, request| {
         if request.line.contains("/blobs/") {
             return ok(br#"{"os":"linux","architecture":"arm64"}"#);
         }
-        let digest = layout::sha256(br#"{"os":"linux","architecture":"amd64"}"#);
+        let digest = oci_layout::sha256(br#"{"os":"linux","architecture":"amd64"}"#);
         ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}},"layers":[]}}"#).as_bytes())
     });
-    let error = fails(&format!("{}/a/b:c", fake.host()));
+    let error = fails(&format!("{}/a/b:c", server.host()));
     assert!(matches!(*error.problem, PullProblem::WrongDigest { .. }), "{error}");
     assert!(error.place.request.starts_with("config sha256:"));
 }
 
 #[test]
 fn an_endless_manifest_is_cut_at_the_limit() {
-    let fake = Fake::start(|_, _| Reply::Endless);
-    let error = fails(&format!("{}/a/b:c", fake.host()));
+    let server = ScriptedServer::start(|_, _| Reply::Endless);
+    let error = fails(&format!("{}/a/b:c", server.host()));
     assert!(matches!(*error.problem, PullProblem::TooLarge { limit } if limit == 4 << 20), "{error}");
 }
 
 #[test]
-fn passing_faults_are_waited_out() {
+fn temporary_registry_errors_are_retried() {
     let config = br#"{"os":"linux","architecture":"amd64"}"#;
-    let digest = layout::sha256(config);
-    let fake = Fake::start(move |number, request| match number {
+    let digest = oci_layout::sha256(config);
+    let server = ScriptedServer::start(move |number, request| match number {
         0 => Reply::Whole("503 Service Unavailable", vec![], vec![]),
         1 => Reply::Whole("500 Internal Server Error", vec![], vec![]),
         2 => Reply::Whole("429 Too Many Requests", vec!["Retry-After: 1".into()], vec![]),
@@ -303,32 +304,36 @@ fn passing_faults_are_waited_out() {
         _ => ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}}}}"#).as_bytes()),
     });
     let start = Instant::now();
-    assert!(read(&format!("{}/a/b:c", fake.host()), &["linux/amd64"]).is_ok());
+    assert!(read(&format!("{}/a/b:c", server.host()), &["linux/amd64"]).is_ok());
     assert!(start.elapsed() >= Duration::from_secs(1), "Retry-After was not honoured");
 
-    let fake = Fake::start(|_, _| Reply::Whole("502 Bad Gateway", vec![], vec![]));
-    let error = fails(&format!("{}/a/b:c", fake.host()));
+    let server = ScriptedServer::start(|_, _| Reply::Whole("502 Bad Gateway", vec![], vec![]));
+    let error = fails(&format!("{}/a/b:c", server.host()));
     assert!(error.to_string().contains("502 after 4 attempts; the registry has an internal error"), "{error}");
     for (date, until) in [("08:00:00", "09:00:00"), ("23:59:59", "23:58:00")] {
         let day = |time: &str| format!("Sun, 22 Nov 2026 {time} GMT");
         let headers = vec![format!("Date: {}", day(date)), format!("Retry-After: {}", day(until))];
-        let fake = Fake::start(move |_, _| Reply::Whole("429 Slow Down", headers.clone(), vec![]));
-        fails(&format!("{}/a/b:c", fake.host()));
-        assert_eq!(fake.seen().len(), if until < date { 4 } else { 1 }, "an hour is not waited for, the past is over");
+        let server = ScriptedServer::start(move |_, _| Reply::Whole("429 Slow Down", headers.clone(), vec![]));
+        fails(&format!("{}/a/b:c", server.host()));
+        assert_eq!(
+            server.seen().len(),
+            if until < date { 4 } else { 1 },
+            "an hour is not waited for, the past is over"
+        );
     }
     let patience = vec!["Retry-After: 3600".into()];
-    let fake = Fake::start(move |_, _| Reply::Whole("429 Slow Down", patience.clone(), vec![]));
-    let error = fails(&format!("{}/a/b:c", fake.host()));
+    let server = ScriptedServer::start(move |_, _| Reply::Whole("429 Slow Down", patience.clone(), vec![]));
+    let error = fails(&format!("{}/a/b:c", server.host()));
     assert!(error.to_string().ends_with("limits requests: log in, or try again later"), "{error}");
-    assert_eq!(fake.seen().len(), 1);
+    assert_eq!(server.seen().len(), 1);
 }
 
 /// A registry that asks for a token; the fault comes in place of the first answers to what holds the word.
-fn faulty(word: &'static str, times: usize, fault: fn() -> Reply) -> Fake {
+fn faulty(word: &'static str, times: usize, fault: fn() -> Reply) -> ScriptedServer {
     let (config, port) = (br#"{"os":"linux","architecture":"amd64"}"#, free_port());
-    let digest = layout::sha256(config);
+    let digest = oci_layout::sha256(config);
     let asked = AtomicUsize::new(0);
-    Fake::start_on(port, move |_, request| {
+    ScriptedServer::start_on(port, move |_, request| {
         if request.line.contains(word)
             && (word != "manifests" || request.authorization.is_some())
             && asked.fetch_add(1, Ordering::SeqCst) < times
@@ -361,18 +366,19 @@ fn an_answer_that_does_not_come_whole_is_asked_for_again() {
     options.limits.stall = Duration::from_millis(150);
     for (word, sound) in [("manifests", 2), ("/blobs/", 1), ("/token?", 1)] {
         for (number, fault) in faults.iter().enumerate() {
-            let pull = |fake: &Fake| read_with(&format!("{}/a/b:c", fake.host()), &["linux/amd64"], &options);
-            let count = |fake: &Fake| fake.seen().iter().filter(|seen| seen.line.contains(word)).count();
+            let pull =
+                |server: &ScriptedServer| read_with(&format!("{}/a/b:c", server.host()), &["linux/amd64"], &options);
+            let count = |server: &ScriptedServer| server.seen().iter().filter(|seen| seen.line.contains(word)).count();
             for times in [1, 3] {
-                let fake = faulty(word, times, *fault);
-                let read = pull(&fake);
+                let server = faulty(word, times, *fault);
+                let read = pull(&server);
                 assert!(read.is_ok(), "{word}, fault {number}: {:?}", read.err());
-                assert_eq!(count(&fake), sound + times, "{word}, fault {number}");
+                assert_eq!(count(&server), sound + times, "{word}, fault {number}");
             }
-            let fake = faulty(word, usize::MAX, *fault);
-            let error = pull(&fake).expect_err(word);
+            let server = faulty(word, usize::MAX, *fault);
+            let error = pull(&server).expect_err(word);
             assert!(matches!(*error.problem, PullProblem::Cut { tries: 4, .. }), "{word}, fault {number}: {error}");
-            assert_eq!(count(&fake), sound - 1 + 4, "{word}, fault {number}");
+            assert_eq!(count(&server), sound - 1 + 4, "{word}, fault {number}");
             let text = error.to_string();
             assert!(
                 text.contains("incomplete response after 4 attempts") && text.contains("try again later"),
@@ -383,14 +389,14 @@ fn an_answer_that_does_not_come_whole_is_asked_for_again() {
         }
     }
     // What does not speak HTTP, and an answer that came whole, are not asked again.
-    let fake = Fake::start(|_, _| ok(b"{}"));
-    fails(&format!("{}/a/b:c", fake.host()));
-    assert_eq!(fake.seen().len(), 1);
+    let server = ScriptedServer::start(|_, _| ok(b"{}"));
+    fails(&format!("{}/a/b:c", server.host()));
+    assert_eq!(server.seen().len(), 1);
 }
 
 /// Pages of so many tags each, up to a last one.
-fn pages(each: usize, last: usize) -> Fake {
-    Fake::start(move |_, request| {
+fn pages(each: usize, last: usize) -> ScriptedServer {
+    ScriptedServer::start(move |_, request| {
         let from = request.line.split("last=t").nth(1).and_then(|rest| rest.split([' ', '&']).next());
         let from: usize = from.map_or(0, |text| text.parse().expect("a number"));
         let tags: Vec<String> = (from + 1..=last.min(from + each)).map(|number| format!("t{number}")).collect();
@@ -401,8 +407,8 @@ fn pages(each: usize, last: usize) -> Fake {
     })
 }
 
-fn tags(fake: &Fake) -> Result<Vec<String>, PullError> {
-    let ImageSource::Registry(image) = ImageSource::parse(&format!("{}/a/b", fake.host()))? else {
+fn tags(server: &ScriptedServer) -> Result<Vec<String>, PullError> {
+    let ImageSource::Registry(image) = ImageSource::parse(&format!("{}/a/b", server.host()))? else {
         panic!("a registry")
     };
     Puller::new(options())?.tags(&image)
@@ -417,33 +423,34 @@ fn a_list_of_tags_is_bounded_by_its_tags_and_ends_where_nothing_new_comes() {
     assert!(matches!(*error.problem, PullProblem::TooMany { what: "tags", limit: 100_000 }), "{error}");
     assert!(error.to_string().contains("the list exceeds the limit of 100000 tags"), "{error}");
     let link = vec!["Link: </v2/a/b/tags/list?again>; rel=\"next\"".to_owned()];
-    let fake = Fake::start(move |_, _| Reply::Whole("200 OK", link.clone(), br#"{"tags":["a","b"]}"#.to_vec()));
-    assert_eq!(tags(&fake).expect("two tags"), ["a", "b"]);
-    assert_eq!(fake.seen().len(), 2);
+    let server =
+        ScriptedServer::start(move |_, _| Reply::Whole("200 OK", link.clone(), br#"{"tags":["a","b"]}"#.to_vec()));
+    assert_eq!(tags(&server).expect("two tags"), ["a", "b"]);
+    assert_eq!(server.seen().len(), 2);
 }
 
 #[test]
 fn redirects_do_not_lead_inside() {
     for target in ["http://169.254.169.254/latest", "https://169.254.169.254/", "https://10.0.0.1/x"] {
         let location = vec![format!("Location: {target}")];
-        let fake = Fake::start(move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
-        let error = fails(&format!("{}/a/b:c", fake.host()));
+        let server = ScriptedServer::start(move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
+        let error = fails(&format!("{}/a/b:c", server.host()));
         assert!(matches!(*error.problem, PullProblem::Refused { .. }), "{error}");
-        assert_eq!(fake.seen().len(), 1);
+        assert_eq!(server.seen().len(), 1);
     }
-    let fake = Fake::start(|_, _| Reply::Whole("302 Found", vec!["Location: ?again".into()], vec![]));
-    assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, PullProblem::Refused { .. }));
-    assert_eq!(fake.seen().len(), 6);
+    let server = ScriptedServer::start(|_, _| Reply::Whole("302 Found", vec!["Location: ?again".into()], vec![]));
+    assert!(matches!(*fails(&format!("{}/a/b:c", server.host())).problem, PullProblem::Refused { .. }));
+    assert_eq!(server.seen().len(), 6);
 }
 
 #[test]
 fn a_token_is_fetched_shown_and_not_carried_to_another_host() {
     let config = br#"{"os":"linux","architecture":"amd64"}"#;
-    let store = Fake::start(|_, _| ok(br#"{"os":"linux","architecture":"amd64"}"#));
+    let store = ScriptedServer::start(|_, _| ok(br#"{"os":"linux","architecture":"amd64"}"#));
     let blob = vec![format!("Location: http://{}/blob", store.host())];
-    let digest = layout::sha256(config);
+    let digest = oci_layout::sha256(config);
     let port = free_port();
-    let fake = Fake::start_on(port, move |_, request| {
+    let server = ScriptedServer::start_on(port, move |_, request| {
         if request.line.contains("/token?") {
             let scope = "service=s&scope=repository%3Aa%2Fb%3Apull";
             assert!(request.line.contains(scope), "{}", request.line);
@@ -460,20 +467,20 @@ fn a_token_is_fetched_shown_and_not_carried_to_another_host() {
         ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}}}}"#).as_bytes())
     });
     let folder = tempfile::tempdir().expect("temporary folder");
-    let options = docker_config(folder.path(), &fake.host(), "YW5uOnMzY3JldA==");
-    let images = read_with(&format!("{}/a/b:c", fake.host()), &[], &options).expect("token");
+    let options = docker_config(folder.path(), &server.host(), "YW5uOnMzY3JldA==");
+    let images = read_with(&format!("{}/a/b:c", server.host()), &[], &options).expect("token");
     assert_eq!(images[0].config.platform, Platform::new("linux", "amd64"));
-    let token = fake.seen().into_iter().find(|request| request.line.contains("/token?"));
+    let token = server.seen().into_iter().find(|request| request.line.contains("/token?"));
     assert_eq!(token.expect("token request").authorization.as_deref(), Some("Basic YW5uOnMzY3JldA=="));
     assert!(store.seen().iter().all(|request| request.authorization.is_none()));
     assert_eq!(store.seen().len(), 1);
 }
 
 /// A registry whose token service is at `realm`, or answers with this.
-fn with_token_service(realm: Option<&str>, answer: fn() -> Reply) -> Fake {
+fn with_token_service(realm: Option<&str>, answer: fn() -> Reply) -> ScriptedServer {
     let port = free_port();
     let realm = realm.map_or_else(|| format!("http://127.0.0.1:{port}/token"), ToOwned::to_owned);
-    Fake::start_on(port, move |_, request| {
+    ScriptedServer::start_on(port, move |_, request| {
         if request.line.contains("/token") {
             return answer();
         }
@@ -505,14 +512,14 @@ fn a_token_service_that_lies_gives_an_error_and_gets_no_password() {
         ("a realm that tells of a machine", Some("https://169.254.169.254/token"), nowhere, "an internal address"),
     ];
     for (name, realm, answer, told) in cases {
-        let fake = with_token_service(*realm, *answer);
+        let server = with_token_service(*realm, *answer);
         let folder = tempfile::tempdir().expect("temporary folder");
-        let options = docker_config(folder.path(), &fake.host(), "YW5uOnMzY3JldA==");
-        let text = format!("{}/a/b:c", fake.host());
+        let options = docker_config(folder.path(), &server.host(), "YW5uOnMzY3JldA==");
+        let text = format!("{}/a/b:c", server.host());
         let error = read_with(&text, &["linux/amd64"], &options).expect_err(name).to_string();
         assert!(error.contains(told) && error.len() < 1000 && !error.contains("s3cret"), "{name}: {error}");
         if realm.is_some() {
-            assert!(fake.seen().iter().all(|request| request.authorization.is_none()), "{name}");
+            assert!(server.seen().iter().all(|request| request.authorization.is_none()), "{name}");
         }
     }
 }
@@ -548,13 +555,13 @@ fn documents_made_to_break_a_reader_are_refused() {
     ];
     for (name, body) in cases {
         // Whatever is asked for, the answer is the same document.
-        let fake = Fake::start(move |_, _| ok(&body));
+        let server = ScriptedServer::start(move |_, _| ok(&body));
         let start = Instant::now();
-        let error = fails(&format!("{}/a/b:c", fake.host())).to_string();
+        let error = fails(&format!("{}/a/b:c", server.host())).to_string();
         assert!(error.len() < 1000 && start.elapsed() < Duration::from_secs(10), "{name}: {error}");
-        assert!(fake.seen().len() <= 3, "{name}: {:?}", fake.seen());
+        assert!(server.seen().len() <= 3, "{name}: {:?}", server.seen());
     }
-    let announced = Fake::start(|_, _| Reply::Part("200 OK", vec![], 1 << 30, vec![]));
+    let announced = ScriptedServer::start(|_, _| Reply::Part("200 OK", vec![], 1 << 30, vec![]));
     let error = fails(&format!("{}/a/b:c", announced.host()));
     assert!(matches!(*error.problem, PullProblem::TooLarge { .. }), "a manifest of a gigabyte: {error}");
 }

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use imagelint::registry::{ImageSbom, ImageSource, PullError, PullOptions, PullProblem, Puller};
-use place::{FLEET, Place, code, err, fates, out};
 use serde_json::{Value, json};
-use support::layout;
+use support::oci_layout;
 use support::registry::Registry;
+use test_repository::{FLEET, TestRepository, code, err, fates, out};
 
 use crate::support;
-use crate::support::place;
+use crate::support::test_repository;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const SPDX: &str = r#"{"predicateType":"https://spdx.dev/Document",
@@ -29,22 +29,22 @@ fn names(claims: &Result<Option<ImageSbom>, PullError>) -> Option<Vec<String>> {
 
 /// The descriptor of a manifest with one list of packages.
 fn list(folder: &Path, predicate: &str, text: &str) -> Value {
-    let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", b"{}");
-    let mut statement = layout::blob(folder, "application/vnd.in-toto+json", text.as_bytes());
+    let config = oci_layout::blob(folder, "application/vnd.oci.image.config.v1+json", b"{}");
+    let mut statement = oci_layout::blob(folder, "application/vnd.in-toto+json", text.as_bytes());
     statement["annotations"] = json!({"in-toto.io/predicate-type": predicate});
-    layout::manifest(folder, &config, &statement)
+    oci_layout::manifest(folder, &config, &statement)
 }
 
 fn index(folder: &Path, entries: &[Value]) -> Value {
     let document = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries});
-    layout::blob(folder, INDEX, document.to_string().as_bytes())
+    oci_layout::blob(folder, INDEX, document.to_string().as_bytes())
 }
 
 /// An index of two images, the first with an attestation; and the digest of the second.
 fn sample(folder: &Path, predicate: &str, text: &str) -> (Value, String) {
     let mut images = Vec::new();
     for architecture in ["amd64", "arm64"] {
-        let mut image = layout::image(folder, architecture);
+        let mut image = oci_layout::image(folder, architecture);
         image["platform"] = json!({"os": "linux", "architecture": architecture});
         images.push(image);
     }
@@ -60,12 +60,12 @@ fn sample(folder: &Path, predicate: &str, text: &str) -> (Value, String) {
 }
 
 #[test]
-fn an_attestation_claims_for_its_own_image_alone() {
+fn an_attestation_applies_only_to_its_image() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let (root, second) = sample(folder.path(), "https://spdx.dev/Document", SPDX);
     let other = list(folder.path(), "https://spdx.dev/Document", &SPDX.replace("torch", "jax"));
     let referrers = index(folder.path(), &[other]);
-    layout::finish(folder.path(), &[("many", root), ("referrers", referrers)]);
+    oci_layout::finish(folder.path(), &[("many", root), ("referrers", referrers)]);
     let expected = Some(vec!["torch".to_owned(), "numpy".to_owned()]);
     let found = claims(&format!("oci:{}:many", folder.path().display()));
     assert_eq!((names(&found[0]), names(&found[1])), (expected.clone(), None));
@@ -87,16 +87,16 @@ fn what_is_no_list_claims_nothing_and_a_false_one_is_an_error() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let name = format!("oci:{}:x", folder.path().display());
     let provenance = sample(folder.path(), "https://slsa.dev/provenance/v1", SPDX).0;
-    layout::finish(folder.path(), &[("x", provenance)]);
+    oci_layout::finish(folder.path(), &[("x", provenance)]);
     assert_eq!(names(&claims(&name)[0]), None);
     let broken = sample(folder.path(), "https://spdx.dev/Document", "{\"predicate\":1}").0;
-    layout::finish(folder.path(), &[("x", broken)]);
+    oci_layout::finish(folder.path(), &[("x", broken)]);
     let error = claims(&name).remove(0).expect_err("no list");
     assert!(matches!(*error.problem, PullProblem::Malformed { .. }), "{error}");
     assert!(error.to_string().contains("list of packages"), "{error}");
     let changed = sample(folder.path(), "https://spdx.dev/Document", SPDX).0;
-    layout::finish(folder.path(), &[("x", changed)]);
-    let digest = layout::sha256(SPDX.as_bytes());
+    oci_layout::finish(folder.path(), &[("x", changed)]);
+    let digest = oci_layout::sha256(SPDX.as_bytes());
     let blob = folder.path().join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
     std::fs::write(&blob, SPDX.replace("torch", "t0rch")).expect("blob");
     let error = claims(&name).remove(0).expect_err("changed");
@@ -113,12 +113,12 @@ const LIST: &str = r#"{"predicateType":"https://spdx.dev/Document","predicate":{
         {"referenceType":"purl","referenceLocator":"pkg:deb/debian/bash@5.2"}]}]}}"#;
 
 /// A place with the layout of an index whose first image has this list.
-fn place_with(predicate: &str, text: &str) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    let folder = place.path("images");
-    layout::finish(&folder, &[("x", sample(&folder, predicate, text).0)]);
-    place
+fn place_with(predicate: &str, text: &str) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    let folder = repository.path("images");
+    oci_layout::finish(&folder, &[("x", sample(&folder, predicate, text).0)]);
+    repository
 }
 
 const SCAN: &[&str] = &["scan", "oci:images:x", "--depth", "sbom"];
@@ -135,9 +135,9 @@ fn notes(report: &Value) -> String {
 }
 
 #[test]
-fn a_list_of_packages_is_taken_at_its_word_and_no_more() {
-    let place = place_with("https://spdx.dev/Document", LIST);
-    let report = place.json(SCAN);
+fn an_sbom_proves_only_the_packages_that_it_lists() {
+    let repository = place_with("https://spdx.dev/Document", LIST);
+    let report = repository.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "sbom", "{report:#}");
     assert!(notes(&report).contains("2 packages, 1 of them concerns a GPU"), "{}", notes(&report));
     let torch = torch_on_new(&report);
@@ -145,33 +145,33 @@ fn a_list_of_packages_is_taken_at_its_word_and_no_more() {
     assert!(["declared", "inferred", "assumed"].contains(&confidence), "{torch:#}");
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let claimed = facts.iter().find(|fact| fact["key"] == "package.torch").expect("a fact");
-    let digest = layout::sha256(LIST.as_bytes());
+    let digest = oci_layout::sha256(LIST.as_bytes());
     assert_eq!(claimed["origins"][0]["path"], format!("SBOM {digest}"), "{claimed:#}");
     // The configuration alone knows of no torch, and layers say what is there.
-    let config = place.json(&["scan", "oci:images:x", "--depth", "config"]);
+    let config = repository.json(&["scan", "oci:images:x", "--depth", "config"]);
     assert!(!fates(&config).iter().any(|fate| fate.contains("torch")), "{config:#}");
-    let layers = place.json(&["scan", "oci:images:x"]);
+    let layers = repository.json(&["scan", "oci:images:x"]);
     assert!(!fates(&layers).iter().any(|fate| fate.contains("torch")), "{layers:#}");
-    let human = place.run(&["scan", "oci:images:x", "--depth", "sbom"]);
+    let human = repository.run(&["scan", "oci:images:x", "--depth", "sbom"]);
     let human = out(&human).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(human.contains("layers were not read"), "{human}");
 }
 
 #[test]
 fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_told() {
-    let place = place_with("https://slsa.dev/provenance/v1", LIST);
-    let report = place.json(SCAN);
+    let repository = place_with("https://slsa.dev/provenance/v1", LIST);
+    let report = repository.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
     let told = "found no list of packages (SBOM) for the image";
     assert!(notes(&report).contains(told), "{}", notes(&report));
-    let human = out(&place.run(&["scan", "oci:images:x", "--depth", "sbom"]));
+    let human = out(&repository.run(&["scan", "oci:images:x", "--depth", "sbom"]));
     assert_eq!(human.matches(told).count(), 1, "{human}");
-    assert!(!out(&place.run(&["scan", "oci:images:x", "--depth", "config"])).contains("(SBOM)"));
+    assert!(!out(&repository.run(&["scan", "oci:images:x", "--depth", "config"])).contains("(SBOM)"));
     for broken in ["{\"predicate\":1}", "[", "{\"predicate\":{\"packages\":[{\"name\":7}]}}"] {
-        let place = place_with("https://spdx.dev/Document", broken);
-        let done = place.run(&["scan", "oci:images:x", "--depth", "sbom"]);
+        let repository = place_with("https://spdx.dev/Document", broken);
+        let done = repository.run(&["scan", "oci:images:x", "--depth", "sbom"]);
         assert_ne!(code(&done), 2, "{}", err(&done));
-        let report = place.json(SCAN);
+        let report = repository.json(SCAN);
         assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
         assert!(notes(&report).contains("cannot read the list of packages (SBOM) of the image"), "{}", notes(&report));
     }

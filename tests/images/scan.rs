@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use place::{FLEET, Place, code, err, out};
 use registry::Registry;
 use serde_json::{Value, json};
+use test_repository::{FLEET, TestRepository, code, err, out};
 
-use crate::support::{layout, place, registry};
+use crate::support::{oci_layout, registry, test_repository};
 
 const ARM: &str = r#"
 [[pool]]
@@ -21,7 +21,7 @@ toolkit = "1.17.8"
 
 /// Writes an image of one platform that requires CUDA 12.4, and gives the descriptor of its manifest.
 fn image(folder: &Path, architecture: &str) -> Value {
-    let mut config = layout::config(architecture);
+    let mut config = oci_layout::config(architecture);
     config["config"]["Env"] = json!([
         "PATH=/bin",
         "CUDA_VERSION=12.4.1",
@@ -29,22 +29,22 @@ fn image(folder: &Path, architecture: &str) -> Value {
         "NVIDIA_VISIBLE_DEVICES=all",
         "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
     ]);
-    let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
-    let layer = layout::blob(folder, "application/vnd.oci.image.layer.v1.tar", &[0; 1024]);
+    let config = oci_layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+    let layer = oci_layout::blob(folder, "application/vnd.oci.image.layer.v1.tar", &[0; 1024]);
     let media_type = "application/vnd.oci.image.manifest.v1+json";
     let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
-    layout::blob(folder, media_type, manifest.to_string().as_bytes())
+    oci_layout::blob(folder, media_type, manifest.to_string().as_bytes())
 }
 
 /// A place with a layout `images` of `one` and `many`.
-fn place(fleet: &str) -> Place {
-    let place = Place::new();
-    place.file("fleet.toml", fleet);
-    let folder = place.path("images");
+fn repository(fleet: &str) -> TestRepository {
+    let repository = TestRepository::new();
+    repository.file("fleet.toml", fleet);
+    let folder = repository.path("images");
     let one = image(&folder, "amd64");
-    let many = layout::index(&folder);
-    layout::finish(&folder, &[("one", one), ("many", many)]);
-    place
+    let many = oci_layout::index(&folder);
+    oci_layout::finish(&folder, &[("one", one), ("many", many)]);
+    repository
 }
 
 /// Fate and outcome of the image on a pool.
@@ -61,8 +61,8 @@ fn refused() -> (String, String) {
 
 #[test]
 fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
-    let place = place(FLEET);
-    let report = place.json(&["scan", "--depth", "config", "oci:images:one"]);
+    let repository = repository(FLEET);
+    let report = repository.json(&["scan", "--depth", "config", "oci:images:one"]);
     assert_eq!(fate(&report, "old"), refused());
     assert_ne!(fate(&report, "new").0, "fails", "{report:#}");
     let subject = &report["subjects"][0];
@@ -73,25 +73,25 @@ fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
     assert_eq!(finding["locations"][0]["kind"], "config");
     assert!(finding["locations"].to_string().contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{finding:#}");
 
-    let done = place.run(&["scan", "--depth", "config", "oci:images:one"]);
+    let done = repository.run(&["scan", "--depth", "config", "oci:images:one"]);
     assert_eq!(code(&done), 1);
     // The report breaks lines at 80 columns.
     let told = out(&done).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("unsatisfied condition: cuda>=12.4"), "{told}");
-    assert_eq!(code(&place.run(&["scan", "--pool", "new", "oci:images:one"])), 0);
+    assert_eq!(code(&repository.run(&["scan", "--pool", "new", "oci:images:one"])), 0);
 }
 
 #[test]
 fn the_human_report_says_that_the_config_alone_was_read() {
-    let place = place(FLEET);
-    let text = out(&place.run(&["scan", "--depth", "config", "oci:images:one"]));
+    let repository = repository(FLEET);
+    let text = out(&repository.run(&["scan", "--depth", "config", "oci:images:one"]));
     assert!(text.contains("config only: layers were not read"), "{text}");
 }
 
 #[test]
 fn an_index_gives_every_pool_the_image_of_its_platform() {
-    let place = place(&format!("{FLEET}{ARM}"));
-    let report = place.json(&["scan", "oci:images:many"]);
+    let repository = repository(&format!("{FLEET}{ARM}"));
+    let report = repository.json(&["scan", "oci:images:many"]);
     assert_eq!(fate(&report, "old"), refused());
     assert_ne!(fate(&report, "arm").1, "wrong-platform", "{report:#}");
     let told = |report: &Value| {
@@ -104,42 +104,42 @@ fn an_index_gives_every_pool_the_image_of_its_platform() {
         (platforms.join(" "), subject["platform"].clone())
     };
     assert_eq!(told(&report), (r#""linux/amd64" "linux/arm64""#.to_owned(), Value::Null));
-    let one = place.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
+    let one = repository.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
     assert_eq!(told(&one), (r#""linux/arm64""#.to_owned(), json!("linux/arm64")));
-    place.file("saved.json", &one.to_string());
+    repository.file("saved.json", &one.to_string());
     assert_eq!(
-        place.json(&["check", "--platform", "linux/arm64", "saved.json"])["subjects"][0]["images"],
+        repository.json(&["check", "--platform", "linux/arm64", "saved.json"])["subjects"][0]["images"],
         one["subjects"][0]["images"]
     );
-    let alone = &place.json(&["scan", "oci:images:one"])["subjects"][0];
+    let alone = &repository.json(&["scan", "oci:images:one"])["subjects"][0];
     assert_eq!(alone["images"][0], json!({"platform": "linux/amd64", "manifest": alone["digest"]}));
 }
 
 #[test]
 fn platform_leaves_the_pools_of_that_platform() {
-    let place = place(&format!("{FLEET}{ARM}"));
-    let report = place.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
+    let repository = repository(&format!("{FLEET}{ARM}"));
+    let report = repository.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
     let pools: Vec<&Value> =
         report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().map(|of| &of["pool"]).collect();
     assert!(!pools.is_empty() && pools.iter().all(|pool| *pool == "arm"), "{pools:?}");
-    let done = place.run(&["scan", "--platform", "linux/s390x", "oci:images:many"]);
+    let done = repository.run(&["scan", "--platform", "linux/s390x", "oci:images:many"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("no pool of the fleet has the platform linux/s390x"), "{}", err(&done));
-    assert_eq!(code(&place.run(&["scan", "--platform", "arm", "oci:images:many"])), 2);
+    assert_eq!(code(&repository.run(&["scan", "--platform", "arm", "oci:images:many"])), 2);
 }
 
 #[test]
 fn an_image_of_another_platform_does_not_start() {
-    let place = place(&format!("{FLEET}{ARM}"));
-    let report = place.json(&["scan", "oci:images:one"]);
+    let repository = repository(&format!("{FLEET}{ARM}"));
+    let report = repository.json(&["scan", "oci:images:one"]);
     assert_eq!(fate(&report, "arm"), ("fails".to_owned(), "wrong-platform".to_owned()));
     assert_eq!(fate(&report, "old"), refused());
 }
 
 #[test]
 fn an_image_that_is_not_there_does_not_hide_one_that_is() {
-    let place = place(FLEET);
-    let done = place.run(&["scan", "--format", "json", "oci:images:none", "oci:images:one"]);
+    let repository = repository(FLEET);
+    let done = repository.run(&["scan", "--format", "json", "oci:images:none", "oci:images:one"]);
     assert_eq!(code(&done), 2, "{}", err(&done));
     let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!(report["errors"][0]["input"], "oci:images:none");
@@ -148,32 +148,33 @@ fn an_image_that_is_not_there_does_not_hide_one_that_is() {
 
 #[test]
 fn a_real_registry_gives_the_same_verdicts_as_the_layout() {
-    let place = place(FLEET);
+    let repository = repository(FLEET);
     let registry = Registry::open();
-    registry.push(&place.path("images"), "one", "team/app:1", None);
-    let report = place.json(&["scan", &format!("{}/team/app:1", registry.host())]);
-    assert_eq!(place::fates(&report), place::fates(&place.json(&["scan", "oci:images:one"])));
+    registry.push(&repository.path("images"), "one", "team/app:1", None);
+    let report = repository.json(&["scan", &format!("{}/team/app:1", registry.host())]);
+    assert_eq!(test_repository::fates(&report), test_repository::fates(&repository.json(&["scan", "oci:images:one"])));
     assert_eq!(fate(&report, "old"), refused());
 }
 
 #[test]
 fn a_description_of_an_image_is_judged_the_same() {
-    let place = place(FLEET);
-    let described = place.run(&["describe", "oci:images:one"]);
+    let repository = repository(FLEET);
+    let described = repository.run(&["describe", "oci:images:one"]);
     assert_eq!(code(&described), 0, "{}", err(&described));
-    place.file("x.image.toml", &out(&described));
-    let report = place.json(&["check", "x.image.toml"]);
-    assert_eq!(place::fates(&report), place::fates(&place.json(&["scan", "oci:images:one"])));
+    repository.file("x.image.toml", &out(&described));
+    let report = repository.json(&["check", "x.image.toml"]);
+    assert_eq!(test_repository::fates(&report), test_repository::fates(&repository.json(&["scan", "oci:images:one"])));
 }
 
 #[test]
 fn a_description_of_an_index_is_of_the_platform_that_was_asked_for() {
-    let place = place(&format!("{FLEET}{ARM}"));
+    let repository = repository(&format!("{FLEET}{ARM}"));
     for (platform, pool) in [("linux/amd64", "old"), ("linux/arm64", "arm")] {
-        let described = out(&place.run(&["describe", "--platform", platform, "oci:images:many"]));
+        let described = out(&repository.run(&["describe", "--platform", platform, "oci:images:many"]));
         assert!(described.contains(&format!("platform = \"{platform}\"\n")), "{described}");
-        place.file("x.image.toml", &described);
-        let (report, scanned) = (place.json(&["check", "x.image.toml"]), place.json(&["scan", "oci:images:many"]));
+        repository.file("x.image.toml", &described);
+        let (report, scanned) =
+            (repository.json(&["check", "x.image.toml"]), repository.json(&["scan", "oci:images:many"]));
         assert_eq!(fate(&report, pool), fate(&scanned, pool), "{described}");
         let other = if pool == "old" { "arm" } else { "old" };
         assert_eq!(fate(&report, other).1, "wrong-platform", "{described}");
@@ -193,18 +194,19 @@ fn what_the_layers_hold_is_never_taken_to_be_nothing() {
         ),
         (json!([{"created_by": "RUN |1 V=2.4.1 /bin/sh -c pip install torch==$V # buildkit"}]), "undetermined", None),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
-        let folder = place.path("image");
-        let mut config = layout::config("amd64");
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
+        let folder = repository.path("image");
+        let mut config = oci_layout::config("amd64");
         config["config"]["Env"] = json!(["PATH=/usr/bin"]);
         config["history"] = history.clone();
-        let config = layout::blob(&folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let config =
+            oci_layout::blob(&folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": []});
-        let manifest = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
-        layout::finish(&folder, &[("x", manifest)]);
-        let report = place.json(&["scan", "--depth", "config", "--fleet", "fleet.toml", "oci:image:x"]);
+        let manifest = oci_layout::blob(&folder, media_type, manifest.to_string().as_bytes());
+        oci_layout::finish(&folder, &[("x", manifest)]);
+        let report = repository.json(&["scan", "--depth", "config", "--fleet", "fleet.toml", "oci:image:x"]);
         let subject = &report["subjects"][0];
         assert_eq!(subject["verdicts"][0]["fate"], expected, "{history}: {subject}");
         let facts = subject["facts"].as_array().expect("facts");
@@ -218,18 +220,18 @@ fn what_the_layers_hold_is_never_taken_to_be_nothing() {
 }
 
 /// What a run ends with, what it says beside the report, and how many errors the report has.
-fn incomplete(place: &Place, arguments: &[&str]) -> (i32, String, usize) {
-    let done = place.run(&[arguments, &["--format", "json"]].concat());
+fn incomplete(repository: &TestRepository, arguments: &[&str]) -> (i32, String, usize) {
+    let done = repository.run(&[arguments, &["--format", "json"]].concat());
     let report: Value = serde_json::from_str(&out(&done)).unwrap_or_else(|_| panic!("{}", err(&done)));
     (code(&done), err(&done), report["errors"].as_array().expect("errors").len())
 }
 
 #[test]
 fn what_cannot_be_read_ends_with_2_unless_that_is_allowed() {
-    let place = place(FLEET);
-    place.file("good/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");
-    place.file("list", "oci:images:one\noci:gone\n");
+    let repository = repository(FLEET);
+    repository.file("good/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");
+    repository.file("list", "oci:images:one\noci:gone\n");
     let said = "1 input could not be read (ignored by the exit code): ";
     for (arguments, allowed) in [
         (&["check", "--pool", "new", "good/Dockerfile", "gone"][..], 0),
@@ -241,9 +243,9 @@ fn what_cannot_be_read_ends_with_2_unless_that_is_allowed() {
         (&["scan", "--from-file", "list"], 1),
         (&["scan", "oci:gone"], 3),
     ] {
-        let (code, told, errors) = incomplete(&place, arguments);
+        let (code, told, errors) = incomplete(&repository, arguments);
         assert_eq!((code, errors, told.contains(said)), (2, 1, false), "{arguments:?}: {told}");
-        let (code, told, errors) = incomplete(&place, &[arguments, &["--allow-incomplete"]].concat());
+        let (code, told, errors) = incomplete(&repository, &[arguments, &["--allow-incomplete"]].concat());
         assert_eq!((code, errors), (allowed, 1), "{arguments:?}: {told}");
         assert!(told.contains(said) && told.trim_end().ends_with("gone"), "{arguments:?}: {told}");
     }
@@ -254,17 +256,17 @@ fn what_cannot_be_read_ends_with_2_unless_that_is_allowed() {
         (&["check", "--show-files", "Dockerfile", "gone"], 0),
         (&["check", "--write-baseline", "known.json", "Dockerfile", "gone"], 0),
     ] {
-        assert_eq!(code(&place.run(arguments)), 2, "{arguments:?}");
-        let done = place.run(&[arguments, &["--allow-incomplete"]].concat());
+        assert_eq!(code(&repository.run(arguments)), 2, "{arguments:?}");
+        let done = repository.run(&[arguments, &["--allow-incomplete"]].concat());
         assert_eq!(code(&done), allowed, "{arguments:?}: {}", err(&done));
         assert!(err(&done).contains(said), "{arguments:?}: {}", err(&done));
     }
     // Where all was read it changes nothing; a broken fleet is no input.
-    assert_eq!(incomplete(&place, &["check", "--allow-incomplete", "Dockerfile"]), (1, String::new(), 0));
-    assert_eq!(code(&place.run(&["check", "--allow-incomplete", "--fleet", "gone", "Dockerfile"])), 2);
-    assert_eq!(code(&place.run(&["scan", "--allow-incomplete", "--from-file", "absent"])), 2);
+    assert_eq!(incomplete(&repository, &["check", "--allow-incomplete", "Dockerfile"]), (1, String::new(), 0));
+    assert_eq!(code(&repository.run(&["check", "--allow-incomplete", "--fleet", "gone", "Dockerfile"])), 2);
+    assert_eq!(code(&repository.run(&["scan", "--allow-incomplete", "--from-file", "absent"])), 2);
     assert_eq!(
-        code(&place.run(&["compare", "--allow-incomplete", "Dockerfile", "good/Dockerfile"])),
+        code(&repository.run(&["compare", "--allow-incomplete", "Dockerfile", "good/Dockerfile"])),
         2,
         "no such flag"
     );

@@ -12,7 +12,7 @@ use imagelint::registry::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::layout;
+use crate::support::oci_layout;
 
 const NEEDS: &str = "these tests need the Debian packages skopeo and podman: tests/install-tools installs them";
 
@@ -84,7 +84,7 @@ fn two_layers() -> [Vec<u8>; 2] {
 }
 
 fn config(diff_ids: &[String]) -> Vec<u8> {
-    let mut config = layout::config("amd64");
+    let mut config = oci_layout::config("amd64");
     config["rootfs"]["diff_ids"] = json!(diff_ids);
     let created = "2026-01-01T00:00:00Z";
     config["created"] = json!(created);
@@ -99,17 +99,17 @@ fn sample() -> (TempDir, [Vec<u8>; 2]) {
     let folder = tempfile::tempdir().expect("temporary folder");
     let layers = two_layers();
     let path = folder.path().join("layout");
-    let about = layout::blob(
+    let about = oci_layout::blob(
         &path,
         "application/vnd.oci.image.config.v1+json",
-        &config(&layers.each_ref().map(|layer| layout::sha256(layer))),
+        &config(&layers.each_ref().map(|layer| oci_layout::sha256(layer))),
     );
     let listed: Vec<Value> =
-        layers.iter().map(|layer| layout::blob(&path, "application/vnd.oci.image.layer.v1.tar", layer)).collect();
+        layers.iter().map(|layer| oci_layout::blob(&path, "application/vnd.oci.image.layer.v1.tar", layer)).collect();
     let media_type = "application/vnd.oci.image.manifest.v1+json";
     let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": about, "layers": listed});
-    let root = layout::blob(&path, media_type, manifest.to_string().as_bytes());
-    layout::finish(&path, &[("one", root)]);
+    let root = oci_layout::blob(&path, media_type, manifest.to_string().as_bytes());
+    oci_layout::finish(&path, &[("one", root)]);
     (folder, layers)
 }
 
@@ -158,7 +158,7 @@ fn archives_of_skopeo_give_config_and_layers_packed_or_not() {
         let makers: Vec<_> = image.config.layers.iter().map(|layer| layer.history).collect();
         assert_eq!(makers, [Some(0), Some(2)], "{name}");
         for (layer, bytes) in image.config.layers.iter().zip(layers(&opened)) {
-            assert_eq!(layout::sha256(&bytes), layer.digest, "{name}");
+            assert_eq!(oci_layout::sha256(&bytes), layer.digest, "{name}");
             assert_eq!(bytes.len() as u64, layer.size, "{name}");
         }
         let unpacked: Vec<Vec<u8>> = layers(&opened).iter().map(|bytes| unpacked(bytes)).collect();
@@ -183,7 +183,7 @@ fn a_flat_folder_of_skopeo_gives_the_same_by_its_scheme_and_by_its_path() {
         let opened = open(&name);
         let image = &opened.images[0];
         assert_eq!(image.config.variable("CUDA_VERSION"), Some("12.4.1"), "{name}");
-        assert_eq!(image.manifest_digest, layout::sha256(&fs::read(flat.join("manifest.json")).expect("manifest")));
+        assert_eq!(image.manifest_digest, oci_layout::sha256(&fs::read(flat.join("manifest.json")).expect("manifest")));
         let found: Vec<Vec<u8>> = layers(&opened).iter().map(|bytes| unpacked(bytes)).collect();
         assert!(found == expected, "{name}");
     }
@@ -210,8 +210,8 @@ fn a_flat_folder_of_skopeo_gives_the_same_by_its_scheme_and_by_its_path() {
 fn a_flat_folder_may_hold_an_index() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("layout");
-    let index = layout::index(&path);
-    layout::finish(&path, &[("many", index.clone())]);
+    let index = oci_layout::index(&path);
+    oci_layout::finish(&path, &[("many", index.clone())]);
     let to = folder.path().join("flat");
     let made = Command::new("skopeo")
         .args(["copy", "--quiet", "--insecure-policy", "--all", "--preserve-digests"])
@@ -250,7 +250,7 @@ fn written(files: Files) -> (TempDir, String) {
 fn packed_layers_are_known_by_their_name_or_by_their_sum() {
     let layer = two_layers()[1].clone();
     let packed = gzip(&layer);
-    let (digest, diff_id) = (layout::sha256(&packed), layout::sha256(&layer));
+    let (digest, diff_id) = (oci_layout::sha256(&packed), oci_layout::sha256(&layer));
     let named = format!("{}.tar.gz", digest.trim_start_matches("sha256:"));
     let by_diff_id = format!("{}.tar", diff_id.trim_start_matches("sha256:"));
     let config = config(std::slice::from_ref(&diff_id));
@@ -268,7 +268,7 @@ fn packed_layers_are_known_by_their_name_or_by_their_sum() {
 #[test]
 fn links_between_layers_are_followed_and_never_for_ever() {
     let layer = two_layers()[1].clone();
-    let config = config(&[layout::sha256(&layer)]);
+    let config = config(&[oci_layout::sha256(&layer)]);
     let manifest = json!([{"Config": "c", "Layers": ["a/layer.tar"]}]).to_string();
     let (_folder, text) = written(&[
         ("a/layer.tar@", b"../b/layer.tar"),
@@ -289,7 +289,7 @@ fn links_between_layers_are_followed_and_never_for_ever() {
 #[test]
 fn every_broken_archive_is_an_error() {
     let layer = two_layers()[1].clone();
-    let config = config(&[layout::sha256(&layer)]);
+    let config = config(&[oci_layout::sha256(&layer)]);
     let manifest = |layers: Value| json!([{"Config": "c", "Layers": layers}]).to_string().into_bytes();
     let several = json!([{"Config": "c", "RepoTags": ["a:1"], "Layers": ["l"]},
         {"Config": "c", "RepoTags": ["b:1"], "Layers": ["l"]}]);
@@ -340,14 +340,14 @@ fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("several");
     let image = |variant: &str| {
-        let mut config = layout::config("amd64");
+        let mut config = oci_layout::config("amd64");
         config["config"]["Labels"] = json!({ "variant": variant });
-        let about = layout::blob(&path, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let about = oci_layout::blob(&path, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": about, "layers": []});
-        layout::blob(&path, media_type, manifest.to_string().as_bytes())
+        oci_layout::blob(&path, media_type, manifest.to_string().as_bytes())
     };
-    layout::finish(&path, &[("team/app:1", image("first")), ("registry.example.com:5000/app:2", image("second"))]);
+    oci_layout::finish(&path, &[("team/app:1", image("first")), ("registry.example.com:5000/app:2", image("second"))]);
     let config = |opened: OpenedImages| opened.images[0].config_digest.clone();
     let by = |name: &str| config(open(&format!("oci:{}:{name}", path.display())));
     assert_ne!(by("@0"), by("@1"));
@@ -367,7 +367,7 @@ fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
     let (_archive, text) =
         written(&[("1", &first), ("2", &second), ("l", &layer), ("manifest.json", entries.to_string().as_bytes())]);
     let digest = |name: &str| config(open(&format!("{text}:{name}")));
-    assert_eq!((digest("@0"), digest("@1")), (layout::sha256(&first), layout::sha256(&second)));
+    assert_eq!((digest("@0"), digest("@1")), (oci_layout::sha256(&first), oci_layout::sha256(&second)));
     assert_eq!(digest("a:1"), digest("@0"));
     for name in ["", ":@2", ":@1x", ":b:1"] {
         assert!(matches!(*fails(&format!("{text}{name}")).problem, PullProblem::Layout { .. }), "{name}");
@@ -375,7 +375,7 @@ fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
 }
 
 fn config_of(layer: &[u8]) -> Vec<u8> {
-    config(&[layout::sha256(layer)])
+    config(&[oci_layout::sha256(layer)])
 }
 
 /// A service of podman with its own store, ended with the test.

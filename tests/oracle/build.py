@@ -1,5 +1,5 @@
 """Builds images with buildah, without an engine and without a network, and reads what is in them."""
-import base64, json, os, pathlib, re, shutil, subprocess, threading
+import base64, contextlib, json, os, pathlib, re, shutil, subprocess, threading
 
 from index import PORT
 
@@ -40,13 +40,17 @@ import json, sys, importlib.metadata as m
 seen = {}
 for d in m.distributions():
     name = d.metadata['Name']
-    if name: seen.setdefault(name, d.version)
+    folder = str(d.locate_file('')).rstrip('/')
+    if name:
+        one = seen.setdefault(name, {'versions': [], 'folder': folder, 'requires': d.requires or []})
+        # After a COPY of another site-packages there may be metadata of two.
+        one['versions'] += [d.version] if folder == one['folder'] else []
 torch = cuda = None
 try:
     import torch.version as v
     torch, cuda = v.__version__, v.cuda or 'cpu'
 except ImportError: pass
-print(json.dumps({'python': sys.executable, 'packages': seen, 'torch': torch, 'cuda': cuda}))
+print(json.dumps({'python': sys.executable, 'prefix': sys.prefix, 'packages': seen, 'torch': torch, 'cuda': cuda}))
 """
 
 
@@ -60,6 +64,8 @@ class Builder:
     def __init__(self, state):
         self.state = pathlib.Path(state)
         self.built, self.lock = [], threading.Lock()
+        # The system packages and the distributions of the base.
+        self.base = None
 
     def buildah(self, *args, timeout=180, check=True):
         command = ["buildah", "--root", self.state / "store", "--runroot", self.state / "run", "--storage-driver", "overlay", *args]
@@ -96,8 +102,15 @@ class Builder:
                 (page / "index.html").write_text(f'<a href="/files/{wheel.name}">{wheel.name}</a>')
         stamp = self.state / "base.made"
         recipe = PREPARE + "".join(BASES + UV) + (self.state / "ca.pem").read_text()
-        if stamp.exists() and stamp.read_text() == recipe:
-            return
+        if not stamp.exists() or stamp.read_text() != recipe:
+            self.make_base(base)
+            stamp.write_text(recipe)
+        with self.mounted(BASES[0], self.state / "read") as root:
+            found = distributions(root / "usr/local/lib/python3.11/site-packages")
+            self.base = {"system": system_packages(root), "packages": found}
+
+    def make_base(self, base):
+        """Makes the base image and the image with uv."""
         context = self.state / "base"
         shutil.rmtree(context, ignore_errors=True)
         context.mkdir()
@@ -122,7 +135,6 @@ class Builder:
             self.buildah("bud", "--layers=false", "--tag", UV[0], context)
             self.buildah("tag", UV[0], UV[1])
         shutil.rmtree(context)
-        stamp.write_text(recipe)
 
     def build(self, folder, scratch, arguments=(), paths=()):
         """Builds `folder/Dockerfile` and reads the image, with the text of the files `paths`."""
@@ -136,25 +148,33 @@ class Builder:
         image = image_file.read_text().strip().removeprefix("sha256:")
         store = self.state / "store"
         config = json.loads((store / "overlay-images" / image / ("=" + packed(f"sha256:{image}"))).read_text())["config"]
-        # The layers of the image, mounted without a container: four calls of buildah less.
-        layer = next(i["layer"] for i in json.loads((store / "overlay-images/images.json").read_text()) if i["id"] == image)
+        try:
+            with self.mounted(image, scratch) as root:
+                return read_image(root, config, paths, self.base)
+        finally:
+            self.built.append(image)
+            if len(self.built) >= 24:
+                self.clean()
+
+    @contextlib.contextmanager
+    def mounted(self, image, scratch):
+        """Mounts the layers of an image below `scratch`, without a container: four calls of buildah less."""
+        store = self.state / "store"
+        images = json.loads((store / "overlay-images/images.json").read_text())
+        layer = next(i["layer"] for i in images if i["id"] == image or f"localhost/{image}" in i.get("names", []))
         parents = {l["id"]: l.get("parent") for l in json.loads((store / "overlay-layers/layers.json").read_text())}
         lower = []
         while layer:
             lower.append(str(store / "overlay" / layer / "diff"))
             layer = parents[layer]
-        root = scratch / "root"
-        root.mkdir(exist_ok=True)
-        empty = scratch / "empty"
-        empty.mkdir(exist_ok=True)
+        root, empty = scratch / "root", scratch / "empty"
+        for folder in (root, empty):
+            folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "overlay", "overlay", "-o", f"ro,lowerdir={':'.join([*lower, str(empty)])}", root], check=True)
         try:
-            return read_image(root, config, paths)
+            yield root
         finally:
             subprocess.run(["umount", "--lazy", root], check=True)
-            self.built.append(image)
-            if len(self.built) >= 24:
-                self.clean()
 
     def clean(self):
         """Removes the images that were read."""
@@ -212,29 +232,50 @@ def packed(text):
     return base64.b64encode(text.encode()).decode()
 
 
-def read_image(root, config, paths):
+def normal(name):
+    """The normalized name of a distribution."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def distributions(folder):
+    """The distributions whose metadata lies in a folder, with their versions."""
+    found = {}
+    for info in folder.glob("*.dist-info/METADATA"):
+        name, _, version = info.parent.name.removesuffix(".dist-info").partition("-")
+        found[normal(name)] = version
+    return found
+
+
+def system_packages(root):
+    status = root / "var/lib/dpkg/status"
+    text = status.read_text(errors="replace") if status.is_file() else ""
+    return sorted(m[1] for m in re.finditer(r"^Package: (\S+)\nStatus: \S+ ok installed", text, re.M))
+
+
+def read_image(root, config, paths, base):
     """What is in an image: configuration, distributions of each environment, system packages and files of interest."""
     env = dict(v.split("=", 1) for v in config.get("Env", []))
-    real = {"env": env, "entrypoint": config.get("Entrypoint"), "command": config.get("Cmd"), "environments": {}, "torches": {}, "files": {}, "libcuda": []}
+    real = {"env": env, "entrypoint": config.get("Entrypoint"), "command": config.get("Cmd"), "folders": {}, "torches": {}, "files": {}, "libcuda": []}
+    environments = []
     for folder, folders, files in os.walk(root):
         short = "/" + os.path.relpath(folder, root) if folder != str(root) else "/"
         if short in ("/proc", "/sys", "/dev", "/usr/share", "/var/lib/apt"):
             folders[:] = []
             continue
+        if any(name.endswith(".dist-info") for name in folders):
+            real["folders"][short] = distributions(pathlib.Path(folder))
         for name in folders:
-            if name.endswith(".dist-info") and os.path.isfile(os.path.join(folder, name, "METADATA")):
-                stem = name[:-len(".dist-info")]
-                dist, _, version = stem.partition("-")
-                real["environments"].setdefault(short, {})[re.sub(r"[-_.]+", "-", dist).lower()] = version
-            elif name == "torch" and os.path.isfile(version_file := os.path.join(folder, name, "version.py")):
+            if name == "torch" and os.path.isfile(version_file := os.path.join(folder, name, "version.py")):
                 values = {}
                 exec(pathlib.Path(version_file).read_text(), values)
                 real["torches"][short] = (values["__version__"], values["cuda"] or "cpu")
         for name in files:
-            if name.startswith(("libcuda.so", "libnvidia-ml.so")):
+            if name == "pyvenv.cfg":
+                environments.append(short)
+            elif name.startswith(("libcuda.so", "libnvidia-ml.so")):
                 real["libcuda"].append(os.path.join(short, name))
-    status = (root / "var/lib/dpkg/status").read_text(errors="replace")
-    real["system"] = sorted(m[1] for m in re.finditer(r"^Package: (\S+)\nStatus: \S+ ok installed", status, re.M))
+    real["system"] = system_packages(root)
+    real["base"] = {"system": sorted(set(base["system"]) & set(real["system"])), "packages": base["packages"]}
     conf = root / "etc/ld.so.conf.d"
     real["ld_conf"] = {f.name: [l.strip() for l in f.read_text(errors="replace").splitlines() if l.strip() and not l.startswith("#")]
                        for f in sorted(conf.iterdir())} if conf.is_dir() else {}
@@ -242,11 +283,34 @@ def read_image(root, config, paths):
         inside = root / path.lstrip("/")
         real["files"][path] = inside.read_text(errors="replace") if inside.is_file() else None
     started = (config.get("Entrypoint") or []) + (config.get("Cmd") or [])
-    python = next((w for w in started if re.search(r"/python[\d.]*$", w)), None)
-    found = subprocess.run(["chroot", root, "/usr/bin/env", "-i", *[f"{k}={v}" for k, v in env.items()], "/bin/sh", "-c",
-                            f'{python or "$(command -v python3 || command -v python)"} -c "$1"', "sh", READ],
-                           capture_output=True, text=True, timeout=60)
-    real["main"] = json.loads(found.stdout) if found.returncode == 0 else None
+    program = next((w for w in started if re.search(r"/python[\d.]*$", w)), "$(command -v python3 || command -v python)")
+    real["main"] = read_python(root, config, env, program)
+    # Each environment once: that of the base, those of a `pyvenv.cfg`, and that of the program if it is another one.
+    found = {p: read_python(root, config, env, f"{p}/bin/python3") or read_folders(p, real["folders"]) for p in ("/usr/local", *environments)}
     if real["main"]:
-        real["main"]["packages"] = {re.sub(r"[-_.]+", "-", n).lower(): v for n, v in real["main"]["packages"].items()}
+        found.setdefault(real["main"]["prefix"], real["main"])
+    real["pythons"] = {p: {"apart": p in environments and not shares_base(root / p.lstrip("/")), "packages": f["packages"],
+                           "main": bool(real["main"]) and p == real["main"]["prefix"]} for p, f in found.items()}
     return real
+
+
+def read_python(root, config, env, program):
+    """What a Python of the image finds, as the user and in the environment of the image; nothing if it does not start."""
+    user = config.get("User") or ""
+    done = subprocess.run(["chroot", *([f"--userspec={user}"] if user else []), root, "/usr/bin/env", "-i", *[f"{k}={v}" for k, v in env.items()],
+                           "/bin/sh", "-c", f'{program} -c "$1"', "sh", READ], capture_output=True, text=True, timeout=60)
+    found = json.loads(done.stdout) if done.returncode == 0 else None
+    if found:
+        found["packages"] = {normal(n): p for n, p in found["packages"].items()}
+    return found
+
+
+def read_folders(prefix, folders):
+    """The distributions below a prefix whose Python does not start."""
+    inside = {f: found for f, found in folders.items() if f.startswith(f"{prefix}/lib/")}
+    return {"packages": {n: {"versions": [v], "folder": f, "requires": []} for f, found in inside.items() for n, v in found.items()}}
+
+
+def shares_base(prefix):
+    """Whether an environment sees the packages of the base, too."""
+    return re.search(r"^include-system-site-packages\s*=\s*true", (prefix / "pyvenv.cfg").read_text(), re.M | re.I) is not None

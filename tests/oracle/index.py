@@ -97,7 +97,7 @@ class Index:
 
     def make(self):
         """Writes all wheels, pages and system packages, unless they lie there from the same sources."""
-        tables = [self.knowledge / f"{t}.toml" for t in ("torch_releases", "requires_dist", "companion_packages")]
+        tables = [self.knowledge / f"{t}.toml" for t in ("torch_releases", "requires_dist", "torch_ecosystem_dependencies")]
         mark = hashlib.sha256(b"".join(f.read_bytes() for f in [pathlib.Path(__file__), *tables])).hexdigest()
         stamp = self.folder / "made"
         if stamp.exists() and stamp.read_text() == mark:
@@ -160,7 +160,9 @@ class Index:
         major, minor, patch = release(self.newest)
         default = self.builds[self.newest][0]
         self.one_torch(f"{major}.{minor}.{patch + 1}", default, ("simple",), yanked=True)
-        self.one_torch(f"{major}.{minor + 1}.0rc1", default, ("simple",))
+        # The default index has never had a release candidate of torch; it has some of packages that require torch.
+        self.one_torch(f"{major}.{minor + 1}.0rc1", default, ("whl/test",))
+        self.wheel("accelerate", "99.0.0rc1", ["torch>=2.0.0", "numpy"])
         for variant in ("cu130", "cpu"):
             self.one_torch(f"{major}.{minor + 1}.0.dev20261101+{variant}", variant, (f"whl/nightly/{variant}",))
         for number in ("2.1.0", "3.0.0", "3.5.1", "3.9.0"):
@@ -179,7 +181,7 @@ class Index:
 
     def companions(self):
         """What requires torch: each release with a row of its own, and the newest of the others."""
-        brings = {row["distribution"]: row["brings"] for row in self.rows("companion_packages")}
+        brings = {row["distribution"]: row["requires"] for row in self.rows("torch_ecosystem_dependencies")}
         for row in (row for row in self.rows("requires_dist") if row["package"] == "torch"):
             name, version = row["distribution"], row["version"]
             if name in ("torchvision", "torchaudio", "xformers") and version != "*":
@@ -221,6 +223,15 @@ class Index:
             (folder / f"{name}.deb").write_bytes(deb)
             entries.append(f"{control}Filename: ./{name}.deb\nSize: {len(deb)}\nSHA256: {hashlib.sha256(deb).hexdigest()}\n")
         (folder / "Packages").write_text("\n".join(entries))
+
+    def requirements(self):
+        """The distributions that any version of each distribution requires."""
+        found = {}
+        for file in (self.folder / "files").glob("*.metadata"):
+            text = file.read_text()
+            names = {normal(n) for n in re.findall(r"^Requires-Dist: ([\w.-]+)", text, re.M)}
+            found.setdefault(normal(re.search(r"^Name: (.+)$", text, re.M)[1]), set()).update(names)
+        return found
 
     def serve(self, state):
         """Serves the index: the default one over HTTP, and `download.pytorch.org` over TLS with a key of its own."""

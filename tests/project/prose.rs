@@ -50,8 +50,32 @@ const WAYS: &[(&str, &str, &str, &str)] = &[
         "a reason that is searched or taken apart",
         r"\b(?:reason|why|because|cause)(?:\.reason)?(?:\(\))?\.(?:contains|starts_with|ends_with|strip_prefix|strip_suffix|split_once|find|split)\(",
         r#"let rest = reason.strip_prefix("its value ");"#,
-        r#"let rest = value.strip_prefix("its value ");"#,
+        r#"let rest = value.strip_prefix("its-value");"#,
     ),
+    (
+        "a sentence that is searched or taken apart",
+        r#"\.(?:contains|starts_with|ends_with|strip_prefix|strip_suffix|split_once|rsplit_once|find)\(\s*"[^"\n]*[a-z] [a-z][^"\n]*""#,
+        r#"let (_, term) = message.split_once("unsatisfied condition: ")?;"#,
+        r#"let term = requirement.strip_prefix("cuda>=")?;"#,
+    ),
+    (
+        "a closed set held as text",
+        r"\b(?:fate|outcome|severity|reason|route|safety)\s*:\s*(?:Option<)?String\s*[,>]",
+        "pub fate: String,",
+        "pub fate: VerdictKind,",
+    ),
+];
+
+/// Sentences of other programs that have no code, and words that a user or a rule page writes: `file: text`.
+const FOREIGN: &[(&str, &str)] = &[
+    ("registry/credential_helper.rs", "the protocol of credential helpers has no error code"),
+    ("registry/error_body.rs", "HTML of a proxy"),
+    ("registry/http_client.rs", "the error type of the TLS library is private"),
+    ("rules/page_header.rs", "the TOML reader has no error code"),
+    ("dockerfile/ast.rs", "the reason that a user writes in a suppression"),
+    ("fleet/settings/tables.rs", "the reason that a user writes in a suppression"),
+    ("describe/mod.rs", "the words of an image description"),
+    ("rules/page.rs", "a section of a rule page"),
 ];
 
 /// The ways that a text of Rust source decides by prose: the line and what it does.
@@ -69,7 +93,7 @@ fn found(text: &str) -> Vec<(usize, &'static str)> {
 }
 
 #[test]
-fn each_way_is_found_where_it_is_planted_and_not_beside_it() {
+fn each_planted_comparison_is_found_and_near_misses_are_not() {
     for (what, _, planted, similar) in WAYS {
         let source = |line: &str| format!("fn decide() {{\n    {line}\n}}\n");
         assert!(found(&source(planted)).contains(&(2, what)), "{what}: {planted}");
@@ -100,6 +124,9 @@ fn no_source_decides_by_prose() {
             }
             files += 1;
             let text = fs::read_to_string(&path).expect("a source");
+            if FOREIGN.iter().any(|(file, _)| *file == name) {
+                continue;
+            }
             wrong.extend(found(&text).into_iter().map(|(line, what)| format!("src/{name}:{line}: {what}")));
         }
     }

@@ -48,7 +48,7 @@ fn each_change_of_a_verdict_has_its_class() {
 }
 
 #[test]
-fn without_a_change_of_the_verdict_the_rest_has_classes_too() {
+fn other_changes_have_a_class_without_a_change_of_the_verdict() {
     let finding = json!({"rule": "r", "severity": "error", "pools": ["a"], "message": "x"});
     let with = |key: &str, value: Value| {
         let mut changed = finding.clone();
@@ -73,7 +73,59 @@ fn without_a_change_of_the_verdict_the_rest_has_classes_too() {
 }
 
 #[test]
-fn the_record_has_no_placeholder() {
+fn a_fact_that_becomes_known_or_unknown_has_a_class_of_its_own() {
+    let known = "2.4.0 < Dockerfile:1:1-2";
+    let other = "2.4.1 < Dockerfile:1:1-2";
+    let unknown = "(unknown) the index is unknown; scan the image < Dockerfile:1:1-2";
+    let another = "(unknown) the version is unknown; scan the image < Dockerfile:1:1-2";
+    let absent = "(absent) searched: every file < ";
+    let (became_known, became_unknown) = ("unknown → known fact (name the source)", "known → unknown fact");
+    let of = |facts: &Value| record(&fate("starts"), &json!([]), facts);
+    for (old, new, class) in [
+        (json!({"torch.cuda": [unknown]}), json!({"torch.cuda": [known]}), became_known),
+        (json!({"torch.cuda": [unknown]}), json!({"torch.cuda": [absent]}), became_known),
+        (json!({"torch.cuda": [known]}), json!({"torch.cuda": [unknown]}), became_unknown),
+        (json!({"torch.cuda": [absent]}), json!({"torch.cuda": [unknown]}), became_unknown),
+        // Each entry of a key, or the last one, if their number changed.
+        (json!({"torch.cuda": [unknown, known]}), json!({"torch.cuda": [other, known]}), became_known),
+        (json!({"torch.cuda": [known, unknown]}), json!({"torch.cuda": [known]}), became_known),
+        (json!({"torch.cuda": [unknown, known]}), json!({"torch.cuda": [known]}), "other: facts"),
+        (json!({"torch.cuda": [known]}), json!({"torch.cuda": [absent]}), "other: facts"),
+        (json!({"torch.cuda": [known]}), json!({"torch.cuda": [other]}), "other: facts"),
+        (json!({"torch.cuda": [unknown]}), json!({"torch.cuda": [another]}), "other: facts"),
+        (json!({"torch.cuda": [unknown]}), json!({}), "other: facts"),
+        (json!({}), json!({"torch.cuda": [unknown]}), "other: facts"),
+    ] {
+        let text = differences(&of(&old), &of(&new));
+        assert_eq!(text.lines().next(), Some(format!("     1  {class}").as_str()), "{old} {new}: {text}");
+        assert_eq!(text.lines().count(), 4, "{old} {new}: {text}");
+    }
+}
+
+#[test]
+fn a_case_with_several_differences_lists_the_worst_class_first() {
+    let facts = |version: &str, cuda: &str| json!({"torch.cuda": [cuda], "torch.version": [version], "x": [version]});
+    let finding = json!([{"rule": "r", "severity": "error", "pools": ["a"], "message": "x"}]);
+    let (known, unknown) = ("2.4.0 < Dockerfile:1:1-2", "(unknown) the index is unknown; scan the image < ");
+    let classes = |old: &Record, new: &Record| {
+        let text = differences(old, new);
+        let lines: Vec<String> = text.lines().step_by(4).map(|line| line.trim().to_owned()).collect();
+        lines.join(", ")
+    };
+    // Two facts become unknown, and one becomes known.
+    let (old, new) = (facts(known, unknown), facts(unknown, known));
+    let none = json!([]);
+    let both = "1  unknown → known fact (name the source), 1  known → unknown fact";
+    assert_eq!(classes(&record(&fate("starts"), &none, &old), &record(&fate("starts"), &none, &new)), both);
+    // A finding that came with them is not another difference, and a verdict is.
+    assert_eq!(classes(&record(&fate("starts"), &none, &old), &record(&fate("starts"), &finding, &new)), both);
+    let old = record(&fate("starts"), &none, &old);
+    let new = record(&fate("depends"), &none, &new);
+    assert_eq!(classes(&old, &new), format!("1  known → unknown, {both}"));
+}
+
+#[test]
+fn no_message_in_the_record_has_a_placeholder() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/record/cases.jsonl.gz");
     let mut text = String::new();
     MultiGzDecoder::new(File::open(path).expect("the record")).read_to_string(&mut text).expect("text");

@@ -23,7 +23,7 @@ fn the_refresh_passes_its_own_check_and_knows_its_distributions() {
 
 /// No two rows say different things of one image on one day, but for the day on which a recipe changed and was retired.
 #[test]
-fn an_image_had_one_recipe_at_a_time() {
+fn cuda_recipes_do_not_overlap_in_time() {
     let mut images: BTreeMap<(&str, &str, &str), Vec<&CudaRecipeRow>> = BTreeMap::new();
     for recipe in KNOWLEDGE.cuda_recipes() {
         for (os, _) in recipe.arches {

@@ -98,8 +98,8 @@ fn references_between_tables_resolve() {
         assert!(KNOWLEDGE.framework(floor.distribution).is_some(), "{floor:?}");
     }
     for image in KNOWLEDGE.framework_images() {
-        let brings = |name: &&str| image.brings.iter().any(|(own, _)| own == name);
-        assert!(image.compiled.iter().all(brings), "{image:?}");
+        let is_listed = |name: &&str| image.packages.iter().any(|(own, _)| own == name);
+        assert!(image.compiled.iter().all(is_listed), "{image:?}");
         assert!(image.compiled.len() == 1 || image.sass.is_empty() && image.ptx.is_empty(), "{image:?}");
     }
     for month in KNOWLEDGE.ngc_releases() {
@@ -206,14 +206,14 @@ fn every_default_wheel_with_cuda_has_its_code() {
 /// Names of one table that another one speaks of are there.
 #[test]
 fn what_packages_bring_and_run_on_is_known() {
-    for row in KNOWLEDGE.brought_packages() {
-        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.brings);
-        let told = |local| KNOWLEDGE.cuda_of_version(row.brings, &format!("1+{local}")).is_some();
+    for row in KNOWLEDGE.dependencies_with_gpu_code() {
+        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.requires);
+        let told = |local| KNOWLEDGE.cuda_of_version(row.requires, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
         let companion =
-            KNOWLEDGE.is_built_with_torch(row.brings) && KNOWLEDGE.torch_requirements_of(row.brings).count() > 1;
-        let other = KNOWLEDGE.other_processor_of_package(row.brings).is_some();
-        let known = KNOWLEDGE.framework(row.brings).is_some() || library || build || companion || other;
+            KNOWLEDGE.is_built_with_torch(row.requires) && KNOWLEDGE.torch_requirements_of(row.requires).count() > 1;
+        let other = KNOWLEDGE.other_processor_of_package(row.requires).is_some();
+        let known = KNOWLEDGE.framework(row.requires).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");
         assert!(
             row.before.is_none_or(|before| row.from.is_none_or(|from| compare_natural(from, before).is_lt())),
@@ -222,8 +222,11 @@ fn what_packages_bring_and_run_on_is_known() {
         assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
     }
     for row in KNOWLEDGE.frameworks() {
-        let Some(on) = row.rides else { continue };
-        assert!(KNOWLEDGE.frameworks().iter().any(|other| other.component == on && other.rides.is_none()), "{row:?}");
+        let Some(on) = row.cuda_from else { continue };
+        assert!(
+            KNOWLEDGE.frameworks().iter().any(|other| other.component == on && other.cuda_from.is_none()),
+            "{row:?}"
+        );
     }
     assert!(KNOWLEDGE.runtime_package("cuda-keyring").is_none());
     assert!(KNOWLEDGE.runtime_package("nvidia-cuda-toolkit-doc").is_none());
@@ -312,7 +315,7 @@ fn a_wheel_for_arm64_has_code_of_its_own() {
 }
 
 #[test]
-fn a_name_of_two_boards_is_neither() {
+fn old_gpus_have_their_last_driver_branch_and_ambiguous_names_match_none() {
     for (name, capability, last) in [
         ("GTX 480", "2.0", Some(390)),
         ("GeForce GTX 580", "2.0", Some(390)),
@@ -375,7 +378,7 @@ fn a_name_of_two_boards_is_neither() {
 }
 
 #[test]
-fn a_row_of_a_minor_speaks_for_its_other_releases_alone() {
+fn a_row_for_a_minor_release_applies_only_to_its_patch_releases() {
     let of = |version: &str| KNOWLEDGE.framework_build("tensorflow", version).map(|row| row.version);
     assert_eq!(of("2.3.0"), Some("2.3.0"));
     assert_eq!(of("2.3.0rc0"), Some("2.3"));
@@ -402,7 +405,7 @@ fn every_table_is_read_by_a_lookup() {
 
 /// What a board calls itself has changed with the driver.
 #[test]
-fn brands_follow_the_driver() {
+fn gpu_brands_match_the_driver() {
     for name in ["A100-PCIE-40GB", "A100-SXM4-80GB", "Tesla T4"] {
         let brands = KNOWLEDGE.gpu(name).expect(name).brands;
         let brand = |branch: u32| {
@@ -556,7 +559,7 @@ fn near_misses_are_not_found_but_suggested() {
 }
 
 #[test]
-fn branches_drive_what_they_are_made_for() {
+fn driver_branches_support_their_gpus() {
     for (branch, (major, minor), expected) in [
         (460, (8, 0), Some(true)),
         (440, (8, 0), Some(false)),
@@ -594,7 +597,7 @@ fn torch_builds_hold_the_code_that_they_were_built_with() {
 }
 
 #[test]
-fn lookups_fall_back_only_as_promised() {
+fn table_lookups_fall_back_as_documented() {
     let toolkit = |text| KNOWLEDGE.toolkit(cuda(text)).map(|row| row.version.to_string());
     assert_eq!(toolkit("12.4"), Some("12.4.1".to_owned()));
     assert_eq!(toolkit("12.4.0"), Some("12.4.0".to_owned()));
@@ -631,6 +634,21 @@ fn the_built_in_files_read_the_same_at_run_time() {
         for (one, other) in one.iter().zip(&other) {
             assert_eq!(one.fields, other.fields, "{name}");
             assert_eq!(format!("{:?}", one.info), format!("{:?}", other.info), "{name}");
+        }
+    }
+}
+
+/// A package with companions in `companion_packages` has a row for each in `brought_packages`, too.
+#[test]
+fn both_tables_of_dependencies_list_the_same_packages() {
+    let knowledge = Knowledge::built_in();
+    for row in knowledge.torch_ecosystem_dependencies() {
+        for name in row.requires {
+            let brought = knowledge.dependencies_with_gpu_code().iter();
+            let mut brought = brought.filter(|one| one.distribution == row.distribution && one.requires == *name);
+            // A release that requires one torch needs no row.
+            let pinned = knowledge.torch_requirements_of(row.distribution).next().is_some();
+            assert!(pinned || brought.next().is_some(), "{} {name}", row.distribution);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The cases of the repository.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use imagelint::rules::{ExampleInput, RuleBook};
@@ -14,7 +15,7 @@ pub(crate) struct Case {
     /// The file to check, by its path in the folder.
     pub(crate) input: String,
     /// Where to run.
-    pub(crate) place: Place,
+    pub(crate) folder: Folder,
     /// The text of the fleet file.
     pub(crate) fleet: String,
     pub(crate) arguments: Vec<String>,
@@ -23,11 +24,11 @@ pub(crate) struct Case {
 }
 
 /// A folder to run in.
-pub(crate) enum Place {
-    /// A new one, with the input alone.
-    Text(String),
+pub(crate) enum Folder {
+    /// A new one, with the text of the input and other files.
+    New(String, BTreeMap<String, String>),
     /// One that exists.
-    Folder(PathBuf),
+    Existing(PathBuf),
 }
 
 /// Four generations of GPUs, on drivers from 470 to 580, with each launch method that people use.
@@ -72,30 +73,35 @@ pub(crate) fn committed() -> Vec<Case> {
 }
 
 fn case(name: String, input: &str, text: &str, fleet: &str) -> Case {
-    let (place, arguments) = (Place::Text(text.to_owned()), Vec::new());
-    Case { name, input: input.to_owned(), place, fleet: fleet.to_owned(), arguments, strangers: false }
+    let (folder, arguments) = (Folder::New(text.to_owned(), BTreeMap::new()), Vec::new());
+    Case { name, input: input.to_owned(), folder, fleet: fleet.to_owned(), arguments, strangers: false }
 }
 
 /// The cases of `tests/cases`. The name of one does not depend on the others.
 fn cases(root: &Path) -> Vec<Case> {
     let of = |one: case::Case| {
         let name = format!("cases/{}: {}", one.source, one.name);
-        let default = if one.fate.is_some() { BUILT_IN_FLEET } else { FLEET };
+        let default = match (&one.fate, one.expects_more_than_facts()) {
+            (Some(_), _) => BUILT_IN_FLEET,
+            (None, true) => FLEET,
+            (None, false) => case::ANY_POOL,
+        };
         let fleet = one.fleet.as_deref().unwrap_or(default);
         let mut found = case(name, one.file_name(), one.text().unwrap_or_default(), fleet);
+        found.arguments = one.arguments();
+        if let Folder::New(_, files) = &mut found.folder {
+            files.clone_from(&one.files);
+        }
         if let Some(path) = &one.input {
             found.input.clone_from(path);
-            found.place = Place::Folder(root.to_owned());
+            found.folder = Folder::Existing(root.to_owned());
         }
         if one.rule.is_some() {
             found.arguments.push("--preview".to_owned());
         }
         let all_findings = one.rule.is_some() || one.findings.is_some();
         let persona = if all_findings { Some("pedantic".to_owned()) } else { one.persona };
-        let options = [("--persona", persona), ("--as-of", one.as_of)].into_iter();
-        let options = options.filter_map(|(option, value)| Some((option, value?)));
-        let pools = one.pools.into_iter().map(|pool| ("--pool", pool));
-        found.arguments.extend(options.chain(pools).flat_map(|(option, value)| [option.to_owned(), value]));
+        found.arguments.extend(persona.into_iter().flat_map(|persona| ["--persona".to_owned(), persona]));
         found
     };
     case::Cases::read().cases.into_iter().map(of).collect()
@@ -141,7 +147,7 @@ fn fixtures(root: &Path) -> Vec<Case> {
             let name = path.strip_prefix(root).expect("inside").to_string_lossy().into_owned();
             if is_input(&name) {
                 let mut case = case(name.clone(), &name, "", FLEET);
-                case.place = Place::Folder(root.to_owned());
+                case.folder = Folder::Existing(root.to_owned());
                 found.push(case);
             }
         }

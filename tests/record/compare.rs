@@ -58,13 +58,16 @@ pub(crate) enum Class {
     UnknownToNotApplicable,
     StartsToFails,
     KnownToUnknown,
+    /// A fact became known or absent.
+    UnknownToKnownFact,
+    KnownToUnknownFact,
     /// Another change of the verdict, such as another outcome.
     Verdict,
     Exit,
     /// A finding came or went, or has another severity or other pools.
     Findings,
     Fixes,
-    /// A fact came or went, or has another value.
+    /// A fact came or went, or has another value or place.
     Facts,
     /// The words of a verdict or a finding, or its places.
     Text,
@@ -81,6 +84,8 @@ impl Class {
             Self::UnknownToNotApplicable => "unknown → not applicable (name the source)",
             Self::StartsToFails => "starts → fails",
             Self::KnownToUnknown => "known → unknown",
+            Self::UnknownToKnownFact => "unknown → known fact (name the source)",
+            Self::KnownToUnknownFact => "known → unknown fact",
             Self::Verdict => "other: verdict",
             Self::Exit => "other: exit code",
             Self::Findings => "other: findings",
@@ -122,7 +127,8 @@ pub(crate) fn differences(old: &Record, new: &Record) -> String {
     text
 }
 
-/// The differences of a case: those of verdicts, each; else the first class that applies.
+/// The differences of a case: each change of a verdict, and the first fact that became known and unknown; without any of
+/// them, the first other class that applies.
 fn of_case(name: &str, old: Option<&Value>, new: Option<&Value>) -> Vec<Difference> {
     let one = |class, old: String, new: String| vec![Difference { class, at: name.to_owned(), old, new }];
     let (old, new) = match (old, new) {
@@ -133,9 +139,10 @@ fn of_case(name: &str, old: Option<&Value>, new: Option<&Value>) -> Vec<Differen
     if old == new {
         return Vec::new();
     }
-    let verdicts = of_verdicts(name, old, new);
-    if !verdicts.is_empty() {
-        return verdicts;
+    let mut found = of_verdicts(name, old, new);
+    found.extend(of_known_facts(name, old, new));
+    if !found.is_empty() {
+        return found;
     }
     let part = |value: &Value, of: fn(&Value) -> Value| of(value);
     let exit = |value: &Value| value["exit"].clone();
@@ -218,6 +225,46 @@ fn change(old: &Value, new: &Value) -> Option<Class> {
             (!keys.into_iter().all(same)).then_some(Class::Verdict)
         }
     }
+}
+
+/// The facts of a case by stage and key. A key has an entry per value, and the last one counts.
+fn by_key(case: &Value) -> BTreeMap<(&str, &str), Vec<&str>> {
+    let mut found: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for subject in subjects(case) {
+        let stage = subject["stage"].as_str().unwrap_or_default();
+        for (key, values) in subject["facts"].as_object().into_iter().flatten() {
+            let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+            found.entry((stage, key)).or_default().extend(values);
+        }
+    }
+    found
+}
+
+/// The first fact that became known, and the first that became unknown. An absent fact is known.
+fn of_known_facts(name: &str, old: &Value, new: &Value) -> Vec<Difference> {
+    let (old, new) = (by_key(old), by_key(new));
+    let mut found: BTreeMap<Class, Difference> = BTreeMap::new();
+    for ((stage, key), before) in &old {
+        let Some(after) = new.get(&(*stage, *key)) else { continue };
+        // With another number of entries, nothing but the last ones have a counterpart.
+        let skip = |values: &[&str]| if before.len() == after.len() { 0 } else { values.len().saturating_sub(1) };
+        for (before, after) in before.iter().skip(skip(before)).zip(after.iter().skip(skip(after))) {
+            let class = match (is_unknown(before), is_unknown(after)) {
+                (true, false) => Class::UnknownToKnownFact,
+                (false, true) => Class::KnownToUnknownFact,
+                _ => continue,
+            };
+            let at = format!("{name} {stage} {key}").replace("  ", " ");
+            let one = Difference { class, at, old: (*before).to_owned(), new: (*after).to_owned() };
+            found.entry(class).or_insert(one);
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Whether a fact as `canonical.rs` writes it is unknown.
+fn is_unknown(fact: &str) -> bool {
+    fact.starts_with("(unknown)")
 }
 
 /// The first parts that differ.

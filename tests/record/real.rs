@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::case::files_below;
-use crate::cases::{Case, FLEET, Place, is_input};
+use crate::cases::{Case, FLEET, Folder, is_input};
 
 /// The files that the record covers: a digest and a path on each line, as `sha256sum` prints them; `#` begins a
 /// comment, such as the commit of a repository.
@@ -47,7 +47,7 @@ pub(crate) fn cases(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
             found.push(Case {
                 name: format!("real/{name}"),
                 input: input.to_owned(),
-                place: Place::Folder(folder.join(repository)),
+                folder: Folder::Existing(folder.join(repository)),
                 fleet: FLEET.to_owned(),
                 arguments: Vec::new(),
                 strangers: true,

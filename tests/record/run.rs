@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::canonical;
-use crate::cases::{Case, Place};
+use crate::case::write_files;
+use crate::cases::{Case, Folder};
 use crate::compare::Record;
 
 /// The record of all cases.
@@ -37,12 +38,13 @@ fn said(case: &Case, program: &Path) -> Result<Value, Box<dyn Error>> {
     // Next to it, so that the fleet is no file of the input's folder.
     let fleet = TempDir::new()?;
     fs::write(fleet.path().join("fleet.toml"), &case.fleet)?;
-    let folder = match &case.place {
-        Place::Text(text) => {
+    let folder = match &case.folder {
+        Folder::New(text, files) => {
+            write_files(own.path(), files);
             fs::write(own.path().join(&case.input), text)?;
             own.path()
         }
-        Place::Folder(folder) => folder,
+        Folder::Existing(folder) => folder,
     };
     let mut command = Command::new(program);
     command.current_dir(folder).args(["check", &case.input, "--format", "json", "--show-fixes", "--fleet"]);

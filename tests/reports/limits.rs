@@ -3,17 +3,17 @@
 
 use std::fmt::Write as _;
 
-use place::{Place, code, err, out};
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const BASE: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
 
 /// The fate on the first pool, and the notes.
 fn judged(text: &str) -> (String, String) {
-    let place = Place::new();
-    place.file("Dockerfile", text);
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", text);
+    let report = repository.json(&["check", "Dockerfile"]);
     let subject = &report["subjects"][0];
     let verdicts = subject["verdicts"].as_array().expect("verdicts");
     let open = verdicts.iter().any(|one| !one["missing"].as_array().is_none_or(Vec::is_empty));
@@ -29,7 +29,7 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
-fn a_script_that_is_more_than_is_followed_is_told() {
+fn a_script_beyond_the_limit_is_reported() {
     let cut = "a script exceeds the limits for commands, words or levels";
     for script in [
         format!("{}true", "( ".repeat(300)),
@@ -50,7 +50,7 @@ fn a_script_that_is_more_than_is_followed_is_told() {
 }
 
 #[test]
-fn what_stands_behind_the_bound_of_a_script_is_not_taken_for_absent() {
+fn commands_beyond_the_limit_of_a_script_are_unknown() {
     let nested = |many: usize| format!("{BASE}RUN {}true; pip install torch==1.12.1\n", "( true; ".repeat(many));
     let (fate, _) = judged(&nested(300));
     assert!(fate.ends_with('?'), "{fate}");
@@ -61,9 +61,9 @@ fn a_variable_beyond_those_that_are_kept_is_not_known() {
     let index = "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/${CU:-cu124}";
     let with = |many: usize| {
         let set = lines(many, |at| format!("V{at}=1; "));
-        let place = Place::new();
-        place.file("Dockerfile", &format!("{BASE}RUN {set}CU=cu118; {index}\n"));
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::new();
+        repository.file("Dockerfile", &format!("{BASE}RUN {set}CU=cu118; {index}\n"));
+        let report = repository.json(&["check", "Dockerfile"]);
         let said = report["subjects"][0]["facts"].to_string();
         (said.contains("11.8"), said.contains("a command that is not inspected may set it"))
     };
@@ -71,9 +71,9 @@ fn a_variable_beyond_those_that_are_kept_is_not_known() {
     assert_eq!(with(300), (false, true));
     // One that is kept takes its later values all the same.
     let again = lines(300, |at| format!("V{at}=1; "));
-    let place = Place::new();
-    place.file("Dockerfile", &format!("{BASE}RUN CU=cu121; {again}CU=cu118; {index}\n"));
-    let said = place.json(&["check", "Dockerfile"])["subjects"][0]["facts"].to_string();
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", &format!("{BASE}RUN CU=cu121; {again}CU=cu118; {index}\n"));
+    let said = repository.json(&["check", "Dockerfile"])["subjects"][0]["facts"].to_string();
     assert!(said.contains("11.8") && !said.contains("\"12.1\""), "{said}");
 }
 
@@ -93,11 +93,11 @@ fn more_looks_into_other_stages_than_are_taken_are_told() {
 
 #[test]
 fn a_dockerfile_of_more_instructions_than_are_followed_ends_with_two() {
-    let place = Place::new();
-    place.file("Dockerfile", &format!("{BASE}{}", "RUN true\n".repeat(2_047)));
-    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0);
-    place.file("Dockerfile", &format!("{BASE}{}", "RUN true\n".repeat(2_048)));
-    let done = place.run(&["check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", &format!("{BASE}{}", "RUN true\n".repeat(2_047)));
+    assert_eq!(code(&repository.run(&["check", "Dockerfile"])), 0);
+    repository.file("Dockerfile", &format!("{BASE}{}", "RUN true\n".repeat(2_048)));
+    let done = repository.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 2);
     let said = format!("{}{}", out(&done), err(&done));
     assert!(said.contains("more than 2048 instructions"), "{said}");

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::outputs::place::{Place, code, err, fates, out};
-use crate::outputs::schema::faults;
-use crate::support::{place, schema};
+use crate::outputs::json_schema::faults;
+use crate::outputs::test_repository::{TestRepository, code, err, fates, out};
+use crate::support::{json_schema, test_repository};
 
 /// All names of formats.
 const FORMATS: [&str; 13] = [
@@ -29,8 +29,8 @@ const FORMATS: [&str; 13] = [
 /// Is refused on the pool `old`: its driver does not report CUDA 12.4.
 const FAILING: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n";
 
-fn files(place: &Place) -> Vec<String> {
-    let list = fs::read_dir(place.path(".")).expect("a folder");
+fn files(repository: &TestRepository) -> Vec<String> {
+    let list = fs::read_dir(repository.path(".")).expect("a folder");
     let mut names: Vec<String> =
         list.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -39,30 +39,35 @@ fn files(place: &Place) -> Vec<String> {
 
 #[test]
 fn one_run_writes_several_reports() {
-    let place = Place::new();
-    place.file("Dockerfile", FAILING);
-    let done = place.run(&["check", "--format", "sarif=a.sarif", "--format=concise", "--format", "html=a=b.html", "."]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", FAILING);
+    let done =
+        repository.run(&["check", "--format", "sarif=a.sarif", "--format=concise", "--format", "html=a=b.html", "."]);
     assert_eq!(code(&done), 1, "{}", err(&done));
     assert!(out(&done).starts_with("Dockerfile:2:"), "{}", out(&done));
-    assert_eq!(files(&place), [".git", "Dockerfile", "a.sarif", "a=b.html", "fleet.toml"], "and nothing unfinished");
-    let sarif: Value = serde_json::from_slice(&fs::read(place.path("a.sarif")).expect("a file")).expect("JSON");
+    assert_eq!(
+        files(&repository),
+        [".git", "Dockerfile", "a.sarif", "a=b.html", "fleet.toml"],
+        "and nothing unfinished"
+    );
+    let sarif: Value = serde_json::from_slice(&fs::read(repository.path("a.sarif")).expect("a file")).expect("JSON");
     let first = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(first["artifactLocation"]["uri"], "Dockerfile");
-    assert!(fs::read_to_string(place.path("a=b.html")).expect("a file").starts_with("<!doctype html>"));
+    assert!(fs::read_to_string(repository.path("a=b.html")).expect("a file").starts_with("<!doctype html>"));
 }
 
 #[test]
-fn a_line_says_whose_libcuda_is_too_old() {
-    let place = Place::bare();
+fn the_output_names_the_libcuda_that_is_too_old() {
+    let repository = TestRepository::empty();
     let said = |driver: &str, files: &str| {
         let pool =
             format!("[[pool]]\nname = \"b\"\ngpu = \"A100\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n");
-        place.file("fleet.toml", &(pool + "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"));
+        repository.file("fleet.toml", &(pool + "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"));
         let env = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_DISABLE_REQUIRE = \"true\"\n";
         let code = "[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_80\"]\nptx = []\n";
         let head = "complete = [\"env\", \"packages\", \"files\", \"code\"]\ncuda_runtime = \"13.0\"\n";
-        place.file("a.image.toml", &format!("{head}[env]\n{env}{files}{code}"));
-        out(&place.run(&["check", "--format", "concise", "a.image.toml"]))
+        repository.file("a.image.toml", &format!("{head}[env]\n{env}{files}{code}"));
+        out(&repository.run(&["check", "--format", "concise", "a.image.toml"]))
     };
     let compat = "[files]\n\"/usr/local/cuda/compat/libcuda.so.550.90.07\" = {}\n";
     let told = said("470.182.03", compat);
@@ -79,24 +84,24 @@ fn a_line_says_whose_libcuda_is_too_old() {
 }
 
 #[test]
-fn a_person_reads_on_where_all_reports_are_files() {
-    let place = Place::new();
-    place.file("Dockerfile", FAILING);
-    let both = place.run(&["check", "--format", "json=a.json", "--format", "json=b.json", "."]);
-    assert_eq!(out(&both), out(&place.run(&["check", "."])));
-    let alone = out(&place.run(&["check", "--format", "json", "."]));
-    assert_eq!(fates(&serde_json::from_str(&alone).expect("JSON")), fates(&place.json(&["check", "."])));
+fn the_human_report_is_printed_if_other_reports_go_to_files() {
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", FAILING);
+    let both = repository.run(&["check", "--format", "json=a.json", "--format", "json=b.json", "."]);
+    assert_eq!(out(&both), out(&repository.run(&["check", "."])));
+    let alone = out(&repository.run(&["check", "--format", "json", "."]));
+    assert_eq!(fates(&serde_json::from_str(&alone).expect("JSON")), fates(&repository.json(&["check", "."])));
     for name in ["a.json", "b.json"] {
-        assert_eq!(fs::read_to_string(place.path(name)).expect("a file"), alone, "{name}");
+        assert_eq!(fs::read_to_string(repository.path(name)).expect("a file"), alone, "{name}");
     }
-    let beside = place.run(&["check", "--format", "json", "--format", "sarif=c", "."]);
+    let beside = repository.run(&["check", "--format", "json", "--format", "sarif=c", "."]);
     assert_eq!(out(&beside), alone, "streamed with another report beside it");
 }
 
 #[test]
 fn reports_that_cannot_be_are_refused_before_anything_is_read() {
-    let place = Place::new();
-    fs::create_dir(place.path("folder")).expect("a folder");
+    let repository = TestRepository::new();
+    fs::create_dir(repository.path("folder")).expect("a folder");
     for (formats, words) in [
         (&["json", "sarif"][..], "two reports cannot both go to standard output"),
         (&["json", "sarif=-"], "two reports cannot both go to standard output"),
@@ -109,18 +114,18 @@ fn reports_that_cannot_be_are_refused_before_anything_is_read() {
     ] {
         let flags: Vec<String> = formats.iter().map(|format| format!("--format={format}")).collect();
         let arguments: Vec<&str> = ["check"].into_iter().chain(flags.iter().map(String::as_str)).collect();
-        let done = place.run(&arguments);
+        let done = repository.run(&arguments);
         assert_eq!((code(&done), out(&done)), (2, String::new()), "{formats:?}");
         assert!(err(&done).contains(words), "{formats:?}: {}", err(&done));
-        assert_eq!(files(&place), [".git", "Dockerfile", "fleet.toml", "folder"]);
+        assert_eq!(files(&repository), [".git", "Dockerfile", "fleet.toml", "folder"]);
     }
 }
 
 #[test]
 fn the_exit_code_is_the_same_in_every_format() {
-    let place = Place::new();
-    place.file("failing/Dockerfile", FAILING);
-    place.file("none/README", "");
+    let repository = TestRepository::new();
+    repository.file("failing/Dockerfile", FAILING);
+    repository.file("none/README", "");
     for (arguments, expected) in [
         (&["Dockerfile"][..], 0),
         (&["failing/Dockerfile"], 1),
@@ -129,29 +134,29 @@ fn the_exit_code_is_the_same_in_every_format() {
         (&["none"], 3),
     ] {
         for format in FORMATS {
-            let done = place.run(&[&["check", "--format", format][..], arguments].concat());
+            let done = repository.run(&[&["check", "--format", format][..], arguments].concat());
             assert_eq!(code(&done), expected, "{format} {arguments:?}: {}", err(&done));
         }
     }
 }
 
 #[test]
-fn a_file_is_there_when_it_is_whole() {
-    let place = Place::new();
-    place.file("kept/old.json", "before");
-    symlink(place.path("kept/old.json"), place.path("link.json")).expect("a link");
-    let done = place.run(&["check", "--format", "json=link.json", "--fleet", "nothere.toml", "."]);
+fn an_output_file_is_replaced_only_by_a_complete_report() {
+    let repository = TestRepository::new();
+    repository.file("kept/old.json", "before");
+    symlink(repository.path("kept/old.json"), repository.path("link.json")).expect("a link");
+    let done = repository.run(&["check", "--format", "json=link.json", "--fleet", "nothere.toml", "."]);
     assert_eq!(code(&done), 2);
-    assert_eq!(fs::read_to_string(place.path("kept/old.json")).expect("a file"), "before", "nothing was told");
-    let done = place.run(&["check", "--format", "json=link.json", "."]);
+    assert_eq!(fs::read_to_string(repository.path("kept/old.json")).expect("a file"), "before", "nothing was told");
+    let done = repository.run(&["check", "--format", "json=link.json", "."]);
     assert_eq!(code(&done), 0, "{}", err(&done));
-    assert!(place.path("link.json").is_symlink(), "a link stays a link");
-    assert!(fs::read_to_string(place.path("kept/old.json")).expect("a file").starts_with("{\n"));
-    let done = place.run(&["check", "--format", "sarif=/dev/null", "."]);
+    assert!(repository.path("link.json").is_symlink(), "a link stays a link");
+    assert!(fs::read_to_string(repository.path("kept/old.json")).expect("a file").starts_with("{\n"));
+    let done = repository.run(&["check", "--format", "sarif=/dev/null", "."]);
     assert_eq!(code(&done), 0, "{}", err(&done));
     assert!(!Path::new("/dev/null").is_file(), "a device stays a device");
     if let Ok(full) = fs::metadata("/dev/full").map(|_| "--format=html=/dev/full") {
-        let done = place.run(&["check", full, "."]);
+        let done = repository.run(&["check", full, "."]);
         assert_eq!(code(&done), 2, "{}", err(&done));
         assert!(err(&done).contains("cannot write /dev/full"), "{}", err(&done));
     }
@@ -159,25 +164,26 @@ fn a_file_is_there_when_it_is_whole() {
 
 #[test]
 fn paths_for_forges_are_those_of_the_repository() {
-    let place = Place::new();
-    place.file("services/my app/Dockerfile", FAILING);
-    let mut command = place.command(&["check", "--fleet", "../fleet.toml", "--format", "sarif", "./my app/Dockerfile"]);
-    let done = command.current_dir(place.path("services")).output().expect("a run");
+    let repository = TestRepository::new();
+    repository.file("services/my app/Dockerfile", FAILING);
+    let mut command =
+        repository.command(&["check", "--fleet", "../fleet.toml", "--format", "sarif", "./my app/Dockerfile"]);
+    let done = command.current_dir(repository.path("services")).output().expect("a run");
     let log: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     let result = &log["runs"][0]["results"][0];
-    let uri = |place: &Value| place["physicalLocation"]["artifactLocation"]["uri"].clone();
+    let uri = |repository: &Value| repository["physicalLocation"]["artifactLocation"]["uri"].clone();
     assert_eq!(uri(&result["locations"][0]), "services/my%20app/Dockerfile");
     let related = result["relatedLocations"].as_array().expect("related places").iter();
     assert!(related.map(uri).any(|uri| uri == "fleet.toml"), "{result}");
     let mut command =
-        place.command(&["check", "--fleet", "../fleet.toml", "--format", "gitlab", "./my app/Dockerfile"]);
-    let done = command.current_dir(place.path("services")).output().expect("a run");
+        repository.command(&["check", "--fleet", "../fleet.toml", "--format", "gitlab", "./my app/Dockerfile"]);
+    let done = command.current_dir(repository.path("services")).output().expect("a run");
     let list: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!(list[0]["location"]["path"], "services/my app/Dockerfile");
     // The report of tests and the comment on a pull request lead to the same files; a line for a terminal is of its folder.
     let from = |folder: &str, format: &str, input: &str| {
-        let mut command = place.command(&["check", "--format", format, input, "gone"]);
-        out(&command.current_dir(place.path(folder)).output().expect("a run"))
+        let mut command = repository.command(&["check", "--format", format, input, "gone"]);
+        out(&command.current_dir(repository.path(folder)).output().expect("a run"))
     };
     for (format, told) in [
         ("junit", "file=\"services/my app/Dockerfile\""),
@@ -195,39 +201,40 @@ fn paths_for_forges_are_those_of_the_repository() {
 
 #[test]
 fn lines_of_two_targets_of_one_dockerfile_are_told_apart() {
-    let place = Place::new();
-    place.file("app/Dockerfile", FAILING);
-    place.file(
+    let repository = TestRepository::new();
+    repository.file("app/Dockerfile", FAILING);
+    repository.file(
         "app/docker-bake.hcl",
         "group \"default\" { targets = [\"a\", \"b\"] }\ntarget \"a\" {}\ntarget \"b\" {}\n",
     );
-    let mut command = place.command(&["check", "--bake", "docker-bake.hcl", "--format", "concise"]);
-    let text = out(&command.current_dir(place.path("app")).output().expect("a run"));
+    let mut command = repository.command(&["check", "--bake", "docker-bake.hcl", "--format", "concise"]);
+    let text = out(&command.current_dir(repository.path("app")).output().expect("a run"));
     let lines: Vec<&str> = text.lines().filter(|line| line.contains(" error ")).collect();
     assert_eq!(lines.len(), 2, "{text}");
     for (line, target) in lines.iter().zip(["a", "b"]) {
         assert!(line.starts_with("Dockerfile:2:") && line.contains(&format!(": docker-bake.hcl:{target}: ")), "{line}");
     }
-    let mut command = place.command(&["check", "--bake", "docker-bake.hcl", "--format", "markdown"]);
-    let text = out(&command.current_dir(place.path("app")).output().expect("a run"));
+    let mut command = repository.command(&["check", "--bake", "docker-bake.hcl", "--format", "markdown"]);
+    let text = out(&command.current_dir(repository.path("app")).output().expect("a run"));
     assert!(text.contains("| `app/docker-bake.hcl:b` |"), "{text}");
-    let text = out(&place.run(&["check", "--format", "concise", "app/Dockerfile"]));
+    let text = out(&repository.run(&["check", "--format", "concise", "app/Dockerfile"]));
     assert!(text.starts_with("app/Dockerfile:2:") && text.matches("app/Dockerfile").count() == 1, "{text}");
 }
 
 #[test]
 fn fingerprints_survive_moved_lines_and_folders() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     let prints = || {
-        let list: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "gitlab", "."]))).expect("JSON");
+        let list: Value =
+            serde_json::from_str(&out(&repository.run(&["check", "--format", "gitlab", "."]))).expect("JSON");
         list.as_array().expect("a list").iter().map(|one| one["fingerprint"].clone()).collect::<Vec<_>>()
     };
-    place.file("Dockerfile", FAILING);
+    repository.file("Dockerfile", FAILING);
     let before = prints();
     assert!(!before.is_empty());
-    place.file("Dockerfile", &format!("# a word\n\n{FAILING}RUN true\n"));
+    repository.file("Dockerfile", &format!("# a word\n\n{FAILING}RUN true\n"));
     assert_eq!(prints(), before);
-    place.file("Dockerfile", &FAILING.replace("12.4\n", "12.5\n"));
+    repository.file("Dockerfile", &FAILING.replace("12.4\n", "12.5\n"));
     assert_ne!(prints(), before);
 }
 
@@ -238,26 +245,26 @@ fn published(name: &str) -> Value {
 
 #[test]
 fn the_published_schemas_are_those_of_the_program() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     for (arguments, name) in [
         (&["schema"][..], "report.schema.json"),
         (&["schema", "json"], "report.schema.json"),
         (&["schema", "ndjson"], "report-line.schema.json"),
     ] {
-        let printed: Value = serde_json::from_str(&out(&place.run(arguments))).expect("JSON");
+        let printed: Value = serde_json::from_str(&out(&repository.run(arguments))).expect("JSON");
         assert!(printed == published(name), "write it anew: imagelint {} > examples/{name}", arguments.join(" "));
         assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
     }
-    assert_eq!(place.run(&["schema", "yaml"]).status.code(), Some(2));
+    assert_eq!(repository.run(&["schema", "yaml"]).status.code(), Some(2));
 }
 
 #[test]
 fn every_line_of_a_report_fits_the_schema_of_lines() {
     let (schema, whole) = (published("report-line.schema.json"), published("report.schema.json"));
-    let place = Place::new();
-    place.file("Dockerfile", FAILING);
-    place.file("bad.image.toml", "cuda_runtime = 1\n");
-    let text = out(&place.run(&["check", "--format", "ndjson", "Dockerfile", "bad.image.toml", "nothere"]));
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", FAILING);
+    repository.file("bad.image.toml", "cuda_runtime = 1\n");
+    let text = out(&repository.run(&["check", "--format", "ndjson", "Dockerfile", "bad.image.toml", "nothere"]));
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let types: Vec<&str> = lines.iter().filter_map(|line| line["type"].as_str()).collect();
     assert_eq!(types, ["error", "error", "subject", "summary"], "{text}");
@@ -279,7 +286,7 @@ fn every_line_of_a_report_fits_the_schema_of_lines() {
     let mut swapped = lines[2].clone();
     swapped["type"] = Value::from("summary");
     assert_ne!(faults(&schema, &swapped), Vec::<String>::new());
-    assert_ne!(faults(&schema, &place.json(&["check", "Dockerfile"])), Vec::<String>::new());
+    assert_ne!(faults(&schema, &repository.json(&["check", "Dockerfile"])), Vec::<String>::new());
 }
 
 #[test]
@@ -293,14 +300,14 @@ fn every_report_of_the_examples_fits_the_schema() {
             continue;
         }
         seen += 1;
-        let report = Place::bare().json(&["check", folder.to_str().expect("UTF-8")]);
+        let report = TestRepository::empty().json(&["check", folder.to_str().expect("UTF-8")]);
         assert_eq!(faults(&schema, &report), Vec::<String>::new(), "{}", folder.display());
         assert!(report["subjects"][0]["verdicts"][0]["scenarios"][0]["steps"][0]["cite"].is_string());
     }
     assert!(seen > 3);
-    let place = Place::new();
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUNN y\n");
-    let report = place.json(&["check", "nothere", "Dockerfile"]);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUNN y\n");
+    let report = repository.json(&["check", "nothere", "Dockerfile"]);
     assert_eq!(faults(&schema, &report), Vec::<String>::new());
     for (pointer, wrong) in [
         ("/subjects/0/name", Value::Null),
@@ -332,12 +339,12 @@ fn fleet_of(gpus: &[&str]) -> String {
 
 #[test]
 fn one_cause_on_several_pools_is_told_once() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     // No code for 8.0 and above.
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");
     let told = |gpus: &[&str]| {
-        place.file("fleet.toml", &fleet_of(gpus));
-        let text = out(&place.run(&["check", "--format", "concise"]));
+        repository.file("fleet.toml", &fleet_of(gpus));
+        let text = out(&repository.run(&["check", "--format", "concise"]));
         text.lines().filter(|line| line.contains(" error ")).map(str::to_owned).collect::<Vec<_>>()
     };
     let one = told(&["A100", "V100"]);
@@ -352,7 +359,7 @@ fn one_cause_on_several_pools_is_told_once() {
             && line.ends_with(" [a100, h100, l4]"),
         "{line}"
     );
-    let json: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "json"]))).expect("JSON");
+    let json: Value = serde_json::from_str(&out(&repository.run(&["check", "--format", "json"]))).expect("JSON");
     let messages: Vec<&Value> =
         json["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().map(|one| &one["message"]).collect();
     assert!(
@@ -362,12 +369,12 @@ fn one_cause_on_several_pools_is_told_once() {
 }
 
 #[test]
-fn a_further_pool_keeps_what_a_finding_is_known_by() {
-    let place = Place::new();
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");
+fn another_pool_does_not_change_the_fingerprint_of_a_finding() {
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");
     let prints = |gpus: &[&str]| {
-        place.file("fleet.toml", &fleet_of(gpus));
-        let list: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "gitlab"]))).expect("JSON");
+        repository.file("fleet.toml", &fleet_of(gpus));
+        let list: Value = serde_json::from_str(&out(&repository.run(&["check", "--format", "gitlab"]))).expect("JSON");
         let list = list.as_array().expect("a list").clone();
         let major = list.iter().filter(|one| one["severity"] == "major");
         major.map(|one| one["fingerprint"].as_str().expect("a fingerprint").to_owned()).collect::<Vec<_>>()
@@ -378,29 +385,29 @@ fn a_further_pool_keeps_what_a_finding_is_known_by() {
         assert_eq!(prints(more), one, "{more:?}");
     }
     // Another cause at the same line is known by itself.
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1 # other\n");
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1 # other\n");
     assert_ne!(prints(&["A100", "V100"]), one);
 }
 
 #[test]
 fn two_causes_stay_two_findings() {
-    let place = Place::new();
-    place.file("Dockerfile", FAILING);
+    let repository = TestRepository::new();
+    repository.file("Dockerfile", FAILING);
     let old = |name: &str, driver: &str| {
         format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"{driver}\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n"
         )
     };
     // The requirement refuses both in the same words; a GPU without code is another cause.
-    place.file("fleet.toml", &format!("{}{}", old("a", "525.60.13"), old("b", "535.54.03")));
-    let text = out(&place.run(&["check", "--format", "concise"]));
+    repository.file("fleet.toml", &format!("{}{}", old("a", "525.60.13"), old("b", "535.54.03")));
+    let text = out(&repository.run(&["check", "--format", "concise"]));
     assert_eq!(text.lines().filter(|line| line.ends_with(" [a, b]")).count(), 1, "{text}");
-    place.file(
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.9.0\n",
     );
-    place.file("fleet.toml", &format!("{}{}", old("a", "470.57.02"), old("b", "535.54.03").replace("T4", "K80")));
-    let json: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "json"]))).expect("JSON");
+    repository.file("fleet.toml", &format!("{}{}", old("a", "470.57.02"), old("b", "535.54.03").replace("T4", "K80")));
+    let json: Value = serde_json::from_str(&out(&repository.run(&["check", "--format", "json"]))).expect("JSON");
     let findings = json["subjects"][0]["findings"].as_array().expect("findings");
     let errors: Vec<&Value> = findings.iter().filter(|one| one["severity"] == "error").collect();
     assert!(

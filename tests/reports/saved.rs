@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use place::{Place, code, err, out};
 use serde_json::{Value, json};
+use test_repository::{TestRepository, code, err, out};
 
-use crate::support::{inputs, layout, place};
+use crate::support::{inputs, oci_layout, test_repository};
 
 /// A pool of another platform, and one for some Dockerfiles alone, beside those that every input is tried on.
 const POOLS: &str = r#"[[pool]]
@@ -76,10 +76,10 @@ fn differences(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) 
 }
 
 /// Judges, saves, judges the report, and says where the two differ.
-fn lost(place: &Place, arguments: &[&str]) -> Vec<String> {
-    let first = place.json(arguments);
-    place.file("saved.json", &first.to_string());
-    let again = place.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
+fn lost(repository: &TestRepository, arguments: &[&str]) -> Vec<String> {
+    let first = repository.json(arguments);
+    repository.file("saved.json", &first.to_string());
+    let again = repository.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
     let mut found = Vec::new();
     differences("", &compared(first), &compared(again), &mut found);
     found
@@ -87,26 +87,26 @@ fn lost(place: &Place, arguments: &[&str]) -> Vec<String> {
 
 #[test]
 fn every_input_of_the_repository_is_told_alike_from_its_report() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    let named = inputs::all(&place);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    let named = inputs::all(&repository);
     assert!(named.len() > 200, "{}", named.len());
     let mut wrong = Vec::new();
     for some in named.chunks(40) {
         let mut arguments = vec!["check", "--fleet", "fleet.toml"];
         arguments.extend(some.iter().map(String::as_str));
-        wrong.extend(lost(&place, &arguments));
+        wrong.extend(lost(&repository, &arguments));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn what_one_build_depends_on_is_kept() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("requirements.txt", "torch==2.4.0\n--extra-index-url https://download.pytorch.org/whl/cu118\n");
-    place.file("broken.image.toml", "base = 3\n");
-    place.file("only/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file("requirements.txt", "torch==2.4.0\n--extra-index-url https://download.pytorch.org/whl/cu118\n");
+    repository.file("broken.image.toml", "base = 3\n");
+    repository.file("only/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     for (what, text) in [
         (
             "a variable without value",
@@ -132,39 +132,40 @@ fn what_one_build_depends_on_is_kept() {
         ("a line that nobody can read", "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\nFOO é\nENV A=1\n"),
         ("no stage", "# nothing\n"),
     ] {
-        place.file("Dockerfile", text);
+        repository.file("Dockerfile", text);
         for arguments in [
             &["check", "--fleet", "fleet.toml", "Dockerfile", "only/Dockerfile"][..],
             &["check", "--fleet", "fleet.toml", "--as-of", "2021-06-29", "Dockerfile", "broken.image.toml"],
             &["check", "--fleet", "fleet.toml", "--platform", "linux/arm64", "--all-targets", "Dockerfile"],
         ] {
-            assert_eq!(lost(&place, arguments), Vec::<String>::new(), "{what}: {arguments:?}");
+            assert_eq!(lost(&repository, arguments), Vec::<String>::new(), "{what}: {arguments:?}");
         }
     }
 }
 
 #[test]
 fn an_index_of_two_platforms_stays_one() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    let folder = place.path("images");
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    let folder = repository.path("images");
     let image = |architecture: &str| {
-        let mut config = layout::config(architecture);
+        let mut config = oci_layout::config(architecture);
         config["config"]["Env"] = json!(["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_REQUIRE_CUDA=cuda>=12.4"]);
-        let config = layout::blob(&folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let config =
+            oci_layout::blob(&folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": []});
-        let mut found = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
+        let mut found = oci_layout::blob(&folder, media_type, manifest.to_string().as_bytes());
         found["platform"] = json!({"os": "linux", "architecture": architecture});
         found
     };
     let manifests = [image("amd64"), image("arm64")];
     let media_type = "application/vnd.oci.image.index.v1+json";
     let index = json!({"schemaVersion": 2, "mediaType": media_type, "manifests": manifests});
-    let index = layout::blob(&folder, media_type, index.to_string().as_bytes());
-    layout::finish(&folder, &[("many", index)]);
-    assert_eq!(lost(&place, &["scan", "--fleet", "fleet.toml", "oci:images:many"]), Vec::<String>::new());
-    let again = place.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
+    let index = oci_layout::blob(&folder, media_type, index.to_string().as_bytes());
+    oci_layout::finish(&folder, &[("many", index)]);
+    assert_eq!(lost(&repository, &["scan", "--fleet", "fleet.toml", "oci:images:many"]), Vec::<String>::new());
+    let again = repository.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
     let verdicts = again["subjects"][0]["verdicts"].as_array().expect("verdicts");
     assert!(verdicts.iter().all(|verdict| verdict["outcome"] != "wrong-platform"), "{verdicts:?}");
     // One description is of one platform.
@@ -180,56 +181,57 @@ fn an_index_of_two_platforms_stays_one() {
             ),
             ("linux/s390x", "linux/s390x is not available, only linux/amd64, linux/arm64; linux/amd64 is used"),
         ] {
-            let done = place.run(&["describe", "--platform", platform, input]);
+            let done = repository.run(&["describe", "--platform", platform, input]);
             assert_eq!(code(&done), 0, "{input} {platform}: {}", err(&done));
             assert!(err(&done).contains(said), "{input} {platform}: {}", err(&done));
         }
     }
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    assert_eq!(err(&place.run(&["describe", "Dockerfile"])), "");
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    assert_eq!(err(&repository.run(&["describe", "Dockerfile"])), "");
 }
 
 #[test]
 fn the_day_of_the_report_counts_unless_another_is_given() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
-    let first = place.json(&["check", "--as-of", "2021-06-29", "--pool", "rtx", "Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
+    let first = repository.json(&["check", "--as-of", "2021-06-29", "--pool", "rtx", "Dockerfile"]);
     assert_eq!(first["subjects"][0]["verdicts"][0]["outcome"], "compat-not-supported");
-    place.file("saved.json", &first.to_string());
-    let again = place.json(&["check", "--pool", "rtx", "saved.json"]);
+    repository.file("saved.json", &first.to_string());
+    let again = repository.json(&["check", "--pool", "rtx", "saved.json"]);
     assert_eq!((&again["as_of"], &first["as_of"]), (&json!("2021-06-29"), &json!("2021-06-29")));
     assert_eq!(again["subjects"][0]["verdicts"], first["subjects"][0]["verdicts"]);
-    let other = place.json(&["check", "--as-of", "2026-01-01", "--pool", "rtx", "saved.json"]);
-    let fresh = place.json(&["check", "--as-of", "2026-01-01", "--pool", "rtx", "Dockerfile"]);
+    let other = repository.json(&["check", "--as-of", "2026-01-01", "--pool", "rtx", "saved.json"]);
+    let fresh = repository.json(&["check", "--as-of", "2026-01-01", "--pool", "rtx", "Dockerfile"]);
     assert_eq!(other["subjects"][0]["verdicts"], fresh["subjects"][0]["verdicts"]);
     assert_ne!(other["subjects"][0]["verdicts"], first["subjects"][0]["verdicts"]);
 }
 
 #[test]
 fn inputs_that_could_not_be_read_still_cannot() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM python:3.11\n");
-    let done = place.run(&["check", "--format", "json", "Dockerfile", "nothere"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file("Dockerfile", "FROM python:3.11\n");
+    let done = repository.run(&["check", "--format", "json", "Dockerfile", "nothere"]);
     assert_eq!(code(&done), 2);
-    place.file("saved.json", &out(&done));
-    let again = place.run(&["check", "saved.json"]);
+    repository.file("saved.json", &out(&done));
+    let again = repository.run(&["check", "saved.json"]);
     assert_eq!(code(&again), 2, "{}", out(&again));
     assert!(out(&again).contains("nothere"), "{}", out(&again));
 }
 
 #[test]
 fn the_person_sees_the_same_lines() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99\n");
-    let first = place.run(&["check", "Dockerfile"]);
-    let report = place.json(&["check", "Dockerfile"]);
-    place.file("saved.json", &report.to_string());
-    fs::remove_file(place.path("Dockerfile")).expect("removed");
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository
+        .file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99\n");
+    let first = repository.run(&["check", "Dockerfile"]);
+    let report = repository.json(&["check", "Dockerfile"]);
+    repository.file("saved.json", &report.to_string());
+    fs::remove_file(repository.path("Dockerfile")).expect("removed");
     // The suggested commands name the input of their own run.
-    let again = out(&place.run(&["check", "saved.json"])).replace(" saved.json\n", " Dockerfile\n");
+    let again = out(&repository.run(&["check", "saved.json"])).replace(" saved.json\n", " Dockerfile\n");
     assert_eq!(again, out(&first));
     assert!(out(&first).contains("Dockerfile:2:"), "{}", out(&first));
 }
@@ -243,10 +245,10 @@ fn changed(report: &Value, pointer: &str, value: &Value) -> String {
 
 #[test]
 fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n");
-    let report = place.json(&["check", "Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n");
+    let report = repository.json(&["check", "Dockerfile"]);
     let seen = "/subjects/0/observed/platforms/0/seen";
     let place_of = |end: &str| format!("{seen}/facts/0/origins/0/file/{end}");
     let outside = "a location in it is outside of the texts of the report";
@@ -269,8 +271,8 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
         ("/subjects/0/observed/platforms".to_owned(), json!(7), "not a report of schema version 1"),
         ("/schema_version".to_owned(), json!(2), "schema version 2 is unknown"),
     ] {
-        place.file("saved.json", &changed(&report, &pointer, &value));
-        let done = place.run(&["check", "saved.json"]);
+        repository.file("saved.json", &changed(&report, &pointer, &value));
+        let done = repository.run(&["check", "saved.json"]);
         assert_eq!(code(&done), 2, "{pointer} = {value}: {}{}", out(&done), err(&done));
         let told = out(&done).split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(told.contains(said), "{pointer} = {value}: {told}");
@@ -279,13 +281,13 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
 
 #[test]
 fn facts_that_somebody_changed_are_told_and_not_judged() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n",
     );
-    let report = place.json(&["check", "Dockerfile"]);
+    let report = repository.json(&["check", "Dockerfile"]);
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let at = facts.iter().position(|fact| fact["key"] == "torch.version").expect("the version of torch");
     let fact = |end: &str| format!("/subjects/0/facts/{at}/{end}");
@@ -302,8 +304,8 @@ fn facts_that_somebody_changed_are_told_and_not_judged() {
         ("/subjects/0/verdicts".to_owned(), json!([]), false),
         ("/tool/version".to_owned(), json!("9.9.9"), false),
     ] {
-        place.file("saved.json", &changed(&report, &pointer, &value));
-        let done = place.run(&["check", "--format", "json", "saved.json"]);
+        repository.file("saved.json", &changed(&report, &pointer, &value));
+        let done = repository.run(&["check", "--format", "json", "saved.json"]);
         let lines = err(&done).matches("were edited and are ignored; they are computed again from `observed`").count();
         assert_eq!(lines, usize::from(told), "{pointer} = {value}: {}", err(&done));
         let again: Value = serde_json::from_slice(&done.stdout).expect("JSON");
@@ -313,13 +315,13 @@ fn facts_that_somebody_changed_are_told_and_not_judged() {
 
 #[test]
 fn no_change_of_a_report_ends_in_a_panic() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n",
     );
-    let report = place.json(&["check", "--pool", "rtx", "Dockerfile"]);
+    let report = repository.json(&["check", "--pool", "rtx", "Dockerfile"]);
     let mut pointers = Vec::new();
     walk("/subjects/0/observed", &report["subjects"][0]["observed"], &mut pointers);
     walk("/texts", &report["texts"], &mut pointers);
@@ -327,7 +329,7 @@ fn no_change_of_a_report_ends_in_a_panic() {
     for (at, pointer) in pointers.iter().enumerate() {
         for (which, value) in [json!(null), json!(u32::MAX), json!("x"), json!([]), json!({})].iter().enumerate() {
             let name = format!("changed/{at}-{which}.json");
-            place.file(&name, &changed(&report, pointer, value));
+            repository.file(&name, &changed(&report, pointer, value));
             files.push(name);
         }
     }
@@ -335,7 +337,7 @@ fn no_change_of_a_report_ends_in_a_panic() {
     for some in files.chunks(100) {
         let mut arguments = vec!["check", "--pool", "rtx", "--fleet", "fleet.toml"];
         arguments.extend(some.iter().map(String::as_str));
-        let done = place.run(&arguments);
+        let done = repository.run(&arguments);
         assert!([0, 1, 2].contains(&code(&done)) && !err(&done).contains("panicked"), "{}", err(&done));
     }
 }
@@ -356,17 +358,17 @@ fn walk(pointer: &str, value: &Value, found: &mut Vec<String>) {
 /// A fact that an entry of a table tells points at that entry, not at the first of its table; and from a report as well.
 #[test]
 fn an_entry_of_a_pool_is_shown_in_its_own_place() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let fleet = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"550.54.15\"\nlaunch = \"nvidia-runtime\"\n\
         toolkit = \"1.17.8\"\n[pool.env]\nA_FIRST = \"1\"\nNVIDIA_VISIBLE_DEVICES = \"void\"\nZ_LAST = \"1\"\n";
-    place.file("fleet.toml", fleet);
-    place.file(
+    repository.file("fleet.toml", fleet);
+    repository.file(
         "Dockerfile",
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n",
     );
-    let report = place.json(&["check", "Dockerfile"]);
-    place.file("saved.json", &report.to_string());
-    for report in [report, place.json(&["check", "--fleet", "fleet.toml", "saved.json"])] {
+    let report = repository.json(&["check", "Dockerfile"]);
+    repository.file("saved.json", &report.to_string());
+    for report in [report, repository.json(&["check", "--fleet", "fleet.toml", "saved.json"])] {
         let subject = &report["subjects"][0];
         assert_eq!(subject["verdicts"][0]["outcome"], "no-gpu", "{}", subject["verdicts"][0]);
         let steps = subject["verdicts"][0]["scenarios"][0]["steps"].as_array().expect("steps");
@@ -375,8 +377,8 @@ fn an_entry_of_a_pool_is_shown_in_its_own_place() {
         let places = subject["findings"][0]["locations"].as_array().expect("places");
         let lines: Vec<&Value> = places
             .iter()
-            .filter(|place| place["kind"] == "fleet")
-            .map(|place| &place["region"]["start_line"])
+            .filter(|location| location["kind"] == "fleet")
+            .map(|location| &location["region"]["start_line"])
             .collect();
         assert!(lines.contains(&&json!(9)) && !lines.contains(&&json!(8)), "{places:?}");
         let fields = report["fleet"]["pools"][0]["fields"].as_array().expect("fields");
@@ -386,32 +388,32 @@ fn an_entry_of_a_pool_is_shown_in_its_own_place() {
 }
 
 /// What `check -` tells of a text: the exit code, the fates and what could not be read.
-fn piped(place: &Place, text: &str) -> (i32, Vec<String>, String) {
-    let done = place.command(&["check", "-", "--format", "json"]).write_stdin(text).output().expect("a run");
+fn piped(repository: &TestRepository, text: &str) -> (i32, Vec<String>, String) {
+    let done = repository.command(&["check", "-", "--format", "json"]).write_stdin(text).output().expect("a run");
     let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
-    let fates = if report["subjects"][0].is_object() { place::fates(&report) } else { Vec::new() };
+    let fates = if report["subjects"][0].is_object() { test_repository::fates(&report) } else { Vec::new() };
     (code(&done), fates, report["errors"].to_string())
 }
 
 #[test]
 fn a_report_is_judged_again_from_a_pipe() {
-    let place = Place::new();
-    let saved = out(&place.run(&["check", "Dockerfile", "--format", "json"]));
-    place.file("report.json", &saved);
-    let of_file = place.json(&["check", "report.json"]);
+    let repository = TestRepository::new();
+    let saved = out(&repository.run(&["check", "Dockerfile", "--format", "json"]));
+    repository.file("report.json", &saved);
+    let of_file = repository.json(&["check", "report.json"]);
     for text in [saved.clone(), format!("\n  {saved}")] {
-        let (code, fates, errors) = piped(&place, &text);
+        let (code, fates, errors) = piped(&repository, &text);
         assert_eq!((code, errors.as_str()), (0, "[]"));
         assert!(!fates.is_empty());
-        assert_eq!(fates, place::fates(&of_file));
+        assert_eq!(fates, test_repository::fates(&of_file));
     }
     // Another thing in JSON is told as that, and neither a Dockerfile nor a template is taken for JSON.
     for text in ["{\"a\": 1}", "{\"schema_version\": 1", "{ \"subjects\": 7 }"] {
-        let (code, fates, errors) = piped(&place, text);
+        let (code, fates, errors) = piped(&repository, text);
         assert!(code == 2 && fates.is_empty() && !errors.contains("FROM"), "{text}: {code} {errors}");
     }
     for text in ["{{ base }}\nFROM python:3.11\n", "{% if x %}\nFROM python:3.11\n", "FROM python:3.11\n"] {
-        let (_, _, errors) = piped(&place, text);
+        let (_, _, errors) = piped(&repository, text);
         assert!(!errors.contains("report"), "{text}: {errors}");
     }
 }

@@ -1,13 +1,16 @@
 //! The cases of `tests/cases`: an input and what is expected of it.
 //!
-//! A case can expect three things: the verdict on some pools (`fate`), all findings (`findings`), or a finding of one rule
-//! (`rule`). A case that expects none of them is refused.
+//! A case can expect the verdict on some pools (`fate`), facts and packages (`facts`, `absent`, `packages`, `notes`), all
+//! findings (`findings`), or a finding of one rule (`rule`). A case that expects none of them is refused.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+
+/// The fleet of the cases that expect only facts, which do not depend on a pool. More pools take more time.
+pub(crate) const ANY_POOL: &str = "[[pool]]\nname = \"any\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
 
 /// All cases, and the images that they share.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ struct CaseFile {
     fleets: BTreeMap<String, String>,
     /// Image descriptions by name. Every file can use them.
     images: BTreeMap<String, String>,
+    /// Build contexts by name: the text of each file by its path. The cases of this file can use them.
+    contexts: BTreeMap<String, BTreeMap<String, String>>,
     case: Vec<Case>,
 }
 
@@ -48,15 +53,24 @@ pub(crate) struct Case {
 
     /// The file name of `dockerfile`, if it is not `Dockerfile`.
     pub(crate) file: Option<String>,
+    /// The name of a build context in `contexts`.
+    pub(crate) context: Option<String>,
+    /// Files of the build context by their paths, in addition to those of `context`: the text of each, or its path in
+    /// `tests/fixtures`.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
     /// The deciding part of the input that an image description cannot express.
     pub(crate) not_described: Option<String>,
 
     // The arguments.
-    /// The text of a fleet file, its path in the repository, or its name in `fleets`. Without it, the built-in fleet.
+    /// The text of a fleet file, its path in the repository, or its name in `fleets`. Without it, the
+    /// built-in fleet, or `ANY_POOL` for a case that expects only facts.
     pub(crate) fleet: Option<String>,
     /// Without it, `pedantic` for `rule`, and the default of the program for all others.
     pub(crate) persona: Option<String>,
     pub(crate) as_of: Option<String>,
+    /// The build platform. Without it, `linux/amd64` for a case without pools, and the platform of each pool for all others.
+    pub(crate) platform: Option<String>,
     #[serde(default)]
     pub(crate) pools: Vec<String>,
 
@@ -81,10 +95,24 @@ pub(crate) struct Case {
     /// What the verdict lists as not inspected.
     pub(crate) not_inspected: Option<Vec<String>>,
 
-    // The facts of the report.
+    // The facts and packages of the report.
     /// Values by the keys of facts, such as `"torch.version" = "2.4.0"`: `?` for an unknown one, `-` for an absent one.
     #[serde(default)]
     pub(crate) facts: BTreeMap<String, String>,
+    /// Components without a verdict, because the image does not contain them.
+    #[serde(default)]
+    pub(crate) absent: Vec<String>,
+    /// All packages that the Dockerfile installs, in any order: the name with its version or range, `=?` for an unknown
+    /// version, the build that the index selects in brackets, and `?` for a package that may not be installed. An example is
+    /// `torch==2.4.0[cu118]?`.
+    pub(crate) packages: Option<Vec<String>>,
+    /// Without it, `packages` is compared with all packages, else with those whose names begin with one of these texts.
+    #[serde(default)]
+    pub(crate) package_names: Vec<String>,
+    /// All notes on files and commands that were not read; with `packages`, none is the default. `…` at an end stands for
+    /// any text.
+    #[serde(default)]
+    pub(crate) notes: Vec<String>,
 
     // The findings.
     /// All findings as `rule@line`, in any order. An empty list: no finding.
@@ -121,6 +149,25 @@ impl Case {
         }
     }
 
+    /// The arguments of the program, without fleet and persona.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let platform = self.platform.as_deref().or((!self.expects_more_than_facts()).then_some("linux/amd64"));
+        let options = [("--as-of", self.as_of.as_deref()), ("--platform", platform)].into_iter();
+        let options = options.filter_map(|(option, value)| Some((option, value?)));
+        let pools = self.pools.iter().map(|pool| ("--pool", pool.as_str()));
+        options.chain(pools).flat_map(|(option, value)| [option, value]).map(str::to_owned).collect()
+    }
+
+    /// Whether it expects a verdict or a finding.
+    pub(crate) fn expects_more_than_facts(&self) -> bool {
+        self.fate.is_some() || self.findings.is_some() || self.rule.is_some()
+    }
+
+    /// Whether it expects facts or packages.
+    pub(crate) fn expects_facts(&self) -> bool {
+        !self.facts.is_empty() || !self.absent.is_empty() || self.packages.is_some() || !self.notes.is_empty()
+    }
+
     /// The reason why it is not a case.
     fn fault(&self) -> Option<&'static str> {
         let inputs = [&self.dockerfile, &self.image, &self.input].into_iter().flatten().count();
@@ -131,14 +178,12 @@ impl Case {
         let faults = [
             (inputs != 1, "it needs exactly one of `dockerfile`, `image` and `input`"),
             (self.file.is_some() && self.dockerfile.is_none(), "`file` needs `dockerfile`"),
-            (
-                self.fate.is_none() && self.findings.is_none() && self.rule.is_none(),
-                "it expects no verdict and no finding",
-            ),
+            (!self.expects_more_than_facts() && !self.expects_facts(), "it expects no verdict, no fact and no finding"),
             (self.fate.is_some() && self.pools.is_empty(), "`fate` needs `pools`"),
             (self.fate.is_none() && has_verdict, "a part of a verdict needs `fate`"),
-            (self.fate.is_none() && !self.facts.is_empty(), "`facts` needs `fate`"),
-            (self.fate.is_none() && self.input.is_some(), "`findings` and `rule` need the text of the input"),
+            (self.fate.is_none() && self.input.is_some(), "without `fate` it needs the text of the input"),
+            (!self.package_names.is_empty() && self.packages.is_none(), "`package_names` needs `packages`"),
+            (!self.files.is_empty() && self.dockerfile.is_none(), "`files` and `context` need `dockerfile`"),
             (self.rule.is_some() && self.message.is_none(), "`rule` needs `message`"),
             (self.rule.is_none() && (has_finding || !self.near.is_empty()), "a part of a finding needs `rule`"),
             (self.link.is_none() && !self.stated.is_empty(), "`stated` needs `link`"),
@@ -162,6 +207,10 @@ impl Cases {
                 *fleet = fs::read_to_string(root.join(&*fleet))
                     .unwrap_or_else(|error| panic!("{}: fleet {fleet}: {error}", case.name));
             }
+            for text in case.files.values_mut().filter(|text| text.starts_with("tests/fixtures/")) {
+                *text = fs::read_to_string(root.join(&*text))
+                    .unwrap_or_else(|error| panic!("{}: file {text}: {error}", case.name));
+            }
         }
         cases
     }
@@ -174,11 +223,19 @@ impl Cases {
             add(&mut fleets, file.fleets, &source)?;
             add(&mut all.images, file.images, &source)?;
             for mut case in file.case {
-                if let Some(fault) = case.fault() {
-                    return Err(format!("{source}.toml: `{}`: {fault}", case.name));
-                }
                 if let Some(other) = names.insert(case.name.clone(), source.clone()) {
                     return Err(format!("{source}.toml: `{}`: {other}.toml has a case with this name", case.name));
+                }
+                if let Some(name) = &case.context {
+                    let Some(context) = file.contexts.get(name) else {
+                        return Err(format!("{source}.toml: `{}`: no context has the name `{name}`", case.name));
+                    };
+                    for (path, text) in context {
+                        case.files.entry(path.clone()).or_insert_with(|| text.clone());
+                    }
+                }
+                if let Some(fault) = case.fault() {
+                    return Err(format!("{source}.toml: `{}`: {fault}", case.name));
                 }
                 case.source.clone_from(&source);
                 all.cases.push(case);
@@ -204,6 +261,16 @@ fn add(all: &mut BTreeMap<String, String>, own: BTreeMap<String, String>, source
         all.insert(name, text);
     }
     Ok(())
+}
+
+/// Writes the files of a build context into a folder, which it creates.
+pub(crate) fn write_files(folder: &Path, files: &BTreeMap<String, String>) {
+    fs::create_dir_all(folder).expect("a folder");
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, text).expect("written");
+    }
 }
 
 /// The files of a folder and of the folders in it, sorted.

@@ -1,4 +1,4 @@
-//! ELF files and fat binaries, made bit by bit.
+//! ELF files and fat binaries written byte by byte.
 
 /// Flag of an entry: code for one capability alone.
 pub(crate) const ARCHITECTURE_SPECIFIC: u64 = 1 << 20;

@@ -1,10 +1,10 @@
-//! Images for audits: layers of small files in an OCI layout.
+//! Images with layers of small files, in an OCI layout.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::layout;
+use crate::support::oci_layout;
 
 /// A layer under way.
 pub(crate) struct Layer(tar::Builder<Vec<u8>>);
@@ -92,7 +92,7 @@ impl Image {
         let list = |value: &mut Value| value.as_array_mut().expect("a list").len();
         self.config["history"].as_array_mut().expect("history").push(json!({"created_by": step}));
         let ids = self.config["rootfs"]["diff_ids"].as_array_mut().expect("diff_ids");
-        ids.push(json!(layout::sha256(&bytes)));
+        ids.push(json!(oci_layout::sha256(&bytes)));
         self.layers.push(bytes);
         assert_eq!(list(&mut self.config["rootfs"]["diff_ids"]), self.layers.len());
         self
@@ -124,7 +124,7 @@ impl Image {
 
     /// The digest of a layer.
     pub(crate) fn digest(&self, layer: usize) -> String {
-        layout::sha256(&self.layers[layer])
+        oci_layout::sha256(&self.layers[layer])
     }
 
     /// Writes it as `docker save` does.
@@ -144,14 +144,14 @@ impl Image {
     /// Writes it, and gives the descriptor of its manifest.
     pub(crate) fn write(&self, folder: &Path) -> Value {
         let config = self.config.to_string();
-        let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.as_bytes());
+        let config = oci_layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.as_bytes());
         let ending = |at: usize| if at + 1 == self.layers.len() { self.packed } else { "" };
         let of = |(at, bytes): (usize, &Vec<u8>)| {
-            layout::blob(folder, &format!("application/vnd.oci.image.layer.v1.tar{}", ending(at)), bytes)
+            oci_layout::blob(folder, &format!("application/vnd.oci.image.layer.v1.tar{}", ending(at)), bytes)
         };
         let layers: Vec<Value> = self.layers.iter().enumerate().map(of).collect();
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let document = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": layers});
-        layout::blob(folder, media_type, document.to_string().as_bytes())
+        oci_layout::blob(folder, media_type, document.to_string().as_bytes())
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use imagelint::rules::{ExampleInput, RuleBook};
 
-use crate::support::case::{Cases, files_below};
-use crate::support::place::Place;
+use crate::support::case::{Case, Cases, files_below};
+use crate::support::test_repository::TestRepository;
 
 /// Pools of one platform with an old driver, and without a declared launch. A test can add others.
 const FLEET: &str = r#"[[pool]]
@@ -30,9 +30,9 @@ pub(crate) fn fleet_with(pools: &str) -> String {
     format!("{FLEET}{pools}")
 }
 
-/// Writes the text of every example, fixture, case and rule example into a folder and returns the names of the files. A
-/// fixture keeps the files of its folder.
-pub(crate) fn all(place: &Place) -> Vec<String> {
+/// Writes the text of every example, fixture, rule example and case with a verdict or finding into a folder, and returns the
+/// names of the files. A fixture keeps the files of its folder.
+pub(crate) fn all(repository: &TestRepository) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut named = Vec::new();
     for folder in ["examples", "tests/fixtures"] {
@@ -40,7 +40,7 @@ pub(crate) fn all(place: &Place) -> Vec<String> {
             let name = path.strip_prefix(root).expect("inside").display().to_string();
             let Ok(text) = fs::read_to_string(&path) else { continue };
             let lower = name.to_lowercase();
-            place.file(&format!("in/{name}"), &text);
+            repository.file(&format!("in/{name}"), &text);
             if lower.contains("dockerfile") && ![".md", ".json"].iter().any(|end| lower.ends_with(end))
                 || lower.ends_with(".image.toml")
             {
@@ -51,16 +51,17 @@ pub(crate) fn all(place: &Place) -> Vec<String> {
     let Cases { images, cases } = Cases::read();
     for (name, image) in &images {
         let file = format!("in/images/{name}.image.toml");
-        place.file(&file, image);
+        repository.file(&file, image);
         named.push(file);
     }
     let mut seen: BTreeSet<&str> = images.values().map(String::as_str).collect();
     // An image description cannot express the deciding part of some cases.
-    for (at, case) in cases.iter().enumerate().filter(|(_, case)| case.not_described.is_none()) {
+    let described = |case: &Case| case.not_described.is_none() && case.expects_more_than_facts();
+    for (at, case) in cases.iter().enumerate().filter(|(_, case)| described(case)) {
         let ending = if case.dockerfile.is_some() { "Dockerfile" } else { "image.toml" };
         if let Some(text) = case.text().filter(|text| seen.insert(text)) {
             let file = format!("in/cases/{}/{at}.{ending}", case.source);
-            place.file(&file, text);
+            repository.file(&file, text);
             named.push(file);
         }
     }
@@ -71,7 +72,7 @@ pub(crate) fn all(place: &Place) -> Vec<String> {
                 ExampleInput::Image(text) => (text, "image.toml"),
             };
             let file = format!("in/rules/{}-{at}.{ending}", page.name);
-            place.file(&file, text);
+            repository.file(&file, text);
             named.push(file);
         }
     }

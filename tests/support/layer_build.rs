@@ -1,4 +1,4 @@
-//! Archives made bit by bit, so that broken ones can be made as well.
+//! Layer archives written byte by byte, valid and invalid.
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Read, Write as _};

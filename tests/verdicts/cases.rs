@@ -1,9 +1,8 @@
-//! The cases of `tests/cases` with an expected verdict or a list of findings.
+//! The cases of `tests/cases` with an expected verdict, facts, packages or a list of findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use imagelint::rules::RuleBook;
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::batch::{self, Input};
-use crate::support::case::{Case, Cases};
+use crate::support::case::{ANY_POOL, Case, Cases};
 use crate::support::program::imagelint_program;
 
 struct Mismatch {
@@ -22,42 +21,43 @@ struct Mismatch {
     found: String,
 }
 
-fn input_of(case: &Case, root: &Path, folder: &Path) -> PathBuf {
-    if let Some(path) = &case.input {
-        return root.join(path);
-    }
-    let path = folder.join(case.file_name());
-    fs::write(&path, case.text().expect("a text")).expect("input written");
-    path
-}
-
-/// The JSON report, or the message of the program.
-fn report_of(case: &Case) -> Result<Value, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// The subjects of a case whose input is a file of the repository, or the message of the program.
+fn subjects_of_file(case: &Case, input: &str) -> Result<Vec<Value>, String> {
     let folder = TempDir::new().expect("temporary folder");
     let mut command = Command::new(imagelint_program());
-    command.current_dir(root).arg("check").arg(input_of(case, root, folder.path()));
-    command.args(["--format", "json", "--fail-on", "never"]);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["check", input, "--format", "json", "--fail-on", "never"]);
     if let Some(text) = &case.fleet {
         let fleet = folder.path().join("fleet.toml");
         fs::write(&fleet, text).expect("fleet written");
         command.arg("--fleet").arg(fleet);
     }
-    // Other pools would take time.
-    for pool in &case.pools {
-        command.args(["--pool", pool]);
-    }
-    for (option, value) in [("--as-of", &case.as_of), ("--persona", &case.persona)] {
-        if let Some(value) = value {
-            command.args([option, value]);
-        }
+    command.args(case.arguments());
+    if let Some(persona) = &case.persona {
+        command.args(["--persona", persona]);
     }
     let output = command.output().expect("program runs");
     if output.status.code() != Some(0) {
         let message = String::from_utf8_lossy(&output.stderr);
         return Err(format!("exit {:?}: {}", output.status.code(), message.trim()));
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("no JSON: {error}"))
+    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("no JSON: {error}"))?;
+    Ok(list(&report["subjects"]).to_vec())
+}
+
+/// The subjects of each case, or the message of the program.
+fn subjects_of<'c>(cases: &[&'c Case]) -> Vec<(&'c Case, Result<Vec<Value>, String>)> {
+    let input = |(at, case): (usize, &&Case)| {
+        case.text()?;
+        let mut input = Input::new(at.to_string(), case);
+        input.fleet = case.fleet.clone().or_else(|| (!case.expects_more_than_facts()).then(|| ANY_POOL.to_owned()));
+        Some(input)
+    };
+    let mut found = batch::subjects(&cases.iter().enumerate().filter_map(input).collect::<Vec<_>>());
+    let of = |(at, case): (usize, &&'c Case)| match &case.input {
+        Some(path) => (*case, subjects_of_file(case, path)),
+        None => (*case, Ok(found.remove(&at.to_string()).expect("a subject"))),
+    };
+    cases.iter().enumerate().map(of).collect()
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -104,7 +104,7 @@ fn unfounded(fact: &Value) -> Option<String> {
 }
 
 #[test]
-fn a_fact_without_evidence_is_seen() {
+fn a_fact_without_evidence_is_detected() {
     let fact = |state: &str, origins: Value, why: Value| {
         let value = if state == "known" { json!("x") } else { Value::Null };
         json!({"key": "k", "state": state, "value": value, "origins": origins, "derived_from": [], "why": why})
@@ -181,7 +181,86 @@ fn compare(case: &Case, subject: &Value, verdict: &Value) -> Vec<(&'static str, 
     wrong
 }
 
-fn judge(case: &Case) -> Vec<Mismatch> {
+/// A package as a case expects it.
+fn package(package: &Value) -> String {
+    let version = &package["version"];
+    let version = match (version["exact"].as_str(), version["open"].as_str()) {
+        (Some(version), _) => format!("=={version}"),
+        (None, Some(range)) => range.to_owned(),
+        (None, None) => "=?".to_owned(),
+    };
+    let build = package["variant"].as_str().map(|variant| format!("[{variant}]")).unwrap_or_default();
+    let possible = if package["conditional"].is_null() { "" } else { "?" };
+    format!("{}{version}{build}{possible}", text(&package["name"]))
+}
+
+/// Whether a note is the expected one, where `…` at an end stands for any text.
+fn is_note(found: &str, expected: &str) -> bool {
+    let begins = expected.strip_prefix('…');
+    let part = begins.unwrap_or(expected);
+    let ends = part.strip_suffix('…');
+    let part = ends.unwrap_or(part);
+    match (begins, ends) {
+        (None, None) => found == part,
+        (None, Some(_)) => found.starts_with(part),
+        (Some(_), None) => found.ends_with(part),
+        (Some(_), Some(_)) => found.contains(part),
+    }
+}
+
+/// The differences of packages and notes: the field, the expected value and the value of the report.
+fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, String)> {
+    let mut wrong = Vec::new();
+    if let Some(expected) = &case.packages {
+        let mut expected = expected.clone();
+        let own = |one: &String| {
+            case.package_names.is_empty() || case.package_names.iter().any(|name| one.starts_with(name.as_str()))
+        };
+        let packages = list(&subject["observed"]["platforms"][0]["seen"]["packages"]);
+        let mut found: Vec<String> = packages.iter().map(package).filter(own).collect();
+        expected.sort();
+        found.sort();
+        if expected != found {
+            wrong.push(("packages", expected.join(" "), found.join(" ")));
+        }
+    }
+    if case.packages.is_some() || !case.notes.is_empty() {
+        let found: Vec<String> = list(&subject["inspected"]["notes"]).iter().map(text).collect();
+        let same = |(found, expected): (&String, &String)| is_note(found, expected);
+        if case.notes.len() != found.len() || !found.iter().zip(&case.notes).all(same) {
+            wrong.push(("notes", case.notes.join(" | "), found.join(" | ")));
+        }
+    }
+    for name in &case.absent {
+        let verdict = list(&subject["verdicts"]).iter().find(|one| one["component"].as_str() == Some(name));
+        let (version, removed) = (format!("{name}.version"), &subject["description"]["packages"]["gone"]);
+        let fact = list(&subject["facts"]).iter().find(|fact| fact["key"].as_str() == Some(&version));
+        // A package of the base image keeps its facts after its removal.
+        let fact = fact.filter(|_| !list(removed).iter().any(|one| one["name"].as_str() == Some(name)));
+        if let Some(found) = verdict.or(fact) {
+            wrong.push(("absent", name.clone(), found.to_string()));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn an_ellipsis_in_a_note_stands_for_any_text() {
+    for (expected, same) in [
+        ("r.txt was not read: it is missing", true),
+        ("r.txt was not read: …", true),
+        ("…it is missing", true),
+        ("…was not read…", true),
+        ("r.txt was not read", false),
+        ("s.txt…", false),
+        ("…it is there", false),
+        ("…was read…", false),
+    ] {
+        assert_eq!(is_note("r.txt was not read: it is missing", expected), same, "{expected}");
+    }
+}
+
+fn judge(case: &Case, subjects: &Result<Vec<Value>, String>) -> Vec<Mismatch> {
     let mismatch = |pool: &str, what, expected: &str, found: String| Mismatch {
         case: case.name.clone(),
         pool: pool.to_owned(),
@@ -189,13 +268,10 @@ fn judge(case: &Case) -> Vec<Mismatch> {
         expected: expected.to_owned(),
         found,
     };
-    let report = match report_of(case) {
-        Ok(report) => report,
-        Err(error) => return vec![mismatch("", "run", "a report", error)],
-    };
-    let [subject] = list(&report["subjects"]) else {
-        let found = format!("{} subjects, errors {}", list(&report["subjects"]).len(), report["errors"]);
-        return vec![mismatch("", "report", "one subject", found)];
+    let subject = match subjects.as_ref().map(Vec::as_slice) {
+        Ok([subject]) => subject,
+        Ok(subjects) => return vec![mismatch("", "report", "one subject", format!("{} subjects", subjects.len()))],
+        Err(error) => return vec![mismatch("", "run", "a report", error.clone())],
     };
     let component = case.component.as_deref();
     let unfounded = list(&subject["facts"]).iter().filter_map(unfounded);
@@ -211,7 +287,9 @@ fn judge(case: &Case) -> Vec<Mismatch> {
             wrong.push(mismatch("", "facts", &format!("{key} = {expected}"), found));
         }
     }
-    for pool in &case.pools {
+    let packages = compare_packages(case, subject).into_iter();
+    wrong.extend(packages.map(|(what, expected, found)| mismatch("", what, &expected, found)));
+    for pool in case.pools.iter().filter(|_| case.fate.is_some()) {
         let verdict = list(&subject["verdicts"])
             .iter()
             .find(|one| one["pool"] == pool.as_str() && one["component"].as_str() == component);
@@ -228,11 +306,12 @@ fn judge(case: &Case) -> Vec<Mismatch> {
 }
 
 #[test]
-fn each_case_has_its_verdict() {
+fn each_case_has_its_verdict_and_its_facts() {
     let cases = Cases::read().cases;
-    let with_verdict: Vec<&Case> = cases.iter().filter(|case| case.fate.is_some()).collect();
-    assert!(with_verdict.len() > 900, "{} cases", with_verdict.len());
-    let wrong: Vec<Mismatch> = with_verdict.iter().flat_map(|case| judge(case)).collect();
+    let with_verdict: Vec<&Case> = cases.iter().filter(|case| case.fate.is_some() || case.expects_facts()).collect();
+    assert!(with_verdict.len() > 2_000, "{} cases", with_verdict.len());
+    let subjects = subjects_of(&with_verdict);
+    let wrong: Vec<Mismatch> = subjects.iter().flat_map(|(case, subjects)| judge(case, subjects)).collect();
     let mut lines = String::new();
     for one in &wrong {
         let Mismatch { case, pool, what, expected, found } = one;
@@ -293,18 +372,31 @@ fn a_file_with_a_wrong_case_is_refused_with_its_name() {
         format!("{input}findings = []\n"),
         format!("{input}rule = \"r\"\nmessage = \"m\"\n"),
         format!("{input}{verdict}findings = [\"r@1\"]\n"),
+        format!("{input}facts = {{ \"torch.version\" = \"2.4.0\" }}\n"),
+        format!("{input}absent = [\"torch\"]\n"),
+        format!("{input}packages = []\npackage_names = [\"torch\"]\n"),
+        format!("{input}notes = [\"n\"]\nfiles.\"r.txt\" = \"flask\"\n"),
     ] {
         assert_eq!(of(&fields), Ok(1), "{fields}");
     }
     for (fields, fault) in [
-        (input.to_owned(), "`one`: it expects no verdict and no finding"),
-        (format!("{input}pools = [\"p\"]\n"), "`one`: it expects no verdict and no finding"),
+        (input.to_owned(), "`one`: it expects no verdict, no fact and no finding"),
+        (format!("{input}pools = [\"p\"]\n"), "`one`: it expects no verdict, no fact and no finding"),
         (format!("{input}fate = \"starts\"\n"), "`one`: `fate` needs `pools`"),
         (format!("{input}findings = []\noutcome = \"refused\"\n"), "`one`: a part of a verdict needs `fate`"),
         (format!("{input}findings = []\nmissing = [\"pool.gpu\"]\n"), "`one`: a part of a verdict needs `fate`"),
         (format!("{input}{verdict}image = \"\"\n"), "`one`: it needs exactly one of"),
         (format!("name = \"one\"\nfleet = \"f\"\n{verdict}"), "`one`: it needs exactly one of"),
-        ("name = \"one\"\ninput = \"Dockerfile\"\nfindings = []\n".to_owned(), "`one`: `findings` and `rule` need"),
+        (
+            "name = \"one\"\ninput = \"Dockerfile\"\nfindings = []\n".to_owned(),
+            "`one`: without `fate` it needs the text",
+        ),
+        (format!("{input}{verdict}package_names = [\"torch\"]\n"), "`one`: `package_names` needs `packages`"),
+        (format!("{input}{verdict}context = \"c\"\n"), "`one`: no context has the name `c`"),
+        (
+            "name = \"one\"\nimage = \"\"\nfindings = []\nfiles.a = \"\"\n".to_owned(),
+            "`one`: `files` and `context` need",
+        ),
         (format!("{input}rule = \"r\"\n"), "`one`: `rule` needs `message`"),
         (format!("{input}{verdict}near = [[\"a\", \"b\"]]\n"), "`one`: a part of a finding needs `rule`"),
         (format!("{input}{verdict}[[case]]\n{input}{verdict}"), "`one`: a.toml has a case with this name"),
@@ -316,7 +408,7 @@ fn a_file_with_a_wrong_case_is_refused_with_its_name() {
 }
 
 #[test]
-fn files_share_fleets_and_images() {
+fn files_share_fleets_images_and_contexts() {
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let user =
         file("a", "[[case]]\nname = \"one\"\nimage = \"i\"\nfleet = \"f\"\npools = [\"p\"]\nfate = \"starts\"\n");
@@ -324,6 +416,11 @@ fn files_share_fleets_and_images() {
     let cases = Cases::of([user.clone(), owner.clone()]).expect("cases").cases;
     assert_eq!((cases[0].fleet.as_deref(), cases[0].text()), (Some("the fleet"), Some("the image")));
     assert_eq!(cases[0].source, "a");
+    let context = "[contexts.c]\n\"r.txt\" = \"flask\"\n\"s.txt\" = \"jax\"\n[[case]]\nname = \"two\"\ndockerfile = \"\"\n\
+                   context = \"c\"\nfiles.\"r.txt\" = \"torch\"\nnotes = [\"n\"]\n";
+    let cases = Cases::of([file("d", context)]).expect("cases").cases;
+    let files: Vec<(&str, &str)> = cases[0].files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    assert_eq!(files, [("r.txt", "torch"), ("s.txt", "jax")]);
     let other = file("c", "[images]\ni = \"another\"\n");
     assert!(Cases::of([user, owner, other]).expect_err("twice").contains("another file defines `i`, too"));
 }

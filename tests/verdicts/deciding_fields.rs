@@ -1,18 +1,18 @@
 //! What a verdict says of its pool: which of its fields decided, and which it would take.
 
-use place::Place;
 use serde_json::Value;
+use test_repository::TestRepository;
 
-use crate::support::place;
+use crate::support::test_repository;
 
 const TORCH: &str = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.5.1\n";
 
 /// The image's verdict on the first pool, with all of the report.
 fn verdict(dockerfile: &str, pool: &str) -> Value {
-    let place = Place::bare();
-    place.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\n{pool}"));
-    place.file("Dockerfile", dockerfile);
-    place.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone()
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\n{pool}"));
+    repository.file("Dockerfile", dockerfile);
+    repository.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone()
 }
 
 fn message(dockerfile: &str, pool: &str) -> String {
@@ -38,9 +38,9 @@ fn fields(verdict: &Value, step: &str) -> Vec<String> {
 
 /// Pools share a message where the same decides: the driver, or the CUDA that is declared for it.
 #[test]
-fn a_declared_cuda_is_told_of_several_pools_too() {
-    let place = Place::bare();
-    place.file("Dockerfile", TORCH);
+fn the_declared_cuda_version_of_several_pools_is_reported() {
+    let repository = TestRepository::empty();
+    repository.file("Dockerfile", TORCH);
     let pool = |name: &str, driver: &str, cuda: &str| {
         let cuda = if cuda.is_empty() { String::new() } else { format!("driver_cuda = \"{cuda}\"\n") };
         format!(
@@ -49,8 +49,8 @@ fn a_declared_cuda_is_told_of_several_pools_too() {
         )
     };
     let told = |pools: &[String]| {
-        place.file("fleet.toml", &pools.concat());
-        let report = place.json(&["check", "Dockerfile"]);
+        repository.file("fleet.toml", &pools.concat());
+        let report = repository.json(&["check", "Dockerfile"]);
         let findings = report["subjects"][0]["findings"].as_array().expect("findings").clone();
         let own = findings.iter().filter(|one| one["rule"] == "insufficient-driver");
         own.map(|one| one["message"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
@@ -117,7 +117,7 @@ fn a_pool_that_says_neither_gpu_nor_driver_is_asked_for_them_first() {
 }
 
 #[test]
-fn an_option_that_is_open_is_named_and_not_its_table() {
+fn an_undecided_option_is_named_in_the_output() {
     let pool = "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"kubernetes\"\ntoolkit = \"1.17.8\"\n\
                 device_list_strategy = \"volume-mounts\"\n";
     let option = "pool.host.accept-nvidia-visible-devices-as-volume-mounts";
@@ -147,12 +147,12 @@ fn another_failure_by_another_launch_is_not_told_of_other_nodes() {
 }
 
 #[test]
-fn a_value_that_is_tried_is_among_what_decides() {
+fn the_deciding_fields_include_the_tried_value() {
     let of = |image: &str, pool: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\n{pool}"));
-        place.file("one.image.toml", &format!("complete = [\"env\", \"packages\", \"files\", \"code\"]\n{image}"));
-        place.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone()
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\n{pool}"));
+        repository.file("one.image.toml", &format!("complete = [\"env\", \"packages\", \"files\", \"code\"]\n{image}"));
+        repository.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone()
     };
     let compat = "cuda_runtime = \"12.9\"\n[files]\n\"/etc/debian_version\" = {}\n\
                   \"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {}\n\
@@ -181,16 +181,16 @@ fn a_value_that_is_tried_is_among_what_decides() {
 
 #[test]
 fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
-    let place = Place::bare();
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file(
         "fleet.toml",
         "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\n",
     );
-    place.file("Dockerfile", TORCH);
+    repository.file("Dockerfile", TORCH);
     let whole = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[packages.pip]\ntorch = \"2.5.1\"\n";
-    place.file("whole.image.toml", whole);
+    repository.file("whole.image.toml", whole);
     for input in ["Dockerfile", "whole.image.toml"] {
-        let report = place.json(&["check", input]);
+        let report = repository.json(&["check", input]);
         let facts = report["subjects"][0]["facts"].as_array().cloned().expect("facts");
         let absent: Vec<&Value> = facts.iter().filter(|fact| fact["state"] == "absent").collect();
         assert!(absent.iter().any(|fact| fact["key"] == "image.firmware"), "{input}");
@@ -206,15 +206,15 @@ fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
 #[test]
 fn variables_that_switch_the_compilation_of_ptx_count() {
     let of = |sass: &str, ptx: &str, env: &str| {
-        let place = Place::bare();
+        let repository = TestRepository::empty();
         let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
-        place.file("fleet.toml", &format!("{pool}env = {{ {env} }}\n"));
+        repository.file("fleet.toml", &format!("{pool}env = {{ {env} }}\n"));
         let text = format!(
             "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
              [[gpu_code]]\nsass = [{sass}]\nptx = [{ptx}]\n"
         );
-        place.file("one.image.toml", &text);
-        let told = place.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone();
+        repository.file("one.image.toml", &text);
+        let told = repository.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone();
         let word = |key: &str| told[key].as_str().unwrap_or("-").to_owned();
         (format!("{} {}", word("fate"), word("outcome")), told["codes"].to_string())
     };
@@ -267,7 +267,7 @@ fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
 /// Where the same would settle several pools, each is told of what may happen on it alone.
 #[test]
 fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let pool = |name: &str, gpu: &str, drivers: &str| {
         format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = {drivers}\ntoolkit = \"1.17.8\"\nlaunch = \"docker-gpus\"\n"
@@ -281,12 +281,12 @@ fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
         pool("t4-too", "T4", older),
         pool("gtx", "GeForce RTX 2080", old),
     ];
-    place.file("fleet.toml", &fleet.concat());
+    repository.file("fleet.toml", &fleet.concat());
     let image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=1\n\
                  RUN apt-get update && apt-get install -y python3-pip\n\
                  RUN pip install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n";
-    place.file("Dockerfile", image);
-    let report = place.json(&["check", "Dockerfile"]);
+    repository.file("Dockerfile", image);
+    let report = repository.json(&["check", "Dockerfile"]);
     let subject = &report["subjects"][0];
     let mut told: Vec<String> = Vec::new();
     for finding in subject["findings"].as_array().expect("findings") {
@@ -354,10 +354,10 @@ fn a_missing_gpu_stops_what_is_known_to_call_cuda() {
 
 /// What a person reads of a Dockerfile on the pools of a fleet.
 fn read(dockerfile: &str, fleet: &str, flags: &[&str]) -> String {
-    let place = Place::bare();
-    place.file("fleet.toml", fleet);
-    place.file("Dockerfile", dockerfile);
-    place::out(&place.run(&[&["check", "Dockerfile"], flags].concat()))
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", fleet);
+    repository.file("Dockerfile", dockerfile);
+    test_repository::out(&repository.run(&[&["check", "Dockerfile"], flags].concat()))
 }
 
 const A100: &str = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\n\
@@ -396,18 +396,18 @@ fn a_cpu_only_finding_names_what_decides() {
 
 #[test]
 fn suggested_commands_repeat_the_input_and_the_fleet() {
-    let place = Place::bare();
-    place.file("ours.toml", &A100.replace("570.86.15", "470.57.02"));
-    place.file("sub/Dockerfile", TORCH);
-    let text = place::out(&place.run(&["check", "--fleet", "ours.toml", "--color", "never", "sub"]));
+    let repository = TestRepository::empty();
+    repository.file("ours.toml", &A100.replace("570.86.15", "470.57.02"));
+    repository.file("sub/Dockerfile", TORCH);
+    let text = test_repository::out(&repository.run(&["check", "--fleet", "ours.toml", "--color", "never", "sub"]));
     assert!(text.contains("\nTrace: imagelint check --why p --fleet ours.toml sub\n"), "{text}");
     assert!(text.ends_with("\nFixes: imagelint check --show-fixes --fleet ours.toml sub\n"), "{text}");
-    let trace = place::out(&place.run(&["check", "--why", "p", "--fleet", "ours.toml", "sub"]));
+    let trace = test_repository::out(&repository.run(&["check", "--why", "p", "--fleet", "ours.toml", "sub"]));
     assert!(trace.contains("470.57.02"), "{trace}");
 }
 
 #[test]
-fn a_launch_that_is_not_declared_is_shown_with_its_ends() {
+fn an_undeclared_launch_method_is_shown_with_its_possible_outcomes() {
     let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
     let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n";
     let text = read(bare, pool, &[]);
@@ -421,7 +421,7 @@ fn a_launch_that_is_not_declared_is_shown_with_its_ends() {
 }
 
 #[test]
-fn a_refusal_has_one_name() {
+fn each_refusal_of_the_toolkit_has_one_name() {
     let fleet = A100.replace("570.86.15", "470.57.02").replace("docker-cdi", "docker-gpus");
     let text = read("FROM nvidia/cuda:13.0.1-runtime-ubuntu22.04\n", &fleet, &[]);
     assert!(text.contains("container-refused") && !text.contains(" refused"), "{text}");

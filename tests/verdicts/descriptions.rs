@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use imagelint::describe::ImageDescription;
-use place::{Place, out};
 use serde_json::Value;
+use test_repository::{TestRepository, out};
 
-use crate::support::{inputs, place};
+use crate::support::{inputs, test_repository};
 
 /// A pool with a new driver, beside those that every input is tried on.
 const POOLS: &str = r#"[[pool]]
@@ -51,12 +51,12 @@ fn names_what_it_holds(report: &Value) {
 }
 
 /// The verdicts of files, and of their descriptions, subject by subject.
-fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<String>, Vec<String>)> {
+fn both(repository: &TestRepository, files: &[String], more: &[&str]) -> Vec<(String, Vec<String>, Vec<String>)> {
     let check = |files: &[String], more: &[&str]| {
         let mut arguments = vec!["check", "--fleet", "fleet.toml"];
         arguments.extend(more);
         arguments.extend(files.iter().map(String::as_str));
-        place.json(&arguments)
+        repository.json(&arguments)
     };
     let first = check(files, more);
     names_what_it_holds(&first);
@@ -68,7 +68,7 @@ fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<Stri
         .map(|(at, subject)| {
             let description = ImageDescription::from_json(subject["description"].clone()).expect("a description");
             let file = format!("out/{at:03}.image.toml");
-            place.file(&file, &description.to_toml());
+            repository.file(&file, &description.to_toml());
             file
         })
         .collect();
@@ -78,20 +78,20 @@ fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<Stri
 }
 
 /// What differs.
-fn different(place: &Place, files: &[String], more: &[&str]) -> Vec<String> {
+fn different(repository: &TestRepository, files: &[String], more: &[&str]) -> Vec<String> {
     let differs = |(name, own, described): (String, Vec<String>, Vec<String>)| {
         (own != described).then(|| format!("{name}: {own:#?}\ndescribed: {described:#?}"))
     };
-    both(place, files, more).into_iter().filter_map(differs).collect()
+    both(repository, files, more).into_iter().filter_map(differs).collect()
 }
 
 #[test]
 fn every_input_of_the_repository_is_judged_as_its_description_is() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    let files = inputs::all(&place);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    let files = inputs::all(&repository);
     assert!(files.len() > 300, "{}", files.len());
-    let wrong: Vec<String> = files.chunks(60).flat_map(|some| different(&place, some, &[])).collect();
+    let wrong: Vec<String> = files.chunks(60).flat_map(|some| different(&repository, some, &[])).collect();
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -136,48 +136,49 @@ const BUILDS: &[(&str, &str)] = &[
 
 #[test]
 fn what_commands_decide_is_told() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let mut files = Vec::new();
     for (at, (text, said)) in BUILDS.iter().enumerate() {
         let file = format!("{at:02}.Dockerfile");
-        place.file(&file, text);
-        let done = place.run(&["describe", &file]);
+        repository.file(&file, text);
+        let done = repository.run(&["describe", &file]);
         assert!(out(&done).contains(said), "{text}{}", out(&done));
         files.push(file);
     }
     for more in [&[][..], &["--as-of", "2023-06-01"]] {
-        let wrong = different(&place, &files, more);
+        let wrong = different(&repository, &files, more);
         assert!(wrong.is_empty(), "{more:?}: {}", wrong.join("\n"));
     }
 }
 
 #[test]
 fn what_may_not_be_installed_is_no_certainty() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", BUILDS[0].0);
-    place.file("x.image.toml", &out(&place.run(&["describe", "Dockerfile"])));
-    let report = place.json(&["check", "--pool", "new", "x.image.toml"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file("Dockerfile", BUILDS[0].0);
+    repository.file("x.image.toml", &out(&repository.run(&["describe", "Dockerfile"])));
+    let report = repository.json(&["check", "--pool", "new", "x.image.toml"]);
     assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "undetermined", "{}", report["subjects"][0]["verdicts"]);
     // The same without its condition is certain.
-    place.file("x.image.toml", "base = \"python:3.11\"\n[packages.pip]\ntorch = { version = \"1.12.1\" }\n");
-    let report = place.json(&["check", "--pool", "new", "x.image.toml"]);
+    repository.file("x.image.toml", "base = \"python:3.11\"\n[packages.pip]\ntorch = { version = \"1.12.1\" }\n");
+    let report = repository.json(&["check", "--pool", "new", "x.image.toml"]);
     assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails");
 }
 
 #[test]
 fn a_description_is_of_the_day_that_was_asked_for() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
-    place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
-    let outcome =
-        |file: &str| place.json(&["check", "--pool", "rtx", file])["subjects"][0]["verdicts"][0]["outcome"].clone();
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
+    repository.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
+    let outcome = |file: &str| {
+        repository.json(&["check", "--pool", "rtx", file])["subjects"][0]["verdicts"][0]["outcome"].clone()
+    };
     for (more, expected) in
         [(&[][..], outcome("Dockerfile")), (&["--as-of", "2021-06-29"], "compat-not-supported".into())]
     {
-        let done = place.run(&[&["describe", "Dockerfile"], more].concat());
-        place.file("x.image.toml", &out(&done));
+        let done = repository.run(&[&["describe", "Dockerfile"], more].concat());
+        repository.file("x.image.toml", &out(&done));
         assert_eq!(outcome("x.image.toml"), expected, "{}", out(&done));
     }
     assert_ne!(outcome("Dockerfile"), "compat-not-supported");
@@ -185,38 +186,38 @@ fn a_description_is_of_the_day_that_was_asked_for() {
 
 #[test]
 fn code_on_a_plain_base_is_not_passed_over() {
-    let place = Place::new();
-    place.file("fleet.toml", POOLS);
+    let repository = TestRepository::new();
+    repository.file("fleet.toml", POOLS);
     let code = "[[gpu_code]]\nfile = \"app\"\ncomponent = \"app\"\nsass = [\"sm_70\"]\nptx = []\n";
     for head in ["base = \"ubuntu:22.04\"\n", "base = \"python:3.11-slim\"\n", "complete = [\"env\"]\n", ""] {
-        place.file("app.image.toml", &format!("{head}{code}"));
-        let report = place.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
+        repository.file("app.image.toml", &format!("{head}{code}"));
+        let report = repository.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
         let subject = &report["subjects"][0];
         assert_eq!(subject["gpu_content"], true, "{head}");
         assert_eq!(subject["verdicts"][0]["outcome"], "no-kernel-image", "{head}");
     }
-    place.file("app.image.toml", "base = \"ubuntu:22.04\"\n[packages.pip]\nflask = \"3.0.0\"\n");
-    let report = place.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
+    repository.file("app.image.toml", "base = \"ubuntu:22.04\"\n[packages.pip]\nflask = \"3.0.0\"\n");
+    let report = repository.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
     assert_eq!(report["subjects"][0]["gpu_content"], false);
 }
 
 /// What the kernels are made for differs from channel to channel.
 #[test]
 fn the_channel_of_conda_is_described() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let pool = POOLS.replace("B200", "A100");
-    place.file("fleet.toml", &pool);
+    repository.file("fleet.toml", &pool);
     for (channel, described) in [(" -c pytorch -c nvidia", true), (" -c conda-forge", true), ("", false)] {
         let text = format!(
             "FROM continuumio/miniconda3:24.1.2-0\nENV NVIDIA_VISIBLE_DEVICES=all\n\
              RUN conda install -y{channel} pytorch==1.12.1 cudatoolkit=11.3\n"
         );
-        place.file("Dockerfile", &text);
-        let description = out(&place.run(&["describe", "Dockerfile"]));
+        repository.file("Dockerfile", &text);
+        let description = out(&repository.run(&["describe", "Dockerfile"]));
         assert_eq!(description.contains("channel = "), described, "{description}");
-        place.file("one.image.toml", &description);
+        repository.file("one.image.toml", &description);
         let fates = |input: &str| {
-            let told = told(&place.json(&["check", input]));
+            let told = told(&repository.json(&["check", input]));
             told.into_iter().map(|(_, verdicts)| verdicts).collect::<Vec<_>>()
         };
         assert_eq!(fates("Dockerfile"), fates("one.image.toml"), "{description}");
@@ -226,8 +227,8 @@ fn the_channel_of_conda_is_described() {
 /// Comment lines name what was detected; they change nothing that `check` reads.
 #[test]
 fn a_description_starts_with_what_was_detected() {
-    let place = Place::bare();
-    place.file("fleet.toml", &inputs::fleet_with(POOLS));
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let cases = [
         (
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.4.0\n",
@@ -253,8 +254,8 @@ fn a_description_starts_with_what_was_detected() {
         ("ARG B\nFROM $B\nRUN pip install torch==2.4.0\n", &["#   base image: unknown\n", "--build-arg B=VALUE"]),
     ];
     for (dockerfile, expected) in cases {
-        place.file("Dockerfile", dockerfile);
-        let described = out(&place.run(&["describe", "Dockerfile"]));
+        repository.file("Dockerfile", dockerfile);
+        let described = out(&repository.run(&["describe", "Dockerfile"]));
         let unwrapped = described.replace("\n#       ", " ");
         for text in expected {
             assert!(unwrapped.contains(text), "{text}\n{described}");
@@ -263,9 +264,9 @@ fn a_description_starts_with_what_was_detected() {
         // All comment lines come first.
         let (head, rest) = described.split_once("\n\n").expect("a description after the comments");
         assert!(head.lines().all(|line| line.starts_with('#')) && !rest.contains("\n#"), "{described}");
-        place.file("x.image.toml", &described);
+        repository.file("x.image.toml", &described);
         let verdicts =
-            |file: &str| told(&place.json(&["check", file])).into_iter().map(|(_, all)| all).collect::<Vec<_>>();
+            |file: &str| told(&repository.json(&["check", file])).into_iter().map(|(_, all)| all).collect::<Vec<_>>();
         assert_eq!(verdicts("Dockerfile"), verdicts("x.image.toml"), "{described}");
     }
 }

@@ -5,10 +5,10 @@ mod cases;
 mod compat_vectors;
 mod deciding_fields;
 mod descriptions;
+mod finding_cases;
 mod minimum_driver;
 mod old_drivers;
 mod properties;
-mod references;
 mod requirement_vectors;
 mod rule_examples;
 mod rule_pages;
@@ -16,3 +16,4 @@ mod rule_pages;
 #[expect(dead_code, reason = "the other test binaries use the rest")]
 mod support;
 mod truth;
+mod unknown_values;

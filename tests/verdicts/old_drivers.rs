@@ -1,16 +1,16 @@
-//! Images and drivers of the years before 2021: what a driver reports, what a base asks for, and what a refusal said.
+//! Images and drivers before 2021: reported versions, requirements and error messages.
 
-use place::Place;
 use serde_json::Value;
+use test_repository::TestRepository;
 
-use crate::support::place;
+use crate::support::test_repository;
 
 /// How a Dockerfile ends on one pool as of a day: fate, outcome, the codes, and the message.
 fn end(dockerfile: &str, pool: &str, day: &str) -> (String, String, Value, String) {
-    let place = Place::bare();
-    place.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\nplatform = \"linux/amd64\"\n{pool}"));
-    place.file("Dockerfile", dockerfile);
-    let report = place.json(&["check", "--as-of", day, "Dockerfile"]);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\nplatform = \"linux/amd64\"\n{pool}"));
+    repository.file("Dockerfile", dockerfile);
+    let report = repository.json(&["check", "--as-of", day, "Dockerfile"]);
     let verdicts = report["subjects"][0]["verdicts"].as_array().cloned().unwrap_or_default();
     let whole = verdicts.into_iter().find(|one| one["component"].is_null()).expect("a verdict on the image");
     let text = |key: &str| whole[key].as_str().unwrap_or_default().to_owned();
@@ -52,7 +52,7 @@ fn what_a_driver_reports_decides_whether_a_base_takes_it() {
 
 /// A driver of a branch that no table has: its container may be refused, or stop with 35.
 #[test]
-fn a_code_is_certain_only_where_nothing_before_it_may_stop() {
+fn an_error_code_is_certain_only_if_no_earlier_step_can_fail() {
     let codes = |driver| end("FROM nvidia/cuda:10.1-base\n", &pool("GTX 1080", driver, "nvidia-runtime"), "2019-09-01");
     let (fate, outcome, found, _) = codes("416.94");
     assert_eq!((fate.as_str(), outcome.as_str()), ("fails", "insufficient-driver"), "{found}");
@@ -64,7 +64,7 @@ fn a_code_is_certain_only_where_nothing_before_it_may_stop() {
 }
 
 #[test]
-fn a_refusal_has_the_words_of_its_day() {
+fn a_refusal_has_the_error_text_of_its_toolkit_version() {
     let advice = "cuda>=10.0, please update your driver to a newer version, or use an earlier cuda container";
     for (day, expected) in [
         ("2018-11-01", "brand = tesla"),
@@ -105,8 +105,8 @@ fn a_tensorflow_image_asks_for_what_its_base_asks_for() {
 /// cupy opens NVRTC as it compiles: it comes with the runtime flavour of its own CUDA, or as a package.
 #[test]
 fn a_library_that_is_opened_later_is_looked_for_in_the_flavour_of_the_base() {
-    let place = Place::bare();
-    place.file(
+    let repository = TestRepository::empty();
+    repository.file(
         "fleet.toml",
         &format!("[[pool]]\nname = \"p\"\nplatform = \"linux/amd64\"\n{}", pool("T4", "550.54.15", "docker-gpus")),
     );
@@ -156,8 +156,8 @@ fn a_library_that_is_opened_later_is_looked_for_in_the_flavour_of_the_base() {
             "",
         ),
     ] {
-        place.file("Dockerfile", dockerfile);
-        let report = place.json(&["check", "Dockerfile"]).to_string();
+        repository.file("Dockerfile", dockerfile);
+        let report = repository.json(&["check", "Dockerfile"]).to_string();
         let told = report.contains("starts, and fails when it opens");
         assert_eq!(told, !missing.is_empty(), "{dockerfile}");
         assert!(report.contains(missing), "{dockerfile}");

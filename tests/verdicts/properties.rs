@@ -1,4 +1,4 @@
-//! Laws that hold for every image and host, over drawn populations with fixed seeds.
+//! Properties of the replay for random images and hosts with fixed seeds.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +18,9 @@ use imagelint::model::outcome::Outcome;
 use imagelint::model::reference::ImageReference;
 use imagelint::replay::{DiscardingRecorder, FullRecorder, Replay, StartRoute, StartupResult, replay};
 use imagelint::text::source::{SourceText, Sources};
-use population::{Draw, HostSpec, ImageSpec};
+use random_images::{HostSpec, ImageSpec, SeededRandom};
 
-use crate::support::population;
+use crate::support::random_images;
 
 fn fates(image: &ImageFacts, host: &Host) -> Vec<StartupResult> {
     let knowledge = Knowledge::built_in();
@@ -34,8 +34,8 @@ fn starts(fate: StartupResult) -> bool {
 
 #[test]
 fn every_outcome_is_met_by_one_case_of_a_hundred() {
-    let images: Vec<ImageFacts> = population::images(11, 220).iter().map(ImageSpec::read).collect();
-    let hosts: Vec<Host> = population::hosts(12, 110).iter().map(HostSpec::read).collect();
+    let images: Vec<ImageFacts> = random_images::images(11, 220).iter().map(ImageSpec::read).collect();
+    let hosts: Vec<Host> = random_images::hosts(12, 110).iter().map(HostSpec::read).collect();
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
     let mut cases = 0;
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
@@ -57,11 +57,11 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
 }
 
 #[test]
-fn a_recorder_changes_no_fate_and_gets_every_step() {
-    let hosts: Vec<Host> = population::hosts(15, 50).iter().map(HostSpec::read).collect();
+fn recording_the_steps_does_not_change_a_verdict() {
+    let hosts: Vec<Host> = random_images::hosts(15, 50).iter().map(HostSpec::read).collect();
     let knowledge = Knowledge::built_in();
     let mut lengths = BTreeSet::new();
-    for image in population::images(16, 60).iter().map(ImageSpec::read) {
+    for image in random_images::images(16, 60).iter().map(ImageSpec::read) {
         for host in &hosts {
             let recorded = image.components.iter().map(|component| {
                 let mut steps = FullRecorder::default();
@@ -86,12 +86,12 @@ fn is_specific(image: &ImageFacts) -> bool {
 
 #[test]
 fn a_higher_minor_capability_loses_no_support() {
-    let specs = population::images(21, 120);
+    let specs = random_images::images(21, 120);
     let images: Vec<ImageFacts> = specs.iter().map(ImageSpec::read).collect();
     let plain: Vec<(&ImageSpec, &ImageFacts)> =
         specs.iter().zip(&images).filter(|(_, image)| !is_specific(image)).collect();
     let (mut compared, mut started) = (0, 0);
-    for spec in population::hosts(22, 40).into_iter().filter(|spec| spec.driver.is_some()) {
+    for spec in random_images::hosts(22, 40).into_iter().filter(|spec| spec.driver.is_some()) {
         for minors in [&["7.0", "7.5"][..], &["8.0", "8.6", "8.9"], &["10.0", "10.3"], &["12.0", "12.1"]] {
             let with = |minor: &&str| HostSpec { capability: Some((*minor).to_owned()), ..spec.clone() }.read();
             let hosts: Vec<Host> = minors.iter().map(with).collect();
@@ -130,10 +130,10 @@ fn forced_compat(spec: &ImageSpec, branch: u32) -> bool {
 
 #[test]
 fn a_newer_driver_of_the_branch_breaks_nothing() {
-    let specs = population::images(31, 150);
+    let specs = random_images::images(31, 150);
     let images: Vec<ImageFacts> = specs.iter().map(ImageSpec::read).collect();
     let (mut compared, mut started) = (0, 0);
-    for host in population::hosts(32, 150) {
+    for host in random_images::hosts(32, 150) {
         let driver: DriverVersion = host.driver.as_deref().unwrap_or("535.54.03").parse().expect("a driver");
         let releases = Knowledge::built_in().driver_branch(driver.branch()).expect("a branch").releases;
         let newer = releases.iter().find(|release| **release > driver).or(releases.last()).expect("a release");
@@ -160,10 +160,10 @@ fn a_newer_driver_of_the_branch_breaks_nothing() {
 
 #[test]
 fn more_ptx_takes_no_support_away() {
-    let hosts: Vec<Host> = population::hosts(42, 120).iter().map(HostSpec::read).collect();
-    let mut draw = Draw::new(41);
+    let hosts: Vec<Host> = random_images::hosts(42, 120).iter().map(HostSpec::read).collect();
+    let mut draw = SeededRandom::new(41);
     let (mut compared, mut started) = (0, 0);
-    for spec in population::images(43, 120).into_iter().filter(|spec| spec.torch.is_none() && spec.code_seen) {
+    for spec in random_images::images(43, 120).into_iter().filter(|spec| spec.torch.is_none() && spec.code_seen) {
         let mut more = spec.clone();
         more.ptx.push(*draw.one(&["50", "60", "70", "80", "90", "90a", "100f", "120"]));
         more.ptx.dedup();
@@ -192,8 +192,8 @@ fn is_total<T: Ord + Copy + std::fmt::Debug>(list: &[T]) {
 }
 
 #[test]
-fn orders_are_total() {
-    let mut draw = Draw::new(51);
+fn orderings_are_total() {
+    let mut draw = SeededRandom::new(51);
     let versions: Vec<DottedVersion> = (0..60)
         .map(|_| {
             let parts: Vec<String> =
@@ -204,8 +204,8 @@ fn orders_are_total() {
         .collect();
     is_total(&versions);
     is_total(&[Confidence::Assumed, Confidence::Inferred, Confidence::Declared, Confidence::Measured]);
-    let images: Vec<ImageFacts> = population::images(52, 60).iter().map(ImageSpec::read).collect();
-    let hosts: Vec<Host> = population::hosts(53, 40).iter().map(HostSpec::read).collect();
+    let images: Vec<ImageFacts> = random_images::images(52, 60).iter().map(ImageSpec::read).collect();
+    let hosts: Vec<Host> = random_images::hosts(53, 40).iter().map(HostSpec::read).collect();
     let mut met: Vec<StartupResult> = Vec::new();
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
         if !met.contains(&fate) {
@@ -219,7 +219,7 @@ fn orders_are_total() {
 }
 
 /// A text of signs that parsers stumble over, or a good one with some of them put in.
-fn text(draw: &mut Draw) -> String {
+fn text(draw: &mut SeededRandom) -> String {
     const SIGNS: &[&str] = &[
         "0",
         "1",
@@ -299,7 +299,7 @@ fn text(draw: &mut Draw) -> String {
 
 #[test]
 fn no_text_stops_a_parser() {
-    let mut draw = Draw::new(61);
+    let mut draw = SeededRandom::new(61);
     let known = |text: &str| HostValue::Known(text.to_owned());
     let host =
         RequirementHost { cuda: known("12.4"), driver: known("550.54.15"), arch: known("8.0"), brand: known("tesla") };

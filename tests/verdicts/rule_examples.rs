@@ -10,7 +10,7 @@ use imagelint::rules::RuleBook;
 use crate::support::program::imagelint_program;
 
 #[test]
-fn every_page_says_of_its_examples_what_it_promises_and_nothing_else() {
+fn every_rule_page_has_the_findings_of_its_examples() {
     let (mut validated, mut wrong) = (0, Vec::new());
     let book = RuleBook::built_in().clone().with_preview();
     for page in book.pages() {
@@ -25,7 +25,7 @@ fn every_page_says_of_its_examples_what_it_promises_and_nothing_else() {
 }
 
 #[test]
-fn what_is_not_told_in_full_says_the_same() {
+fn a_short_report_has_the_same_verdicts_as_a_full_one() {
     let text = |subject: &model::Subject| serde_json::to_string(subject).expect("JSON");
     let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
     for page in book.pages() {
@@ -48,7 +48,7 @@ fn what_is_not_told_in_full_says_the_same() {
 }
 
 #[test]
-fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
+fn only_the_auditor_persona_lists_unevaluated_rules() {
     use imagelint::rules::Persona;
     let text = "FROM example.com/team/base:1\nRUN pip install torch==2.4.0+cu124\n";
     let place = tempfile::TempDir::new().expect("temporary folder");

@@ -25,7 +25,7 @@ impl LayerScan<'_> {
             (self.seen.complete.packages, self.seen.complete.code) = (false, false);
             self.note_not_inspected(placed.path, &format!("it is a link into the cache of a tool, {target}"));
             let fact = self.add_fact(FactKey::Package, &name, PrintedValue::Text(String::new()), placed);
-            let version = PackageVersion::Range(String::new());
+            let version = PackageVersion::any();
             self.seen.packages.push(ObservedPackage::new(
                 PackageManager::Pip,
                 PackageName::python(&name),

@@ -564,8 +564,11 @@ fn is_cuda_library(name: &str) -> bool {
     let of = |soname: &str| soname.split_once(".so").is_some_and(|(own, _)| own == stem);
     knowledge.library_wheels().iter().any(|row| row.library == stem)
         || knowledge.driver_sonames().iter().any(|row| of(row.soname))
-        || knowledge.library_parts().iter().any(|row| of(row.soname) || row.parts.iter().any(|part| of(part)))
-        || knowledge.library_needs().iter().any(|row| row.needs.iter().chain(row.opens).any(|soname| of(soname)))
+        || knowledge
+            .libraries_opened_by_libraries()
+            .iter()
+            .any(|row| of(row.soname) || row.parts.iter().any(|part| of(part)))
+        || knowledge.required_libraries().iter().any(|row| row.needs.iter().chain(row.opens).any(|soname| of(soname)))
         || knowledge.library_packages().iter().any(|row| row.sonames.iter().any(|soname| of(soname)))
         || knowledge.toolkit_libraries().iter().any(|row| row.sonames.iter().any(|soname| of(soname)))
 }

@@ -19,8 +19,8 @@ const MAX_STEP_CHARS: usize = 100;
 pub struct MissingLayer {
     /// Which one, counted from the lowest.
     pub layer: usize,
-    /// Why.
-    pub why: String,
+    /// What prevented it, for the reader.
+    pub message: String,
 }
 
 /// One image whose layers are read, with the observations and notes so far.
@@ -40,7 +40,7 @@ impl LayerScan<'_> {
         for gone in self.missing {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.files, whole.code) = (false, false, false);
-            let told = format!("layer {} was not inspected: {}", self.layer_label(gone.layer), gone.why);
+            let told = format!("layer {} was not inspected: {}", self.layer_label(gone.layer), gone.message);
             self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
             self.notes.push(told);
         }

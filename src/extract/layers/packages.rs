@@ -240,7 +240,7 @@ fn installed_since<'a>(
 
 /// Converts a version text into a package version; an empty text is an open version.
 fn package_version(version: &str) -> PackageVersion {
-    if version.is_empty() { PackageVersion::Range(String::new()) } else { PackageVersion::Exact(version.to_owned()) }
+    if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version) }
 }
 
 /// Whether a path is that of a package database, and no other file that the system has once.

@@ -14,7 +14,7 @@ pub use self::sentences::{changed_pool_list, quoted_list, summarize_images, verd
 use std::collections::BTreeMap;
 
 use crate::fix::compare::model::{
-    ComparedDrivers, ComparedImage, ComparedOlderDriver, ComparedPool, ComparedVerdict, VerdictChange,
+    ComparedImage, ComparedOlderDriver, ComparedPool, ComparedVerdict, MinimumDriverComparison, VerdictChange,
 };
 use crate::report::kinds::{FindingSeverity, VerdictKind};
 use crate::report::model::{Finding, Subject, Verdict};
@@ -102,11 +102,11 @@ pub fn verdict_on_pool<'a>(subject: &'a Subject, pool: &str) -> Option<&'a Verdi
 }
 
 /// Returns the pools whose smallest driver differs, grouped by equal drivers.
-fn compare_drivers(before: &SmallestDriverByPool, after: &SmallestDriverByPool) -> Vec<ComparedDrivers> {
-    let mut found: Vec<ComparedDrivers> = Vec::new();
+fn compare_drivers(before: &SmallestDriverByPool, after: &SmallestDriverByPool) -> Vec<MinimumDriverComparison> {
+    let mut found: Vec<MinimumDriverComparison> = Vec::new();
     for (pool, was) in before {
         let Some(is) = after.get(pool).filter(|is| is.driver != was.driver) else { continue };
-        let one = ComparedDrivers {
+        let one = MinimumDriverComparison {
             pools: Vec::new(),
             below: Vec::new(),
             before: was.driver.clone(),
@@ -114,8 +114,9 @@ fn compare_drivers(before: &SmallestDriverByPool, after: &SmallestDriverByPool) 
             older_before: was.older.clone(),
             older_after: is.older.clone(),
         };
-        let same =
-            |other: &ComparedDrivers| ComparedDrivers { pools: Vec::new(), below: Vec::new(), ..other.clone() } == one;
+        let same = |other: &MinimumDriverComparison| {
+            MinimumDriverComparison { pools: Vec::new(), below: Vec::new(), ..other.clone() } == one
+        };
         let at = found.iter().position(same).unwrap_or(found.len());
         if at == found.len() {
             found.push(one);

@@ -54,7 +54,7 @@ pub struct ComparedImage {
     /// One entry for each pool on which one of the versions runs.
     pub pools: Vec<ComparedPool>,
     /// The smallest drivers, if they differ.
-    pub drivers: Vec<ComparedDrivers>,
+    pub drivers: Vec<MinimumDriverComparison>,
     /// Findings that are new, with the pools on which they are new.
     pub new_findings: Vec<model::Finding>,
 }
@@ -99,7 +99,7 @@ pub struct ComparedVerdict {
 
 /// The smallest drivers of both versions, on pools that share them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ComparedDrivers {
+pub struct MinimumDriverComparison {
     /// Names of the pools.
     pub pools: Vec<String>,
     /// The pools among them whose driver is older than the smallest, and on which the image starts nevertheless.

@@ -1,6 +1,8 @@
 //! Sentences that describe a change.
 
-use crate::fix::compare::model::{ComparedDrivers, ComparedImage, ComparedPool, ComparedVerdict, VerdictChange};
+use crate::fix::compare::model::{
+    ComparedImage, ComparedPool, ComparedVerdict, MinimumDriverComparison, VerdictChange,
+};
 use crate::report::kinds::VerdictKind;
 use crate::report::phrases::pluralize;
 
@@ -73,12 +75,12 @@ pub(super) fn verdicts_of_new_image(pools: &[ComparedPool]) -> Vec<String> {
 }
 
 /// Returns what a change does to the smallest driver; pools are named if it is not the same on `all` of them.
-pub(super) fn driver_changes(drivers: &[ComparedDrivers], all: usize) -> Vec<String> {
+pub(super) fn driver_changes(drivers: &[MinimumDriverComparison], all: usize) -> Vec<String> {
     drivers.iter().map(|one| driver_change(one, one.pools.len() == all)).collect()
 }
 
 /// Returns the sentence for one change of the smallest driver.
-fn driver_change(one: &ComparedDrivers, everywhere: bool) -> String {
+fn driver_change(one: &MinimumDriverComparison, everywhere: bool) -> String {
     let names: Vec<&str> = one.pools.iter().map(String::as_str).collect();
     let on = if everywhere { String::new() } else { format!(" on {}", quoted_list(&names)) };
     // Who has one of those starts, and does no longer after an upgrade to one of those between.
@@ -290,10 +292,17 @@ mod tests {
         let told = |before: Option<&str>, after: Option<&str>, all| {
             let [before, after] = [before, after].map(|driver| driver.map(str::to_owned));
             let pools = vec!["a".to_owned(), "b".to_owned()];
-            let one =
-                ComparedDrivers { pools, below: Vec::new(), before, after, older_before: None, older_after: None };
+            let one = MinimumDriverComparison {
+                pools,
+                below: Vec::new(),
+                before,
+                after,
+                older_before: None,
+                older_after: None,
+            };
             let older = ComparedOlderDriver { driver: "470.57.02".to_owned(), route: StartRoute::ForwardCompat };
-            let more = ComparedDrivers { older_before: Some(older.clone()), older_after: Some(older), ..one.clone() };
+            let more =
+                MinimumDriverComparison { older_before: Some(older.clone()), older_after: Some(older), ..one.clone() };
             let [plain, more] = [one, more].map(|one| driver_changes(&[one], all).join(""));
             // What did start says nothing of what does.
             let told = if more == plain {

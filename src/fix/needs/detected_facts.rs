@@ -19,16 +19,30 @@ const MAX_NAMES: usize = 6;
 /// Maximum number of reasons for unknown facts.
 const MAX_REASONS: usize = 3;
 
-/// What a line does not say, in words.
+/// Something unknown about an image.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Gap {
-    reason: Option<String>,
-    remedy: String,
+enum Gap {
+    /// The GPU code of a program that the file does not show, with the way to supply it.
+    ProgramCode(String),
+    /// A fact, with the cause.
+    Fact(Cause),
 }
 
 impl Gap {
-    fn of(cause: &Cause) -> Self {
-        Self { reason: Some(cause.reason()), remedy: cause.remedy() }
+    /// Returns why it is unknown, as a clause; empty for a program that the file does not show.
+    fn because(&self) -> String {
+        match self {
+            Self::ProgramCode(_) => String::new(),
+            Self::Fact(cause) => format!(", because {cause}"),
+        }
+    }
+
+    /// Returns what the user can do.
+    fn remedy(&self) -> String {
+        match self {
+            Self::ProgramCode(remedy) => remedy.clone(),
+            Self::Fact(cause) => cause.remedy(),
+        }
     }
 }
 
@@ -42,19 +56,17 @@ pub fn describe_facts(images: &[ImageFacts]) -> Vec<String> {
     for image in images {
         for component in &image.components {
             if let ValueState::Unknown(why) = &component.code.state {
-                let (why, label) = if component.name == CUDA_RUNTIME_COMPONENT {
-                    // That it was not inspected is all that is to be said of a program that the file does not show.
-                    let why = Gap { reason: None, remedy: why.remedy() };
-                    (why, "native code and PTX of the program you add".to_owned())
+                let (gap, label) = if component.name == CUDA_RUNTIME_COMPONENT {
+                    (Gap::ProgramCode(why.remedy()), "native code and PTX of the program you add".to_owned())
                 } else {
-                    (Gap::of(why), format!("native code and PTX of {}", component.display_name()))
+                    (Gap::Fact(why.clone()), format!("native code and PTX of {}", component.display_name()))
                 };
-                add_unknown(&mut unknown, why, label);
+                add_unknown(&mut unknown, gap, label);
             }
         }
         for (label, found) in image_facts(image) {
             let text = found.unwrap_or_else(|why| {
-                add_unknown(&mut unknown, Gap::of(&why), label.clone());
+                add_unknown(&mut unknown, Gap::Fact(why), label.clone());
                 "unknown".to_owned()
             });
             match merged.iter_mut().find(|(known, _)| *known == label) {
@@ -71,8 +83,8 @@ pub fn describe_facts(images: &[ImageFacts]) -> Vec<String> {
 }
 
 /// Records the label of an unknown fact under its reason.
-fn add_unknown(unknown: &mut BTreeMap<Gap, Vec<String>>, why: Gap, label: String) {
-    let labels = unknown.entry(why).or_default();
+fn add_unknown(unknown: &mut BTreeMap<Gap, Vec<String>>, gap: Gap, label: String) {
+    let labels = unknown.entry(gap).or_default();
     if !labels.contains(&label) {
         labels.push(label);
     }
@@ -83,9 +95,8 @@ fn unknown_lines(unknown: BTreeMap<Gap, Vec<String>>) -> Vec<String> {
     let mut reasons: Vec<(Gap, Vec<String>)> = unknown.into_iter().collect();
     reasons.sort_by_key(|(_, labels)| Reverse(labels.len()));
     let more = reasons.len().saturating_sub(MAX_REASONS);
-    let text = |(why, labels): (Gap, Vec<String>)| {
-        let reason = why.reason.map_or_else(String::new, |reason| format!(", because {reason}"));
-        format!("unknown: {}{reason}; {}", join_names(&labels), why.remedy)
+    let text = |(gap, labels): (Gap, Vec<String>)| {
+        format!("unknown: {}{}; {}", join_names(&labels), gap.because(), gap.remedy())
     };
     let mut lines: Vec<String> = reasons.into_iter().take(MAX_REASONS).map(text).collect();
     match more {

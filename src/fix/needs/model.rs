@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::outcome::Outcome;
-use crate::replay::StartRoute;
+use crate::replay::{StartRoute, StartStep};
 
 /// The needs of one input image.
 #[derive(Clone, Debug, Serialize)]
@@ -115,7 +115,7 @@ pub struct BlockingStep {
     /// How it ends: an outcome such as `insufficient-driver`, or `undetermined`.
     pub outcome: BlockingOutcome,
     /// Name of the step.
-    pub step: &'static str,
+    pub step: StartStep,
     /// The step in one sentence.
     pub message: String,
     /// The deciding facts and table rows, with their locations.

@@ -281,7 +281,7 @@ impl<'a> ComponentSurvey<'a> {
         Some(model::BlockingStep {
             driver: host.driver.map(|driver| driver.to_string()).unwrap_or_default(),
             outcome,
-            step: step.step.name(),
+            step: step.step,
             message: explanations::describe_step(self.replay_on(host), step),
             evidence: step.facts.iter().filter_map(|basis| self.evidence(basis)).collect(),
         })

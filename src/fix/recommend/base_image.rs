@@ -183,7 +183,7 @@ impl BaseSelector<'_> {
             }
             let alike = |own: &FrameworkImageRow| {
                 own.tag.split('-').next() == Some(first)
-                    && (own.cuda, own.torch, own.brings) == (row.cuda, row.torch, row.brings)
+                    && (own.cuda, own.torch, own.packages) == (row.cuda, row.torch, row.packages)
             };
             match kept.iter_mut().find(|own| alike(own)) {
                 Some(own) if tag_size_rank(row.tag) < tag_size_rank(own.tag) => *own = row,

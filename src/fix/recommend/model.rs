@@ -2,6 +2,10 @@
 
 use serde::Serialize;
 
+use crate::model::named_values::named_values;
+use crate::model::outcome::Outcome;
+use crate::replay::StartRoute;
+
 /// The recommended combinations for a fleet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
@@ -91,17 +95,31 @@ pub struct RecommendedPackage {
     pub spec: Option<String>,
 }
 
+named_values! {
+    /// How the start of a combination ends on a pool.
+    CombinationResult {
+        /// It starts and uses a GPU.
+        Starts = "starts",
+        /// It starts and uses no GPU, or may use none.
+        NoGpuUsed = "no-gpu-used",
+        /// It fails.
+        Fails = "fails",
+        /// A deciding value is unknown.
+        Undetermined = "undetermined",
+    }
+}
+
 /// The result of a combination on a pool.
 #[derive(Clone, Debug, Serialize)]
 pub struct CombinationOnPool {
     /// Its name.
     pub pool: String,
-    /// `starts`, `fails`, `undetermined`, or `no-gpu-used` if it starts and uses no GPU or may use none.
-    pub fate: &'static str,
-    /// `native`, `minor-version`, `forward-compat`, `jit`.
-    pub route: Option<&'static str>,
+    /// How the start ends.
+    pub fate: CombinationResult,
+    /// The route by which it starts.
+    pub route: Option<StartRoute>,
     /// The outcome of a failure.
-    pub outcome: Option<&'static str>,
+    pub outcome: Option<Outcome>,
     /// The oldest driver with which it starts there, with all other fields as declared.
     pub smallest_driver: Option<String>,
     /// Whether the driver of the pool is older than that and works as well, but releases in between do not.

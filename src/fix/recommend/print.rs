@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::fix::recommend::model::{Combination, CombinationOnPool, Recommendation};
+use crate::replay::StartRoute;
 use crate::report::escape::escape_one_line;
 use crate::report::phrases::pluralize;
 use crate::report::terminal_colors::{TextStyle, paint};
@@ -123,7 +124,7 @@ fn table_row(one: &Combination) -> Vec<String> {
 
 /// Returns the routes of a combination: `native; minor-version on t4, a100`, the most frequent first.
 fn routes_text(pools: &[CombinationOnPool]) -> String {
-    let mut by_route: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut by_route: Vec<(StartRoute, Vec<&str>)> = Vec::new();
     for (route, pool) in pools.iter().filter_map(|pool| Some((pool.route?, pool.pool.as_str()))) {
         match by_route.iter_mut().find(|(own, _)| *own == route) {
             Some((_, names)) => names.push(pool),
@@ -132,7 +133,7 @@ fn routes_text(pools: &[CombinationOnPool]) -> String {
     }
     by_route.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     let told = by_route.iter().enumerate().map(|(at, (route, names))| {
-        if at == 0 { (*route).to_owned() } else { format!("{route} on {}", names.join(", ")) }
+        if at == 0 { route.to_string() } else { format!("{route} on {}", names.join(", ")) }
     });
     told.collect::<Vec<_>>().join("; ")
 }
@@ -143,7 +144,7 @@ fn pool_results_text(pools: &[CombinationOnPool]) -> String {
     for pool in pools {
         let (end, name) = match pool.outcome {
             Some(outcome) => (format!("fails with {outcome}"), &pool.pool),
-            None => (pool.fate.to_owned(), &pool.pool),
+            None => (pool.fate.to_string(), &pool.pool),
         };
         match found.iter_mut().find(|(own, _)| *own == end) {
             Some((_, names)) => names.push(format!("`{name}`")),

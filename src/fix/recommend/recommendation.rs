@@ -6,8 +6,8 @@ use crate::fix::minimum_driver::is_below_minimum;
 use crate::fix::recommend::base_image::{BaseConstraint, BaseSelector};
 use crate::fix::recommend::candidate::CandidateImage;
 use crate::fix::recommend::model::{
-    Combination, CombinationOnPool, Recommendation, RecommendedFleet, RecommendedPackage, RecommendedRequest,
-    RejectedCombination, SplitImage, UndeterminedCombinations,
+    Combination, CombinationOnPool, CombinationResult, Recommendation, RecommendedFleet, RecommendedPackage,
+    RecommendedRequest, RejectedCombination, SplitImage, UndeterminedCombinations,
 };
 use crate::fix::recommend::rank::TestedCandidate;
 use crate::fix::recommend::release::{CandidateRelease, compare_versions};
@@ -125,10 +125,10 @@ fn pool_results(
     let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| wanted(**end));
     let told = |((name, end), driver): ((&String, &CandidateResult), Option<crate::cuda::DriverVersion>)| {
         let (fate, route, outcome) = match end {
-            CandidateResult::Starts { route, .. } => ("starts", Some(route.name()), None),
-            CandidateResult::Idle => ("no-gpu-used", None, None),
-            CandidateResult::Fails(outcome) => ("fails", None, Some(outcome.name())),
-            CandidateResult::Open => ("undetermined", None, None),
+            CandidateResult::Starts { route, .. } => (CombinationResult::Starts, Some(*route), None),
+            CandidateResult::Idle => (CombinationResult::NoGpuUsed, None, None),
+            CandidateResult::Fails(outcome) => (CombinationResult::Fails, None, Some(*outcome)),
+            CandidateResult::Open => (CombinationResult::Undetermined, None, None),
         };
         let smallest_driver = driver.map(|driver| driver.to_string());
         let below =

@@ -12,7 +12,7 @@ use crate::cuda::CudaVersion;
 use crate::fix::recommend::request::PackageRequest;
 use crate::infer::{is_compiled_for_torch, variant_cuda};
 use crate::knowledge::{
-    BroughtRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural,
+    DependencyRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural,
 };
 use crate::model::package::{PackageName, compare_pep440_versions, is_version_between, range_contains};
 use crate::text::nearest::nearest_word;
@@ -219,12 +219,12 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         CandidateRelease { name, code, version, build, spec, page, cuda, within: None }
     };
     let asked: Vec<&str> = wish.extras.iter().map(PackageName::as_str).collect();
-    let brought = || knowledge.brought_packages().iter().filter(|row| row.distribution == name);
+    let brought = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
     let mut found = Vec::new();
     for row in rows(name) {
         found.push(choice(row, &asked));
         if asked.is_empty() {
-            let brings = |one: &BroughtRow| is_version_between(row.version, one.from, one.before);
+            let brings = |one: &DependencyRow| is_version_between(row.version, one.from, one.before);
             let own = brought().filter(|one| !one.extra.is_empty() && !one.same && brings(one));
             let mut extras: Vec<&str> = own.map(|one| one.extra).collect();
             extras.dedup();
@@ -232,8 +232,9 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         }
     }
     // Of extras that bring the same, the one that says most; what is added behind a `-` wants more of the image.
-    let plain = |row: &BroughtRow| {
-        let mut others = brought().filter(|other| other.same && other.brings == row.brings && other.extra != row.extra);
+    let plain = |row: &DependencyRow| {
+        let mut others =
+            brought().filter(|other| other.same && other.requires == row.requires && other.extra != row.extra);
         !others.any(|other| {
             row.extra.strip_prefix(other.extra).is_some_and(|rest| rest.starts_with('-'))
                 || (other.extra.len() > row.extra.len() && !other.extra.contains('-'))
@@ -243,7 +244,7 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         brought().filter(|row| row.same && if asked.is_empty() { plain(row) } else { asked.contains(&row.extra) })
     {
         let extras = if asked.is_empty() { vec![along.extra] } else { asked.clone() };
-        let own = rows(along.brings).filter(|row| is_version_between(row.version, along.from, along.before));
+        let own = rows(along.requires).filter(|row| is_version_between(row.version, along.from, along.before));
         found.extend(own.map(|row| choice(row, &extras)));
     }
     found
@@ -275,7 +276,7 @@ fn image_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
     };
     let mut found: Vec<CandidateRelease> = Vec::new();
     for row in knowledge.framework_images() {
-        let brought = row.brings.iter().find(|(own, _)| *own == name).map(|(own, version)| (*own, *version));
+        let brought = row.packages.iter().find(|(own, _)| *own == name).map(|(own, version)| (*own, *version));
         let of_torch =
             built.and_then(|built| Some((built.distribution, row.torch?))).filter(|_| all_have(row.repository));
         let Some((code, version)) = brought.or(of_torch) else { continue };
@@ -370,7 +371,7 @@ fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static
 /// Returns the error for a package without releases in the knowledge tables.
 fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
     let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
-    let brought = knowledge.brought_packages().iter().filter(|row| row.same).map(|row| row.distribution);
+    let brought = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same).map(|row| row.distribution);
     let built = knowledge.framework_with_variants().map(|row| row.distribution);
     let pins = knowledge.torch_requirements().filter(|row| row.version != "*").map(|row| row.distribution);
     let mut names: Vec<&str> = builds.chain(brought).chain(built).chain(pins).collect();
@@ -482,9 +483,9 @@ fn depends_on_nvidia_wheels(choice: &CandidateRelease, knowledge: Knowledge) -> 
         let extras = choice.spec.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         let extras: Vec<&str> = extras.map_or_else(Vec::new, |(extras, _)| extras.split(',').collect());
         let mut asked = knowledge.brought_of(&choice.name).filter(|row| extras.contains(&row.extra));
-        return asked.any(|row| row.with.is_some() || knowledge.library_wheels_of(row.brings).next().is_some());
+        return asked.any(|row| row.with.is_some() || knowledge.library_wheels_of(row.requires).next().is_some());
     }
-    let mut rows = knowledge.library_needs().iter().filter(|row| row.distribution == choice.code).peekable();
+    let mut rows = knowledge.required_libraries().iter().filter(|row| row.distribution == choice.code).peekable();
     let Ok(version) = choice.version.parse() else { return true };
     if rows.peek().is_none() {
         return true;

@@ -2,7 +2,7 @@
 
 use crate::install::parse_requirement;
 use crate::knowledge::Knowledge;
-use crate::model::package::{PackageName, PackageVersion, public_version, range_contains};
+use crate::model::package::{PackageName, PackageVersion, VersionRange};
 use crate::text::source::Span;
 
 /// The request as written on the command line.
@@ -30,7 +30,7 @@ pub(super) struct PackageRequest {
     /// Requested extras.
     pub(super) extras: Vec<PackageName>,
     /// PEP 440 specifier; empty for any version.
-    pub(super) range: String,
+    pub(super) range: VersionRange,
     /// The build, such as `cu118`, if the version names it.
     pub(super) build: Option<String>,
 }
@@ -49,13 +49,12 @@ impl PackageRequest {
         let found = parse_requirement(text, Span::default(), knowledge).ok_or_else(wrong)?;
         let (range, build) = match found.version {
             PackageVersion::Exact(version) => {
-                let build = version.split_once('+').map(|(_, build)| build.to_owned());
-                (format!("=={}", public_version(&version)), build)
+                (VersionRange::from(format!("=={}", version.public())), version.local().map(str::to_owned))
             }
             PackageVersion::Range(range) => (range, None),
             PackageVersion::Unresolved(_) => return Err(wrong()),
         };
-        if range_contains(&range, "1").is_none() {
+        if !range.is_valid() {
             return Err(format!("`{text}`: `{range}` is not a version range; write one such as >=2.4,<3"));
         }
         Ok(Self { text: text.trim().to_owned(), name: found.name, extras: found.extras, range, build })
@@ -63,7 +62,7 @@ impl PackageRequest {
 
     /// Whether a version satisfies the specifier.
     pub(super) fn admits(&self, version: &str) -> bool {
-        range_contains(&self.range, version) == Some(true)
+        self.range.contains_text(version) == Some(true)
     }
 }
 
@@ -85,8 +84,7 @@ pub(super) fn merge_requests(wishes: Vec<PackageRequest>) -> Result<Vec<PackageR
             own.text = format!("{} {}", own.text, wish.text);
         }
         own.build = own.build.take().or(wish.build);
-        let ranges = [std::mem::take(&mut own.range), wish.range];
-        own.range = ranges.into_iter().filter(|range| !range.is_empty()).collect::<Vec<_>>().join(",");
+        own.range = VersionRange::of_all([&own.range, &wish.range]);
         own.extras.extend(wish.extras);
         own.extras.sort();
         own.extras.dedup();
@@ -132,7 +130,7 @@ mod tests {
         };
         let wish = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
             let extras = extras.iter().map(|extra| PackageName::python(extra)).collect::<Vec<_>>();
-            Ok((PackageName::python(name), extras, range.to_owned(), build.map(str::to_owned)))
+            Ok((PackageName::python(name), extras, VersionRange::from(range), build.map(str::to_owned)))
         };
         assert_eq!(told("torch>=2.4"), wish("torch", &[], ">=2.4", None));
         assert_eq!(told("Jax[cuda12]"), wish("jax", &["cuda12"], "", None));

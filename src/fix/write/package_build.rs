@@ -11,9 +11,7 @@ use crate::fix::write::private_index::uses_private_index;
 use crate::fix::write::value_edits::quote_shell_word;
 use crate::fix::write::{index_urls, sole_index};
 use crate::fix::{CompanionUpdate, ProposedChange, proposed_change};
-use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, public_version,
-};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::text::source::{SourceId, Span};
 
 /// Returns the variants of the edits for another build or release, the local version label first.
@@ -340,7 +338,7 @@ fn follows_framework_build(case: &FixContext<'_>, package: &ObservedPackage) -> 
         && package.variant.is_none()
         && case.knowledge().is_built_with_torch(&package.name)
         && match &package.version {
-            PackageVersion::Exact(text) => !text.contains('+'),
+            PackageVersion::Exact(text) => text.local().is_none(),
             PackageVersion::Range(_) => true,
             PackageVersion::Unresolved(_) => false,
         }
@@ -352,7 +350,7 @@ fn constraint_edits(case: &FixContext<'_>, command: u32, package: &str, to: &str
     let mut edits = Vec::new();
     for bound in own {
         let PackageVersion::Exact(version) = &bound.version else { continue };
-        let version = public_version(version);
+        let version = version.public();
         let Some((source, span)) = fact_spans(case, bound.fact).into_iter().next().filter(|_| version != to) else {
             continue;
         };

@@ -11,7 +11,7 @@ use crate::fix::write::index_urls;
 use crate::fix::write::index_urls::{EXTRA_INDEX_OPTION, INDEX_OPTION, RequirementSyntax, requirement_syntax};
 use crate::fix::write::package_build::index_url_edits;
 use crate::fix::write::private_index::uses_private_index;
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager};
 use crate::text::source::{SourceId, Span};
 
 /// One command, or its requirements file, that installs unpinned framework packages.
@@ -73,7 +73,7 @@ fn unpinned_installs<'a>(
     let is_open = |one: &&ObservedPackage| {
         one.manager == PackageManager::Pip
             && (one.name == package || knowledge.is_built_with_torch(&one.name))
-            && matches!(one.version, PackageVersion::Range(_))
+            && one.version.is_range()
     };
     let mut found: BTreeMap<u32, UnpinnedInstall<'a>> = BTreeMap::new();
     for one in case.seen.packages.iter().filter(is_open) {

@@ -66,7 +66,7 @@ pub enum LabelState {
 
 impl LabelCondition {
     /// Whether the condition may hold for a label; a range contains whole numbers only.
-    pub fn may_hold(&self, label: &LabelState) -> bool {
+    pub fn may_match_label(&self, label: &LabelState) -> bool {
         match label {
             LabelState::Untold => true,
             LabelState::Absent => matches!(self, Self::NotIn(_) | Self::DoesNotExist | Self::Untold),

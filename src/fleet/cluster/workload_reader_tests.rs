@@ -163,7 +163,7 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
     let found = read_without_variables(YAML_DOCUMENTS).expect("documents");
     let nightly = found.list.first().expect("one");
     let fits = |labels: &[(&str, &str)], known: &[&str]| {
-        nightly.nodes.is_satisfied_if(|demand| demand.holds.may_hold(&label_state(&demand.key, labels, known)))
+        nightly.nodes.is_satisfied_if(|demand| demand.holds.may_match_label(&label_state(&demand.key, labels, known)))
     };
     for (labels, known, expected) in [
         (&[][..], &[][..], true),
@@ -190,8 +190,8 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
         (LabelCondition::Below(7), false, false),
         (LabelCondition::Untold, true, true),
     ] {
-        assert_eq!((holds.may_hold(&on), holds.may_hold(&off)), (with, without), "{holds:?}");
-        assert!(holds.may_hold(&LabelState::Untold), "{holds:?}");
+        assert_eq!((holds.may_match_label(&on), holds.may_match_label(&off)), (with, without), "{holds:?}");
+        assert!(holds.may_match_label(&LabelState::Untold), "{holds:?}");
     }
     for (holds, open, one) in [
         (LabelCondition::In(text("550")), true, true),
@@ -207,7 +207,7 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
         (LabelCondition::DoesNotExist, false, false),
     ] {
         let within = [LabelState::Between(Some(535), Some(555)), LabelState::Between(Some(550), Some(550))];
-        assert_eq!(within.map(|label| holds.may_hold(&label)), [open, one], "{holds:?}");
+        assert_eq!(within.map(|label| holds.may_match_label(&label)), [open, one], "{holds:?}");
     }
 }
 

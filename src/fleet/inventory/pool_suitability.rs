@@ -34,10 +34,10 @@ pub fn can_schedule_on_pool(nodes: &NodeRequirements, pool: &Pool, fleet: &Fleet
     nodes.is_satisfied_if(|demand| {
         let declared = pool.labels.iter().find(|(key, _)| *key == demand.key);
         match declared {
-            Some((_, value)) => demand.holds.may_hold(&LabelState::OneOf(vec![value.value.clone()])),
+            Some((_, value)) => demand.holds.may_match_label(&LabelState::OneOf(vec![value.value.clone()])),
             None => asked.may_meet(demand).unwrap_or_else(|| {
                 // A label that no pool of the fleet declares says nothing.
-                !known.contains(demand.key.as_str()) || demand.holds.may_hold(&LabelState::Absent)
+                !known.contains(demand.key.as_str()) || demand.holds.may_match_label(&LabelState::Absent)
             }),
         }
     })
@@ -71,12 +71,12 @@ impl PoolNodeLabels<'_> {
         };
         Some(match &demand.holds {
             LabelCondition::In(values) if key == FAMILY_LABEL => {
-                LabelCondition::In(first_word(values)).may_hold(&label)
+                LabelCondition::In(first_word(values)).may_match_label(&label)
             }
             LabelCondition::NotIn(values) if key == FAMILY_LABEL => {
-                LabelCondition::NotIn(first_word(values)).may_hold(&label)
+                LabelCondition::NotIn(first_word(values)).may_match_label(&label)
             }
-            holds => holds.may_hold(&label),
+            holds => holds.may_match_label(&label),
         })
     }
 

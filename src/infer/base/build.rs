@@ -57,7 +57,7 @@ pub(in crate::infer) struct BaseBuild {
     /// The conda channel of its torch; `None` for the wheel.
     pub(in crate::infer) torch_channel: Option<&'static str>,
     /// Packages in the image, with their versions.
-    pub(in crate::infer) brings: &'static [(&'static str, &'static str)],
+    pub(in crate::infer) packages: &'static [(&'static str, &'static str)],
     /// The row of an image that compiled some of its packages itself.
     pub(in crate::infer) compiled: Option<&'static FrameworkImageRow>,
     /// What every image of its repository has, if the tables list it.
@@ -99,7 +99,7 @@ impl BaseBuild {
             torch_bounds: None,
             of_others: None,
             torch_channel: None,
-            brings: &[],
+            packages: &[],
             compiled: None,
             repository: None,
             lacks: &[],

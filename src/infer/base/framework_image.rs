@@ -101,7 +101,7 @@ fn build_from_row(
 
 /// Copies what a row lists about packages and libraries into a build.
 fn set_packages(build: &mut BaseBuild, row: &'static FrameworkImageRow) {
-    build.brings = row.brings;
+    build.packages = row.packages;
     build.compiled = Some(row).filter(|row| !row.compiled.is_empty());
     build.lacks = row.lacks;
 }

@@ -135,7 +135,7 @@ impl RuleScope<'_> {
         let Some(all) = self.seen.filter(|all| all.depth == InspectionDepth::Text) else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
-        let asks: Vec<&BuildMachineQuery> = all.build_asks.iter().filter(|ask| ask.what == what).collect();
+        let asks: Vec<&BuildMachineQuery> = all.build_probes.iter().filter(|ask| ask.what == what).collect();
         let commands = asks.iter().map(|ask| ask.command.clone()).collect();
         BlamedLookup::without_fact(observed_list_lookup(commands, true)).with_fact(asks.first().map(|ask| ask.fact))
     }

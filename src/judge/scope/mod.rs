@@ -75,7 +75,7 @@ impl RuleScope<'_> {
     }
 
     /// Returns the fact that is blamed for a name of the vocabulary.
-    pub(super) fn blamed_fact(&self, name: &str) -> Option<FactId> {
+    pub(super) fn fact_for_condition_name(&self, name: &str) -> Option<FactId> {
         self.lookup(name)?.fact
     }
 }

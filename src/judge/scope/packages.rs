@@ -10,7 +10,7 @@ use crate::model::fact::{
     Component, ComponentRole, Derivation, Evidence, FactEntry, FactId, FactKey, ImageFacts, Observations, PrintedValue,
     ValueState,
 };
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
 use crate::model::reference::ImageReference;
 use crate::rules::{ComponentScopes, FactLookup, FactScope, FactValue};
 
@@ -86,13 +86,13 @@ impl RuleScope<'_> {
     /// Whether a wheel opens libraries of another CUDA major release than `base` at run time, and no package provides
     /// them.
     fn wheel_opens_other_cuda(&self, package: &ObservedPackage, all: &Observations, base: u32) -> bool {
-        let mut rows = self.knowledge.library_needs().iter().filter(|row| row.distribution == package.name);
+        let mut rows = self.knowledge.required_libraries().iter().filter(|row| row.distribution == package.name);
         let row = match &package.version {
             PackageVersion::Exact(exact) => {
-                exact.parse().ok().and_then(|version| self.knowledge.library_needs_of(&package.name, version))
+                exact.as_str().parse().ok().and_then(|version| self.knowledge.library_needs_of(&package.name, version))
             }
             // The newest one.
-            PackageVersion::Range(bounds) if bounds.is_empty() => rows.find(|row| row.before.is_none()),
+            PackageVersion::Range(bounds) if bounds.is_any() => rows.find(|row| row.before.is_none()),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
         let named = self.knowledge.cuda_of_name(&package.name).map(|(cuda, _)| cuda.0.part(0));
@@ -178,12 +178,9 @@ impl RuleScope<'_> {
     /// Returns the wheels whose version names the CUDA release, such as `2.11.0+cu128` of torchaudio.
     fn wheels_with_cuda_version(&self) -> Vec<(String, CudaVersion, FactId)> {
         let certain = |one: &&ObservedPackage| one.manager == PackageManager::Pip && one.conditional.is_none();
-        let told = |one: &ObservedPackage| match &one.version {
-            PackageVersion::Exact(exact) => {
-                let cuda = variant_cuda(exact.split_once('+')?.1)?;
-                self.knowledge.toolkit(cuda).map(|_| (one.name.to_string(), cuda, one.fact))
-            }
-            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
+        let told = |one: &ObservedPackage| {
+            let cuda = variant_cuda(one.version.local()?)?;
+            self.knowledge.toolkit(cuda).map(|_| (one.name.to_string(), cuda, one.fact))
         };
         self.seen.map(|all| all.packages.iter().filter(certain).filter_map(told).collect()).unwrap_or_default()
     }
@@ -211,7 +208,7 @@ impl RuleScope<'_> {
                 (PackageManager::Conda, PackageVersion::Exact(exact)) => {
                     let row = self.knowledge.conda_variant(&package.name);
                     let brings = row.is_some_and(|row| !row.cpu && row.channel.is_none()) || named.is_some();
-                    exact.parse::<CudaVersion>().ok().filter(|_| brings && !framework)
+                    exact.as_str().parse::<CudaVersion>().ok().filter(|_| brings && !framework)
                 }
                 _ => None,
             };
@@ -246,7 +243,7 @@ impl RuleScope<'_> {
         let one_version = named.iter().all(|package| package.version == last.version);
         let lookup = match &last.version {
             PackageVersion::Exact(exact) if last.conditional.is_none() && (one_manager || one_version) => {
-                text_lookup(exact)
+                text_lookup(exact.as_str())
             }
             PackageVersion::Exact(_) | PackageVersion::Range(_) | PackageVersion::Unresolved(_) => FactLookup::Unknown,
         };
@@ -328,8 +325,7 @@ impl RuleScope<'_> {
             return absent;
         };
         let PackageVersion::Exact(exact) = &named.version else { return absent };
-        let release = |version: &str| version.split('+').next().unwrap_or_default().to_owned();
-        if release(exact) == release(own) {
+        if exact.public() == public_version(own) {
             absent
         } else {
             BlamedLookup::without_fact(text_lookup(own)).with_fact(Some(named.fact))
@@ -376,7 +372,7 @@ impl RuleScope<'_> {
 /// Returns the exact version of a package; empty if there is none.
 fn exact_version(package: &ObservedPackage) -> &str {
     match &package.version {
-        PackageVersion::Exact(exact) => exact,
+        PackageVersion::Exact(exact) => exact.as_str(),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => "",
     }
 }

@@ -7,7 +7,9 @@ use crate::judge::scope::{BlamedLookup, RuleScope, bool_lookup, text_lookup, ver
 use crate::judge::verdict::{later_failure, no_gpu_reason, verdict_message, verdict_title};
 use crate::knowledge::{BranchRow, Knowledge};
 use crate::model::fact::{FactId, ImageFacts, LibraryDependencies, LibraryProvider, ValueState};
+use crate::model::outcome::Outcome;
 use crate::replay::{HostResult, StartStep, StartupResult, StartupVerdict, StepResult};
+use crate::report::kinds::VerdictKind;
 use crate::rules::{FactLookup, FactValue};
 
 /// Fields and verdict of a pool, or of several with the same result, for messages.
@@ -22,8 +24,8 @@ pub(in crate::judge) struct PoolSummary {
     pub(in crate::judge) platform: Option<String>,
     pub(in crate::judge) toolkit: Option<CudaVersion>,
     pub(in crate::judge) mode: Option<Mode>,
-    pub(in crate::judge) outcome: Option<String>,
-    pub(in crate::judge) fate: String,
+    pub(in crate::judge) outcome: Option<Outcome>,
+    pub(in crate::judge) fate: Option<VerdictKind>,
     pub(in crate::judge) message: String,
     /// What is wrong, without the printed error.
     pub(in crate::judge) title: String,
@@ -43,13 +45,13 @@ impl PoolSummary {
         let pool = one.pool;
         let verdict = one.verdicts.first();
         let fate = verdict.map(|verdict| match verdict.fate {
-            Some(StartupResult::Starts(_)) => "starts",
-            Some(StartupResult::Fails(_)) => "fails",
-            Some(StartupResult::Undetermined) => "undetermined",
-            None => "depends",
+            Some(StartupResult::Starts(_)) => VerdictKind::Starts,
+            Some(StartupResult::Fails(_)) => VerdictKind::Fails,
+            Some(StartupResult::Undetermined) => VerdictKind::Undetermined,
+            None => VerdictKind::Depends,
         });
         let outcome = verdict.and_then(|verdict| match verdict.fate {
-            Some(StartupResult::Fails(wall)) => Some(wall.outcome().to_string()),
+            Some(StartupResult::Fails(wall)) => Some(wall.outcome()),
             Some(StartupResult::Starts(_) | StartupResult::Undetermined) | None => None,
         });
         let (driver, branch) = driver_and_branch(pool);
@@ -64,7 +66,7 @@ impl PoolSummary {
             toolkit: pool.toolkit.as_ref().map(|toolkit| toolkit.value),
             mode: common_mode(one),
             outcome,
-            fate: fate.unwrap_or("not-applicable").to_owned(),
+            fate: Some(fate.unwrap_or(VerdictKind::NotApplicable)),
             message: verdict.map(|verdict| verdict_message(verdict, knowledge)).unwrap_or_default(),
             title: verdict.map(|verdict| verdict_title(verdict, knowledge)).unwrap_or_default(),
             steps: verdict.map(|verdict| common_step_results(&verdict.hosts)).unwrap_or_default(),
@@ -179,8 +181,8 @@ impl RuleScope<'_> {
             "platform" => declared(pool.platform.as_ref().map(text_lookup)),
             "toolkit" => declared(pool.toolkit.as_ref().map(version_lookup)),
             "mode" => declared(pool.mode.map(|mode| text_lookup(mode.as_str()))),
-            "outcome" => said(&pool.outcome),
-            "fate" => text_lookup(&pool.fate),
+            "outcome" => said(&pool.outcome.map(|outcome| outcome.name().to_owned())),
+            "fate" => text_lookup(pool.fate.map_or("", VerdictKind::name)),
             "message" => text_lookup(&pool.message),
             "title" => text_lookup(&pool.title),
             "without_gpu" => said(&pool.without_gpu),

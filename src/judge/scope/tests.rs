@@ -9,6 +9,7 @@ use crate::judge::scope::{PoolSummary, RuleScope};
 use crate::knowledge::Knowledge;
 use crate::model::fact::Observations;
 use crate::replay::StartStep;
+use crate::report::kinds::VerdictKind;
 use crate::rules::{FactLookup, FactScope as _, Vocabulary};
 use crate::text::source::SourceText;
 
@@ -243,7 +244,7 @@ fn a_pool_tells_what_it_declares() {
         name: "desk".to_owned(),
         capability: "8.6".parse().ok(),
         branch: Some(535),
-        fate: "starts".to_owned(),
+        fate: Some(VerdictKind::Starts),
         ..PoolSummary::default()
     };
     let names =

@@ -1,6 +1,6 @@
-//! The tables of packages, their builds and their libraries: the second part of `tables.rs`.
+//! Declarations of the tables about packages, their builds and their libraries; see `tables.rs`.
 
-/// Adds these tables to those of `tables.rs`, and hands all to the macro `$act`.
+/// Calls the macro `$act` with the tables of `tables.rs` and of this file.
 macro_rules! with_package_tables {
     ($act:ident $($tables:tt)*) => {
         $act! {
@@ -17,7 +17,8 @@ macro_rules! with_package_tables {
             /// Prefix of its URL, without the scheme.
             address: Str,
         }
-        /// A system package that installs none of those installers, even through its dependencies, but the named ones.
+        /// A system package that installs none of pip, conda, mamba and uv except the listed ones, including its
+        /// dependencies.
         packages_without_installer: PackageWithoutInstallerRow by [package] {
             /// Package name.
             package: Str,
@@ -94,7 +95,7 @@ macro_rules! with_package_tables {
             beside: Flag,
         }
         /// A Python package or module whose import name differs from the name of its distribution.
-        code_owners: CodeOwnerRow by [import] {
+        gpu_code_modules: GpuCodeModuleRow by [import] {
             /// Import name: `flash_attn_2_cuda`.
             import: Str,
             /// Component that it belongs to.
@@ -124,7 +125,7 @@ macro_rules! with_package_tables {
             /// Whether one version has builds for several CUDA versions.
             variants: Flag,
             /// Component whose CUDA runtime it uses, if it has none of its own.
-            rides: OptStr,
+            cuda_from: OptStr,
             /// Architectures for which the default index has only CPU builds.
             cpu_on: Strs,
             /// Whether it uses a GPU only if a program requests it.
@@ -135,19 +136,20 @@ macro_rules! with_package_tables {
             for_both: Flag,
             /// Source repositories, `owner/name` in lower case, whose names differ from the distribution.
             repositories: Strs,
-            /// Names of its library archives, and of the directories that they unpack into.
+            /// Prefixes of the names of its library archives, which are also the directories that they unpack into.
             archives: Strs,
             /// Whether it compiles its code for the present GPU at run time.
             compiles: Flag,
-            /// Text before the CUDA version digits in a library name, if it loads the library of its own CUDA version.
+            /// Text before the CUDA version digits in its library names, if it only loads the one for its own CUDA
+            /// version.
             per_cuda: OptStr,
-            /// Variable that selects another library.
+            /// Variable that selects another of these libraries.
             per_cuda_unless: OptStr,
             /// Variable assignment, `NAME=value`, that restricts it to the CPU without any CUDA call.
             off_by: OptStr,
             /// Error of a CPU-only build when a program requests a GPU.
             without_cuda: OptStr,
-            /// Report of its PTX being rejected on GPUs newer than its CUDA version.
+            /// Reports of its PTX being rejected on GPUs newer than its CUDA version, which should have been compiled.
             ptx_doubted: OptStr,
             /// Module that loads its GPU libraries on import, and fails if a dependency of them is missing.
             imports_code: OptStr,
@@ -168,13 +170,13 @@ macro_rules! with_package_tables {
             through: Flag,
             /// Releases of the distribution, as in image tags, that it applies to; empty for all.
             releases: Strs,
-            /// Whether it installs a driver only if it detects a GPU, that of the build machine.
+            /// Whether it installs a driver only if it detects a GPU during the image build.
             chance: Flag,
-            /// Packages that it needs to detect a GPU.
+            /// Packages with the tools by which it detects a GPU.
             finds: Strs,
-            /// Prefix of the package with the toolkit of the same installer; the installer name contains both versions.
+            /// Package name prefix of the toolkit in the same installer, whose name contains both versions.
             beside: OptStr,
-            /// Whether the RPM package of that name does not contain libcuda.
+            /// Whether the RPM package of that name depends on libnvidia-ml, not on libcuda.
             without_rpm: Flag,
         }
         /// A package that contains something else in one package repository than in others.
@@ -186,7 +188,7 @@ macro_rules! with_package_tables {
             /// Whether `name` is a prefix before a release.
             prefix: Flag,
             /// Name or prefix of the package with the same content in other repositories.
-            brings: Str,
+            installs: Str,
         }
         /// The libraries in a package.
         library_packages: LibraryPackageRow by [name, from] {
@@ -200,28 +202,28 @@ macro_rules! with_package_tables {
             sonames: Strs,
         }
         /// A word in package names which suggests that the package contains CUDA libraries.
-        library_carriers: LibraryCarrierRow by [word] {
+        cuda_package_words: CudaPackageWordRow by [word] {
             /// The word: `cudnn`.
             word: Str,
             /// Prefixes of libraries that the package with exactly this name does not contain.
             without: Strs,
         }
-        /// The torch companion packages that a distribution installs.
-        companion_packages: CompanionPackageRow by [distribution] {
+        /// The torch companion packages that a distribution requires, directly or indirectly.
+        torch_ecosystem_dependencies: TorchEcosystemRow by [distribution] {
             /// Normalized name.
             distribution: Str,
             /// First version for which this is known; `None` for every version.
             from: OptCuda,
-            /// Normalized names; empty if it installs none.
-            brings: Strs,
+            /// Normalized names of the companion packages; empty if it requires none.
+            requires: Strs,
         }
         /// A page of wheels that lists only those of its own project.
-        own_pages: OwnPageRow by [page] {
+        single_project_pages: SingleProjectPageRow by [page] {
             /// Prefix of its URL, without the scheme: `data.pyg.org/whl`.
             page: Str,
         }
         /// A distribution that contains no CUDA library, and neither do its dependencies.
-        library_free: LibraryFreeRow by [distribution] {
+        packages_without_cuda_libraries: PackageWithoutCudaRow by [distribution] {
             /// Distribution.
             distribution: Str,
             /// First version for which this is known; `None` for every version.
@@ -241,7 +243,7 @@ macro_rules! with_package_tables {
             by_name: Flag,
         }
         /// The libraries that a distribution needs from outside its wheel.
-        library_needs: LibraryNeedsRow by [distribution, from] {
+        required_libraries: RequiredLibrariesRow by [distribution, from] {
             /// Normalized name.
             distribution: Str,
             /// First version.
@@ -254,9 +256,10 @@ macro_rules! with_package_tables {
             opens: Strs,
             /// Whether the program continues without a GPU if one of `opens` is missing.
             falls_back: Flag,
-            /// Whether they are installed as dependencies, in whose directories the program looks.
+            /// Whether they are dependencies of the distribution, in whose directories the program searches.
             along: Flag,
-            /// Whether only the dynamic loader finds them, not a search in the directories of NVIDIA's wheels.
+            /// Whether the program searches no directory itself, such as those of NVIDIA's wheels, so that only the
+            /// dynamic loader finds them.
             by_loader: Flag,
             /// Extra that is required for them to be installed as dependencies.
             with: OptStr,
@@ -265,11 +268,11 @@ macro_rules! with_package_tables {
             /// Builds of that index that contain all the libraries.
             whole: Strs,
         }
-        /// A library that opens partial libraries at run time.
-        library_parts: LibraryPartsRow by [soname] {
+        /// A library that opens parts of itself at run time.
+        libraries_opened_by_libraries: OpenedLibrariesRow by [soname] {
             /// The library: `libcudnn.so.9`.
             soname: Str,
-            /// Its partial libraries: `libcudnn_ops.so.9`.
+            /// Sonames of its parts: `libcudnn_ops.so.9`.
             parts: Strs,
         }
         /// The index address of the builds of a distribution for each CUDA version.
@@ -290,13 +293,13 @@ macro_rules! with_package_tables {
             /// Entries that replace it: `8.0`, `8.6+PTX`.
             targets: Strs,
         }
-        /// What a release of a distribution requires of another package: its Requires-Dist.
+        /// A requirement of a distribution release (Requires-Dist).
         requires_dist: RequiresDistRow by [distribution, package, version] {
             /// Distribution: `torchvision`.
             distribution: Str,
             /// Required package: `torch`.
             package: Str,
-            /// Release of the distribution; `*` for every release without its own row.
+            /// Release of the distribution; `*` for every release or, if other rows list releases, for the newest only.
             version: Str,
             /// PEP 440 specifier; empty if any version is allowed.
             range: Str,
@@ -305,7 +308,8 @@ macro_rules! with_package_tables {
             /// For version `*`: Python versions that the newest release does not support, oldest first, with the specifier of
             /// the newest release that does.
             on_python: Pairs,
-            /// For version `*`: older releases, oldest first, each with its specifier; earlier ones have no requirement.
+            /// For version `*`: older releases, oldest first, each with its specifier; the releases before each of them
+            /// require no more than it does.
             older: Pairs,
             /// Whether the metadata has no such requirement; `range` is then the version that it was built for.
             unasked: Flag,
@@ -379,21 +383,21 @@ macro_rules! with_package_tables {
             /// Whether the library is the CUDA runtime itself.
             runtime: Flag,
         }
-        /// A dependency of a package.
-        brought_packages: BroughtRow by [distribution, extra, brings, local, range, from] {
+        /// A dependency with GPU code, of a distribution or of one of its extras.
+        dependencies_with_gpu_code: DependencyRow by [distribution, extra, requires, local, range, from] {
             /// Normalized name of the requested distribution.
             distribution: Str,
             /// Extra that requires the dependency; empty if every install does.
             extra: Str,
             /// The dependency.
-            brings: Str,
+            requires: Str,
             /// Whether the dependency has the same version as the distribution.
             same: Flag,
-            /// Local part of that version, if the dependency has its own build.
+            /// Local part of the version, if the dependency has the version of the distribution with this local part.
             local: OptStr,
-            /// Version specifier of the dependency, if it differs from that version.
+            /// Version specifier of the dependency, if its version differs from that of the distribution.
             range: OptStr,
-            /// Extra with which the dependency is requested.
+            /// Extra of the dependency that is required.
             with: OptStr,
             /// First version of the distribution with the dependency.
             from: OptStr,
@@ -444,7 +448,7 @@ macro_rules! with_package_tables {
             name: Str,
         }
         /// A pattern by which the name of a distribution encodes the CUDA version of its wheels.
-        cuda_names: CudaNameRow by [mark, after] {
+        cuda_name_suffixes: CudaNameSuffixRow by [mark, after] {
             /// Text before the digits: `-cu`.
             mark: Str,
             /// Text after the digits: `x`, or empty.
@@ -453,7 +457,7 @@ macro_rules! with_package_tables {
             minor: Flag,
         }
         /// A pattern by which the versions of a distribution encode the CUDA version of the wheel.
-        cuda_locals: CudaLocalRow by [distribution, from, before, digits] {
+        cuda_version_suffixes: CudaVersionSuffixRow by [distribution, from, before, digits] {
             /// Distribution.
             distribution: Str,
             /// First release that it applies to; `None` if unbounded.
@@ -464,7 +468,7 @@ macro_rules! with_package_tables {
             mark: Str,
             /// Digits that are more than a CUDA version: `107` is CUDA 10.0 with cuDNN 7; `None` for all others.
             digits: OptStr,
-            /// CUDA version that those digits stand for.
+            /// CUDA version that those digits encode.
             cuda: OptCuda,
         }
         /// A distribution that uses CUDA without a CUDA version in its name.
@@ -475,7 +479,7 @@ macro_rules! with_package_tables {
         /// A distribution with one library for each of several CUDA versions, which loads the one for the CUDA version of
         /// torch.
         bundled_variants: BundledRow by [distribution, from] {
-            /// Normalised name: `bitsandbytes`.
+            /// Normalized name: `bitsandbytes`.
             distribution: Str,
             /// First version with these variants; the next row begins where they change.
             from: Str,
@@ -523,7 +527,7 @@ macro_rules! with_package_tables {
         }
         /// An extra that cannot be used: it cannot be installed from the default index, or its packages are not found at run
         /// time.
-        unmet_extras: UnmetExtraRow by [distribution, extra, version] {
+        unusable_extras: UnusableExtraRow by [distribution, extra, version] {
             /// Normalized name.
             distribution: Str,
             /// Extra.

@@ -1,10 +1,11 @@
 //! Schema of the knowledge tables: their names, keys and fields, from their declarations in `tables.rs`.
 //!
-//! Compiled twice: the build script writes the built-in tables by it, and the program reads a user's own tables by it.
+//! Compiled twice: into the build script, which generates the built-in tables, and into the program, which reads the
+//! tables of a user.
 
 /// Type of a field, in TOML and in Rust.
 ///
-/// `Opt…` may be left out and is `None` then; a list that is left out is empty.
+/// An absent `Opt…` field is `None`, and an absent list is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Str,
@@ -38,7 +39,7 @@ pub(crate) enum Kind {
     Pairs,
     /// Evidence; `inferred` if absent.
     HowElseInferred,
-    /// A variant of the named Rust enum; its words in TOML are listed.
+    /// A variant of a Rust enum: the name of the enum, and the TOML words of its variants.
     Variant(&'static str, &'static [&'static str]),
 }
 
@@ -59,14 +60,14 @@ pub(crate) const HOW: &[&str] = &["memory", "inferred", "documented", "measured"
 
 macro_rules! enum_words {
     ($($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)* })*) => {
-        /// Returns the words of an enum of a field.
+        /// Returns the TOML words of a field enum.
         const fn words_of(name: FieldEnum) -> &'static [&'static str] {
             match name {
                 $(FieldEnum::$name => &[$($word),*],)*
             }
         }
 
-        /// The enums of fields.
+        /// The field enums.
         enum FieldEnum {
             $($name,)*
         }

@@ -1,9 +1,10 @@
-//! The knowledge tables and the enums in their fields: each declared once, for the TOML files, the check of the build,
-//! `--knowledge`, `imagelint knowledge` and the Rust types of the rows.
+//! Declarations of the knowledge tables and of the enums in their fields. The TOML files, the check at build time,
+//! `--knowledge`, `imagelint knowledge` and the Rust row types all use them.
 //!
-//! Compiled twice: the build script writes the built-in tables by it, and the program reads a user's own tables by it.
+//! Compiled twice: into the build script, which generates the built-in tables, and into the program, which reads the
+//! tables of a user.
 
-/// Hands every enum of a field to the macro `$act`.
+/// Calls the macro `$act` with every field enum.
 macro_rules! every_field_enum {
     ($act:ident) => {
         $act! {
@@ -86,9 +87,9 @@ macro_rules! every_field_enum {
     };
 }
 
-/// Hands every table to the macro `$act`: the name of its file and of its accessor, its row type, the fields that
-/// identify a row, and all fields with their kinds. Here are the tables of hosts, images and words; `package_tables.rs`
-/// adds those of packages.
+/// Calls the macro `$act` with every table: the name of its file and accessor, its row type, its key fields, and all
+/// fields with their kinds. The tables about hosts, images and words are declared here, those about packages in
+/// `package_tables.rs`.
 macro_rules! every_table {
     ($act:ident) => {
         with_package_tables! {
@@ -147,7 +148,7 @@ macro_rules! every_table {
             last_toolkit: OptCuda,
             /// Last driver branch, if support has ended.
             last_branch: OptU32,
-            /// Whether any of its GPUs supports MIG.
+            /// Whether any GPU of these compute capabilities supports MIG.
             mig: Flag,
         }
         /// A CUDA toolkit release.
@@ -176,7 +177,7 @@ macro_rules! every_table {
             cuda_major: U32,
             /// Minimum driver: 525.60.13.
             min_driver: Driver,
-            /// Driver branch of which another document includes every release, if any.
+            /// Driver branch of which the compatibility guide accepts every release, if it names a whole branch.
             from_branch: OptU32,
         }
         /// A compat package, such as `cuda-compat-12-4`.
@@ -200,7 +201,7 @@ macro_rules! every_table {
             released: Day,
         }
         /// A driver branch whose Ubuntu packages are now empty and depend on another branch.
-        driver_moves: DriverMoveRow by [name] {
+        transitional_driver_packages: TransitionalDriverRow by [name] {
             /// Branch in the package names: `455`, `510-server`.
             name: Str,
             /// Branches of the packages that they depend on, by Ubuntu release.
@@ -217,7 +218,7 @@ macro_rules! every_table {
         }
         /// A value of `NVIDIA_REQUIRE_CUDA` in CUDA base images.
         requirements: RequireRow by [id] {
-            /// Id by which rows of images refer to it.
+            /// Id by which the rows of `cuda_recipes` refer to it.
             id: Str,
             /// The value of `NVIDIA_REQUIRE_CUDA`.
             value: Str,
@@ -292,14 +293,14 @@ macro_rules! every_table {
             compat: OptDriver,
             /// Packages and versions that the tag determines; except for `compiled`, they are those of the default Python
             /// index.
-            brings: Pairs,
-            /// The packages in `brings` that were compiled for the image, with other GPU code than the wheels of the index.
+            packages: Pairs,
+            /// The packages in `packages` that were compiled for the image, with other GPU code than the wheels of the index.
             compiled: Strs,
             /// Cubin targets of the compiled packages on amd64; empty together with `ptx` if unknown.
             sass: Targets,
             /// PTX targets of the compiled packages on amd64.
             ptx: Targets,
-            /// Libraries that those packages need and the image does not contain.
+            /// Libraries that the packages in `brings` need and the image does not contain.
             lacks: Strs,
             /// Architectures of the image; empty if unknown.
             arches: Strs,
@@ -334,7 +335,7 @@ macro_rules! every_table {
             /// Whether such images contain no CUDA.
             without: Flag,
         }
-        /// A name which shows that an image is for a processor other than an NVIDIA GPU.
+        /// A name pattern which shows that an image is for a processor other than an NVIDIA GPU.
         other_processors: OtherProcessorRow by [kind, name] {
             /// Kind of name: `package`, `word` or `phrase`.
             kind: Str,
@@ -415,7 +416,7 @@ macro_rules! every_table {
         value_aliases: ValueAliasRow by [word] {
             /// The alias in lower case: `k8s`.
             word: Str,
-            /// Valid values that it may stand for, most likely first: `kubernetes`.
+            /// Valid values that it may mean, most likely first: `kubernetes`.
             means: Strs,
         }
         /// The explanation of a verdict or route of a report.
@@ -450,7 +451,7 @@ macro_rules! every_table {
             means: OptStr,
         }
         /// A build command that depends on the GPU or driver of the build machine.
-        build_asks: BuildAskRow by [what, program, words] {
+        build_probes: BuildProbeRow by [what, program, words] {
             /// What it detects: `gpu`, `code` or `variant`.
             what: Str,
             /// Prefix of the program name.
@@ -480,7 +481,7 @@ macro_rules! every_table {
         }
         /// A Jetson release.
         jetson_releases: JetsonReleaseRow by [driver] {
-            /// Prefix of its driver version, as users write it: `36.4`, `540.4`.
+            /// Prefix of the version that users write as its driver version: `36.4` of Jetson Linux, `540.4` of NVML.
             driver: Driver,
             /// Compute capabilities of its modules.
             capabilities: Capabilities,
@@ -491,9 +492,9 @@ macro_rules! every_table {
         }
         /// A range of Windows driver versions of one driver branch.
         windows_drivers: WindowsDriverRow by [from] {
-            /// First number of the oldest version.
+            /// First component of the oldest version: 451.
             from: U32,
-            /// First number that is no longer in the range.
+            /// First component of the first version after the range.
             before: U32,
             /// Driver branch.
             branch: U32,
@@ -622,7 +623,7 @@ macro_rules! every_table {
             flavour: Str,
             /// First CUDA version; `None` for all of the major version.
             from: OptCuda,
-            /// First CUDA version that it no longer applies to.
+            /// First CUDA version without these libraries; `None` if there is none.
             before: OptCuda,
             /// Libraries that it adds to the smaller flavours.
             sonames: Strs,
@@ -674,7 +675,7 @@ macro_rules! every_table {
         wsl_libraries: WslLibraryRow by [library] {
             /// Name of the library.
             library: Str,
-            /// First number of the first Windows drivers that need it.
+            /// First component of the first Windows driver version that needs it: 555.
             windows_from: U32,
             /// First container toolkit that mounts it.
             toolkit_from: Cuda,

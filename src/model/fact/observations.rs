@@ -341,6 +341,9 @@ pub struct Observations {
     /// Packages that commands remove.
     #[serde(rename = "gone", skip_serializing_if = "Vec::is_empty")]
     pub removed_packages: Vec<RemovedPackage>,
+    /// Packages that a command installed and a later one removed: what their installation replaced stays replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uninstalled_packages: Vec<ObservedPackage>,
     /// Constraints of commands on transitive dependencies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<ObservedPackage>,
@@ -361,8 +364,8 @@ pub struct Observations {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_repository: Option<String>,
     /// Commands that query the build machine.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub build_asks: Vec<BuildMachineQuery>,
+    #[serde(rename = "build_asks", skip_serializing_if = "Vec::is_empty")]
+    pub build_probes: Vec<BuildMachineQuery>,
     /// The program that the image starts, if declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
@@ -384,9 +387,31 @@ pub struct Observations {
 }
 
 impl Observations {
+    /// Records a removal: the package is no longer installed, if an earlier command installed it in the environment.
+    ///
+    /// If another environment keeps the package, that one decides, and nothing of the removed one counts.
+    pub fn remove_package(&mut self, gone: RemovedPackage, is_here: &dyn Fn(&ObservedPackage) -> bool) {
+        let is_meant = |package: &ObservedPackage| {
+            let earlier = (1..=gone.command).contains(&package.command);
+            earlier && package.manager == gone.manager && package.name == gone.name
+        };
+        let removed: Vec<ObservedPackage> =
+            self.packages.extract_if(.., |package| is_meant(package) && is_here(package)).collect();
+        let is_elsewhere = self.packages.iter().any(is_meant);
+        if !is_elsewhere {
+            self.uninstalled_packages.extend(removed);
+            self.removed_packages.push(gone);
+        }
+    }
+
+    /// Returns the packages that a command installed, in order, whether or not they were removed later.
+    pub fn packages_of_command(&self, command: u32) -> impl Iterator<Item = &ObservedPackage> {
+        self.uninstalled_packages.iter().chain(&self.packages).filter(move |package| package.command == command)
+    }
+
     /// Returns the package installer that a command calls although it is certainly not installed.
     pub fn missing_installer(&self) -> Option<&str> {
-        let missing = self.build_asks.iter().find(|one| one.what == BuildMachineQuery::MISSING_INSTALLER);
+        let missing = self.build_probes.iter().find(|one| one.what == BuildMachineQuery::MISSING_INSTALLER);
         missing.map(|one| one.command.as_str())
     }
 
@@ -404,6 +429,7 @@ impl Observations {
             base_changes: Box::default(),
             packages: Vec::new(),
             removed_packages: Vec::new(),
+            uninstalled_packages: Vec::new(),
             bounds: Vec::new(),
             commands: 0,
             other_python: false,
@@ -411,7 +437,7 @@ impl Observations {
             code: Vec::new(),
             needs: Vec::new(),
             base_repository: None,
-            build_asks: Vec::new(),
+            build_probes: Vec::new(),
             entrypoint: None,
             command: None,
             tag_now: None,

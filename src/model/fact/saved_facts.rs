@@ -186,11 +186,12 @@ impl Observations {
             self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
         ];
         let env = self.env.values().map(|(_, fact)| *fact);
-        let packages = self.packages.iter().chain(&self.bounds).map(|package| package.fact);
+        let packages = self.packages.iter().chain(&self.uninstalled_packages).chain(&self.bounds);
+        let packages = packages.map(|package| package.fact);
         let files = self.files.values().map(|file| file.fact);
         let removed = self.base_changes.removed.iter().map(|(_, fact)| *fact);
         let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
-        let code = code.chain(self.build_asks.iter().map(|ask| ask.fact));
+        let code = code.chain(self.build_probes.iter().map(|ask| ask.fact));
         let code = code.chain(self.base_changes.arch_lists.iter().map(|list| list.fact));
         let code = code.chain(self.base_changes.unknown_wheels.iter().map(|(_, fact)| *fact));
         let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);

@@ -1,7 +1,10 @@
 //! Packages as installers know them: names, versions and their ranges, package managers and indexes.
 
+mod exact_version;
 mod name;
 mod version_range;
+mod version_set;
+mod version_text;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +12,12 @@ use crate::model::cause::Cause;
 use crate::model::fact::FactId;
 use crate::model::named_values::named_values;
 
+pub use exact_version::ExactVersion;
 pub use name::PackageName;
-pub use version_range::{
-    VersionSet, compare_pep440_versions, is_bounded_above, is_open_above, is_version_between, public_version,
-    range_contains,
-};
-pub(crate) use version_range::{is_plain_version, is_prerelease, names_prerelease};
+pub use version_range::VersionRange;
+pub use version_set::VersionSet;
+pub(crate) use version_text::is_plain_version;
+pub use version_text::{compare_pep440_versions, is_version_between, public_version, range_contains};
 
 named_values! {
     /// The package manager that installs a package.
@@ -33,18 +36,28 @@ named_values! {
 #[serde(rename_all = "kebab-case")]
 pub enum PackageVersion {
     /// An exact version, with its local part.
-    Exact(String),
+    Exact(ExactVersion),
     /// Any version in a range, which may be empty: the version depends on the day of the build.
     #[serde(rename = "open")]
-    Range(String),
+    Range(VersionRange),
     /// An unknown version, with the reason.
     Unresolved(Cause),
 }
 
 impl PackageVersion {
+    /// Creates an exact version.
+    pub fn exact(version: impl Into<ExactVersion>) -> Self {
+        Self::Exact(version.into())
+    }
+
+    /// Creates a range of versions.
+    pub fn range(range: impl Into<VersionRange>) -> Self {
+        Self::Range(range.into())
+    }
+
     /// Returns the range that admits every version.
     pub fn any() -> Self {
-        Self::Range(String::new())
+        Self::range(String::new())
     }
 
     /// Returns a version that a variable without a value hides.
@@ -55,6 +68,19 @@ impl PackageVersion {
     /// Whether the version is an exact one.
     pub fn is_exact(&self) -> bool {
         matches!(self, Self::Exact(_))
+    }
+
+    /// Whether the version is a range.
+    pub fn is_range(&self) -> bool {
+        matches!(self, Self::Range(_))
+    }
+
+    /// Returns the local part of an exact version.
+    pub fn local(&self) -> Option<&str> {
+        match self {
+            Self::Exact(version) => version.local(),
+            Self::Range(_) | Self::Unresolved(_) => None,
+        }
     }
 }
 

@@ -42,26 +42,26 @@ impl<'a> SearchPath<'a> {
 
     /// Returns the libcuda of the first directory that has one.
     pub(super) fn find_libcuda(&self, replay: Replay<'a>) -> Option<LibcudaCandidate<'a>> {
-        let (may_hold, basis) = ld_cache::host_library_directories(replay);
-        if ld_cache::has_separate_host_directory(replay) || may_hold.all().len() < 2 {
+        let (may_match_label, basis) = ld_cache::host_library_directories(replay);
+        if ld_cache::has_separate_host_directory(replay) || may_match_label.all().len() < 2 {
             return self.directories()?.find_map(|directory| find_in_directory(replay, directory));
         }
-        let mut may_hold = may_hold.all().to_vec();
+        let mut may_match_label = may_match_label.all().to_vec();
         // The host's may lie in any of several: they are found for certain behind the last of these.
-        let all = may_hold.len();
+        let all = may_match_label.len();
         for directory in self.directories()? {
             let found = find_in_directory(replay, directory);
-            if found.is_none() && may_hold.contains(&directory) {
-                may_hold.retain(|other| *other != directory);
-                if may_hold.is_empty() {
+            if found.is_none() && may_match_label.contains(&directory) {
+                may_match_label.retain(|other| *other != directory);
+                if may_match_label.is_empty() {
                     return Some(LibcudaCandidate::Host);
                 }
             }
             if let Some(found) = found {
-                return Some(if may_hold.len() == all { found } else { LibcudaCandidate::Open(basis) });
+                return Some(if may_match_label.len() == all { found } else { LibcudaCandidate::Open(basis) });
             }
         }
-        let either_way = may_hold.len() == all || ld_cache::search_ld_cache(replay).0.is_host();
+        let either_way = may_match_label.len() == all || ld_cache::search_ld_cache(replay).0.is_host();
         (!either_way).then_some(LibcudaCandidate::Open(basis))
     }
 

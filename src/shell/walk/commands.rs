@@ -7,7 +7,7 @@ use crate::model::cause::Cause;
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::lexer::{ShellToken, tokenize};
 use crate::shell::scripts::{
-    ShellFiles, find_inline_script, is_shell, is_user_switch, split_assignment, substitution_range, unquote,
+    ShellFiles, find_inline_script, reads_script_from_input, split_assignment, substitution_range, unquote,
 };
 use crate::shell::walk::and_or_lists::AndOrList;
 use crate::shell::walk::command_status::{CommandStatus, Tristate};
@@ -309,8 +309,7 @@ impl<'a> ShellWalker<'a> {
         if self.run_function(&words, depth) || self.apply_break_or_continue(&words) {
             return;
         }
-        let shell = |program: &str| is_shell(program) || is_user_switch(program);
-        let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(shell));
+        let scripts = words.is_empty() || reads_script_from_input(&words);
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < MAX_DEPTH) {
             let kept = (!words.is_empty()).then(|| (self.variables.clone(), self.arguments.clone()));
             self.begin_heredoc_shell(&words, heredoc.expand);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dockerfile::{Dialect, ExpandedText, MappedText, expand_variables};
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::file_changes::FileChanges;
-use crate::shell::scripts::{split_assignment, substitution_range};
+use crate::shell::scripts::{is_shell, split_assignment, substitution_range};
 use crate::shell::walk::redirections::Redirections;
 use crate::shell::walk::script_paths::SCRIPT_FILE_VARIABLE;
 use crate::shell::walk::state::{MAX_DEPTH, ShellWalker};
@@ -111,11 +111,32 @@ impl ShellWalker<'_> {
                 continue;
             };
             let from = range.start + name.len() + 1 + front;
-            let output = self.substitution_command(&text.slice(from + inside.start..from + inside.end));
+            let inside = text.slice(from + inside.start..from + inside.end);
+            self.record_installing_commands(&inside);
+            let output = self.substitution_command(&inside);
             if output.as_deref().and_then(FileChanges::of_command).is_some() {
                 let span = text.source_span(range.clone());
                 let word = Word { value: ExpandedText::literal(":"), raw: ":".to_owned(), span, output };
                 self.record_command(vec![word], None, Redirections::default());
+            }
+        }
+    }
+
+    /// Records the commands of a substitution that run a script or install something.
+    fn record_installing_commands(&mut self, text: &MappedText) {
+        if self.substitutions >= MAX_DEPTH {
+            return;
+        }
+        let mut walk = self.substitution_walker();
+        walk.walk_text(text, 0);
+        for command in walk.out {
+            let installs = command.words.iter().any(|word| word.known() == Some("install"));
+            if command.program().is_some_and(is_shell) || installs {
+                let before = self.out.len();
+                self.record_command(command.words, None, Redirections::default());
+                for recorded in self.out.iter_mut().skip(before) {
+                    recorded.conditional |= command.conditional;
+                }
             }
         }
     }

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{changes, fleet, git};
-use crate::compare::place::{Place, code, err, out};
+use crate::compare::test_repository::{TestRepository, code, err, out};
 
 const DOCKERFILE: &str = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.2\n";
 const NEW: (&str, &str) = ("a", "550.54.15");
 const OLD: (&str, &str) = ("a", "470.57.02");
 
 /// A repository with these files on `main`, and with those on `change`; an empty text is no file.
-fn repository(before: &[(&str, &str)], after: &[(&str, &str)]) -> Place {
-    let place = Place::bare();
+fn repository(before: &[(&str, &str)], after: &[(&str, &str)]) -> TestRepository {
+    let place = TestRepository::empty();
     std::fs::remove_dir(place.path(".git")).expect("an empty folder");
     git(&place, &["init", "-q", "-b", "main"]);
     let commit = |files: &[(&str, &str)], name: &str| {
@@ -32,13 +32,13 @@ fn repository(before: &[(&str, &str)], after: &[(&str, &str)]) -> Place {
     place
 }
 
-fn compared(place: &Place, more: &[&str]) -> (i32, Value) {
+fn compared(place: &TestRepository, more: &[&str]) -> (i32, Value) {
     let arguments = [&["compare", "--git", "main..change"], more].concat();
     (code(&place.run(&arguments)), place.json(&arguments))
 }
 
 #[test]
-fn a_fleet_alone_breaks_and_repairs() {
+fn a_change_of_only_the_fleet_breaks_and_repairs_images() {
     let (new, old) = (fleet(&[NEW]), fleet(&[OLD]));
     for (before, after, expected, exit) in
         [(&new, &old, "a breaks", 1), (&old, &new, "a works", 0), (&new, &new, "a same", 0)]
@@ -75,7 +75,7 @@ fn an_explicit_fleet_holds_for_both() {
 }
 
 #[test]
-fn pools_come_and_go() {
+fn added_and_removed_pools_are_reported() {
     let two = fleet(&[NEW, ("b", "550.54.15")]);
     let other = fleet(&[NEW, ("c", "550.54.15"), ("d", "470.57.02")]);
     let place = repository(&[("fleet.toml", &two)], &[("fleet.toml", &other)]);

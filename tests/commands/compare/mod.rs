@@ -1,14 +1,14 @@
 //! `imagelint compare`: what a change does to a fleet, through the built program.
 
-use crate::support::place;
+use crate::support::test_repository;
 mod commits;
 mod renames;
 
 use std::fs;
 use std::process::Command;
 
-use place::{DOCKERFILE, Place, code, err, out};
 use serde_json::{Value, json};
+use test_repository::{DOCKERFILE, TestRepository, code, err, out};
 
 const CUDA_13: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=13.0\n";
 /// The same base, with a requirement of its own.
@@ -26,8 +26,8 @@ fn fleet(pools: &[(&str, &str)]) -> String {
     pools.iter().map(pool).collect()
 }
 
-fn three() -> Place {
-    let place = Place::bare();
+fn three() -> TestRepository {
+    let place = TestRepository::empty();
     place.file("fleet.toml", &fleet(&[("desk", "550.54.15"), ("older", "535.183.01"), ("newest", "580.95.05")]));
     place.file("old.Dockerfile", CUDA_12);
     place.file("new.Dockerfile", NEWER);
@@ -61,7 +61,7 @@ fn a_newer_base_raises_the_minimum_and_breaks_pools() {
 
 #[test]
 fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
-    let place = Place::bare();
+    let place = TestRepository::empty();
     let on = |driver: &str| fleet(&[("a", driver)]).replace("A100", "T4").replace("1.17.8", "1.14.3");
     let image = |cuda: &str, torch: &str, build: &str| {
         format!(
@@ -95,7 +95,7 @@ fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
 /// A start with code that was not seen has the word of `check`: no failure found.
 #[test]
 fn what_was_not_seen_is_told_where_it_starts() {
-    let place = Place::bare();
+    let place = TestRepository::empty();
     place.file("fleet.toml", &fleet(&[("a", "470.182.03")]));
     let start = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.7.1";
     let index = "--extra-index-url https://download.pytorch.org/whl";
@@ -180,7 +180,7 @@ fn reports_and_folders_are_compared_image_by_image() {
     assert!(code(&done) == 0 && out(&done).contains("0 of 3 images change; nothing breaks"), "{}", out(&done));
 }
 
-fn git(place: &Place, arguments: &[&str]) {
+fn git(place: &TestRepository, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.current_dir(place.path(".")).args([
         "-c",
@@ -195,8 +195,8 @@ fn git(place: &Place, arguments: &[&str]) {
 }
 
 /// A repository whose branch `main` starts on both pools, and whose branch `change` does not.
-fn repository() -> Place {
-    let place = Place::new();
+fn repository() -> TestRepository {
+    let place = TestRepository::new();
     git(&place, &["init", "-q", "-b", "main"]);
     place.file(
         "app/Dockerfile",
@@ -269,7 +269,7 @@ fn what_no_repository_has_is_said() {
             err(&done)
         );
     }
-    let place = Place::bare();
+    let place = TestRepository::empty();
     fs::remove_dir(place.path(".git")).expect("an empty folder");
     place.file("Dockerfile", DOCKERFILE);
     let done = place.run(&["compare", "--git", "main", "Dockerfile"]);
@@ -278,7 +278,7 @@ fn what_no_repository_has_is_said() {
 
 /// A file that is new breaks what it fails on; one that is gone breaks nothing.
 #[test]
-fn files_come_and_go() {
+fn added_and_removed_files_are_reported() {
     let place = repository();
     git(&place, &["mv", "Dockerfile", "x.Dockerfile"]);
     git(&place, &["commit", "-q", "-m", "third"]);
@@ -348,7 +348,7 @@ fn nothing_of_a_repository_is_run() {
 
 #[test]
 fn what_cannot_be_read_is_neither_gone_nor_new() {
-    let place = Place::new();
+    let place = TestRepository::new();
     for inputs in [["Dockerfile", "zzz"], ["zzz", "Dockerfile"]] {
         let done = place.run(&["compare", inputs[0], inputs[1]]);
         assert_eq!(code(&done), 2);
@@ -359,7 +359,7 @@ fn what_cannot_be_read_is_neither_gone_nor_new() {
 }
 
 #[test]
-fn an_image_that_is_new_is_told_by_how_it_ends() {
+fn a_new_image_is_reported_with_its_outcome() {
     let place = three();
     place.file("was/keep.Dockerfile", CUDA_12);
     for folder in ["is/keep.Dockerfile", "is/added.Dockerfile"] {
@@ -383,7 +383,7 @@ fn an_image_that_is_new_is_told_by_how_it_ends() {
 
 /// An input of one file has that file's name, whatever stands on the other side.
 #[test]
-fn a_single_file_keeps_its_name() {
+fn a_single_checked_file_keeps_its_name() {
     let place = three();
     place.file("one/Dockerfile", CUDA_12);
     place.file("many/a/Dockerfile", NEWER);
@@ -411,7 +411,7 @@ fn a_single_file_keeps_its_name() {
 fn the_reference_fleet_is_told() {
     let told = "checked against built-in example pools";
     let declared = three();
-    let bare = Place::bare();
+    let bare = TestRepository::empty();
     for name in ["old.Dockerfile", "new.Dockerfile"] {
         bare.file(name, &fs::read_to_string(declared.path(name)).expect("a file"));
     }
@@ -430,7 +430,7 @@ fn the_reference_fleet_is_told() {
 /// A list that is named from the root of the repository makes that root the build context, in every revision.
 #[test]
 fn lists_that_are_read_from_the_root_of_the_repository_count() {
-    let place = Place::new();
+    let place = TestRepository::new();
     git(&place, &["init", "-q", "-b", "main"]);
     place.file("Dockerfile", CUDA_12);
     place.file("svc/f/Dockerfile", "FROM python:3.11-slim\nWORKDIR /app\nCOPY . .\nRUN pip install -r svc/f/req.txt\n");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::compare::git;
-use crate::compare::place::{Place, code, err, out};
+use crate::compare::test_repository::{TestRepository, code, err, out};
 
 /// Fails on `old`, whose driver is too old, and on `k80`, whose GPU it has no code for.
 const FAILS: &str = "FROM python:3.11-slim\nRUN pip install numpy\nRUN pip install torch==2.4.0\nCMD [\"python3\"]\n";
@@ -28,8 +28,8 @@ toolkit = "1.17.4"
 "#;
 
 /// A repository with these files at first, then those.
-fn repository(before: &[(&str, &str)], after: &[(&str, &str)]) -> Place {
-    let place = Place::bare();
+fn repository(before: &[(&str, &str)], after: &[(&str, &str)]) -> TestRepository {
+    let place = TestRepository::empty();
     git(&place, &["init", "-q", "-b", "main"]);
     place.file("fleet.toml", FLEET);
     for (name, text) in before {
@@ -97,7 +97,7 @@ fn a_dockerfile_that_is_only_moved_breaks_nothing() {
 }
 
 #[test]
-fn a_move_hides_nothing_that_breaks() {
+fn a_moved_dockerfile_hides_no_new_failure() {
     let keep = ("keep/Dockerfile", STARTS);
     // Moved and broken at once: the list that it copies asks for another release.
     let copies = "FROM python:3.8-slim\nCOPY r.txt /\nRUN pip install -r /r.txt\n";

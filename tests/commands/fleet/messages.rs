@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fleet::place::{Place, code, err, out};
+use crate::fleet::test_repository::{TestRepository, code, err, out};
 use crate::fleet::{affinity, chosen, fixture, import, pools};
 
 /// A node with one device of the plugin, and labels.
@@ -17,10 +17,10 @@ pub(crate) fn list(nodes: &[Value]) -> String {
 
 /// What a fleet file is told of nodes: the exit code and each difference as `pool what`.
 pub(crate) fn drift(fleet: &str, nodes: &str) -> (i32, Vec<String>) {
-    let place = Place::bare();
-    place.file("f.toml", fleet);
-    place.file("nodes.json", nodes);
-    let output = place.run(&["fleet", "check", "f.toml", "--against", "nodes.json", "--format", "json"]);
+    let repository = TestRepository::empty();
+    repository.file("f.toml", fleet);
+    repository.file("nodes.json", nodes);
+    let output = repository.run(&["fleet", "check", "f.toml", "--against", "nodes.json", "--format", "json"]);
     let report: Value = serde_json::from_str(&out(&output)).unwrap_or_else(|_| panic!("{}", err(&output)));
     let told =
         |one: &Value| format!("{} {}", one["pool"].as_str().expect("a pool"), one["what"].as_str().expect("what"));
@@ -70,16 +70,16 @@ fn the_answer_to_a_question_is_no_difference() {
 }
 
 #[test]
-fn an_affinity_takes_the_answer_too() {
+fn node_affinity_uses_the_same_answer() {
     let nodes = list(&[node("a", &json!({ "node.kubernetes.io/instance-type": "our-l4" }))]);
-    let place = Place::bare();
-    place.file("nodes.json", &nodes);
-    place.file("Dockerfile", crate::fleet::place::DOCKERFILE);
-    place.file("fleet.toml", &answered(&nodes));
+    let repository = TestRepository::empty();
+    repository.file("nodes.json", &nodes);
+    repository.file("Dockerfile", crate::fleet::test_repository::DOCKERFILE);
+    repository.file("fleet.toml", &answered(&nodes));
     let all = serde_json::from_str(&nodes).expect("nodes");
-    let found = affinity(&place, &["Dockerfile", "--against", "nodes.json"]);
+    let found = affinity(&repository, &["Dockerfile", "--against", "nodes.json"]);
     assert_eq!(chosen(&found, &all), ["a"]);
-    let output = place.run(&["fleet", "affinity", "Dockerfile", "--against", "nodes.json"]);
+    let output = repository.run(&["fleet", "affinity", "Dockerfile", "--against", "nodes.json"]);
     assert!(
         out(&output).contains("NVIDIA L4 as declared, driver 550.163.01 as declared (pool pool): starts"),
         "{}",
@@ -87,8 +87,8 @@ fn an_affinity_takes_the_answer_too() {
     );
     // Of a node that the pool's labels do not reach nothing is declared.
     let bare = list(&[node("a", &json!({ "kubernetes.io/os": "linux" }))]);
-    place.file("bare.json", &bare);
-    let output = place.run(&["fleet", "affinity", "Dockerfile", "--against", "bare.json"]);
+    repository.file("bare.json", &bare);
+    let output = repository.run(&["fleet", "affinity", "Dockerfile", "--against", "bare.json"]);
     assert!(code(&output) == 1 && err(&output).contains("(of no pool)"), "{}", err(&output));
 }
 
@@ -105,7 +105,7 @@ fn covers(declared: &str, product: &str) -> bool {
 }
 
 #[test]
-fn a_name_in_short_covers_the_boards_that_it_leaves_open() {
+fn a_short_gpu_name_matches_all_its_variants() {
     for (declared, product) in [
         ("A100", "NVIDIA-A100-SXM4-40GB"),
         ("A100", "NVIDIA-A100-SXM4-80GB"),
@@ -172,17 +172,17 @@ fn the_pool_that_says_most_of_a_node_has_it() {
 
 #[test]
 fn what_is_declared_of_a_short_name_holds_for_its_nodes() {
-    let place = Place::bare();
-    place.file("nodes.json", &fixture("nodes.json"));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
+    let repository = TestRepository::empty();
+    repository.file("nodes.json", &fixture("nodes.json"));
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
     let all: Value = serde_json::from_str(&fixture("nodes.json")).expect("nodes");
     let train = |gpu: &str, capabilities: &str| {
         let fleet = format!(
             "[[pool]]\nname = \"train\"\ngpu = \"{gpu}\"\nlaunch = \"kubernetes\"\nmode = \"legacy\"\ntoolkit = \"1.17.8\"\n\
              env = {{ NVIDIA_DRIVER_CAPABILITIES = \"{capabilities}\" }}\n"
         );
-        place.file("fleet.toml", &fleet);
-        let output = place.run(&["fleet", "affinity", "Dockerfile", "--against", "nodes.json"]);
+        repository.file("fleet.toml", &fleet);
+        let output = repository.run(&["fleet", "affinity", "Dockerfile", "--against", "nodes.json"]);
         match code(&output) {
             0 => chosen(&serde_saphyr::from_str(&out(&output)).expect("YAML"), &all)
                 .into_iter()
@@ -278,12 +278,12 @@ fn errors_name_the_command_that_prints_such_a_source() {
         let help = error.lines().find(|line| line.starts_with("help: ")).expect("help");
         assert!(code == 2 && help.contains(told) && !help.contains(not), "{name}: {error}");
     }
-    let place = Place::bare();
-    let output = place.run(&["fleet", "import", "p5.48xlarge"]);
+    let repository = TestRepository::empty();
+    let output = repository.run(&["fleet", "import", "p5.48xlarge"]);
     assert!(code(&output) == 2 && err(&output).contains("--instance p5.48xlarge"), "{}", err(&output));
-    let output = place.run(&["fleet", "import", "p5.json"]);
+    let output = repository.run(&["fleet", "import", "p5.json"]);
     assert!(code(&output) == 2 && !err(&output).contains("--instance"), "{}", err(&output));
-    let output = place.run(&["fleet", "import", "--instance", "p5.48xlarge=0"]);
+    let output = repository.run(&["fleet", "import", "--instance", "p5.48xlarge=0"]);
     assert!(code(&output) == 2 && out(&output).is_empty(), "{}", out(&output));
     assert!(err(&output).contains("`0` is not a number of nodes"), "{}", err(&output));
 }

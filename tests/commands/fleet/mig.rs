@@ -46,7 +46,7 @@ const SMALL: &str = "{ name = \"A100-SXM4-40GB\", mig = \"1g.5gb\" }";
 const ANY: &str = "{ name = \"A100-SXM4-40GB\", mig = true }";
 
 #[test]
-fn a_slice_is_not_a_whole_gpu_nor_a_slice_of_another_profile() {
+fn a_mig_slice_matches_only_its_profile() {
     let offered = json!({ "nvidia.com/mig-1g.5gb": "7" });
     let gke = |partition: &str| {
         let labels = json!({ "cloud.google.com/gke-accelerator": "nvidia-tesla-a100",
@@ -101,12 +101,15 @@ fn a_node_of_a_labelled_pool_that_was_divided_is_told_with_both() {
     let labelled = |gpu: &str| fleet(gpu) + "labels = { agentpool = \"x\" }\n";
     for (declared, mut node) in [(WHOLE, single("1g.5gb")), (SMALL, whole()), (SMALL, single("2g.10gb"))] {
         node["metadata"]["labels"]["agentpool"] = json!("x");
-        let place = crate::fleet::place::Place::bare();
-        place.file("f.toml", &labelled(declared));
-        place.file("n.json", &list(&[node]));
-        let output = place.run(&["fleet", "check", "f.toml", "--against", "n.json"]);
-        let text = crate::fleet::place::out(&output);
-        assert!(crate::fleet::place::code(&output) == 1 && text.contains("p: mig: declared A100-SXM4-40GB "), "{text}");
+        let repository = crate::fleet::test_repository::TestRepository::empty();
+        repository.file("f.toml", &labelled(declared));
+        repository.file("n.json", &list(&[node]));
+        let output = repository.run(&["fleet", "check", "f.toml", "--against", "n.json"]);
+        let text = crate::fleet::test_repository::out(&output);
+        assert!(
+            crate::fleet::test_repository::code(&output) == 1 && text.contains("p: mig: declared A100-SXM4-40GB "),
+            "{text}"
+        );
         assert!(text.contains("1 difference "), "{text}");
     }
 }
@@ -144,11 +147,12 @@ fn devices_of_mig_are_counted_as_devices() {
 #[test]
 fn show_tells_what_mig_makes_of_a_gpu() {
     let show = |gpu: &str| {
-        let place = crate::fleet::place::Place::bare();
-        place.file("fleet.toml", &fleet(gpu));
-        let report: Value =
-            serde_json::from_str(&crate::fleet::place::out(&place.run(&["fleet", "show", "--format", "json"])))
-                .expect("JSON");
+        let repository = crate::fleet::test_repository::TestRepository::empty();
+        repository.file("fleet.toml", &fleet(gpu));
+        let report: Value = serde_json::from_str(&crate::fleet::test_repository::out(
+            &repository.run(&["fleet", "show", "--format", "json"]),
+        ))
+        .expect("JSON");
         report["pools"][0]["values"].as_array().expect("values")[0]["value"].as_str().expect("a GPU").to_owned()
     };
     assert_eq!(show(SMALL), "A100-SXM4-40GB (MIG 1g.5gb)");

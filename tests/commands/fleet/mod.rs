@@ -1,6 +1,6 @@
 //! `imagelint fleet`: pools out of what exists, compared with it, and selected for, through the built program.
 
-use crate::support::place;
+use crate::support::test_repository;
 mod init;
 mod messages;
 mod mig;
@@ -9,8 +9,8 @@ mod round_trip;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use place::{Place, code, err, out};
 use serde_json::{Value, json};
+use test_repository::{TestRepository, code, err, out};
 
 /// The text of a fixture.
 fn fixture(name: &str) -> String {
@@ -23,13 +23,13 @@ fn nodes() -> Value {
 }
 
 /// A place with the nodes, and with the fleet that is imported from them.
-fn imported() -> Place {
-    let place = Place::bare();
-    place.file("nodes.json", &fixture("nodes.json"));
-    let output = place.run(&["fleet", "import", "nodes.json"]);
+fn imported() -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("nodes.json", &fixture("nodes.json"));
+    let output = repository.run(&["fleet", "import", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
-    place.file("fleet.toml", &out(&output));
-    place
+    repository.file("fleet.toml", &out(&output));
+    repository
 }
 
 /// A fleet file as a table, by pool.
@@ -41,16 +41,16 @@ fn pools(text: &str) -> BTreeMap<String, toml::Table> {
 
 /// What is imported from one source.
 fn import(name: &str, text: &str) -> (i32, String, String) {
-    let place = Place::bare();
-    place.file(name, text);
-    let output = place.run(&["fleet", "import", name]);
+    let repository = TestRepository::empty();
+    repository.file(name, text);
+    let output = repository.run(&["fleet", "import", name]);
     (code(&output), out(&output), err(&output))
 }
 
 #[test]
 fn nodes_of_one_build_are_one_pool_and_others_are_told_apart() {
-    let place = imported();
-    let text = std::fs::read_to_string(place.path("fleet.toml")).expect("fleet");
+    let repository = imported();
+    let text = std::fs::read_to_string(repository.path("fleet.toml")).expect("fleet");
     let found = pools(&text);
     let get = |name: &str| found.get(name).unwrap_or_else(|| panic!("{name} of {:?}", found.keys()));
     assert_eq!(found.len(), 9);
@@ -98,7 +98,7 @@ fn the_order_and_the_number_of_nodes_change_no_name() {
 }
 
 #[test]
-fn a_device_on_the_bus_is_a_gpu_that_nobody_offers() {
+fn a_gpu_on_the_pci_bus_without_a_driver_is_not_available() {
     let import_of = |labels: &Value| {
         let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": labels}});
         import("nodes.json", &json!({"kind": "NodeList", "items": [node]}).to_string())
@@ -179,8 +179,8 @@ fn what_nvidia_smi_leaves_open_stays_open() {
 
 #[test]
 fn machine_types_come_from_the_tables() {
-    let place = Place::bare();
-    let output = place.run(&["fleet", "import", "--instance", "p5.48xlarge=4", "--instance", "g4dn.xlarge"]);
+    let repository = TestRepository::empty();
+    let output = repository.run(&["fleet", "import", "--instance", "p5.48xlarge=4", "--instance", "g4dn.xlarge"]);
     let found = pools(&out(&output));
     assert_eq!(found["p5.48xlarge"]["nodes"].as_integer(), Some(4));
     assert_eq!(found["p5.48xlarge"]["gpu"]["count"].as_integer(), Some(8));
@@ -194,7 +194,7 @@ fn machine_types_come_from_the_tables() {
         ),
         ("zzz", "machine type `zzz` has no NVIDIA GPU, or is not in the compatibility database\n"),
     ] {
-        let output = place.run(&["fleet", "import", "--instance", instance]);
+        let output = repository.run(&["fleet", "import", "--instance", instance]);
         assert_eq!((code(&output), out(&output).as_str()), (2, ""), "{instance}");
         assert!(err(&output).contains(told), "{}", err(&output));
     }
@@ -265,10 +265,10 @@ fn broken_sources_are_errors_with_their_place() {
         assert!(error.contains(told), "{name} {start}: {error}");
         assert!(error.len() < 2000, "{name} {start}: {error}");
     }
-    let place = Place::bare();
-    std::fs::write(place.path("raw.csv"), b"name\n\xff\xfe T4\n").expect("written");
+    let repository = TestRepository::empty();
+    std::fs::write(repository.path("raw.csv"), b"name\n\xff\xfe T4\n").expect("written");
     for arguments in [vec!["raw.csv"], vec!["nowhere.json"], vec!["-", "-"], vec!["."]] {
-        let output = place.run(&[&["fleet", "import"][..], &arguments].concat());
+        let output = repository.run(&[&["fleet", "import"][..], &arguments].concat());
         assert_eq!(code(&output), 2, "{arguments:?}");
     }
 }
@@ -310,9 +310,9 @@ fn labels_cannot_write_fields_of_their_own() {
     node["metadata"]["labels"]["eks.amazonaws.com/nodegroup"] = json!(evil);
     node["metadata"]["name"] = json!(evil);
     node["status"]["nodeInfo"]["containerRuntimeVersion"] = json!(format!("docker://1{evil}"));
-    let place = Place::bare();
-    place.file("nodes.json", &node.to_string());
-    let output = place.run(&["fleet", "import", "--with-names", "nodes.json"]);
+    let repository = TestRepository::empty();
+    repository.file("nodes.json", &node.to_string());
+    let output = repository.run(&["fleet", "import", "--with-names", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     let text = out(&output);
     let found = pools(&text);
@@ -321,29 +321,29 @@ fn labels_cannot_write_fields_of_their_own() {
     assert_eq!(pool["launch"].as_str(), Some("kubernetes"));
     assert!(!text.contains('\u{1b}'));
     node["metadata"]["labels"]["nvidia.com/gpu.product"] = json!(evil);
-    place.file("nodes.json", &node.to_string());
-    let output = place.run(&["fleet", "import", "nodes.json"]);
+    repository.file("nodes.json", &node.to_string());
+    let output = repository.run(&["fleet", "import", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     assert_eq!(pools(&out(&output)).len(), 1);
 }
 
 #[test]
 fn a_fleet_that_is_imported_loads_and_does_not_differ_from_its_nodes() {
-    let place = imported();
-    let output = place.run(&["fleet", "check"]);
+    let repository = imported();
+    let output = repository.run(&["fleet", "check"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     let text = out(&output);
     assert!(text.contains("pool: ") && text.contains("  gpu: no value is known, so all results"), "{text}");
     assert!(text.contains("  toolkit: values checked: 1.14.3, 1.17.4"), "{text}");
     assert!(text.ends_with("fleet.toml: 9 pools\n"), "{text}");
-    let output = place.run(&["fleet", "check", "--against", "nodes.json"]);
+    let output = repository.run(&["fleet", "check", "--against", "nodes.json"]);
     assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));
     assert_eq!(out(&output), "fleet.toml: no differences from 10 machines with GPUs\n");
 }
 
 #[test]
 fn drift_tells_what_changed_and_where() {
-    let place = imported();
+    let repository = imported();
     let mut later = nodes();
     let items = later["items"].as_array_mut().expect("items");
     items.retain(|node| !["old-1", "train-2"].contains(&node["metadata"]["name"].as_str().expect("a name")));
@@ -357,8 +357,8 @@ fn drift_tells_what_changed_and_where() {
     new["metadata"]["labels"]["nvidia.com/gpu.product"] = json!("NVIDIA-B200");
     new["metadata"]["labels"].as_object_mut().expect("labels").remove("eks.amazonaws.com/nodegroup");
     items.push(new);
-    place.file("later.json", &later.to_string());
-    let output = place.run(&["fleet", "check", "--against", "later.json", "--format", "json"]);
+    repository.file("later.json", &later.to_string());
+    let output = repository.run(&["fleet", "check", "--against", "later.json", "--format", "json"]);
     assert_eq!(code(&output), 1, "{}", err(&output));
     let report: Value = serde_json::from_str(&out(&output)).expect("JSON");
     let drift = report["drift"].as_array().expect("drift").iter();
@@ -373,35 +373,35 @@ fn drift_tells_what_changed_and_where() {
         ["b200", "new", "", "1 node with NVIDIA-B200, driver 535.161.08"],
     ];
     assert_eq!(found, expected.map(|one| one.map(str::to_owned)));
-    let output = place.run(&["fleet", "check", "--against", "later.json"]);
+    let output = repository.run(&["fleet", "check", "--against", "later.json"]);
     assert_eq!(code(&output), 1);
     assert!(out(&output).contains("l4: driver: declared 550.163.01, found 570.211.01"), "{}", out(&output));
     // A GPU that was swapped in a node of a known pool.
-    place.file(
+    repository.file(
         "own.toml",
         "[[pool]]\nname = \"a\"\ngpu = \"T4\"\nlabels = { \"eks.amazonaws.com/nodegroup\" = \"train\" }\n",
     );
-    let output = place.run(&["fleet", "check", "own.toml", "--against", "nodes.json"]);
+    let output = repository.run(&["fleet", "check", "own.toml", "--against", "nodes.json"]);
     assert!(out(&output).contains("a: gpu: declared T4, found NVIDIA-A100-SXM4-80GB"), "{}", out(&output));
 }
 
 #[test]
 fn a_comparison_needs_a_fleet_of_ones_own() {
-    let place = Place::bare();
-    place.file("nodes.json", &fixture("nodes.json"));
-    let output = place.run(&["fleet", "check", "--against", "nodes.json"]);
+    let repository = TestRepository::empty();
+    repository.file("nodes.json", &fixture("nodes.json"));
+    let output = repository.run(&["fleet", "check", "--against", "nodes.json"]);
     assert_eq!(code(&output), 2);
     assert!(err(&output).contains("no fleet file"), "{}", err(&output));
-    place.file("fleet.toml", "[[pool]]\nname = 5\n");
-    let output = place.run(&["fleet", "check"]);
+    repository.file("fleet.toml", "[[pool]]\nname = 5\n");
+    let output = repository.run(&["fleet", "check"]);
     assert_eq!(code(&output), 2);
     assert!(err(&output).contains("fleet.toml"), "{}", err(&output));
 }
 
 #[test]
 fn show_tells_each_value_with_its_row() {
-    let place = Place::new();
-    let output = place.run(&["fleet", "show", "--format", "json"]);
+    let repository = TestRepository::new();
+    let output = repository.run(&["fleet", "show", "--format", "json"]);
     let report: Value = serde_json::from_str(&out(&output)).expect("JSON");
     let old = &report["pools"][0];
     let value = |name: &str| {
@@ -417,8 +417,9 @@ fn show_tells_each_value_with_its_row() {
     assert_eq!(value("mode")["value"], "legacy");
     assert_eq!(old["open"], json!([]));
     // What the pool says itself is no row's word.
-    place.file("own.toml", "[[pool]]\nname = \"a\"\ngpu = \"T4\"\ndriver = \"535.161.08\"\ndriver_cuda = \"12.4\"\n");
-    let output = place.run(&["fleet", "show", "own.toml", "--format", "json"]);
+    repository
+        .file("own.toml", "[[pool]]\nname = \"a\"\ngpu = \"T4\"\ndriver = \"535.161.08\"\ndriver_cuda = \"12.4\"\n");
+    let output = repository.run(&["fleet", "show", "own.toml", "--format", "json"]);
     let report: Value = serde_json::from_str(&out(&output)).expect("JSON");
     let values = report["pools"][0]["values"].as_array().expect("values").clone();
     let cuda = values.iter().find(|value| value["name"] == "newest CUDA").expect("CUDA");
@@ -446,8 +447,8 @@ fn selected(affinity: &Value, labels: &Value) -> bool {
     terms.iter().any(|term| !expressions(term).is_empty() && expressions(term).iter().all(expression))
 }
 
-fn affinity(place: &Place, arguments: &[&str]) -> Value {
-    let output = place.run(&[&["fleet", "affinity"][..], arguments].concat());
+fn affinity(repository: &TestRepository, arguments: &[&str]) -> Value {
+    let output = repository.run(&[&["fleet", "affinity"][..], arguments].concat());
     assert_eq!(code(&output), 0, "{}", err(&output));
     serde_saphyr::from_str(&out(&output)).expect("YAML")
 }
@@ -461,28 +462,28 @@ fn chosen(affinity: &Value, nodes: &Value) -> Vec<String> {
 
 #[test]
 fn the_affinity_selects_exactly_the_nodes_that_it_starts_on() {
-    let place = imported();
+    let repository = imported();
     let all = nodes();
     // Of that release there are wheels for both processors that name the build.
-    place.file("Dockerfile", &place::DOCKERFILE.replace("2.4.0+cu124", "2.6.0+cu126"));
+    repository.file("Dockerfile", &test_repository::DOCKERFILE.replace("2.4.0+cu124", "2.6.0+cu126"));
     // Everywhere but on the old driver, and where the driver or the GPU is not told.
     let expected = ["train-1", "train-2", "train-3", "mig-1", "mig-2", "shared-1", "arm-1"];
-    assert_eq!(chosen(&affinity(&place, &["Dockerfile", "--against", "nodes.json"]), &all), expected);
-    assert_eq!(chosen(&affinity(&place, &["Dockerfile"]), &all), expected, "by the labels of the pools");
+    assert_eq!(chosen(&affinity(&repository, &["Dockerfile", "--against", "nodes.json"]), &all), expected);
+    assert_eq!(chosen(&affinity(&repository, &["Dockerfile"]), &all), expected, "by the labels of the pools");
     // One GPU under two drivers: the newer one alone is new enough for code that is compiled at start-up.
     let image = "complete = [\"env\", \"packages\", \"files\", \"code\"]\ncuda_runtime = \"12.8\"\n\
                  platform = \"linux/amd64\"\n[[gpu_code]]\nfile = \"app\"\nptx = [\"compute_80\"]\n";
-    place.file("x.image.toml", image);
-    let found = affinity(&place, &["x.image.toml", "--against", "nodes.json"]);
+    repository.file("x.image.toml", image);
+    let found = affinity(&repository, &["x.image.toml", "--against", "nodes.json"]);
     assert_eq!(chosen(&found, &all), ["train-3"], "{found:#}");
-    assert_eq!(chosen(&affinity(&place, &["x.image.toml"]), &all), ["train-3"]);
+    assert_eq!(chosen(&affinity(&repository, &["x.image.toml"]), &all), ["train-3"]);
 }
 
 #[test]
 fn what_pools_declare_beside_counts_for_their_nodes() {
-    let place = Place::bare();
-    place.file("nodes.json", &fixture("nodes.json"));
-    place.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
+    let repository = TestRepository::empty();
+    repository.file("nodes.json", &fixture("nodes.json"));
+    repository.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
     let fleet = |capabilities: &str| {
         format!(
             "[[pool]]\nname = \"train\"\ngpu = \"A100\"\nlaunch = \"kubernetes\"\nmode = \"legacy\"\ntoolkit = \"1.17.8\"\n\
@@ -491,41 +492,41 @@ fn what_pools_declare_beside_counts_for_their_nodes() {
         )
     };
     let all = nodes();
-    let train = |place: &Place| {
-        let found = chosen(&affinity(place, &["Dockerfile", "--against", "nodes.json"]), &all);
+    let train = |repository: &TestRepository| {
+        let found = chosen(&affinity(repository, &["Dockerfile", "--against", "nodes.json"]), &all);
         found.into_iter().filter(|name| name.starts_with("train")).collect::<Vec<_>>()
     };
-    place.file("fleet.toml", &fleet("compute,utility"));
-    assert_eq!(train(&place), ["train-1", "train-2", "train-3"]);
+    repository.file("fleet.toml", &fleet("compute,utility"));
+    assert_eq!(train(&repository), ["train-1", "train-2", "train-3"]);
     // Containers of that pool get no libcuda; those of the nodes that no pool declares do.
-    place.file("fleet.toml", &fleet("utility"));
-    assert_eq!(train(&place), Vec::<String>::new());
+    repository.file("fleet.toml", &fleet("utility"));
+    assert_eq!(train(&repository), Vec::<String>::new());
 }
 
 #[test]
 fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
-    let place = imported();
-    place.file("Dockerfile", place::DOCKERFILE);
+    let repository = imported();
+    repository.file("Dockerfile", test_repository::DOCKERFILE);
     let refused = |arguments: &[&str], exit: i32, told: &str| {
-        let output = place.run(&[&["fleet", "affinity"][..], arguments].concat());
+        let output = repository.run(&[&["fleet", "affinity"][..], arguments].concat());
         assert_eq!((code(&output), out(&output).as_str()), (exit, ""), "{arguments:?}: {}", err(&output));
         assert!(err(&output).contains(told), "{arguments:?}: {}", err(&output));
     };
     // Code for a GPU that no node has.
-    place.file(
+    repository.file(
         "x.image.toml",
         "complete = [\"env\", \"packages\", \"files\", \"code\"]\ncuda_runtime = \"12.0\"\n[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_61\"]\n",
     );
     refused(&["x.image.toml"], 1, "no node is certain to start");
-    place.file("plain", "FROM debian\n");
+    repository.file("plain", "FROM debian\n");
     refused(&["plain"], 3, "no GPU content");
     refused(&["nowhere"], 2, "file `nowhere` not found");
     refused(&["Dockerfile", "--against", "nowhere.json"], 2, "nowhere.json");
-    place.file("smi.csv", &fixture("smi.csv"));
+    repository.file("smi.csv", &fixture("smi.csv"));
     refused(&["Dockerfile", "--against", "smi.csv"], 2, "no node with labels");
-    place.file("own.toml", place::FLEET);
+    repository.file("own.toml", test_repository::FLEET);
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "own.toml has no Kubernetes pool");
-    place.file("own.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\n");
+    repository.file("own.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\n");
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "pool `a` of own.toml has no `labels`");
     // Two pools with the same labels, of which one has too old a driver.
     let pool = |name: &str, driver: &str| {
@@ -534,9 +535,9 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
              toolkit = \"1.17.8\"\nlabels = {{ tier = \"x\" }}\n"
         )
     };
-    place.file("own.toml", &(pool("new", "570.211.01") + &pool("old", "418.226.00")));
+    repository.file("own.toml", &(pool("new", "570.211.01") + &pool("old", "418.226.00")));
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label distinguishes new (starts) from old");
-    place.file("own.toml", &pool("new", "570.211.01").replace("tier", "\"kubernetes.io/arch\""));
+    repository.file("own.toml", &pool("new", "570.211.01").replace("tier", "\"kubernetes.io/arch\""));
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label that identifies it");
     // A node that nobody labelled, of a pool that is declared for it: it is named, with what would tell it.
     let bare = |name: &str, labels: Value| {
@@ -544,7 +545,7 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
                 "status": { "capacity": { "nvidia.com/gpu": "1" }, "nodeInfo": { "architecture": "amd64" } } })
     };
     let own = json!({ "kubernetes.io/arch": "x" });
-    place.file(
+    repository.file(
         "bare.json",
         &json!({ "kind": "NodeList", "items": [bare("n-1", own.clone()), bare("n-2", json!({}))] }).to_string(),
     );
@@ -552,20 +553,21 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
     refused(&all, 2, "node n-1 with A100 as declared");
     refused(&all, 2, "nvidia.com/gpu.product");
     // None of them has a label.
-    place.file("bare.json", &bare("n-2", json!({})).to_string());
+    repository.file("bare.json", &bare("n-2", json!({})).to_string());
     refused(&all, 2, "no node with labels");
-    place.file("bare.json", &json!({ "kind": "NodeList", "items": [{ "metadata": { "name": "cpu" } }] }).to_string());
+    repository
+        .file("bare.json", &json!({ "kind": "NodeList", "items": [{ "metadata": { "name": "cpu" } }] }).to_string());
     refused(&all, 1, "no node is certain to start");
 }
 
 /// A label of one's own will do where it tells the pools apart.
 #[test]
 fn labels_of_ones_own_select_too() {
-    let place = Place::new();
-    let fleet = place::FLEET.replace("docker-gpus", "kubernetes");
+    let repository = TestRepository::new();
+    let fleet = test_repository::FLEET.replace("docker-gpus", "kubernetes");
     let fleet = fleet.replacen("470.182.03\"", "418.226.00\"\nlabels = { tier = \"old\" }", 1);
-    place.file("fleet.toml", &fleet.replacen("570.211.01\"", "570.211.01\"\nlabels = { tier = \"new\" }", 1));
-    let found = affinity(&place, &["Dockerfile"]);
+    repository.file("fleet.toml", &fleet.replacen("570.211.01\"", "570.211.01\"\nlabels = { tier = \"new\" }", 1));
+    let found = affinity(&repository, &["Dockerfile"]);
     assert!(selected(&found, &json!({ "tier": "new" })), "{found:#}");
     for labels in [json!({ "tier": "old" }), json!({}), json!({ "tier": "newer" })] {
         assert!(!selected(&found, &labels), "{labels}");

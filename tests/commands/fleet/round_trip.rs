@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fleet::import;
 use crate::fleet::messages::{NOTHING, drift, list};
-use crate::fleet::place::{Place, code, err, out};
+use crate::fleet::test_repository::{TestRepository, code, err, out};
 
 /// Numbers that look random, the same for the same seed.
 struct Random(u64);
@@ -256,19 +256,19 @@ fn pools_that_nothing_tells_apart_share_their_nodes() {
 /// A node that may be of two pools is selected where it starts on both.
 #[test]
 fn a_node_of_one_of_two_pools_starts_where_both_do() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let node = json!({ "kind": "Node", "metadata": { "name": "n", "labels": { PRODUCT: "Tesla-T4", TYPE: "own" } },
                        "status": { "capacity": { "nvidia.com/gpu": "1" } } });
-    place.file("nodes.json", &list(&[node]));
-    place.file("Dockerfile", crate::fleet::place::DOCKERFILE);
+    repository.file("nodes.json", &list(&[node]));
+    repository.file("Dockerfile", crate::fleet::test_repository::DOCKERFILE);
     let pool = |name: &str, driver: &str| {
         format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"{driver}\"\nlaunch = \"kubernetes\"\ntoolkit = \"1.17.8\"\n"
         )
     };
     let ask = |fleet: String| {
-        place.file("fleet.toml", &fleet);
-        place.run(&["fleet", "affinity", "Dockerfile", "--against", "nodes.json"])
+        repository.file("fleet.toml", &fleet);
+        repository.run(&["fleet", "affinity", "Dockerfile", "--against", "nodes.json"])
     };
     let done = ask(pool("new", "570.211.01") + &pool("newer", "580.65.06"));
     assert_eq!(code(&done), 0, "{}", err(&done));

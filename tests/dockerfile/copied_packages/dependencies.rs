@@ -1,18 +1,18 @@
-//! Libraries that come along with a wheel as packages of their own, and are left out or taken away.
+//! Library packages that a wheel requires, and that a command skips or removes.
 
 use crate::copied_packages::FLEET;
-use crate::copied_packages::ends::ends;
-use crate::copied_packages::place::{Place, code, out};
+use crate::copied_packages::pool_verdicts::verdicts_by_pool;
+use crate::copied_packages::test_repository::{TestRepository, code, out};
 
 /// A Dockerfile ends so, and so does its description.
 fn ends_alike(text: &str, fate: &str, outcome: &str) {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-    place.file("Dockerfile", text);
-    let described = out(&place.run(&["describe", "Dockerfile"]));
-    place.file("again.image.toml", &described);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+    repository.file("Dockerfile", text);
+    let described = out(&repository.run(&["describe", "Dockerfile"]));
+    repository.file("again.image.toml", &described);
     for input in ["Dockerfile", "again.image.toml"] {
-        let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
+        let (_, said, why) = verdicts_by_pool(&repository, input).into_iter().next().expect("a verdict");
         assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
     }
 }
@@ -100,13 +100,13 @@ fn torch_without_the_packages_that_come_along_does_not_start() {
 #[test]
 fn a_list_of_packages_that_names_libraries_names_them_all() {
     let of = |packages: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
         let text = format!(
             "base = \"python:3.11-slim\"\ncomplete = [\"packages\"]\n[packages.pip]\ntorch = \"2.5.1\"\n{packages}"
         );
-        place.file("one.image.toml", &text);
-        let (_, fate, outcome) = ends(&place, "one.image.toml").into_iter().next().expect("a verdict");
+        repository.file("one.image.toml", &text);
+        let (_, fate, outcome) = verdicts_by_pool(&repository, "one.image.toml").into_iter().next().expect("a verdict");
         format!("{fate} {outcome}")
     };
     assert_eq!(of("nvidia-cudnn-cu12 = \"9.1.0.70\"\n"), "fails library-missing");
@@ -157,14 +157,14 @@ fn jax_without_the_libraries_that_an_extra_brings_uses_no_gpu() {
 #[test]
 fn a_whole_list_without_libraries_has_none_where_it_says_so() {
     let of = |complete: &str, packages: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
         let text = format!(
             "base = \"python:3.11-slim\"\ncomplete = [{complete}]\n[packages.pip]\njax = \"0.6.2\"\njaxlib = \"0.6.2\"\n\
              jax-cuda12-plugin = \"0.6.2\"\njax-cuda12-pjrt = \"0.6.2\"\n{packages}"
         );
-        place.file("one.image.toml", &text);
-        let (_, fate, outcome) = ends(&place, "one.image.toml").into_iter().next().expect("a verdict");
+        repository.file("one.image.toml", &text);
+        let (_, fate, outcome) = verdicts_by_pool(&repository, "one.image.toml").into_iter().next().expect("a verdict");
         format!("{fate} {outcome}")
     };
     assert_eq!(of("\"packages\", \"libraries\"", ""), "fails library-missing");
@@ -177,16 +177,16 @@ fn a_whole_list_without_libraries_has_none_where_it_says_so() {
 /// Every release that a range may give opens the library, and imports without.
 #[test]
 fn a_range_of_releases_fails_later_without_what_each_of_them_opens() {
-    let ends = |base: &str, packages: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-        place.file(
+    let verdicts_by_pool = |base: &str, packages: &str| {
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        repository.file(
             "Dockerfile",
             &format!("FROM {base}\nRUN apt-get install -y python3-pip && pip install {packages}\n"),
         );
-        let ran = place.run(&["check", "Dockerfile"]);
+        let ran = repository.run(&["check", "Dockerfile"]);
         let told = out(&ran).contains("ctranslate2 starts, and fails when it opens\n  libcublas.so.12");
-        let (_, fate, _) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        let (_, fate, _) = verdicts_by_pool(&repository, "Dockerfile").into_iter().next().expect("a verdict");
         assert_eq!(code(&ran), 0, "{base} {packages}");
         format!("{fate} {told}")
     };
@@ -207,7 +207,7 @@ fn a_range_of_releases_fails_later_without_what_each_of_them_opens() {
         (slim, "faster-whisper==1.1.1 torch==2.5.1", "starts false"),
         (slim, "faster-whisper==1.1.1 of-our-own", "starts false"),
     ] {
-        assert_eq!(ends(base, packages), expected, "{base} {packages}");
+        assert_eq!(verdicts_by_pool(base, packages), expected, "{base} {packages}");
     }
 }
 
@@ -215,10 +215,10 @@ fn a_range_of_releases_fails_later_without_what_each_of_them_opens() {
 #[test]
 fn paddle_fails_later_where_there_is_no_cudnn() {
     let warned = |base: &str, packages: &str| {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-        place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
-        out(&place.run(&["check", "Dockerfile"])).contains("library-missing-later")
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        repository.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+        out(&repository.run(&["check", "Dockerfile"])).contains("library-missing-later")
     };
     for (base, packages, expected) in [
         ("python:3.10-slim", "paddlepaddle-gpu==2.6.2", true),

@@ -1,17 +1,17 @@
-//! What a copy, an extra or a range brings into an image, and what nobody has seen of it.
+//! Packages from COPY, extras and version ranges, and their unknown content.
 
-use crate::support::{ends, place};
+use crate::support::{pool_verdicts, test_repository};
 mod dependencies;
-mod loose;
+mod removed_libraries;
 
-use ends::{NEW_AND_OLD as FLEET, ends};
-use place::Place;
+use pool_verdicts::{NEW_AND_OLD as FLEET, verdicts_by_pool};
+use test_repository::TestRepository;
 
 fn installed(base: &str, packages: &str) -> (String, String) {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
-    let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    repository.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+    let (_, fate, outcome) = verdicts_by_pool(&repository, "Dockerfile").into_iter().next().expect("a verdict");
     (fate, outcome)
 }
 
@@ -56,14 +56,14 @@ fn a_copied_driver_library_is_one_of_the_image() {
             "starts",
         ),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", &format!("FROM python:3.11-slim\n{copy}\nRUN pip install torch==2.5.1\n"));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", &format!("FROM python:3.11-slim\n{copy}\nRUN pip install torch==2.5.1\n"));
         let word = |(_, fate, outcome): &(String, String, String)| {
             if outcome.is_empty() { fate.clone() } else { outcome.clone() }
         };
-        let ends: Vec<String> = ends(&place, "Dockerfile").iter().map(word).collect();
-        assert_eq!(ends, [new, geforce], "{copy}");
+        let verdicts_by_pool: Vec<String> = verdicts_by_pool(&repository, "Dockerfile").iter().map(word).collect();
+        assert_eq!(verdicts_by_pool, [new, geforce], "{copy}");
     }
 }
 
@@ -122,15 +122,15 @@ fn a_package_of_the_driver_is_known_however_its_manager_writes_it() {
         ("dpkg -i libcuda1_550.54.14-1_amd64.deb && dpkg --purge libcuda1", "starts", "starts"),
         ("apt-get install -y curl-$X nvidia-container-toolkit", "starts", "starts"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", &format!("FROM python:3.11-slim\nRUN {run}\nRUN pip install torch==2.5.1\n"));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", &format!("FROM python:3.11-slim\nRUN {run}\nRUN pip install torch==2.5.1\n"));
         let word = |(_, fate, outcome): &(String, String, String)| {
             if outcome.is_empty() { fate.clone() } else { outcome.clone() }
         };
-        let ends: Vec<String> = ends(&place, "Dockerfile").iter().map(word).collect();
-        if ends != [new, geforce] {
-            wrong.push(format!("{run}\n  expected {new} {geforce}, said {}", ends.join(" ")));
+        let verdicts_by_pool: Vec<String> = verdicts_by_pool(&repository, "Dockerfile").iter().map(word).collect();
+        if verdicts_by_pool != [new, geforce] {
+            wrong.push(format!("{run}\n  expected {new} {geforce}, said {}", verdicts_by_pool.join(" ")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -157,17 +157,17 @@ fn an_extra_that_is_described_brings_what_the_installer_brings() {
         ("\"jax[cuda13]\" = \"0.4.30\"", "not-applicable"),
         ("\"numpy[cuda12]\" = \"2.0.0\"", "not-applicable"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("x.image.toml", &format!("base = \"python:3.11-slim\"\n[packages.pip]\n{pip}\n"));
-        let ends = ends(&place, "x.image.toml");
-        let first = ends.first().map_or("not-applicable", |(_, fate, _)| fate.as_str());
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("x.image.toml", &format!("base = \"python:3.11-slim\"\n[packages.pip]\n{pip}\n"));
+        let verdicts_by_pool = verdicts_by_pool(&repository, "x.image.toml");
+        let first = verdicts_by_pool.first().map_or("not-applicable", |(_, fate, _)| fate.as_str());
         assert_eq!(first, expected, "{pip}");
     }
 }
 
 #[test]
-fn nobody_has_seen_the_base_that_a_description_names() {
+fn an_unknown_tag_leaves_the_verdict_unknown_in_a_description_too() {
     for (tag, package, expected) in [
         // There are no such tags.
         ("12.8.0-cudnn9-runtime-ubuntu22.04", "torch==2.6.0", "undetermined"),
@@ -181,35 +181,35 @@ fn nobody_has_seen_the_base_that_a_description_names() {
         ("12.6.3-runtime-ubuntu24.04", "torch==2.6.0", "starts"),
         ("11.8.0-cudnn8-runtime-ubuntu22.04", "onnxruntime-gpu==1.18.0", "starts"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-        place.file("Dockerfile", &format!("FROM nvidia/cuda:{tag}\nRUN pip install {package}\n"));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        repository.file("Dockerfile", &format!("FROM nvidia/cuda:{tag}\nRUN pip install {package}\n"));
         let (name, version) = package.split_once("==").expect("a version");
         let described = format!("base = \"nvidia/cuda:{tag}\"\n[packages.pip]\n{name} = \"{version}\"\n");
-        place.file("again.image.toml", &described);
+        repository.file("again.image.toml", &described);
         for input in ["Dockerfile", "again.image.toml"] {
-            let fates: Vec<String> = ends(&place, input).into_iter().map(|end| end.1).collect();
+            let fates: Vec<String> = verdicts_by_pool(&repository, input).into_iter().map(|end| end.1).collect();
             let expected = if input != "Dockerfile" && expected == "fails" { "undetermined" } else { expected };
             assert_eq!(fates, [expected], "{input} of {tag} with {package}");
         }
     }
     // Whoever says that its list of packages is whole has looked into the image.
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
     let of = |complete: &str| {
         let described = format!(
             "base = \"nvidia/cuda:12.1.0-cudnn8-runtime-ubuntu22.04\"\ncomplete = [{complete}]\n[packages.pip]\n\
              onnxruntime-gpu = \"1.18.0\"\n"
         );
-        place.file("whole.image.toml", &described);
-        ends(&place, "whole.image.toml").first().map(|end| end.2.clone())
+        repository.file("whole.image.toml", &described);
+        verdicts_by_pool(&repository, "whole.image.toml").first().map(|end| end.2.clone())
     };
     assert_eq!(of("\"packages\"").as_deref(), Some("library-missing"));
     assert_eq!(of("").as_deref(), Some(""));
 }
 
 #[test]
-fn a_cpu_build_that_somebody_chose_does_not_decide_beside_what_uses_a_gpu() {
+fn a_chosen_cpu_build_does_not_decide_if_another_component_uses_the_gpu() {
     let index = "--index-url https://download.pytorch.org/whl/cpu";
     for (packages, fate, outcome) in [
         ("torch==2.5.1+cpu 'tensorflow[and-cuda]==2.17.0'", "starts", ""),
@@ -236,7 +236,7 @@ fn a_cpu_build_that_somebody_chose_does_not_decide_beside_what_uses_a_gpu() {
 }
 
 #[test]
-fn a_range_is_settled_where_all_its_releases_end_alike() {
+fn a_version_range_is_decided_if_all_its_releases_have_the_same_outcome() {
     for (packages, fate, outcome) in [
         ("'tensorflow[and-cuda]~=2.14.0'", "starts", ""),
         ("'tensorflow[and-cuda]>=2.16.1,<2.17'", "starts", ""),
@@ -278,18 +278,18 @@ fn what_is_built_for_another_major_than_the_torch_it_runs_on_may_miss_its_runtim
 }
 
 fn on(fleet: &str, dockerfile: &str, files: &[(&str, &str)]) -> (String, String) {
-    let place = Place::bare();
-    place.file("fleet.toml", fleet);
-    place.file("Dockerfile", dockerfile);
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", fleet);
+    repository.file("Dockerfile", dockerfile);
     for (path, text) in files {
-        place.file(path, text);
+        repository.file(path, text);
     }
-    let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+    let (_, fate, outcome) = verdicts_by_pool(&repository, "Dockerfile").into_iter().next().expect("a verdict");
     (fate, outcome)
 }
 
 #[test]
-fn a_library_is_missing_where_everything_that_could_bring_it_is_told() {
+fn a_library_is_missing_if_all_its_possible_sources_are_known() {
     let own = "onnxruntime-gpu==1.20.1";
     let slim = "FROM python:3.11-slim\n";
     let cuda = "FROM nvidia/cuda:12.4.1";
@@ -403,10 +403,10 @@ fn what_ptx_carries_to_a_newer_gpu_leaves_the_libraries_of_its_cuda_unseen() {
         ("V100", "python:3.8-slim", "RUN pip install torch==1.5.1", None),
         ("A100", "continuumio/miniconda3", conda, None),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", &fleet(gpu));
-        place.file("Dockerfile", &format!("FROM {base}\n{command}\n"));
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", &fleet(gpu));
+        repository.file("Dockerfile", &format!("FROM {base}\n{command}\n"));
+        let report = repository.json(&["check", "Dockerfile"]);
         let verdict = &report["subjects"][0]["verdicts"][0];
         assert_eq!(verdict["fate"], "starts", "{command} on {gpu}: {}", verdict["message"]);
         let unseen = verdict["not_seen"].to_string();
@@ -444,10 +444,10 @@ fn a_list_that_was_not_read_is_told_of_and_counts_where_something_speaks_of_a_gp
         ("RUN apt-get install -y $PACKAGES".to_owned(), "not-applicable", "nothing in it uses a GPU"),
         ("RUN pip install flask==3.0.0".to_owned(), "not-applicable", "nothing in it uses a GPU"),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET);
-        place.file("Dockerfile", &format!("FROM python:3.11-slim\n{dockerfile}\n"));
-        let report = place.json(&["check", "Dockerfile"]);
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", FLEET);
+        repository.file("Dockerfile", &format!("FROM python:3.11-slim\n{dockerfile}\n"));
+        let report = repository.json(&["check", "Dockerfile"]);
         let subject = &report["subjects"][0];
         let verdict = &subject["verdicts"][0];
         let message = verdict["message"].as_str().unwrap_or_default();

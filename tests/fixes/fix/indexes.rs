@@ -1,6 +1,6 @@
-//! Indexes of builds: where nothing is pinned, where they are named, and where nobody knows what one has.
+//! Fixes of package indexes.
 
-use super::place::Place;
+use super::test_repository::TestRepository;
 use super::{out, text};
 
 /// A T4 whose driver is CUDA 12.4.
@@ -12,17 +12,17 @@ fn of(lines: &str) -> String {
     format!("FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\n{lines}\n")
 }
 
-fn place(lines: &str) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    place.file("Dockerfile", &of(lines));
-    place
+fn repository(lines: &str) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    repository.file("Dockerfile", &of(lines));
+    repository
 }
 
 /// The file after all fixes that are written, and whether it starts then.
-fn fixed(place: &Place, name: &str) -> (String, bool) {
-    place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-    (text(place, name), !out(&place.run(&["check", "Dockerfile"])).contains("fails"))
+fn fixed(repository: &TestRepository, name: &str) -> (String, bool) {
+    repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    (text(repository, name), !out(&repository.run(&["check", "Dockerfile"])).contains("fails"))
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn the_build_of_an_index_is_taken_where_nothing_is_pinned() {
             let text = text.replace("{cu126}", &format!("{PAGE}cu126")).replace("{cu130}", &format!("{PAGE}cu130"));
             text.replace("{}", PAGE)
         };
-        let place = place(&with_pages(lines));
-        let (after, starts) = fixed(&place, "Dockerfile");
+        let repository = repository(&with_pages(lines));
+        let (after, starts) = fixed(&repository, "Dockerfile");
         assert!(starts, "{after}");
         for part in expected {
             assert!(after.contains(&with_pages(part)), "{after}");
@@ -56,8 +56,8 @@ fn the_build_of_an_index_is_taken_where_nothing_is_pinned() {
 
 #[test]
 fn what_is_built_with_it_and_asked_for_by_another_command_has_the_same_index() {
-    let place = place("RUN pip install torch\nRUN pip install torchvision numpy\nRUN pip install flask");
-    let (after, starts) = fixed(&place, "Dockerfile");
+    let repository = repository("RUN pip install torch\nRUN pip install torchvision numpy\nRUN pip install flask");
+    let (after, starts) = fixed(&repository, "Dockerfile");
     let lines: Vec<&str> = after.lines().filter(|line| line.contains(PAGE)).collect();
     assert!(starts && lines.len() == 2, "{after}");
     assert!(lines[1].starts_with("RUN pip install torchvision --extra-index-url"), "{after}");
@@ -72,8 +72,8 @@ fn an_index_is_not_put_in_the_place_of_one_that_others_come_from() {
         "RUN pip install torch torchaudio -r more.txt",
         "RUN pip download torch torchaudio",
     ] {
-        let place = place(lines);
-        let (after, _) = fixed(&place, "Dockerfile");
+        let repository = repository(lines);
+        let (after, _) = fixed(&repository, "Dockerfile");
         assert!(!after.contains("--index-url https") || after.contains("--extra-index-url https"), "{after}");
         assert!(!after.contains(" --index-url"), "{after}");
     }
@@ -94,13 +94,13 @@ fn settings_of_an_index_are_as_safe_as_its_option() {
         ("pip.conf", "COPY pip.conf /etc/pip.conf\nRUN pip install torch==2.9.1", &conf as &dyn Fn(&str) -> String),
         ("pyproject.toml", "COPY pyproject.toml .\nRUN pip install uv && uv pip install -r pyproject.toml", &project),
     ] {
-        let place = place(lines);
-        place.file(name, &file("cu130"));
-        let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+        let repository = repository(lines);
+        repository.file(name, &file("cu130"));
+        let told = out(&repository.run(&["check", "--show-fixes", "Dockerfile"]));
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains("the same release for CUDA 12.9 (safe;"), "{told}");
-        place.run(&["check", "--fix", "Dockerfile"]);
-        assert_eq!((text(&place, name), text(&place, "Dockerfile")), (file("cu129"), of(lines)));
+        repository.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!((text(&repository, name), text(&repository, "Dockerfile")), (file("cu129"), of(lines)));
     }
     // Nothing shows what a mirror contains: no edit writes an address of it.
     for (lines, conf) in [
@@ -110,26 +110,26 @@ fn settings_of_an_index_are_as_safe_as_its_option() {
             "[global]\nextra-index-url = https://mirror.example/whl/cu130\n",
         ),
     ] {
-        let place = place(lines);
-        place.file("pip.conf", conf);
-        let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+        let repository = repository(lines);
+        repository.file("pip.conf", conf);
+        let told = out(&repository.run(&["check", "--show-fixes", "Dockerfile"]));
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         let why = "for CUDA 12.9, manual: no source shows that the address of that build exists (manual;";
         assert!(told.contains(why), "{told}");
-        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-        assert_eq!((text(&place, "Dockerfile"), text(&place, "pip.conf")), (of(lines), conf.to_owned()));
+        repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!((text(&repository, "Dockerfile"), text(&repository, "pip.conf")), (of(lines), conf.to_owned()));
     }
     // What a lock holds is not written into it.
-    let place = place("COPY pyproject.toml uv.lock ./\nRUN pip install uv && uv sync --frozen");
-    place.file("pyproject.toml", &project("cu130"));
-    place.file("uv.lock", "version = 1\n[[package]]\nname = \"x\"\nversion = \"0\"\nsource = { virtual = \".\" }\ndependencies = [{ name = \"torch\" }]\n[[package]]\nname = \"torch\"\nversion = \"2.9.1+cu130\"\nsource = { registry = \"https://download.pytorch.org/whl/cu130\" }\n");
-    let (after, _) = fixed(&place, "pyproject.toml");
+    let repository = repository("COPY pyproject.toml uv.lock ./\nRUN pip install uv && uv sync --frozen");
+    repository.file("pyproject.toml", &project("cu130"));
+    repository.file("uv.lock", "version = 1\n[[package]]\nname = \"x\"\nversion = \"0\"\nsource = { virtual = \".\" }\ndependencies = [{ name = \"torch\" }]\n[[package]]\nname = \"torch\"\nversion = \"2.9.1+cu130\"\nsource = { registry = \"https://download.pytorch.org/whl/cu130\" }\n");
+    let (after, _) = fixed(&repository, "pyproject.toml");
     assert_eq!(after, project("cu130"));
 }
 
 /// A build that takes its packages from a private index may be unable to reach another one.
 #[test]
-fn a_public_index_beside_a_private_one_is_never_safe() {
+fn a_public_index_next_to_a_private_one_is_never_a_safe_fix() {
     const OLD: &str = "[[pool]]\nname = \"v100\"\ngpu = \"V100\"\ndriver = \"470.57.02\"\nplatform = \"linux/amd64\"\n\
                        launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     let private = "https://wheels.corp.example/simple";
@@ -153,12 +153,12 @@ fn a_public_index_beside_a_private_one_is_never_safe() {
         ("ENV HOMEPAGE={}\nRUN pip install torch==2.4.0", vec![], true),
         ("COPY r.txt .\nRUN pip install -r r.txt", vec![("r.txt", "torch==2.4.0\n")], true),
     ] {
-        let place = place(&lines.replace("{}", private));
-        place.file("fleet.toml", OLD);
+        let repository = repository(&lines.replace("{}", private));
+        repository.file("fleet.toml", OLD);
         for (name, text) in files {
-            place.file(name, text);
+            repository.file(name, text);
         }
-        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
         let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
         let fixes: Vec<_> =
             findings.iter().flat_map(|one| one["fixes"].as_array().cloned().unwrap_or_default()).collect();
@@ -171,10 +171,10 @@ fn a_public_index_beside_a_private_one_is_never_safe() {
             let title = fix["title"].as_str().unwrap_or_default();
             assert_eq!(title.contains("if the build can reach its index"), !safe, "{lines}: {title}");
         }
-        place.run(&["check", "--fix", "Dockerfile"]);
+        repository.run(&["check", "--fix", "Dockerfile"]);
         let after = [
-            text(&place, "Dockerfile"),
-            if lines.contains("requirements") { text(&place, "requirements.txt") } else { String::new() },
+            text(&repository, "Dockerfile"),
+            if lines.contains("requirements") { text(&repository, "requirements.txt") } else { String::new() },
         ]
         .concat();
         assert!(safe || !after.contains("download.pytorch.org"), "{lines}: {after}");

@@ -1,17 +1,17 @@
 //! `check --fix` and `--diff`: what is written, what is left as it is, and what nobody may write.
 
-use crate::support::place;
-mod compiled;
+use crate::support::test_repository;
+mod cuda_package_names;
+mod dependent_packages;
+mod gpu_architectures;
 mod indexes;
-mod named;
-mod neighbours;
-mod shared;
-mod whole_files;
+mod shared_files;
+mod unchanged_lines;
 
 use std::fs;
 
 use imagelint::dockerfile::Dockerfile;
-use place::{Place, code, err, out};
+use test_repository::{TestRepository, code, err, out};
 
 /// A T4 whose driver is CUDA 11.0, and an A100 whose driver is CUDA 12.2.
 const FLEET: &str = r#"[[pool]]
@@ -34,21 +34,21 @@ toolkit = "1.17.8"
 /// What takes torch for CUDA 11.8 in the place of the build of the default index.
 const PAGE: &str = "--extra-index-url https://download.pytorch.org/whl/cu118";
 
-fn place(files: &[(&str, &str)]) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+fn repository(files: &[(&str, &str)]) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
     for (name, text) in files {
-        place.file(name, text);
+        repository.file(name, text);
     }
-    place
+    repository
 }
 
-fn text(place: &Place, name: &str) -> String {
-    String::from_utf8(fs::read(place.path(name)).expect(name)).expect("UTF-8")
+fn text(repository: &TestRepository, name: &str) -> String {
+    String::from_utf8(fs::read(repository.path(name)).expect(name)).expect("UTF-8")
 }
 
 #[test]
-fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
+fn a_fix_changes_only_the_value_in_its_line() {
     for (name, before, after) in [
         (
             "the word",
@@ -86,29 +86,29 @@ fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
             "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118 torchvision==0.19.0+cu118 -f https://download.pytorch.org/whl/torch_stable.html\n".to_owned(),
         ),
     ] {
-        let place = place(&[("Dockerfile", before)]);
-        let done = place.run(&["check", "--fix", "Dockerfile"]);
-        assert_eq!(text(&place, "Dockerfile"), after, "{name}: {}{}", err(&done), out(&done));
+        let repository = repository(&[("Dockerfile", before)]);
+        let done = repository.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!(text(&repository, "Dockerfile"), after, "{name}: {}{}", err(&done), out(&done));
         assert_eq!(code(&done), 0, "{name}: {}", out(&done));
-        let again = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+        let again = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!((code(&again), out(&again)), (0, String::new()), "{name}");
         // Who asks for a patch and gets none is told so.
         assert!(err(&again).starts_with("nothing to change: no automatic fix available"), "{name}: {}", err(&again));
-        let safe = place.run(&["check", "--diff", "Dockerfile"]);
+        let safe = repository.run(&["check", "--diff", "Dockerfile"]);
         assert!(err(&safe).starts_with("nothing to change: no safe fix available"), "{name}: {}", err(&safe));
-        let report = place.run(&["check", "Dockerfile"]);
+        let report = repository.run(&["check", "Dockerfile"]);
         assert!(!err(&report).contains("nothing to change"), "{name}: {}", err(&report));
     }
 }
 
 #[test]
-fn a_tag_behind_arguments_is_changed_at_the_arguments() {
+fn a_tag_from_an_arg_is_changed_in_the_arg() {
     let before = "ARG CUDA_VERSION=11.8.0\nARG OS=\"ubuntu20.04\"\nFROM nvidia/cuda:${CUDA_VERSION}-base-${OS} AS base\nFROM base\nRUN true\n";
-    let place = place(&[("Dockerfile", before)]);
-    let safe = place.run(&["check", "--fix", "Dockerfile"]);
-    assert_eq!(text(&place, "Dockerfile"), before, "another minor of CUDA is not safe: {}", err(&safe));
-    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-    let after = text(&place, "Dockerfile");
+    let repository = repository(&[("Dockerfile", before)]);
+    let safe = repository.run(&["check", "--fix", "Dockerfile"]);
+    assert_eq!(text(&repository, "Dockerfile"), before, "another minor of CUDA is not safe: {}", err(&safe));
+    let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let after = text(&repository, "Dockerfile");
     let kept: Vec<&str> = before.lines().skip(1).collect();
     assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), kept, "{}", err(&done));
     assert!(after.starts_with("ARG CUDA_VERSION=11.") && after != before, "{after}");
@@ -118,11 +118,12 @@ fn a_tag_behind_arguments_is_changed_at_the_arguments() {
 #[test]
 fn lists_of_packages_are_changed_too() {
     let dockerfile = "FROM python:3.11-slim\nCOPY requirements.txt /r.txt\nRUN pip install -r /r.txt\n";
-    let place = place(&[("Dockerfile", dockerfile), ("requirements.txt", "numpy\r\ntorch==2.4.0  # why\r\n")]);
-    let done = place.run(&["check", "--fix", "."]);
+    let repository =
+        repository(&[("Dockerfile", dockerfile), ("requirements.txt", "numpy\r\ntorch==2.4.0  # why\r\n")]);
+    let done = repository.run(&["check", "--fix", "."]);
     let expected = format!("numpy\r\n{PAGE}\r\ntorch==2.4.0+cu118  # why\r\n");
-    assert_eq!(text(&place, "requirements.txt"), expected, "{}{}", err(&done), out(&done));
-    assert_eq!((text(&place, "Dockerfile").as_str(), code(&done)), (dockerfile, 0));
+    assert_eq!(text(&repository, "requirements.txt"), expected, "{}{}", err(&done), out(&done));
+    assert_eq!((text(&repository, "Dockerfile").as_str(), code(&done)), (dockerfile, 0));
 }
 
 /// An index that is for one build alone has no other: it is changed with the version that names its build.
@@ -164,9 +165,9 @@ fn an_index_of_the_old_build_is_changed_with_the_version() {
             [by_list.clone(), "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==2.4.0+cu118\n".to_owned()],
         ),
     ] {
-        let place = place(&[("Dockerfile", &before[0]), ("requirements.txt", &before[1])]);
-        let done = place.run(&["check", "--fix", "Dockerfile"]);
-        let now = ["Dockerfile", "requirements.txt"].map(|name| text(&place, name));
+        let repository = repository(&[("Dockerfile", &before[0]), ("requirements.txt", &before[1])]);
+        let done = repository.run(&["check", "--fix", "Dockerfile"]);
+        let now = ["Dockerfile", "requirements.txt"].map(|name| text(&repository, name));
         assert_eq!(now, after, "{}{}", err(&done), out(&done));
         assert_eq!(code(&done), 0, "{}", out(&done));
     }
@@ -178,9 +179,9 @@ fn a_value_keeps_its_quotes() {
         let before = format!(
             "FROM python:3.11-slim\nENV A=1 NVIDIA_DRIVER_CAPABILITIES={quote}graphics{quote} B=2\nRUN pip install torch==2.1.0+cu118\n"
         );
-        let place = place(&[("Dockerfile", &before)]);
-        let done = place.run(&["check", "--fix", "--pool", "a100", "Dockerfile"]);
-        let after = text(&place, "Dockerfile");
+        let repository = repository(&[("Dockerfile", &before)]);
+        let done = repository.run(&["check", "--fix", "--pool", "a100", "Dockerfile"]);
+        let after = text(&repository, "Dockerfile");
         let expected = before.replace("graphics", "graphics,compute,utility");
         assert_eq!(after, expected, "{}{}", err(&done), out(&done));
     }
@@ -190,7 +191,7 @@ fn a_value_keeps_its_quotes() {
 #[test]
 fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
     let before = "FROM python:3.8-slim\nRUN pip install torch==1.6.0\n";
-    let place = place(&[("Dockerfile", before)]);
+    let repository = repository(&[("Dockerfile", before)]);
     let pool = |name: &str, gpu: &str, driver: &str| {
         format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
@@ -199,32 +200,32 @@ fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
     };
     // The builds with machine code for the one are for a newer CUDA than the other has.
     let pools = [pool("new", "A100-SXM4-40GB", "580.95.05"), pool("old", "V100-SXM2-16GB", "440.33.01")];
-    place.file("fleet.toml", &pools.concat());
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    repository.file("fleet.toml", &pools.concat());
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let fixes = report["subjects"][0]["findings"][0]["fixes"].as_array().expect("fixes").clone();
     let compiled = |fix: &serde_json::Value| {
         fix["title"].as_str().is_some_and(|title| title.contains("with PTX compiled at start-up"))
     };
     assert!(fixes.iter().any(|fix| compiled(fix) && fix["safety"] == "unsafe"), "{fixes:?}");
     assert!(!fixes.iter().any(|fix| compiled(fix) && fix["safety"] == "safe"), "{fixes:?}");
-    let safe = place.run(&["check", "--fix", "Dockerfile"]);
-    assert_eq!(text(&place, "Dockerfile"), before, "{}", err(&safe));
-    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let safe = repository.run(&["check", "--fix", "Dockerfile"]);
+    assert_eq!(text(&repository, "Dockerfile"), before, "{}", err(&safe));
+    let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
     assert_eq!(code(&done), 0, "{}", out(&done));
-    assert!(text(&place, "Dockerfile").contains("torch==1.5.1"), "{}", text(&place, "Dockerfile"));
+    assert!(text(&repository, "Dockerfile").contains("torch==1.5.1"), "{}", text(&repository, "Dockerfile"));
 }
 
 /// What is safe and does the same is written first, whatever else may be written.
 #[test]
 fn what_is_safe_is_written_before_what_is_not() {
     let before = "FROM nvidia/cuda:11.7.1-base-ubuntu22.04\n";
-    let place = place(&[("Dockerfile", before)]);
+    let repository = repository(&[("Dockerfile", before)]);
     let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
                 platform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
-    place.file("fleet.toml", desk);
-    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    repository.file("fleet.toml", desk);
+    let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
     let expected = format!("{before}RUN rm -rf /usr/local/cuda/compat\n");
-    assert_eq!((text(&place, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
+    assert_eq!((text(&repository, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
 }
 
 /// The library of the image and a build that the driver has, both: neither alone starts.
@@ -232,24 +233,24 @@ fn what_is_safe_is_written_before_what_is_not() {
 fn the_compat_library_is_left_out_together_with_another_build() {
     let before =
         "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n";
-    let place = place(&[("Dockerfile", before)]);
+    let repository = repository(&[("Dockerfile", before)]);
     let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
                 platform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
-    place.file("fleet.toml", desk);
-    let done = place.run(&["check", "--fix", "Dockerfile"]);
+    repository.file("fleet.toml", desk);
+    let done = repository.run(&["check", "--fix", "Dockerfile"]);
     let expected = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN rm -rf /usr/local/cuda/compat\n";
     let expected = format!("{expected}RUN apt-get install -y python3-pip && pip install torch==2.4.0+cu118 {PAGE}\n");
-    assert_eq!((text(&place, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
+    assert_eq!((text(&repository, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
 }
 
 #[test]
 fn a_variable_is_set_behind_the_last_from() {
     let fleet = "[[pool]]\nname = \"a\"\ngpu = \"A100-SXM4-40GB\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n";
-    let place =
-        place(&[("Dockerfile", "FROM python:3.11-slim AS one\r\nFROM one\r\nRUN pip install torch==2.4.0\r\n")]);
-    place.file("fleet.toml", fleet);
-    let done = place.run(&["check", "--fix", "Dockerfile"]);
-    let after = text(&place, "Dockerfile");
+    let repository =
+        repository(&[("Dockerfile", "FROM python:3.11-slim AS one\r\nFROM one\r\nRUN pip install torch==2.4.0\r\n")]);
+    repository.file("fleet.toml", fleet);
+    let done = repository.run(&["check", "--fix", "Dockerfile"]);
+    let after = text(&repository, "Dockerfile");
     assert!(after.starts_with("FROM python:3.11-slim AS one\r\nFROM one\r\nENV NVIDIA_VISIBLE_DEVICES=all"), "{after}");
     assert!(after.ends_with("\r\nRUN pip install torch==2.4.0\r\n"), "{after}");
     assert_eq!(code(&done), 0, "{}", out(&done));
@@ -259,18 +260,18 @@ fn a_variable_is_set_behind_the_last_from() {
 fn a_patch_says_what_would_be_written_and_writes_nothing() {
     let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
     for arguments in [&["check", "--diff", "."][..], &["check", "--fix", "--dry-run", "."]] {
-        let place = place(&[("Dockerfile", before)]);
-        let done = place.run(arguments);
-        assert_eq!((code(&done), text(&place, "Dockerfile").as_str()), (1, before));
+        let repository = repository(&[("Dockerfile", before)]);
+        let done = repository.run(arguments);
+        assert_eq!((code(&done), text(&repository, "Dockerfile").as_str()), (1, before));
         let expected = format!(
             "--- a/Dockerfile\n+++ b/Dockerfile\n@@ -1,2 +1,2 @@\n FROM python:3.11-slim\n-RUN pip install torch==2.4.0\n+RUN pip install torch==2.4.0+cu118 {PAGE}\n"
         );
         assert_eq!(out(&done), expected);
     }
-    let place = place(&[("Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118\n")]);
-    let done = place.run(&["check", "--diff", "."]);
+    let repository = repository(&[("Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118\n")]);
+    let done = repository.run(&["check", "--diff", "."]);
     assert_eq!((code(&done), out(&done)), (0, String::new()), "nothing fails");
-    assert_eq!(code(&place.run(&["check", "--dry-run", "."])), 2, "--dry-run is a way of --fix");
+    assert_eq!(code(&repository.run(&["check", "--dry-run", "."])), 2, "--dry-run is a way of --fix");
 }
 
 #[test]
@@ -279,25 +280,25 @@ fn a_patch_has_the_changes_of_every_target() {
     let after = before
         .replace("==2.4.0", &format!("==2.4.0+cu118 {PAGE}"))
         .replace("==2.5.0", &format!("==2.5.0+cu118 {PAGE}"));
-    let place = place(&[("Dockerfile", before)]);
-    let done = place.run(&["check", "--diff", "--all-targets", "Dockerfile"]);
+    let repository = repository(&[("Dockerfile", before)]);
+    let done = repository.run(&["check", "--diff", "--all-targets", "Dockerfile"]);
     let lines = |sign: char| out(&done).lines().filter(|line| line.starts_with(sign)).count();
     assert_eq!((lines('-'), lines('+')), (3, 3), "two lines and the head: {}{}", out(&done), err(&done));
-    assert_eq!(text(&place, "Dockerfile"), before);
-    place.run(&["check", "--fix", "--all-targets", "Dockerfile"]);
-    assert_eq!(text(&place, "Dockerfile"), after);
-    let again = place.run(&["check", "--diff", "--unsafe-fixes", "--all-targets", "Dockerfile"]);
+    assert_eq!(text(&repository, "Dockerfile"), before);
+    repository.run(&["check", "--fix", "--all-targets", "Dockerfile"]);
+    assert_eq!(text(&repository, "Dockerfile"), after);
+    let again = repository.run(&["check", "--diff", "--unsafe-fixes", "--all-targets", "Dockerfile"]);
     assert_eq!((code(&again), out(&again)), (0, String::new()));
 }
 
 #[test]
 fn standard_input_is_no_file_to_write_to() {
-    let place = place(&[("Dockerfile", "FROM scratch\n")]);
+    let repository = repository(&[("Dockerfile", "FROM scratch\n")]);
     let dockerfile = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
-    let mut command = place.command(&["check", "--fix", "--stdin-filename", "Dockerfile", "-"]);
+    let mut command = repository.command(&["check", "--fix", "--stdin-filename", "Dockerfile", "-"]);
     let done = command.write_stdin(dockerfile).output().expect("a run");
-    assert_eq!((code(&done), text(&place, "Dockerfile").as_str()), (2, "FROM scratch\n"));
-    let mut command = place.command(&["check", "--diff", "--stdin-filename", "Dockerfile", "-"]);
+    assert_eq!((code(&done), text(&repository, "Dockerfile").as_str()), (2, "FROM scratch\n"));
+    let mut command = repository.command(&["check", "--diff", "--stdin-filename", "Dockerfile", "-"]);
     let done = command.write_stdin(dockerfile).output().expect("a run");
     assert!(out(&done).contains("+RUN pip install torch==2.4.0+cu118"), "{}", out(&done));
 }
@@ -305,7 +306,7 @@ fn standard_input_is_no_file_to_write_to() {
 #[test]
 fn a_list_of_packages_beside_the_folder_of_its_dockerfile_is_changed_with_it_or_neither_is() {
     let dockerfile = "FROM python:3.11-slim\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
-    let written = || place(&[("docker/Dockerfile", dockerfile), ("requirements.txt", "torch==2.4.0\n")]);
+    let written = || repository(&[("docker/Dockerfile", dockerfile), ("requirements.txt", "torch==2.4.0\n")]);
     let below = written();
     let done = below.run(&["check", "--fix", "docker/Dockerfile"]);
     assert!(text(&below, "requirements.txt").contains("torch==2.4.0+cu118"), "{}", err(&done));
@@ -326,26 +327,26 @@ fn nothing_outside_of_the_folders_that_were_named_is_written() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
-    let place = place(&[("other/Dockerfile", before), ("own/keep", "")]);
-    symlink(place.path("other/Dockerfile"), place.path("own/Dockerfile")).expect("a link");
-    let done = place.run(&["check", "--fix", "own/Dockerfile"]);
-    assert_eq!(text(&place, "other/Dockerfile"), before, "{}", err(&done));
+    let repository = repository(&[("other/Dockerfile", before), ("own/keep", "")]);
+    symlink(repository.path("other/Dockerfile"), repository.path("own/Dockerfile")).expect("a link");
+    let done = repository.run(&["check", "--fix", "own/Dockerfile"]);
+    assert_eq!(text(&repository, "other/Dockerfile"), before, "{}", err(&done));
     assert!(err(&done).contains("outside the directories"), "{}", err(&done));
     assert_eq!(code(&done), 1, "it still fails");
-    place.file("own/Dockerfile.mine", before);
-    let mode = |mode| fs::set_permissions(place.path("own/Dockerfile.mine"), fs::Permissions::from_mode(mode));
+    repository.file("own/Dockerfile.mine", before);
+    let mode = |mode| fs::set_permissions(repository.path("own/Dockerfile.mine"), fs::Permissions::from_mode(mode));
     mode(0o640).expect("a mode");
-    place.run(&["check", "--fix", "own/Dockerfile.mine"]);
-    assert!(text(&place, "own/Dockerfile.mine").contains("+cu118"));
-    let now = fs::metadata(place.path("own/Dockerfile.mine")).expect("there").permissions().mode();
+    repository.run(&["check", "--fix", "own/Dockerfile.mine"]);
+    assert!(text(&repository, "own/Dockerfile.mine").contains("+cu118"));
+    let now = fs::metadata(repository.path("own/Dockerfile.mine")).expect("there").permissions().mode();
     assert_eq!(now & 0o777, 0o640, "the mode is kept");
     let left: Vec<_> =
-        fs::read_dir(place.path("own")).expect("a folder").map(|one| one.expect("a file").file_name()).collect();
+        fs::read_dir(repository.path("own")).expect("a folder").map(|one| one.expect("a file").file_name()).collect();
     assert_eq!(left.len(), 3, "nothing is left beside it: {left:?}");
 }
 
 #[test]
-fn what_more_than_a_tag_hangs_on_is_told_and_never_written() {
+fn a_base_image_with_dependent_lines_is_a_manual_change() {
     for (name, before) in [
         (
             "another operating system",
@@ -365,10 +366,10 @@ fn what_more_than_a_tag_hangs_on_is_told_and_never_written() {
         ),
         ("many releases back", "FROM pytorch/pytorch:2.10.0-cuda12.6-cudnn9-runtime\nRUN pip install numpy\n"),
     ] {
-        let place = place(&[("Dockerfile", before)]);
-        let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-        assert_eq!((text(&place, "Dockerfile").as_str(), code(&done)), (before, 1), "{name}: {}", err(&done));
-        let told = place.run(&["check", "--show-fixes", "--color", "never", "Dockerfile"]);
+        let repository = repository(&[("Dockerfile", before)]);
+        let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!((text(&repository, "Dockerfile").as_str(), code(&done)), (before, 1), "{name}: {}", err(&done));
+        let told = repository.run(&["check", "--show-fixes", "--color", "never", "Dockerfile"]);
         assert!(out(&told).contains("= fix: "), "{name}: {}", out(&told));
     }
 }
@@ -376,16 +377,16 @@ fn what_more_than_a_tag_hangs_on_is_told_and_never_written() {
 #[test]
 fn stages_that_follow_one_argument_change_together() {
     let before = "ARG TAG=11.8.0\nFROM nvidia/cuda:${TAG}-devel-ubuntu20.04 AS build\nRUN make\nFROM nvidia/cuda:${TAG}-base-ubuntu20.04\nCOPY --from=build /app /app\n";
-    let place = place(&[("Dockerfile", before)]);
-    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-    let after = text(&place, "Dockerfile");
+    let repository = repository(&[("Dockerfile", before)]);
+    let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let after = text(&repository, "Dockerfile");
     assert!(after.starts_with("ARG TAG=11.") && after != before, "{after}{}", err(&done));
     assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), before.lines().skip(1).collect::<Vec<_>>());
     assert_eq!(code(&done), 0, "{}", out(&done));
 }
 
 #[test]
-fn a_build_that_another_wheel_was_made_for_stays() {
+fn a_build_that_another_wheel_requires_stays() {
     let wheel = |tag: &str| {
         format!(
             "FROM python:3.11-slim\nRUN pip install torch==2.4.0\nRUN pip install causal-conv1d==1.4.0+{tag}torch2.4\n"
@@ -393,9 +394,9 @@ fn a_build_that_another_wheel_was_made_for_stays() {
     };
     for (tag, changes) in [("cu12", false), ("cu11", true)] {
         let before = wheel(tag);
-        let place = place(&[("Dockerfile", &before)]);
-        let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-        let after = text(&place, "Dockerfile");
+        let repository = repository(&[("Dockerfile", &before)]);
+        let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let after = text(&repository, "Dockerfile");
         assert_eq!(after.contains("torch==2.4.0+cu118"), changes, "{after}{}", err(&done));
         assert_eq!(after == before, !changes, "{after}");
     }
@@ -419,12 +420,12 @@ const AWKWARD: &[&str] = &[
 ];
 
 #[test]
-fn awkward_files_stay_what_they_are() {
+fn unusual_line_endings_and_encodings_are_kept() {
     for before in AWKWARD {
-        let place = place(&[("Dockerfile", before)]);
-        let done = place.run(&["check", "--fix", "--unsafe-fixes", "--fail-on", "never", "Dockerfile"]);
+        let repository = repository(&[("Dockerfile", before)]);
+        let done = repository.run(&["check", "--fix", "--unsafe-fixes", "--fail-on", "never", "Dockerfile"]);
         assert_eq!(code(&done), 0, "{before}: {}", err(&done));
-        let after = text(&place, "Dockerfile");
+        let after = text(&repository, "Dockerfile");
         let (old, new) = (Dockerfile::parse(before), Dockerfile::parse(&after));
         let kinds = |file: &Dockerfile| file.instructions.iter().map(|one| one.kind.clone()).collect::<Vec<_>>();
         let mut added = kinds(&new);
@@ -434,7 +435,7 @@ fn awkward_files_stay_what_they_are() {
         }
         assert!(added.len() <= 2, "{after}");
         assert_eq!(new.problems.len(), old.problems.len(), "{after}");
-        let again = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+        let again = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!(out(&again), "", "something was left: {before}\n{after}");
     }
 }

@@ -1,10 +1,10 @@
 //! `imagelint recommend`: what is recommended starts, by the same judge that `check` asks.
 
-use crate::support::place;
+use crate::support::test_repository;
 mod several_packages;
 
-use place::{Place, code, err, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, err, out};
 
 fn pool(name: &str, gpu: &str, driver: &str) -> String {
     format!(
@@ -13,18 +13,18 @@ fn pool(name: &str, gpu: &str, driver: &str) -> String {
     )
 }
 
-fn with(pools: &[String]) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", &pools.concat());
-    place
+fn with(pools: &[String]) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &pools.concat());
+    repository
 }
 
-fn new_and_old() -> Place {
+fn new_and_old() -> TestRepository {
     with(&[pool("kepler", "Tesla K80", "470.182.03"), pool("blackwell", "B200", "580.95.05")])
 }
 
-fn recommend(place: &Place, more: &[&str]) -> Value {
-    place.json(&[&["recommend"], more].concat())
+fn recommend(repository: &TestRepository, more: &[&str]) -> Value {
+    repository.json(&[&["recommend"], more].concat())
 }
 
 fn combinations(report: &Value) -> &[Value] {
@@ -32,9 +32,9 @@ fn combinations(report: &Value) -> &[Value] {
 }
 
 /// Pool, fate and route of the image as a whole, of a Dockerfile with this text.
-fn checked(place: &Place, dockerfile: &str) -> Vec<String> {
-    place.file("Dockerfile", dockerfile);
-    let report = place.json(&["check", "Dockerfile"]);
+fn checked(repository: &TestRepository, dockerfile: &str) -> Vec<String> {
+    repository.file("Dockerfile", dockerfile);
+    let report = repository.json(&["check", "Dockerfile"]);
     let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter();
     let whole = verdicts.filter(|verdict| verdict["component"].is_null());
     whole.map(|verdict| format!("{} {}", verdict["pool"], verdict["fate"]).replace('"', "")).collect()
@@ -42,7 +42,7 @@ fn checked(place: &Place, dockerfile: &str) -> Vec<String> {
 
 #[test]
 fn every_combination_starts_on_every_pool_by_check_too() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     for wishes in [
         &["--torch", ">=2.4"][..],
         &["--torch", "2.7", "--with", "torchvision", "--base", "nvidia/cuda"],
@@ -50,14 +50,14 @@ fn every_combination_starts_on_every_pool_by_check_too() {
         &["--base", "nvidia/cuda", "--limit", "2"],
         &["--torch", "--base", "pytorch/pytorch", "--limit", "2"],
     ] {
-        let report = recommend(&place, wishes);
+        let report = recommend(&repository, wishes);
         assert!(!combinations(&report).is_empty(), "{wishes:?}: {report}");
         for one in combinations(&report) {
             let dockerfile = one["dockerfile"].as_str().expect("a text");
-            let fates = checked(&place, dockerfile);
+            let fates = checked(&repository, dockerfile);
             assert_eq!(fates.len(), 7, "{dockerfile}");
             assert!(fates.iter().all(|fate| fate.ends_with(" starts")), "{dockerfile}: {fates:?}");
-            let done = place.run(&["check", "--fail-on", "warning", "Dockerfile"]);
+            let done = repository.run(&["check", "--fail-on", "warning", "Dockerfile"]);
             assert_eq!(code(&done), 0, "{dockerfile}{}", out(&done));
         }
     }
@@ -66,7 +66,7 @@ fn every_combination_starts_on_every_pool_by_check_too() {
 /// No release has machine code for a B200, and of the libraries of its CUDA nobody knows whether they have any code for it.
 #[test]
 fn what_only_ptx_may_carry_to_a_gpu_is_not_recommended_there() {
-    let report = recommend(&Place::bare(), &["--tensorflow", "--limit", "3"]);
+    let report = recommend(&TestRepository::empty(), &["--tensorflow", "--limit", "3"]);
     assert!(combinations(&report).is_empty(), "{report}");
     assert_eq!(report["never"].to_string(), r#"["b200"]"#, "{report}");
     assert_eq!(report["split"][0]["on"].as_array().map(Vec::len), Some(6), "{report}");
@@ -74,8 +74,8 @@ fn what_only_ptx_may_carry_to_a_gpu_is_not_recommended_there() {
 
 #[test]
 fn on_an_old_driver_the_build_for_its_cuda_wins_and_newer_ones_are_told() {
-    let place = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "470.182.03")]);
-    let report = recommend(&place, &["--torch", ">=2.0", "--base", "python"]);
+    let repository = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "470.182.03")]);
+    let report = recommend(&repository, &["--torch", ">=2.0", "--base", "python"]);
     let best = &combinations(&report)[0];
     assert_eq!(best["packages"][0]["spec"], "torch==2.7.1+cu118", "{report}");
     assert_eq!(
@@ -91,16 +91,16 @@ fn on_an_old_driver_the_build_for_its_cuda_wins_and_newer_ones_are_told() {
         assert_eq!(one["pools"][0]["outcome"], "insufficient-driver", "{one}");
     }
     // A driver upgrade of one pool alone is not enough.
-    let place = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "550.54.15")]);
-    let report = recommend(&place, &["--torch", ">=2.0", "--base", "python"]);
+    let repository = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "550.54.15")]);
+    let report = recommend(&repository, &["--torch", ">=2.0", "--base", "python"]);
     assert_eq!(combinations(&report)[0]["packages"][0]["build"], "cu118");
 }
 
 #[test]
 fn pools_that_want_different_images_are_told_with_the_smallest_split() {
-    let place = new_and_old();
+    let repository = new_and_old();
     // Of wheels alone: an image made by conda holds machine code of the one and PTX for the other.
-    let report = recommend(&place, &["--torch", ">=2.0", "--base", "python"]);
+    let report = recommend(&repository, &["--torch", ">=2.0", "--base", "python"]);
     assert!(combinations(&report).is_empty(), "{report}");
     let split = report["split"].as_array().expect("a split");
     let on: Vec<String> = split.iter().map(|part| part["on"].to_string()).collect();
@@ -108,17 +108,17 @@ fn pools_that_want_different_images_are_told_with_the_smallest_split() {
     for part in split {
         let dockerfile = part["combination"]["dockerfile"].as_str().expect("a text");
         let own = part["on"][0].as_str().expect("a pool");
-        for fate in checked(&place, dockerfile) {
+        for fate in checked(&repository, dockerfile) {
             assert_eq!(fate.ends_with(" starts"), fate.starts_with(own), "{fate}: {dockerfile}");
         }
     }
-    let done = place.run(&["recommend", "--torch", ">=2.0", "--base", "python"]);
+    let done = repository.run(&["recommend", "--torch", ">=2.0", "--base", "python"]);
     assert_eq!(code(&done), 1, "{}", out(&done));
     assert!(out(&done).contains("these pools need different images: kepler | blackwell"), "{}", out(&done));
     // Each pool for itself has something.
     for pool in ["kepler", "blackwell"] {
         assert_eq!(
-            code(&place.run(&["recommend", "--torch", ">=2.0", "--base", "python", "--pool", pool])),
+            code(&repository.run(&["recommend", "--torch", ">=2.0", "--base", "python", "--pool", pool])),
             0,
             "{pool}"
         );
@@ -146,20 +146,20 @@ fn months_of_a_framework_container_are_ranked_by_the_drivers_of_the_fleet() {
     let (old, report) = best(&[pool("desk", "GeForce RTX 3090", "525.125.06")]);
     assert!(!old.is_empty() && old[0] != new[0], "{old:?}: {report}");
     for base in &old {
-        let place = with(&[pool("desk", "GeForce RTX 3090", "525.125.06")]);
-        assert_eq!(checked(&place, &format!("FROM {base}\n")), ["desk starts"], "{base}");
+        let repository = with(&[pool("desk", "GeForce RTX 3090", "525.125.06")]);
+        assert_eq!(checked(&repository, &format!("FROM {base}\n")), ["desk starts"], "{base}");
     }
 }
 
 #[test]
-fn a_pool_on_which_nothing_starts_is_named() {
-    let place = with(&[pool("ancient", "Tesla K80", "390.157"), pool("l4", "L4", "570.211.01")]);
-    let report = recommend(&place, &["--torch", ">=2.0"]);
+fn a_pool_where_no_image_starts_is_reported() {
+    let repository = with(&[pool("ancient", "Tesla K80", "390.157"), pool("l4", "L4", "570.211.01")]);
+    let report = recommend(&repository, &["--torch", ">=2.0"]);
     assert_eq!(report["never"].to_string(), r#"["ancient"]"#, "{report}");
     assert!(combinations(&report).is_empty());
-    let done = place.run(&["recommend", "--torch", ">=2.0"]);
+    let done = repository.run(&["recommend", "--torch", ">=2.0"]);
     assert!(out(&done).contains("none starts on `ancient`"), "{}", out(&done));
-    let done = place.run(&["recommend", "--torch", ">=2.0", "--format", "dockerfile"]);
+    let done = repository.run(&["recommend", "--torch", ">=2.0", "--format", "dockerfile"]);
     assert_eq!((code(&done), out(&done).as_str()), (1, ""), "nothing to paste: {}", err(&done));
     // What each of them fails with is told, the newest of those that end alike.
     let report = recommend(&with(&[pool("b200", "B200", "580.95.05")]), &["--torch", "2.6"]);
@@ -172,7 +172,7 @@ fn a_pool_on_which_nothing_starts_is_named() {
 
 /// A node that keeps the driver in a directory of its own is told of in the head, and no other is.
 #[test]
-fn a_head_names_the_directory_of_the_driver_where_a_node_needs_it() {
+fn the_header_names_the_driver_directory_if_a_node_needs_it() {
     let docker = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     let gke = pool("l4", "L4", "535.161.08").replace(docker, "launch = \"gke\"\n");
     let line = "ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64\n";
@@ -181,18 +181,18 @@ fn a_head_names_the_directory_of_the_driver_where_a_node_needs_it() {
         (vec![gke, pool("a", "L4", "535.161.08")], true),
         (vec![pool("a", "L4", "535.161.08")], false),
     ] {
-        let place = with(&pools);
-        let report = recommend(&place, &["--torch", "2.4", "--base", "python", "--python", "3.11"]);
+        let repository = with(&pools);
+        let report = recommend(&repository, &["--torch", "2.4", "--base", "python", "--python", "3.11"]);
         let best = combinations(&report).first().unwrap_or_else(|| panic!("{report}"));
         let dockerfile = best["dockerfile"].as_str().expect("a text");
         assert_eq!(dockerfile.contains(line), named, "{dockerfile}");
-        assert!(checked(&place, dockerfile).iter().all(|fate| fate.ends_with(" starts")), "{dockerfile}");
+        assert!(checked(&repository, dockerfile).iter().all(|fate| fate.ends_with(" starts")), "{dockerfile}");
     }
 }
 
 #[test]
-fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
-    let place = Place::bare();
+fn an_unknown_version_to_recommend_is_an_error_with_alternatives() {
+    let repository = TestRepository::empty();
     for (wishes, said) in [
         (&["--torch", ">=99"][..], " has no `torch>=99`; it has torch "),
         (&["--torch", "==2.4.0+cu130"], "; its builds of that release are cu118, cu121, cu124"),
@@ -239,7 +239,7 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
         (&["--format", "dockerfile"], "nothing to recommend: name what runs with --torch, "),
         (&["--torch", "--pool", "nowhere"], "has no pool `nowhere`"),
     ] {
-        let done = place.run(&[&["recommend"], wishes].concat());
+        let done = repository.run(&[&["recommend"], wishes].concat());
         assert_eq!(code(&done), 2, "{wishes:?}: {}", out(&done));
         assert!(err(&done).contains(said), "{wishes:?}: {}", err(&done));
         assert_eq!(out(&done), "", "{wishes:?}");
@@ -248,32 +248,35 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
 
 #[test]
 fn the_dockerfile_alone_is_what_check_takes() {
-    let place = Place::bare();
-    let done = place.run(&["recommend", "--torch", ">=2.4", "--python", "3.11", "--format", "dockerfile"]);
+    let repository = TestRepository::empty();
+    let done = repository.run(&["recommend", "--torch", ">=2.4", "--python", "3.11", "--format", "dockerfile"]);
     assert_eq!((code(&done), err(&done).as_str()), (0, ""));
     let text = out(&done);
     assert!(text.starts_with("FROM python:3.11-slim\nRUN pip install ") && text.ends_with('\n'), "{text}");
-    assert!(checked(&place, &text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
-    assert_eq!(text, recommend(&place, &["--torch", ">=2.4", "--python", "3.11"])["combinations"][0]["dockerfile"]);
+    assert!(checked(&repository, &text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
+    assert_eq!(
+        text,
+        recommend(&repository, &["--torch", ">=2.4", "--python", "3.11"])["combinations"][0]["dockerfile"]
+    );
 }
 
 /// The three wishes together: a base without that Python is given it.
 #[test]
-fn a_python_that_a_base_has_not_is_brought_to_it() {
-    let place = Place::bare();
+fn a_missing_python_is_installed_in_the_recommended_image() {
+    let repository = TestRepository::empty();
     for (base, python, fetched) in [
         ("nvidia/cuda", "3.11", true),
         ("nvidia/cuda:12.4.1-base-ubuntu22.04", "3.11", true),
         ("nvidia/cuda", "3.10", false),
         ("nvidia/cuda", "3.12", false),
     ] {
-        let report = recommend(&place, &["--torch", ">=2.4", "--base", base, "--python", python]);
+        let report = recommend(&repository, &["--torch", ">=2.4", "--base", base, "--python", python]);
         let first = combinations(&report).first().unwrap_or_else(|| panic!("{base} {python}: {report}"));
         let text = first["dockerfile"].as_str().expect("a text");
         assert!(text.starts_with(&format!("FROM {base}")), "{text}");
         assert_eq!(first["python"], python, "{first}");
         assert_eq!(text.contains(&format!("uv venv --seed --python {python} /opt/venv\n")), fetched, "{text}");
-        assert!(checked(&place, text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
+        assert!(checked(&repository, text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
         let said = report["notes"].to_string();
         assert_eq!(said.contains("uv installs it"), fetched, "{said}");
     }
@@ -283,19 +286,19 @@ fn a_python_that_a_base_has_not_is_brought_to_it() {
 fn what_asks_for_gpus_only_where_it_must() {
     // Without a variable of the image this launch gives no GPU.
     let asked = pool("plain", "A100", "570.211.01").replace("docker-gpus", "nvidia-runtime");
-    let place = with(&[asked]);
-    let report = recommend(&place, &["--torch", "2.7", "--base", "python"]);
+    let repository = with(&[asked]);
+    let report = recommend(&repository, &["--torch", "2.7", "--base", "python"]);
     let text = combinations(&report)[0]["dockerfile"].as_str().expect("a text");
     assert!(text.contains("\nENV NVIDIA_VISIBLE_DEVICES=all "), "{text}");
-    let place = with(&[pool("a100", "A100", "570.211.01")]);
-    let report = recommend(&place, &["--torch", "2.7", "--base", "python"]);
+    let repository = with(&[pool("a100", "A100", "570.211.01")]);
+    let report = recommend(&repository, &["--torch", "2.7", "--base", "python"]);
     assert!(!combinations(&report)[0]["dockerfile"].to_string().contains("ENV"), "{report}");
 }
 
 #[test]
 fn what_starts_and_uses_no_gpu_is_not_recommended() {
-    let place = with(&[pool("h100", "H100", "550.54.15")]);
-    let report = recommend(&place, &["--with", "tensorflow==2.18.0", "--base", "python", "--limit", "9"]);
+    let repository = with(&[pool("h100", "H100", "550.54.15")]);
+    let report = recommend(&repository, &["--with", "tensorflow==2.18.0", "--base", "python", "--limit", "9"]);
     assert!(!combinations(&report).is_empty(), "{report}");
     for one in combinations(&report) {
         assert_eq!(one["packages"][0]["spec"], "tensorflow[and-cuda]==2.18.0", "the plain one finds no library: {one}");
@@ -307,8 +310,8 @@ fn what_starts_and_uses_no_gpu_is_not_recommended() {
 
 #[test]
 fn the_report_has_its_shape_and_says_why_the_others_lost() {
-    let place = Place::bare();
-    let report = recommend(&place, &["--torch", ">=2.4", "--limit", "4"]);
+    let repository = TestRepository::empty();
+    let report = recommend(&repository, &["--torch", ">=2.4", "--limit", "4"]);
     assert_eq!(report["schema_version"], 1);
     assert_eq!(report["fleet"]["built_in"], true);
     assert_eq!(report["wishes"]["with"].to_string(), r#"["torch>=2.4"]"#);
@@ -331,8 +334,8 @@ fn the_report_has_its_shape_and_says_why_the_others_lost() {
 
 #[test]
 fn an_unknown_base_of_a_tag_is_no_recommendation() {
-    let place = Place::bare();
-    let report = recommend(&place, &["--torch", "2.7", "--base", "registry.example.org/team/base:1"]);
+    let repository = TestRepository::empty();
+    let report = recommend(&repository, &["--torch", "2.7", "--base", "registry.example.org/team/base:1"]);
     assert!(combinations(&report).is_empty(), "nobody knows what lies in it: {report}");
     assert!(report["undetermined"]["combinations"].as_u64() > Some(0), "{report}");
     assert!(report["undetermined"]["because"].is_string(), "{report}");
@@ -340,26 +343,26 @@ fn an_unknown_base_of_a_tag_is_no_recommendation() {
 
 #[test]
 fn what_is_installed_together_goes_together() {
-    let place = with(&[pool("t4", "T4", "525.60.13"), pool("b200", "B200", "580.95.05")]);
+    let repository = with(&[pool("t4", "T4", "525.60.13"), pool("b200", "B200", "580.95.05")]);
     for (torch, beside, expected) in [
         ("", "torchaudio", "torchaudio==2.11.0"),
         ("2.11.0", "torchaudio>=2", "torchaudio==2.11.0"),
         ("2.10.0", "torchaudio", "torchaudio==2.10.0"),
         ("2.8.0", "torchvision", "torchvision==0.23.0"),
     ] {
-        let report = recommend(&place, &["--torch", torch, "--with", beside, "--limit", "50"]);
+        let report = recommend(&repository, &["--torch", torch, "--with", beside, "--limit", "50"]);
         assert_eq!(combinations(&report)[0]["packages"][1]["spec"], expected, "{torch} {beside}: {report}");
         let old = |one: &&Value| one["packages"][1]["version"] == "0.10.2" && one["packages"][0]["version"] != "1.10.2";
         assert_eq!(combinations(&report).iter().find(old), None, "that one asks for torch 1.10.2");
     }
     // A release that no wheel of it was made for.
-    let done = place.run(&["recommend", "--torch", "2.12.0", "--with", "torchaudio==2.10.0"]);
+    let done = repository.run(&["recommend", "--torch", "2.12.0", "--with", "torchaudio==2.10.0"]);
     assert!(code(&done) != 0 && err(&done).contains("has no compatible releases of"), "{}{}", out(&done), err(&done));
 }
 
 #[test]
 fn each_system_installs_its_python_by_its_own_tool() {
-    let place = with(&[pool("a100", "A100", "570.211.01")]);
+    let repository = with(&[pool("a100", "A100", "570.211.01")]);
     for (base, tool) in [
         ("rockylinux:9", "dnf"),
         ("rockylinux:9-minimal", "microdnf"),
@@ -372,7 +375,7 @@ fn each_system_installs_its_python_by_its_own_tool() {
         ("python:3.11-slim", ""),
         ("pytorch/pytorch:2.4.1-cuda12.1-cudnn9-runtime", ""),
     ] {
-        let report = recommend(&place, &["--torch", "2.4", "--base", base]);
+        let report = recommend(&repository, &["--torch", "2.4", "--base", base]);
         let text = combinations(&report)[0]["dockerfile"].as_str().expect("a text");
         for other in ["dnf install", "microdnf install", "apt-get install", "zypper install"] {
             let runs = text.contains(&format!("RUN {other}")) || text.contains(&format!("&& {other}"));
@@ -390,34 +393,34 @@ fn each_system_installs_its_python_by_its_own_tool() {
         // Its Python is 3.6.
         ("opensuse/leap:15.5", "no tag of opensuse/leap:15.5"),
     ] {
-        let done = place.run(&["recommend", "--torch", "2.4", "--base", base]);
+        let done = repository.run(&["recommend", "--torch", "2.4", "--base", base]);
         assert!(code(&done) != 0 && err(&done).contains(why), "{base}: {}{}", out(&done), err(&done));
     }
 }
 
 #[test]
-fn a_base_that_asks_for_less_is_tried_before_pools_are_told_to_part() {
-    let place = with(&[pool("t4", "T4", "525.60.13"), pool("rtx5090", "RTX 5090", "575.57.08")]);
+fn an_older_base_image_is_tried_before_separate_pools_are_suggested() {
+    let repository = with(&[pool("t4", "T4", "525.60.13"), pool("rtx5090", "RTX 5090", "575.57.08")]);
     for python in ["3.10", "3.11"] {
-        let report = recommend(&place, &["--torch", ">=2.0", "--base", "nvidia/cuda", "--python", python]);
+        let report = recommend(&repository, &["--torch", ">=2.0", "--base", "nvidia/cuda", "--python", python]);
         assert!(report["split"].as_array().is_some_and(Vec::is_empty), "{report}");
         let first = &combinations(&report)[0];
         assert_eq!((&first["base"], &first["cuda"]), (&"nvidia/cuda:12.0.1-base-ubuntu22.04".into(), &"12.8".into()));
-        let fates = checked(&place, first["dockerfile"].as_str().expect("a text"));
+        let fates = checked(&repository, first["dockerfile"].as_str().expect("a text"));
         assert!(fates.len() == 2 && fates.iter().all(|fate| fate.ends_with(" starts")), "{fates:?}");
     }
     // Where the base of its own CUDA starts, that one stays.
-    let place = with(&[pool("a100", "A100", "570.211.01")]);
-    let report = recommend(&place, &["--torch", "2.7", "--base", "nvidia/cuda"]);
+    let repository = with(&[pool("a100", "A100", "570.211.01")]);
+    let report = recommend(&repository, &["--torch", "2.7", "--base", "nvidia/cuda"]);
     for one in combinations(&report) {
         assert!(!one["base"].to_string().contains(":12.0."), "{one}");
     }
 }
 
 #[test]
-fn of_builds_that_start_alike_the_difference_is_told() {
-    let place = with(&[pool("a100", "A100", "570.211.01")]);
-    let report = recommend(&place, &["--torch", "2.11.0", "--base", "python", "--limit", "9"]);
+fn builds_with_equal_verdicts_are_reported_with_their_difference() {
+    let repository = with(&[pool("a100", "A100", "570.211.01")]);
+    let report = recommend(&repository, &["--torch", "2.11.0", "--base", "python", "--limit", "9"]);
     let because: Vec<String> = combinations(&report).iter().map(|one| one["lost_because"].to_string()).collect();
     assert!(because.iter().any(|why| why.contains("with the build for CUDA 12.")), "{because:?}");
     assert!(because.iter().all(|why| !why.contains("installs more")), "{because:?}");
@@ -425,8 +428,8 @@ fn of_builds_that_start_alike_the_difference_is_told() {
 
 #[test]
 fn where_only_ptx_carries_an_image_the_images_that_need_none_are_told_as_well() {
-    let place = with(&[pool("t4", "T4", "450.80.02"), pool("b200", "B200", "580.95.05")]);
-    let report = recommend(&place, &["--torch", "--limit", "2"]);
+    let repository = with(&[pool("t4", "T4", "450.80.02"), pool("b200", "B200", "580.95.05")]);
+    let report = recommend(&repository, &["--torch", "--limit", "2"]);
     let first = &combinations(&report)[0];
     assert!(first["unseen"] == true && first["pools"].to_string().contains("jit"), "{report}");
     let split = report["split"].as_array().expect("a split");
@@ -435,10 +438,10 @@ fn where_only_ptx_carries_an_image_the_images_that_need_none_are_told_as_well() 
     for part in split {
         assert!(!part["combination"]["pools"].to_string().contains("jit"), "{part}");
         let own = part["on"][0].as_str().expect("a pool");
-        let fates = checked(&place, part["combination"]["dockerfile"].as_str().expect("a text"));
+        let fates = checked(&repository, part["combination"]["dockerfile"].as_str().expect("a text"));
         assert!(fates.contains(&format!("{own} starts")), "{fates:?}");
     }
-    let text = out(&place.run(&["recommend", "--torch", "--limit", "2"]));
+    let text = out(&repository.run(&["recommend", "--torch", "--limit", "2"]));
     assert!(text.contains("Without PTX JIT: a separate image for each of t4 | b200"), "{text}");
     // What starts everywhere with its own code is told alone.
     for drivers in [["535.161.08", "580.95.05"], ["570.211.01", "570.211.01"]] {
@@ -455,25 +458,25 @@ fn on_a_base_that_was_named_the_build_for_its_cuda_comes_first() {
     let gke = "[[pool]]\nname = \"g\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"gke\"\n";
     for (base, cuda) in [("12.4.1-runtime-ubuntu22.04", "12"), ("11.8.0-base-ubuntu22.04", "11")] {
         for pools in [gke.to_owned(), pool("a", "A100", "535.161.08"), pool("h", "H100", "570.211.01")] {
-            let place = with(&[pools]);
+            let repository = with(&[pools]);
             let base = format!("nvidia/cuda:{base}");
-            let report = recommend(&place, &["--torch", "--base", &base, "--limit", "1"]);
+            let report = recommend(&repository, &["--torch", "--base", &base, "--limit", "1"]);
             let first = &combinations(&report)[0];
             assert_eq!(first["cuda"].as_str().and_then(|own| own.split('.').next()), Some(cuda), "{base}: {report}");
-            place.file("Dockerfile", first["dockerfile"].as_str().expect("a text"));
-            let done = place.run(&["check", "--fail-on", "warning", "Dockerfile"]);
+            repository.file("Dockerfile", first["dockerfile"].as_str().expect("a text"));
+            let done = repository.run(&["check", "--fail-on", "warning", "Dockerfile"]);
             assert_eq!(code(&done), 0, "{}", out(&done));
         }
     }
     // Where no build for its CUDA starts the others are told.
-    let place = with(&[pool("old", "T4", "470.182.03")]);
+    let repository = with(&[pool("old", "T4", "470.182.03")]);
     let base = "nvidia/cuda:11.8.0-base-ubuntu22.04";
-    let report = recommend(&place, &["--torch", ">=2.0", "--base", base, "--limit", "1"]);
+    let report = recommend(&repository, &["--torch", ">=2.0", "--base", base, "--limit", "1"]);
     assert!(combinations(&report).iter().all(|one| one["packages"][0]["build"] == "cu118"), "{report}");
 }
 
 #[test]
-fn behind_the_directory_of_the_driver_the_reason_is_the_driver() {
+fn after_the_driver_directory_the_driver_is_the_reason() {
     for (driver, wish) in [("535.161.08", ">=2.15"), ("450.80.02", ">=2.13")] {
         let gke = format!("[[pool]]\nname = \"g\"\ngpu = \"A100\"\ndriver = \"{driver}\"\nlaunch = \"gke\"\n");
         for base in [&["--base", "python"][..], &[]] {
@@ -489,7 +492,7 @@ fn behind_the_directory_of_the_driver_the_reason_is_the_driver() {
 /// A wheel that no index of builds has is the one of the default index, whatever torch is beside it.
 #[test]
 fn a_wheel_of_one_cuda_is_carried_to_no_other_by_the_torch_beside_it() {
-    let place = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
+    let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
     let page = "https://download.pytorch.org/whl/cu118";
     for (packages, option, starts) in [
         ("torch==2.7.1+cu118 vllm==0.10.1.1", "--index-url", false),
@@ -501,14 +504,14 @@ fn a_wheel_of_one_cuda_is_carried_to_no_other_by_the_torch_beside_it() {
             "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
              RUN pip install {packages} {option} {page}\n"
         );
-        let fates = checked(&place, &text);
+        let fates = checked(&repository, &text);
         assert_eq!(fates.contains(&"a100 starts".to_owned()), starts, "{packages} {option}: {fates:?}");
     }
-    let report = recommend(&place, &["--torch", ">=2.4", "--with", "vllm", "--limit", "3"]);
+    let report = recommend(&repository, &["--torch", ">=2.4", "--with", "vllm", "--limit", "3"]);
     for one in combinations(&report) {
         let text = one["dockerfile"].as_str().expect("a text");
         assert!(
-            !text.contains("cu118") && checked(&place, text).iter().all(|fate| fate.ends_with(" starts")),
+            !text.contains("cu118") && checked(&repository, text).iter().all(|fate| fate.ends_with(" starts")),
             "{text}"
         );
     }
@@ -516,25 +519,25 @@ fn a_wheel_of_one_cuda_is_carried_to_no_other_by_the_torch_beside_it() {
 
 #[test]
 fn older_bases_are_tried_without_a_wish_for_them_where_nothing_else_starts() {
-    let place = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
+    let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
     for wish in [&["--jax"][..], &["--with", "jax[cuda12]"]] {
-        let report = recommend(&place, &[wish, &["--limit", "1"]].concat());
+        let report = recommend(&repository, &[wish, &["--limit", "1"]].concat());
         let first = combinations(&report).first().unwrap_or_else(|| panic!("{report}"));
         assert_eq!(first["base"], "nvidia/cuda:12.0.1-base-ubuntu22.04", "{report}");
-        let fates = checked(&place, first["dockerfile"].as_str().expect("a text"));
+        let fates = checked(&repository, first["dockerfile"].as_str().expect("a text"));
         assert!(fates.iter().all(|fate| fate.ends_with(" starts")), "{fates:?}");
     }
     // Where another starts they are not told.
-    let place = with(&[pool("a100", "A100", "535.161.08")]);
-    let report = recommend(&place, &["--jax", "--limit", "9"]);
+    let repository = with(&[pool("a100", "A100", "535.161.08")]);
+    let report = recommend(&repository, &["--jax", "--limit", "9"]);
     assert!(combinations(&report).iter().all(|one| one["base"] != "nvidia/cuda:12.0.1-base-ubuntu22.04"), "{report}");
 }
 
 #[test]
 fn an_older_driver_that_does_as_well_is_told_as_such() {
-    let place = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
+    let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
     let wish = ["--torch", "2.4", "--base", "nvidia/cuda", "--limit", "1"];
-    let report = recommend(&place, &wish);
+    let report = recommend(&repository, &wish);
     let of = |name: &str| {
         let pools = combinations(&report)[0]["pools"].as_array().cloned().unwrap_or_default();
         pools.into_iter().find(|one| one["pool"] == name).expect("a pool")
@@ -543,7 +546,7 @@ fn an_older_driver_that_does_as_well_is_told_as_such() {
     let older = smallest.split('.').next().and_then(|major| major.parse::<u32>().ok()) > Some(470);
     assert_eq!(of("t4")["below"], older, "{report}");
     assert_eq!(of("a100")["below"], false, "{report}");
-    let text = out(&place.run(&[&["recommend"], &wish[..]].concat()));
+    let text = out(&repository.run(&[&["recommend"], &wish[..]].concat()));
     assert_eq!(
         text.contains(&format!("t4 from {smallest} (the older driver of the pool starts as well)")),
         older,

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::search::chains::{Pool, on};
 use crate::search::fixes;
+use crate::search::several_changes::{Pool, on};
 
 const T4: Pool<'_> = ("a", "T4", "470.223.02", "docker-gpus", "1.14.3");
 const B200: Pool<'_> = ("a", "B200", "580.95.05", "docker-gpus", "1.17.8");
@@ -52,7 +52,7 @@ fn pages_and_pins_of_another_build_are_changed_by_hand() {
 }
 
 #[test]
-fn a_compiler_is_kept_and_knows_what_it_is_asked_for() {
+fn a_recommended_base_image_has_a_compiler_for_the_architectures_of_the_build() {
     let torch = |tag: &str, list: &str| {
         format!(
             "FROM pytorch/pytorch:{tag}\nENV TORCH_CUDA_ARCH_LIST=\"{list}\"\nCOPY setup.py k.cu /s/\nRUN pip install /s\n"

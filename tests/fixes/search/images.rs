@@ -3,11 +3,11 @@
 use imagelint::knowledge::Knowledge;
 use serde_json::Value;
 
-use crate::search::chains::on;
+use crate::search::several_changes::on;
 use crate::search::{fixes, list};
 
 #[test]
-fn a_cuda_image_is_told_where_libraries_are_missing_and_the_base_is_a_system_alone() {
+fn a_cuda_base_image_is_recommended_for_missing_libraries_on_a_plain_system() {
     let knowledge = Knowledge::built_in();
     for (base, package, expected) in [
         ("python:3.11-slim", "onnxruntime-gpu==1.19.2", true),

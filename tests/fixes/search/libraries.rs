@@ -4,15 +4,15 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::search::place::{Place, out};
+use crate::search::test_repository::{TestRepository, out};
 use crate::search::{clean, fixes, list, one};
 
 const A100: &str = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
 const PIP: &str = "RUN apt-get update && apt-get install -y python3-pip\n";
 const INDEX: &str = "https://download.pytorch.org/whl";
 
-fn found(place: &Place) -> Vec<Value> {
-    fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a")
+fn found(repository: &TestRepository) -> Vec<Value> {
+    fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a")
 }
 
 fn titles(found: &[Value]) -> Vec<&str> {
@@ -20,10 +20,10 @@ fn titles(found: &[Value]) -> Vec<&str> {
 }
 
 /// The text after the fixes that may be written, and whether nothing fails then.
-fn written(place: &Place) -> (String, bool) {
-    place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-    let told = out(&place.run(&["check", "Dockerfile"]));
-    let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
+fn written(repository: &TestRepository) -> (String, bool) {
+    repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let told = out(&repository.run(&["check", "Dockerfile"]));
+    let text = fs::read_to_string(repository.path("Dockerfile")).expect("a file");
     (text, clean(&told))
 }
 
@@ -40,8 +40,8 @@ fn a_base_of_cuda_brings_the_libraries_that_a_program_opens_later() {
         ("12.3.2-runtime", "tensorflow==2.16.1", "12.2.2-cudnn8-runtime"),
         ("12.4.1-runtime", "onnxruntime-gpu==1.20.1", "12.4.1-cudnn-runtime"),
     ] {
-        let place = one(A100, &format!("FROM nvidia/cuda:{tag}-ubuntu22.04\n{PIP}RUN pip install {package}\n"));
-        let found = found(&place);
+        let repository = one(A100, &format!("FROM nvidia/cuda:{tag}-ubuntu22.04\n{PIP}RUN pip install {package}\n"));
+        let found = found(&repository);
         let of_base: Vec<&Value> = found.iter().filter(|fix| fix["kind"] == "base-tag").collect();
         let title = format!("use the tag {expected}-ubuntu22.04 of nvidia/cuda");
         assert_eq!(of_base.first().map(|fix| &fix["title"]), Some(&Value::from(title)), "{tag} {package}: {found:?}");
@@ -61,11 +61,11 @@ fn an_extra_brings_them_where_there_is_one_and_is_written() {
             "'tensorflow[and-cuda]==2.15.1'",
         ),
     ] {
-        let place = one(A100, &format!("{from}RUN pip install {asked}\n"));
-        let found = found(&place);
+        let repository = one(A100, &format!("{from}RUN pip install {asked}\n"));
+        let found = found(&repository);
         assert!(titles(&found).first().is_some_and(|title| title.contains("[and-cuda]==")), "{found:?}");
         assert_eq!(found[0]["safety"], "unsafe", "{found:?}");
-        let (text, starts) = written(&place);
+        let (text, starts) = written(&repository);
         assert_eq!((text.as_str(), starts), (format!("{from}RUN pip install {expected}\n").as_str(), true));
     }
     // Releases without it, those that have it already, and other programs.
@@ -78,19 +78,19 @@ fn an_extra_brings_them_where_there_is_one_and_is_written() {
 }
 
 #[test]
-fn a_base_without_cuda_is_changed_for_one_that_has_them_by_hand_alone() {
+fn a_cuda_base_image_in_place_of_a_plain_one_is_a_manual_change() {
     for (asked, flavour) in
         [("tensorflow==2.13.0", "11.8.0-cudnn8-runtime-ubuntu"), ("onnxruntime-gpu==1.20.1", "-cudnn-runtime-ubuntu")]
     {
-        let place = one(A100, &format!("FROM python:3.11-slim\nRUN pip install {asked}\n"));
-        let found = found(&place);
+        let repository = one(A100, &format!("FROM python:3.11-slim\nRUN pip install {asked}\n"));
+        let found = found(&repository);
         let base = found.iter().find(|fix| fix["kind"] == "base-image").unwrap_or_else(|| panic!("{asked}: {found:?}"));
         let title = base["title"].as_str().unwrap_or_default();
         assert!(title.starts_with("use nvidia/cuda:") && title.contains(flavour), "{title}");
         assert!(title.ends_with("as the base image, and install on it what python:3.11-slim contains"), "{title}");
         assert_eq!((&base["safety"], list(&base["edits"]).len()), (&Value::from("manual"), 0), "{base}");
-        let before = fs::read_to_string(place.path("Dockerfile")).expect("a file");
-        assert_eq!(written(&place), (before, false), "nothing is written");
+        let before = fs::read_to_string(repository.path("Dockerfile")).expect("a file");
+        assert_eq!(written(&repository), (before, false), "nothing is written");
     }
     // What lacks no library needs no other base.
     let found = found(&one(
@@ -114,8 +114,8 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
             format!("pip install torch==2.5.1+cu121 --index-url {INDEX}/cu121"),
         ),
     ] {
-        let place = one(A100, &format!("{slim}RUN {command}\n"));
-        let found = found(&place);
+        let repository = one(A100, &format!("{slim}RUN {command}\n"));
+        let found = found(&repository);
         let first = found.first().unwrap_or_else(|| panic!("{command}: a cure"));
         assert_eq!(first["title"], "install torch with its dependencies, without --no-deps", "{command}");
         assert_eq!((&first["kind"], &first["safety"]), (&Value::from("framework-variant"), &Value::from("unsafe")));
@@ -123,12 +123,12 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
         let same = |title: &&str| title.contains("torch==2.5");
         assert!(!titles(&found).iter().any(same), "{command}: {found:?}");
         // What brings more packages is written for those who ask for it.
-        assert_eq!(out(&place.run(&["check", "--diff", "Dockerfile"])), "", "{command}");
-        assert_eq!(written(&place), (format!("{slim}RUN {expected}\n"), true), "{command}");
+        assert_eq!(out(&repository.run(&["check", "--diff", "Dockerfile"])), "", "{command}");
+        assert_eq!(written(&repository), (format!("{slim}RUN {expected}\n"), true), "{command}");
     }
     // It stands elsewhere, and is told.
-    let place = one(A100, &format!("{slim}ENV PIP_NO_DEPS=1\nRUN pip install torch==2.5.1\n"));
-    let told = found(&place);
+    let repository = one(A100, &format!("{slim}ENV PIP_NO_DEPS=1\nRUN pip install torch==2.5.1\n"));
+    let told = found(&repository);
     assert!(titles(&told)[0].ends_with("without --no-deps, manual: no single value in a file selects it"), "{told:?}");
     assert_eq!((&told[0]["safety"], list(&told[0]["edits"]).len()), (&Value::from("manual"), 0));
     // Beside hashes what it depends on needs its own.
@@ -140,9 +140,9 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
         ("COPY r.txt /\nRUN pip install --no-deps -r /r.txt", hash.as_str()),
     ] {
         let dockerfile = format!("{slim}{line}\n");
-        let place = one(A100, &dockerfile);
-        place.file("r.txt", &format!("torch==2.5.1 {hashes}\n"));
-        let found = found(&place);
+        let repository = one(A100, &dockerfile);
+        repository.file("r.txt", &format!("torch==2.5.1 {hashes}\n"));
+        let found = found(&repository);
         let whole = found
             .iter()
             .filter(|fix| fix["title"].as_str().is_some_and(|title| title.contains("with its dependencies")));
@@ -152,7 +152,7 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
             whole.iter().all(|fix| fix["safety"] == "manual" && list(&fix["edits"]).is_empty()),
             "{line}: {whole:?}"
         );
-        assert_eq!(written(&place).0, dockerfile, "{line}");
+        assert_eq!(written(&repository).0, dockerfile, "{line}");
     }
     // Wheels that hold their libraries, and what fails for another reason.
     for (driver, command) in [
@@ -194,14 +194,14 @@ fn brackets_are_written_so_that_no_shell_takes_them_for_a_pattern() {
             "RUN <<E\n# don't\npip install 'tensorflow[and-cuda]==2.16.2'\nE",
         ),
     ] {
-        let place = one(A100, &format!("FROM python:3.11-slim\n{before}\n"));
-        assert_eq!(written(&place), (format!("FROM python:3.11-slim\n{after}\n"), true), "{before}");
+        let repository = one(A100, &format!("FROM python:3.11-slim\n{before}\n"));
+        assert_eq!(written(&repository), (format!("FROM python:3.11-slim\n{after}\n"), true), "{before}");
     }
     // A list of requirements is read by no shell.
-    let place = one(A100, "FROM python:3.11-slim\nCOPY r.txt /r.txt\nRUN pip install -r /r.txt\n");
-    place.file("r.txt", "tensorflow==2.16.2\n");
-    written(&place);
-    assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), "tensorflow[and-cuda]==2.16.2\n");
+    let repository = one(A100, "FROM python:3.11-slim\nCOPY r.txt /r.txt\nRUN pip install -r /r.txt\n");
+    repository.file("r.txt", "tensorflow==2.16.2\n");
+    written(&repository);
+    assert_eq!(fs::read_to_string(repository.path("r.txt")).expect("a list"), "tensorflow[and-cuda]==2.16.2\n");
 }
 
 #[test]
@@ -209,10 +209,10 @@ fn what_brings_more_packages_is_written_beside_no_hashes() {
     let hash = "--hash=sha256:0000000000000000000000000000000000000000000000000000000000000000";
     let from = "FROM python:3.11-slim\nCOPY r.txt h.txt /\n";
     let of = |lines: &str, list: &str, other: &str| {
-        let place = one(A100, &format!("{from}{lines}\n"));
-        place.file("r.txt", list);
-        place.file("h.txt", other);
-        place
+        let repository = one(A100, &format!("{from}{lines}\n"));
+        repository.file("r.txt", list);
+        repository.file("h.txt", other);
+        repository
     };
     let named = |fix: &&Value| fix["title"].as_str().is_some_and(|title| title.contains("[and-cuda]"));
     for (lines, text, other) in [
@@ -221,8 +221,8 @@ fn what_brings_more_packages_is_written_beside_no_hashes() {
         ("ENV PIP_REQUIRE_HASHES=1\nRUN pip install -r /r.txt", "tensorflow==2.16.2\n".to_owned(), String::new()),
         ("RUN pip install --require-hashes -r /r.txt", "tensorflow==2.16.2\n".to_owned(), String::new()),
     ] {
-        let place = of(lines, &text, &other);
-        let found = found(&place);
+        let repository = of(lines, &text, &other);
+        let found = found(&repository);
         let own: Vec<&Value> = found.iter().filter(named).collect();
         assert!(!own.is_empty(), "{lines}: {found:?}");
         for fix in own {
@@ -233,11 +233,14 @@ fn what_brings_more_packages_is_written_beside_no_hashes() {
             );
             assert!(list(&fix["edits"]).is_empty(), "{fix}");
         }
-        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-        assert_eq!(fs::read_to_string(place.path("r.txt")).expect("a list"), text, "{lines}");
+        repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!(fs::read_to_string(repository.path("r.txt")).expect("a list"), text, "{lines}");
     }
-    let place = of("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.2\n", "numpy==1.26.4 # no --hash\n");
-    assert!(found(&place).iter().any(|fix| named(&fix) && !list(&fix["edits"]).is_empty()), "nothing asks for hashes");
+    let repository = of("RUN pip install -r /r.txt -r /h.txt", "tensorflow==2.16.2\n", "numpy==1.26.4 # no --hash\n");
+    assert!(
+        found(&repository).iter().any(|fix| named(&fix) && !list(&fix["edits"]).is_empty()),
+        "nothing asks for hashes"
+    );
 }
 
 /// A build of which the tables do not say what it needs leaves more open than one of which they do.

@@ -1,27 +1,27 @@
 //! Changes that make an image start: those of the examples, none without a source in the tables, and the message if there
 //! is none.
 
-use crate::support::place;
-mod chains;
+use crate::support::test_repository;
+mod compiler_targets;
 mod conflicts;
+mod driver_and_image;
 mod images;
 mod libraries;
-mod lists;
 mod messages;
-mod moved;
+mod several_changes;
 mod variables;
 
 use std::path::Path;
 
 use imagelint::knowledge::Knowledge;
 use imagelint::model::reference::ImageReference;
-use place::{Place, err};
 use serde_json::Value;
+use test_repository::{TestRepository, err};
 
 /// The report of an input of the repository with its fixes.
 fn report(arguments: &[&str]) -> Value {
-    let place = Place::bare();
-    let mut command = place.command(&["check", "--show-fixes", "--format", "json"]);
+    let repository = TestRepository::empty();
+    let mut command = repository.command(&["check", "--show-fixes", "--format", "json"]);
     let done = command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().expect("a run");
     serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&done)))
 }
@@ -115,7 +115,7 @@ fn the_recipe_of_the_story_is_listed_with_the_driver_that_each_mode_needs() {
     for (pool, expected) in [("cdi-460", vec![minor, native]), ("legacy-460", taken.clone()), ("jit-cdi-460", taken)] {
         assert_eq!(drivers(pool), expected, "{pool}");
     }
-    let done = Place::bare()
+    let done = TestRepository::empty()
         .command(&["check", "--show-fixes", "examples/a100-torch-1.12/Dockerfile"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -150,10 +150,10 @@ fn a_newer_release_on_a_newer_base_is_told_only_where_code_is_missing_and_both_a
         // The newer release has no code for it either.
         ("B200", "580.95.05", of("nvidia/cuda:10.2-base-ubuntu18.04", "torch==1.12.1"), false),
     ] {
-        let place = Place::new();
-        place.file("fleet.toml", &pool(gpu, driver));
-        place.file("Dockerfile", &dockerfile);
-        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        let repository = TestRepository::new();
+        repository.file("fleet.toml", &pool(gpu, driver));
+        repository.file("Dockerfile", &dockerfile);
+        let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
         let found = fixes(&report, "a");
         assert_eq!(newer(&found).is_some(), expected, "{dockerfile}: {found:?}");
     }
@@ -179,9 +179,9 @@ fn the_804_story_has_three_cures() {
 }
 
 #[test]
-fn no_cure_is_named_that_the_tables_do_not_know() {
+fn every_recommended_fix_is_in_the_database() {
     let knowledge = Knowledge::built_in();
-    let place = Place::new();
+    let repository = TestRepository::new();
     let mut tags = 0;
     for (tag, driver) in [
         ("12.8.1-base-ubuntu22.04", "470.182.03"),
@@ -190,12 +190,12 @@ fn no_cure_is_named_that_the_tables_do_not_know() {
         ("13.0.0-devel-ubi9", "535.161.08"),
         ("12.6.3-runtime-rockylinux9", "525.60.13"),
     ] {
-        place.file("Dockerfile", &format!("FROM nvidia/cuda:{tag}\n"));
+        repository.file("Dockerfile", &format!("FROM nvidia/cuda:{tag}\n"));
         let pool = format!(
             "[[pool]]\nname = \"a\"\ngpu = \"GeForce RTX 2080 Ti\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
         );
-        place.file("fleet.toml", &pool);
-        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        repository.file("fleet.toml", &pool);
+        let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
         for fix in fixes(&report, "a").iter().filter(|fix| fix["kind"] == "base-tag") {
             let title = fix["title"].as_str().unwrap_or_default();
             let offered = title.split_whitespace().nth(3).expect("a tag");
@@ -217,18 +217,18 @@ fn no_cure_is_named_that_the_tables_do_not_know() {
 
 #[test]
 fn what_cures_one_pool_and_breaks_another_comes_last_and_says_so() {
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     // The older build has no code for the newer GPU, and the newer build asks for more than the older driver.
     let pools = [("old", "T4", "450.80.02"), ("new", "NVIDIA GeForce RTX 5090", "570.124.06")];
     let fleet = pools.map(|(name, gpu, driver)| {
         format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n")
     });
-    place.file("fleet.toml", &fleet.concat());
-    place.file(
+    repository.file("fleet.toml", &fleet.concat());
+    repository.file(
         "Dockerfile",
         "FROM python:3.11-slim\nRUN pip install torch==2.7.0 --index-url https://wheels.example.com/whl/cu128\n",
     );
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let found = fixes(&report, "old");
     let broken: Vec<bool> = found.iter().map(|fix| !words(&fix["breaks"]).is_empty()).collect();
     assert!(broken.contains(&true), "{found:?}");
@@ -238,51 +238,52 @@ fn what_cures_one_pool_and_breaks_another_comes_last_and_says_so() {
     for part in ["need different images", "`old`", "`new`", "or driver"] {
         assert!(notes.contains(part), "{part}: {notes}");
     }
-    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
-    assert_eq!(place::out(&done), "", "nothing that breaks a pool is written");
+    let done = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(test_repository::out(&done), "", "nothing that breaks a pool is written");
 }
 
 #[test]
 fn nothing_is_offered_without_being_asked_nor_where_nothing_is_wrong() {
-    let place = Place::new();
-    let clean = place.json(&["check", "--show-fixes", "--pool", "new", "Dockerfile"]);
+    let repository = TestRepository::new();
+    let clean = repository.json(&["check", "--show-fixes", "--pool", "new", "Dockerfile"]);
     assert!(fixes(&clean, "new").is_empty());
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let input = root.join("examples/a100-torch-1.12/Dockerfile").display().to_string();
-    let silent = place.json(&["check", &input]);
+    let silent = repository.json(&["check", &input]);
     assert!(fixes(&silent, "legacy-460").is_empty());
 }
 
 #[test]
-fn a_failure_that_goes_away_is_told_apart_from_a_start() {
-    let place = Place::bare();
-    place.file(
+fn a_fix_that_removes_a_failure_does_not_claim_a_start() {
+    let repository = TestRepository::empty();
+    repository.file(
         "fleet.toml",
         "[[pool]]\nname = \"a\"\ngpu = \"T4\"\ndriver = \"450.80.02\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
     );
-    place.file("Dockerfile", "FROM example.com/team/base:1\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.0 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DISABLE_REQUIRE=false\nRUN pip install torch==2.4.0\n");
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    repository.file("Dockerfile", "FROM example.com/team/base:1\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.0 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DISABLE_REQUIRE=false\nRUN pip install torch==2.4.0\n");
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let found = fixes(&report, "a");
     for fix in &found {
         assert_eq!(words(&fix["cures"]), [""; 0], "the base is not known: {fix}");
         assert_eq!(words(&fix["lifts"]), ["a"], "{fix}");
     }
     assert!(kinds(&found).contains(&"driver".to_owned()), "{found:?}");
-    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
-    assert_eq!(place::out(&done), "", "what is not proved is not written");
+    let done = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(test_repository::out(&done), "", "what is not proved is not written");
 }
 
 #[test]
-fn a_check_is_left_out_on_the_pools_that_fail_by_it_alone() {
-    let place = Place::bare();
+fn a_requirement_check_is_disabled_only_on_pools_that_fail_it() {
+    let repository = TestRepository::empty();
     // The one is refused, the other takes the library of the image and has no use for it.
     let pools = [("t4", "Tesla T4", "535.161.08"), ("desk", "GeForce RTX 3090", "460.91.03")];
     let fleet = pools.map(|(name, gpu, driver)| {
         format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n")
     });
-    place.file("fleet.toml", &fleet.concat());
-    place.file("Dockerfile", "FROM python:3.11\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.6\nRUN pip install torch==2.4.0\n");
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    repository.file("fleet.toml", &fleet.concat());
+    repository
+        .file("Dockerfile", "FROM python:3.11\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.6\nRUN pip install torch==2.4.0\n");
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let found = fixes(&report, "t4");
     let unchecked = found.iter().find(|fix| fix["kind"] == "run-environment").expect("a variable at the start");
     let title = unchecked["title"].as_str().unwrap_or_default();
@@ -291,11 +292,11 @@ fn a_check_is_left_out_on_the_pools_that_fail_by_it_alone() {
 }
 
 /// One pool, and a Dockerfile.
-fn one(pool: &str, dockerfile: &str) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\nplatform = \"linux/amd64\"\n{pool}"));
-    place.file("Dockerfile", dockerfile);
-    place
+fn one(pool: &str, dockerfile: &str) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\nplatform = \"linux/amd64\"\n{pool}"));
+    repository.file("Dockerfile", dockerfile);
+    repository
 }
 
 #[test]
@@ -303,8 +304,8 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
     // Which container toolkit a node has decides whether the compat library of the image is taken.
     let pool = "gpu = \"GeForce RTX 3090\"\ndriver = \"460.67\"\nlaunch = \"docker-gpus\"\n";
     let dockerfile = "FROM nvidia/cuda:11.3.0-cudnn8-devel-ubuntu20.04\n";
-    let place = one(pool, dockerfile);
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let repository = one(pool, dockerfile);
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "depends", "{report}");
     let found = fixes(&report, "a");
     let compat = found.iter().find(|fix| fix["kind"] == "compat").expect("the compat library left out");
@@ -314,7 +315,7 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
         assert_eq!((words(&fix["cures"]), words(&fix["lifts"])), (Vec::new(), Vec::new()), "nothing fails: {fix}");
         assert!(!words(&fix["settles"]).is_empty() || !words(&fix["narrows"]).is_empty(), "{fix}");
     }
-    let told = unwrapped(&place::out(&place.run(&["check", "--show-fixes", "Dockerfile"])));
+    let told = unwrapped(&test_repository::out(&repository.run(&["check", "--show-fixes", "Dockerfile"])));
     assert!(told.contains("fix: leave out the compat library"), "{told}");
     // The driver is older than the one of that CUDA, and the program may ask for what came with it.
     let with =
@@ -322,10 +323,10 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
     assert!(told.contains(with), "{told}");
     assert!(told.contains("starts on a for all unknown values"), "{told}");
 
-    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
-    assert_eq!(place::out(&done), "", "nothing is written where nothing fails for certain");
+    let done = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(test_repository::out(&done), "", "nothing is written where nothing fails for certain");
     for format in ["sarif", "rdjsonl"] {
-        let told = place::out(&place.run(&["check", "--show-fixes", "--format", format, "Dockerfile"]));
+        let told = test_repository::out(&repository.run(&["check", "--show-fixes", "--format", format, "Dockerfile"]));
         assert!(
             told.contains("\"message\"") && !told.contains("\"fixes\"") && !told.contains("\"suggestions\""),
             "{format}: {told}"
@@ -336,29 +337,29 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
 #[test]
 fn reports_that_are_put_into_the_text_carry_fixes_unasked() {
     let pool = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
-    let place = one(pool, "FROM python:3.8-slim\nRUN pip install torch==1.12.1\n");
-    let told = |place: &Place, arguments: &[&str]| -> Value {
-        let done = place.run(&[&["check"][..], arguments, &["Dockerfile"]].concat());
+    let repository = one(pool, "FROM python:3.8-slim\nRUN pip install torch==1.12.1\n");
+    let told = |repository: &TestRepository, arguments: &[&str]| -> Value {
+        let done = repository.run(&[&["check"][..], arguments, &["Dockerfile"]].concat());
         serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", err(&done)))
     };
-    let log = told(&place, &["--format", "sarif"]);
+    let log = told(&repository, &["--format", "sarif"]);
     let results = list(&log["runs"][0]["results"]);
     let fix = results.iter().find_map(|result| list(&result["fixes"]).first().cloned()).expect("a fix");
     let change = fix["artifactChanges"][0]["replacements"][0].clone();
     assert!(change["insertedContent"]["text"].as_str().is_some_and(|text| text.contains("+cu11")), "{fix}");
     assert_eq!(change["deletedRegion"]["startLine"], 2, "{fix}");
-    let line = told(&place, &["--format", "rdjsonl"]);
+    let line = told(&repository, &["--format", "rdjsonl"]);
     assert!(line["suggestions"][0]["text"].as_str().is_some_and(|text| text.contains("+cu11")), "{line}");
     // Others have them where they are asked for, whatever lies beside.
     let fixes_of = |report: &Value| list(&report["subjects"][0]["findings"][0]["fixes"]).len();
-    assert_eq!(fixes_of(&told(&place, &["--format", "json"])), 0);
+    assert_eq!(fixes_of(&told(&repository, &["--format", "json"])), 0);
     let beside = ["--format", "json", "--format", "sarif=x.sarif", "--format", "rdjsonl=x.rdjsonl"];
-    assert_eq!(told(&place, &beside), told(&place, &["--format", "json"]));
-    assert!(std::fs::read_to_string(place.path("x.sarif")).expect("SARIF").contains("\"fixes\":"));
-    assert!(std::fs::read_to_string(place.path("x.rdjsonl")).expect("lines").contains("\"suggestions\":"));
+    assert_eq!(told(&repository, &beside), told(&repository, &["--format", "json"]));
+    assert!(std::fs::read_to_string(repository.path("x.sarif")).expect("SARIF").contains("\"fixes\":"));
+    assert!(std::fs::read_to_string(repository.path("x.rdjsonl")).expect("lines").contains("\"suggestions\":"));
     let asked = [&beside[..], &["--show-fixes"]].concat();
-    assert!(fixes_of(&told(&place, &asked)) > 0);
-    assert!(std::fs::read_to_string(place.path("x.sarif")).expect("SARIF").contains("\"fixes\":"));
+    assert!(fixes_of(&told(&repository, &asked)) > 0);
+    assert!(std::fs::read_to_string(repository.path("x.sarif")).expect("SARIF").contains("\"fixes\":"));
     // Nothing is sought where nothing fails, nor of what has no text.
     for (pool, dockerfile) in [
         (
@@ -380,35 +381,35 @@ fn reports_that_are_put_into_the_text_carry_fixes_unasked() {
 #[test]
 fn what_helps_only_where_nothing_else_is_in_the_image_says_so() {
     let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\n";
-    let place = one(pool, "FROM example.com/team/base:1\nRUN pip install torch==2.4.0\n");
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let repository = one(pool, "FROM example.com/team/base:1\nRUN pip install torch==2.4.0\n");
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "undetermined", "{report}");
     let found = fixes(&report, "a");
     let driver = found.iter().find(|fix| fix["kind"] == "driver").unwrap_or_else(|| panic!("a driver: {found:?}"));
     assert!(driver["supposes"].as_str().is_some_and(|what| what.contains("unread")), "{driver}");
     assert!(found.iter().all(|fix| words(&fix["cures"]).is_empty()), "{found:?}");
     assert!(found.iter().filter(|fix| !fix["supposes"].is_null()).all(|fix| list(&fix["edits"]).is_empty()));
-    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
-    assert_eq!(place::out(&done), "", "what is supposed is not written");
+    let done = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(test_repository::out(&done), "", "what is supposed is not written");
 }
 
 #[test]
-fn nothing_is_told_to_cure_where_no_change_makes_a_difference() {
+fn no_fix_is_offered_if_no_change_helps() {
     // No node is known, and the image is: only the pool can say more.
-    let place = one("launch = \"docker-gpus\"\n", "FROM scratch\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let repository = one("launch = \"docker-gpus\"\n", "FROM scratch\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     for fix in fixes(&report, "a") {
         assert!(!words(&fix["settles"]).is_empty() || !words(&fix["cures"]).is_empty(), "{fix}");
     }
     // What starts needs no change, asked or not.
     let pool = "gpu = \"A100-SXM4-40GB\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
-    let place = one(pool, "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let repository = one(pool, "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     assert_eq!(fixes(&report, "a"), Vec::<Value>::new());
 }
 
 #[test]
-fn a_wheel_that_was_built_for_one_release_is_not_left_beside_another() {
+fn a_wheel_for_one_torch_release_is_not_kept_with_another() {
     let pool = "gpu = \"B200\"\ndriver = \"580.95.05\"\nlaunch = \"kubernetes\"\ntoolkit = \"1.18.0\"\n";
     let base = "FROM python:3.10-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.6.0\n";
     let wheel = "RUN pip install https://wheels.example.com/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n";
@@ -425,14 +426,14 @@ fn a_wheel_that_was_built_for_one_release_is_not_left_beside_another() {
         assert_eq!((fix["safety"].as_str(), list(&fix["edits"]).len()), (Some("manual"), 0), "{fix}");
         assert!(fix["title"].as_str().is_some_and(|title| title.contains("a build of flash-attn for it")), "{fix}");
     }
-    let place = one(pool, &format!("{base}{wheel}"));
-    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
-    assert_eq!(place::out(&done), "", "the wheel would no longer load");
+    let repository = one(pool, &format!("{base}{wheel}"));
+    let done = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(test_repository::out(&done), "", "the wheel would no longer load");
 }
 
 /// What is supposed for each of the fixes of pool `a`, with their kinds.
-fn supposed(place: &Place) -> Vec<(String, String)> {
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+fn supposed(repository: &TestRepository) -> Vec<(String, String)> {
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let told = |fix: &Value| Some((fix["kind"].as_str()?.to_owned(), fix["supposes"].as_str()?.to_owned()));
     fixes(&report, "a").iter().filter_map(told).collect()
 }
@@ -442,14 +443,14 @@ fn what_helps_on_a_usual_base_is_told_where_the_base_is_not_known() {
     let docker = "gpu = \"GTX 1050 Ti\"\ndriver = \"525.125.06\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let native = "gpu = \"GTX 1050 Ti\"\ndriver = \"525.125.06\"\nlaunch = \"native\"\n";
     let unknown = "FROM example.com/team/base:1\nRUN pip install torch==2.3.0\n";
-    let place = one(docker, unknown);
-    let found = supposed(&place);
+    let repository = one(docker, unknown);
+    let found = supposed(&repository);
     for kind in ["driver", "compat"] {
         let told = found.iter().find(|(own, _)| own == kind).map(|(_, what)| what.as_str());
         let told = told.unwrap_or_else(|| panic!("{kind}: {found:?}"));
         assert!(told.starts_with("the unread part of the image is as in nvidia/cuda:12.1."), "{told}");
     }
-    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
     let written = |fix: &&Value| !fix["supposes"].is_null() && !list(&fix["edits"]).is_empty();
     assert_eq!(fixes(&report, "a").iter().filter(written).count(), 0, "{report}");
     for (why, pool, dockerfile) in [
@@ -486,8 +487,8 @@ fn a_tag_that_names_no_release_is_tried_as_the_newest_that_is_known() {
 fn what_is_far_away_comes_behind_what_is_near() {
     let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     // Of the neighbours one build starts, and nothing further away is needed.
-    let place = one(pool, "FROM python:3.9\nRUN pip install torch==2.8.0\n");
-    let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a");
+    let repository = one(pool, "FROM python:3.9\nRUN pip install torch==2.8.0\n");
+    let found = fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a");
     let titles: Vec<&str> = found.iter().filter_map(|fix| fix["title"].as_str()).collect();
     assert!(
         titles.contains(&"install torch==2.7.1+cu118 from the index https://download.pytorch.org/whl/cu118"),
@@ -495,8 +496,8 @@ fn what_is_far_away_comes_behind_what_is_near() {
     );
     assert!(!titles.iter().any(|title| title.contains("torch==1.") || title.contains("torch==2.0")), "{titles:?}");
     // No neighbour starts: the last resort stands behind the driver, and nobody writes it.
-    let place = one(pool, "FROM python:3.12\nRUN pip install torch==2.13.0\n");
-    let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a");
+    let repository = one(pool, "FROM python:3.12\nRUN pip install torch==2.13.0\n");
+    let found = fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a");
     assert_eq!(kinds(&found), ["driver", "framework-version"], "{found:?}");
     assert_eq!((&found[1]["safety"], list(&found[1]["edits"]).len()), (&Value::from("manual"), 0), "{found:?}");
 }
@@ -506,11 +507,11 @@ fn another_build_of_conda_is_written_where_its_version_stands() {
     let pool = "gpu = \"T4\"\ndriver = \"440.33.01\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let from = "FROM continuumio/miniconda3:4.10.3\n";
     let diff = |rest: &str, file: Option<&str>| {
-        let place = one(pool, &format!("{from}{rest}"));
+        let repository = one(pool, &format!("{from}{rest}"));
         if let Some(text) = file {
-            place.file("environment.yml", text);
+            repository.file("environment.yml", text);
         }
-        let told = place::out(&place.run(&["check", "--diff", "Dockerfile"]));
+        let told = test_repository::out(&repository.run(&["check", "--diff", "Dockerfile"]));
         let changed =
             |line: &&str| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---");
         told.lines().filter(changed).map(str::to_owned).collect::<Vec<_>>()
@@ -557,11 +558,11 @@ fn an_image_for_the_platform_of_the_pool_is_told_where_its_base_is_there_for_it(
             "FROM --platform=linux/amd64 {base}\nRUN pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/cu124\n"
         )
     };
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     let told = |fleet: &str, dockerfile: &str| {
-        place.file("fleet.toml", fleet);
-        place.file("Dockerfile", dockerfile);
-        fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a")
+        repository.file("fleet.toml", fleet);
+        repository.file("Dockerfile", dockerfile);
+        fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a")
     };
     let found = told(&arm64, &on("nvidia/cuda:12.4.1-runtime-ubuntu22.04"));
     assert_eq!(kinds(&found), ["platform"], "{found:?}");
@@ -586,8 +587,8 @@ fn what_starts_on_some_nodes_where_it_failed_on_all_is_told_and_not_as_a_cure() 
     // The driver is not said: with code for its GPU the release starts on nodes that have a driver for it.
     let dockerfile = "FROM python:3.11\nRUN pip install vllm==0.4.0\n";
     let told = |pool: &str| {
-        let place = one(pool, dockerfile);
-        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        let repository = one(pool, dockerfile);
+        let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
         assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails", "{report}");
         fixes(&report, "a")
     };
@@ -613,8 +614,8 @@ fn the_libraries_of_the_host_are_put_first_where_the_image_names_its_compat_dire
         let pool = format!(
             "gpu = \"NVIDIA H100 80GB HBM3\"\ndriver = \"{driver}\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"{toolkit}\"\n"
         );
-        let place = one(&pool, &format!("FROM vllm/vllm-openai:{tag}\n"));
-        let all = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a");
+        let repository = one(&pool, &format!("FROM vllm/vllm-openai:{tag}\n"));
+        let all = fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a");
         all.into_iter().find(|fix| fix["title"].as_str().is_some_and(|title| title.contains("LD_LIBRARY_PATH=")))
     };
     // Legacy mode mounts where Debian keeps libraries; with CDI they lie where the node keeps them.

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::search::place::{Place, out};
+use crate::search::test_repository::{TestRepository, out};
 use crate::search::{clean, fixes, list, one};
 
 const DOCKER: &str = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\n";
@@ -15,20 +15,20 @@ fn docker(more: &str) -> String {
     format!("{DOCKER}{more}")
 }
 
-fn found(place: &Place) -> Vec<Value> {
-    fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a")
+fn found(repository: &TestRepository) -> Vec<Value> {
+    fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a")
 }
 
-fn first(place: &Place) -> (String, String) {
-    let found = found(place);
+fn first(repository: &TestRepository) -> (String, String) {
+    let found = found(repository);
     let text = |key: &str| found.first().and_then(|fix| fix[key].as_str()).unwrap_or_default().to_owned();
     (text("title"), text("safety"))
 }
 
-fn written(place: &Place) -> (String, bool) {
-    place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
-    let told = out(&place.run(&["check", "Dockerfile"]));
-    let text = fs::read_to_string(place.path("Dockerfile")).expect("a file");
+fn written(repository: &TestRepository) -> (String, bool) {
+    repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let told = out(&repository.run(&["check", "Dockerfile"]));
+    let text = fs::read_to_string(repository.path("Dockerfile")).expect("a file");
     (text, clean(&told))
 }
 
@@ -43,9 +43,9 @@ fn capabilities_are_repaired_and_narrowed() {
         ("", "compte,utility", "compute,utility", "safe"),
     ] {
         let pool = docker(&format!("toolkit = \"1.14.3\"\n{modeset}"));
-        let place = one(&pool, &format!("{CUDA}ENV {name}={value}\n"));
-        assert_eq!(first(&place), (format!("set {name}={expected}"), safety.to_owned()), "{value} {modeset}");
-        assert_eq!(written(&place), (format!("{CUDA}ENV {name}={expected}\n"), true), "{value}");
+        let repository = one(&pool, &format!("{CUDA}ENV {name}={value}\n"));
+        assert_eq!(first(&repository), (format!("set {name}={expected}"), safety.to_owned()), "{value} {modeset}");
+        assert_eq!(written(&repository), (format!("{CUDA}ENV {name}={expected}\n"), true), "{value}");
     }
     // Where nothing is refused nothing is taken away.
     for (more, value) in [
@@ -72,35 +72,35 @@ fn a_variable_that_the_image_sets_and_the_node_refuses_is_emptied_where_it_stand
             "ENV NVIDIA_REQUIRE_ARCH=\"\" NVIDIA_REQUIRE_DRIVER=\"\"",
         ),
     ] {
-        let place = one(&pool, &format!("{CUDA}{line}\n"));
-        let (title, safety) = first(&place);
+        let repository = one(&pool, &format!("{CUDA}{line}\n"));
+        let (title, safety) = first(&repository);
         assert!(title.starts_with("set NVIDIA_") && safety == "unsafe", "{line}: {title} {safety}");
-        assert_eq!(out(&place.run(&["check", "--diff", "Dockerfile"])), "", "somebody meant it: {line}");
-        assert_eq!(written(&place), (format!("{CUDA}{expected}\n"), true), "{line}");
+        assert_eq!(out(&repository.run(&["check", "--diff", "Dockerfile"])), "", "somebody meant it: {line}");
+        assert_eq!(written(&repository), (format!("{CUDA}{expected}\n"), true), "{line}");
     }
     // Conditions and what only a privileged container may ask for.
     let mixed = "NVIDIA_REQUIRE_ARCH=arch>=9.0 FOO=bar NVIDIA_MIG_CONFIG_DEVICES=all";
-    let place = one(&pool, &format!("{CUDA}ENV {mixed}\n"));
-    assert_eq!(out(&place.run(&["check", "--diff", "Dockerfile"])), "", "somebody meant it");
+    let repository = one(&pool, &format!("{CUDA}ENV {mixed}\n"));
+    assert_eq!(out(&repository.run(&["check", "--diff", "Dockerfile"])), "", "somebody meant it");
     let emptied = "NVIDIA_REQUIRE_ARCH=\"\" FOO=bar NVIDIA_MIG_CONFIG_DEVICES=\"\"";
-    assert_eq!(written(&place), (format!("{CUDA}ENV {emptied}\n"), true));
+    assert_eq!(written(&repository), (format!("{CUDA}ENV {emptied}\n"), true));
     // A version that is none is written as the CUDA that is there.
     let torch = "FROM python:3.11-slim\nENV CUDA_VERSION=cu121\nRUN pip install torch==2.4.1\n";
-    let place = one(&pool, torch);
-    assert_eq!(first(&place), ("set CUDA_VERSION=12.1".to_owned(), "unsafe".to_owned()));
-    assert_eq!(written(&place), (torch.replace("cu121", "12.1"), true));
+    let repository = one(&pool, torch);
+    assert_eq!(first(&repository), ("set CUDA_VERSION=12.1".to_owned(), "unsafe".to_owned()));
+    assert_eq!(written(&repository), (torch.replace("cu121", "12.1"), true));
     // What else takes its value is not written over.
     for line in [
         "RUN pip install torch==2.4.1 --extra-index-url https://download.pytorch.org/whl/${CUDA_VERSION}",
         "RUN pip install torch==2.4.1 && echo $CUDA_VERSION",
         "RUN pip install torch==2.4.1\nENV TAG=x-${CUDA_VERSION:-cu118}",
     ] {
-        let place = one(&pool, &format!("FROM python:3.11-slim\nENV CUDA_VERSION=cu121\n{line}\n"));
+        let repository = one(&pool, &format!("FROM python:3.11-slim\nENV CUDA_VERSION=cu121\n{line}\n"));
         let of_it = |fix: &Value| fix["title"].as_str().is_some_and(|title| title.starts_with("set CUDA_VERSION"));
-        let told: Vec<Value> = found(&place).into_iter().filter(of_it).collect();
+        let told: Vec<Value> = found(&repository).into_iter().filter(of_it).collect();
         assert!(!told.is_empty(), "{line}");
         assert!(told.iter().all(|fix| fix["safety"] == "manual" && list(&fix["edits"]).is_empty()), "{told:?}");
-        assert!(written(&place).0.contains("ENV CUDA_VERSION=cu121\n"), "{line}");
+        assert!(written(&repository).0.contains("ENV CUDA_VERSION=cu121\n"), "{line}");
     }
     for (before, line) in [("ARG CUDA_VERSION\nRUN echo $CUDA_VERSION\n", ""), ("", "RUN echo $CUDA_VERSION_OURS\n")] {
         let of = |value: &str| {
@@ -146,10 +146,10 @@ fn the_directory_of_the_driver_is_added_to_the_search_path_where_a_node_needs_it
             "ENV LD_LIBRARY_PATH /opt/x:$LD_LIBRARY_PATH:/usr/local/nvidia/lib64\n",
         ),
     ] {
-        let place = one(gke, &format!("{slim}{line}{torch}"));
+        let repository = one(gke, &format!("{slim}{line}{torch}"));
         let title = "add /usr/local/nvidia/lib64 to LD_LIBRARY_PATH".to_owned();
-        assert_eq!(first(&place), (title, "safe".to_owned()), "{line}");
-        assert_eq!(written(&place), (format!("{slim}{expected}{torch}"), true), "{line}");
+        assert_eq!(first(&repository), (title, "safe".to_owned()), "{line}");
+        assert_eq!(written(&repository), (format!("{slim}{expected}{torch}"), true), "{line}");
     }
     // It is there, or no node looks for it; where what it is now is not known it is told under a condition alone.
     for (pool, from) in [
@@ -167,7 +167,7 @@ fn the_directory_of_the_driver_is_added_to_the_search_path_where_a_node_needs_it
 }
 
 #[test]
-fn a_tag_that_no_edit_can_reach_is_told_by_hand() {
+fn a_tag_that_no_fix_can_edit_is_a_manual_change() {
     let t4 = "gpu = \"T4\"\ndriver = \"525.60.13\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     let tags = |dockerfile: &str| {
         let found = found(&one(t4, dockerfile)).into_iter().filter(|fix| fix["kind"] == "base-tag");

@@ -403,7 +403,7 @@ fn the_system_and_the_toolkit() {
 }
 
 #[test]
-fn a_file_that_is_longer_than_what_is_read_of_it_tells_nothing_but_that() {
+fn a_file_beyond_the_size_limit_is_reported_as_too_long() {
     let long = |path: &str, line: &str| {
         let FileReadMode::Text { cap } = file_read_mode(path) else { panic!("{path}") };
         line.repeat(usize::try_from(cap).expect("a cap") / line.len() + 1)

@@ -36,7 +36,7 @@ fn files_that_say_something_are_read() {
 }
 
 #[test]
-fn files_whose_name_is_enough_are_noted() {
+fn files_are_recorded_by_their_name() {
     for path in [
         "opt/conda/conda-meta/pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0.json",
         "a/site-packages/torch-2.1.0.dist-info/RECORD",
@@ -67,7 +67,7 @@ fn programs_and_libraries_are_looked_into() {
 }
 
 #[test]
-fn near_misses_are_left() {
+fn similar_paths_are_ignored() {
     for path in [
         "a/site-packages/foo/version.py",
         "a/site-packages/mytorch/version.py",

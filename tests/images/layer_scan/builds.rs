@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::layer_scan::image::{Image, Layer};
-use crate::layer_scan::place::Place;
-use crate::layer_scan::{GPUS, PATH, SITE, debian, facts, fate, layout, place, scan};
+use crate::layer_scan::test_repository::TestRepository;
+use crate::layer_scan::{GPUS, PATH, SITE, debian, facts, fate, oci_layout, scan, test_repository};
 
 const FLEET: &str = r#"[[pool]]
 name = "gh200"
@@ -24,13 +24,13 @@ fn torch(record: &str, said: &str) -> Layer {
         .text(&format!("{SITE}/torch/version.py"), &built)
 }
 
-fn on_arm(layer: Layer) -> Place {
+fn on_arm(layer: Layer) -> TestRepository {
     let image = Image::new(&[PATH]).of("arm64").layer("ADD rootfs", debian()).layer("RUN pip install torch", layer);
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    let folder = place.path("images");
-    layout::finish(&folder, &[("one", image.write(&folder))]);
-    place
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    let folder = repository.path("images");
+    oci_layout::finish(&folder, &[("one", image.write(&folder))]);
+    repository
 }
 
 /// Whether the image is one for GPUs, and what becomes of it.
@@ -50,10 +50,10 @@ fn the_only_build_that_a_platform_has_is_nobodys_choice() {
         assert_eq!(on_gh200(&report), cpu_only, "{what}: {report:#}");
     }
     // A description of it says the same.
-    let place = on_arm(torch("2.6.0", "2.6.0"));
-    let described = place::out(&place.run(&["describe", "oci:images:one"]));
-    place.file("one.image.toml", &described);
-    assert_eq!(on_gh200(&place.json(&["check", "one.image.toml"])), cpu_only, "{described}");
+    let repository = on_arm(torch("2.6.0", "2.6.0"));
+    let described = test_repository::out(&repository.run(&["describe", "oci:images:one"]));
+    repository.file("one.image.toml", &described);
+    assert_eq!(on_gh200(&repository.json(&["check", "one.image.toml"])), cpu_only, "{described}");
     let chosen = on_arm(torch("2.6.0+cpu", "2.6.0+cpu")).json(&["scan", "oci:images:one"]);
     assert!(!on_gh200(&chosen).0, "{chosen:#}");
     // Where a plain install brings CUDA, one without it was chosen.
@@ -63,12 +63,12 @@ fn the_only_build_that_a_platform_has_is_nobodys_choice() {
 }
 
 #[test]
-fn a_dockerfile_tells_whether_a_build_without_cuda_was_chosen() {
+fn a_dockerfile_shows_whether_a_cpu_build_was_chosen() {
     let check = |line: &str| {
-        let place = on_arm(torch("2.5.1", "2.5.1"));
-        place.file("Dockerfile", &format!("FROM python:3.11\nRUN {line}\n"));
-        let alone = place.json(&["check", "Dockerfile"]);
-        let built = place.json(&["check", "Dockerfile", "--built", "oci:images:one"]);
+        let repository = on_arm(torch("2.5.1", "2.5.1"));
+        repository.file("Dockerfile", &format!("FROM python:3.11\nRUN {line}\n"));
+        let alone = repository.json(&["check", "Dockerfile"]);
+        let built = repository.json(&["check", "Dockerfile", "--built", "oci:images:one"]);
         (on_gh200(&alone), on_gh200(&built))
     };
     let (alone, built) = check("pip install torch==2.5.1");

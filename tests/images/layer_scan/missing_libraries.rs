@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::layer_scan::elf::{Elf, Entry, container, ptx, sass};
 use crate::layer_scan::image::{Image, Layer};
 use crate::layer_scan::{
-    COMPUTE, GPUS, NO_CODE, PATH, SITE, STARTS, both, debian, fate, library, place, scan, with_torch,
+    COMPUTE, GPUS, NO_CODE, PATH, SITE, STARTS, both, debian, fate, library, repository, scan, with_torch,
 };
 
 const OPEN: [&str; 2] = ["undetermined", "undetermined"];
@@ -58,7 +58,7 @@ const LIBRARY: &str = "torch/lib/libtorch_cuda.so";
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1499\n";
 
 #[test]
-fn a_cuda_build_in_whose_files_no_gpu_code_lies_is_not_told_to_start() {
+fn a_cuda_build_without_gpu_code_in_its_files_is_not_predicted_to_start() {
     let cuda = || record(Some("12.4"));
     let at = |file: &str| format!("{SITE}/{file}");
     for (what, layer, noted) in [
@@ -111,16 +111,16 @@ fn what_needs_no_code_in_its_files_or_has_it_is_told_as_before() {
     let cpu = scan(&Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("RUN pip install", record(None)));
     assert_eq!(cpu["subjects"][0]["gpu_content"], false, "{cpu:#}");
     // A GPU for which no compiler of that CUDA makes code has none, whatever lies there.
-    let place = place(&[("one", &image(record(Some("13.0"))))]);
+    let repository = repository(&[("one", &image(record(Some("13.0"))))]);
     let fleet = crate::layer_scan::FLEET.replace("\"A100\"", "\"V100\"").replace("570.211.01", "580.82.07");
-    place.file("fleet.toml", &fleet);
-    let report = place.json(&["scan", "oci:images:one"]);
+    repository.file("fleet.toml", &fleet);
+    let report = repository.json(&["scan", "oci:images:one"]);
     assert_eq!(fate(&report, "a100"), NO_CODE, "{report:#}");
     assert_eq!(fate(&report, "h100"), "undetermined", "{report:#}");
 }
 
 #[test]
-fn a_library_of_which_nobody_knows_what_it_needs_does_not_start_for_certain() {
+fn a_library_with_unknown_dependencies_does_not_certainly_start() {
     let changed = |at: usize, value: &[u8]| {
         let mut bytes = library(&both_pools());
         bytes[at..at + value.len()].copy_from_slice(value);
@@ -153,11 +153,11 @@ fn of_many_libraries_that_cannot_be_read_the_first_are_named() {
 }
 
 #[test]
-fn a_description_that_tells_all_code_and_none_of_torch_leaves_it_open() {
-    let place = place(&[("one", &image(record(None)))]);
+fn a_complete_description_without_code_of_torch_leaves_torch_unknown() {
+    let repository = repository(&[("one", &image(record(None)))]);
     let fate_of = |text: &str| {
-        place.file("one.image.toml", text);
-        let report = place.json(&["check", "one.image.toml"]);
+        repository.file("one.image.toml", text);
+        let report = repository.json(&["check", "one.image.toml"]);
         both(&report)
     };
     let head = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n";

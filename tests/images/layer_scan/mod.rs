@@ -1,19 +1,19 @@
 //! `imagelint scan` of images with their layers: what files hold decides, and the evidence names layer, path and step.
 
-use crate::support::{elf, image, layout, place, registry};
+use crate::support::{elf, image, oci_layout, registry, test_repository};
 mod builds;
-mod launched;
 mod missing_libraries;
-mod needed;
+mod needed_libraries;
 mod python;
-mod unread;
+mod unreadable_layers;
+mod workload_launch;
 
 use std::fs;
 
 use elf::{Elf, Entry, container, note, ptx, sass};
 use image::{Image, Layer};
-use place::{Place, code, fates, out};
 use serde_json::Value;
+use test_repository::{TestRepository, code, fates, out};
 
 const FLEET: &str = r#"[[pool]]
 name = "a100"
@@ -63,17 +63,17 @@ fn torch(layer: Layer, site: &str, version: &str, cuda: &str, entries: &[Entry])
 }
 
 /// A folder with a layout of images by their names, and a fleet.
-fn place(images: &[(&str, &Image)]) -> Place {
-    let place = Place::bare();
-    place.file("fleet.toml", FLEET);
-    let folder = place.path("images");
+fn repository(images: &[(&str, &Image)]) -> TestRepository {
+    let repository = TestRepository::empty();
+    repository.file("fleet.toml", FLEET);
+    let folder = repository.path("images");
     let roots: Vec<(&str, Value)> = images.iter().map(|(name, image)| (*name, image.write(&folder))).collect();
-    layout::finish(&folder, &roots);
-    place
+    oci_layout::finish(&folder, &roots);
+    repository
 }
 
 fn scan(image: &Image) -> Value {
-    place(&[("one", image)]).json(&["scan", "oci:images:one"])
+    repository(&[("one", image)]).json(&["scan", "oci:images:one"])
 }
 
 /// Fate and outcome of the image on a pool.
@@ -121,16 +121,16 @@ fn the_code_in_the_file_decides_and_not_what_such_a_version_usually_has() {
 #[test]
 fn the_report_says_how_much_was_inspected_and_why_names_the_layer() {
     let image = with_torch(&[sass(80, ' ')]);
-    let place = place(&[("one", &image)]);
-    let text = out(&place.run(&["scan", "oci:images:one"]));
+    let repository = repository(&[("one", &image)]);
+    let text = out(&repository.run(&["scan", "oci:images:one"]));
     assert!(text.contains("layers 2 of 2, "), "{text}");
     assert!(!text.contains("layers were not read"), "{text}");
-    let text = out(&place.run(&["scan", "--why=full", "--pool", "h100", "oci:images:one"]));
+    let text = out(&repository.run(&["scan", "--why=full", "--pool", "h100", "oci:images:one"]));
     let digest = image.digest(1);
     let digest = digest.get(..19).expect("a digest");
     let told = format!("{SITE}/torch/lib/libtorch_cuda.so in layer {digest}, made by `RUN pip install torch`");
     assert!(text.contains(&told), "{told} in {text}");
-    let config = out(&place.run(&["scan", "--depth", "config", "oci:images:one"]));
+    let config = out(&repository.run(&["scan", "--depth", "config", "oci:images:one"]));
     assert!(config.contains("config only: layers were not read"), "{config}");
 }
 
@@ -173,7 +173,7 @@ fn an_image_without_anything_for_gpus_has_nothing_to_judge() {
 }
 
 #[test]
-fn a_build_of_nobodys_index_is_known_by_what_it_says_of_itself() {
+fn a_build_without_a_known_index_is_known_by_its_local_version() {
     let built = torch(Layer::new(), SITE, "2.3.0a0+ebedce2", "12.3", &[sass(80, ' '), ptx(90, (8, 3))]);
     let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian()).layer("RUN make", built);
     let report = scan(&image);
@@ -226,14 +226,14 @@ fn libraries_of_the_driver_are_told_by_path_and_note() {
 fn a_broken_layer_leaves_open_what_it_may_hold_and_hides_no_other_image() {
     let whole = with_torch(&[sass(80, ' '), sass(90, ' ')]);
     let broken = with_torch(&[sass(80, ' ')]);
-    let place = place(&[("whole", &whole), ("broken", &broken)]);
+    let repository = repository(&[("whole", &whole), ("broken", &broken)]);
     let digest = broken.digest(1);
-    let blob = place.path("images/blobs/sha256").join(digest.trim_start_matches("sha256:"));
+    let blob = repository.path("images/blobs/sha256").join(digest.trim_start_matches("sha256:"));
     let mut bytes = fs::read(&blob).expect("the layer");
     let last = bytes.len() - 600;
     bytes[last] ^= 1;
     fs::write(&blob, bytes).expect("the layer");
-    let report = place.json(&["scan", "oci:images:broken", "oci:images:whole"]);
+    let report = repository.json(&["scan", "oci:images:broken", "oci:images:whole"]);
     let subjects = report["subjects"].as_array().expect("subjects");
     assert_eq!(subjects.len(), 2, "{report:#}");
     let of = |name: &str| subjects.iter().find(|subject| subject["name"] == name).expect(name);
@@ -248,8 +248,8 @@ fn a_broken_layer_leaves_open_what_it_may_hold_and_hides_no_other_image() {
 #[test]
 fn layers_that_are_too_large_are_left_out_and_named() {
     let image = with_torch(&[sass(80, ' ')]);
-    let place = place(&[("one", &image)]);
-    let report = place.json(&["scan", "--max-layer-bytes", "3", "oci:images:one"]);
+    let repository = repository(&[("one", &image)]);
+    let report = repository.json(&["scan", "--max-layer-bytes", "3", "oci:images:one"]);
     let notes = report["subjects"][0]["inspected"]["notes"].to_string();
     assert!(
         notes.contains("layers 0 of 2") && notes.contains("more than the limit of 3 bytes; raise --max-layer-bytes"),
@@ -257,10 +257,14 @@ fn layers_that_are_too_large_are_left_out_and_named() {
     );
     assert_ne!(fate(&report, "h100"), STARTS, "{report:#}");
     assert_ne!(fate(&report, "h100"), NO_CODE, "{report:#}");
-    let report = place.json(&["scan", "--max-layer-bytes", "1GB", "oci:images:one"]);
+    let report = repository.json(&["scan", "--max-layer-bytes", "1GB", "oci:images:one"]);
     assert_eq!(fate(&report, "h100"), NO_CODE);
     for wrong in ["many", "1XB", "-1", "99999999999GB"] {
-        assert_eq!(code(&place.run(&["scan", &format!("--max-layer-bytes={wrong}"), "oci:images:one"])), 2, "{wrong}");
+        assert_eq!(
+            code(&repository.run(&["scan", &format!("--max-layer-bytes={wrong}"), "oci:images:one"])),
+            2,
+            "{wrong}"
+        );
     }
 }
 
@@ -268,8 +272,8 @@ fn layers_that_are_too_large_are_left_out_and_named() {
 #[test]
 fn a_foreign_layer_is_left_out_and_named() {
     let image = with_torch(&[sass(80, ' ')]);
-    let place = place(&[("one", &image)]);
-    let folder = place.path("images");
+    let repository = repository(&[("one", &image)]);
+    let folder = repository.path("images");
     let read = |digest: &str| {
         let path = folder.join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
         serde_json::from_slice::<Value>(&fs::read(path).expect("a blob")).expect("JSON")
@@ -284,11 +288,11 @@ fn a_foreign_layer_is_left_out_and_named() {
     last["mediaType"] = "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip".into();
     last["urls"] = serde_json::json!(["https://mirror.example/layer"]);
     let media_type = "application/vnd.oci.image.manifest.v1+json";
-    let manifest = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
-    layout::finish(&folder, &[("one", manifest)]);
-    let whole = place.json(&["scan", "--no-cache", "oci:images:one"]);
+    let manifest = oci_layout::blob(&folder, media_type, manifest.to_string().as_bytes());
+    oci_layout::finish(&folder, &[("one", manifest)]);
+    let whole = repository.json(&["scan", "--no-cache", "oci:images:one"]);
     fs::remove_file(&gone).expect("a file");
-    let done = place.run(&["scan", "--no-cache", "--format", "json", "oci:images:one"]);
+    let done = repository.run(&["scan", "--no-cache", "--format", "json", "oci:images:one"]);
     let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert!(code(&done) != 2 && report["errors"] == serde_json::json!([]), "{report:#}");
     let notes = report["subjects"][0]["inspected"]["notes"].to_string();
@@ -306,15 +310,15 @@ fn a_foreign_layer_is_left_out_and_named() {
 #[test]
 fn a_saved_report_and_a_description_come_to_the_same_verdicts() {
     let image = with_torch(&[sass(80, ' '), sass(86, ' ')]);
-    let place = place(&[("one", &image)]);
-    let report = place.json(&["scan", "oci:images:one"]);
-    place.file("saved.json", &report.to_string());
-    let again = place.json(&["check", "saved.json"]);
+    let repository = repository(&[("one", &image)]);
+    let report = repository.json(&["scan", "oci:images:one"]);
+    repository.file("saved.json", &report.to_string());
+    let again = repository.json(&["check", "saved.json"]);
     assert_eq!(fates(&again), fates(&report));
-    let described = out(&place.run(&["describe", "oci:images:one"]));
+    let described = out(&repository.run(&["describe", "oci:images:one"]));
     assert!(described.contains("libtorch_cuda.so") && described.contains("sm_86"), "{described}");
-    place.file("one.image.toml", &described);
-    let of_description = place.json(&["check", "one.image.toml"]);
+    repository.file("one.image.toml", &described);
+    let of_description = repository.json(&["check", "one.image.toml"]);
     assert_eq!(fates(&of_description), fates(&report), "{described}");
 }
 
@@ -418,18 +422,18 @@ fn of_libraries_that_are_picked_at_run_time_no_single_one_decides() {
 #[test]
 fn every_source_of_an_image_tells_the_same() {
     let image = with_torch(&[sass(80, ' ')]);
-    let place = place(&[("one", &image)]);
-    let mut archive = tar::Builder::new(fs::File::create(place.path("image.tar")).expect("a file"));
-    archive.append_dir_all(".", place.path("images")).expect("an archive");
+    let repository = repository(&[("one", &image)]);
+    let mut archive = tar::Builder::new(fs::File::create(repository.path("image.tar")).expect("a file"));
+    archive.append_dir_all(".", repository.path("images")).expect("an archive");
     archive.finish().expect("an archive");
-    image.save(&place.path("saved.tar"));
+    image.save(&repository.path("saved.tar"));
     let registry = registry::Registry::open();
-    registry.push(&place.path("images"), "one", "app:1", None);
+    registry.push(&repository.path("images"), "one", "app:1", None);
     let name = format!("{}/app:1", registry.host());
-    let expected = fates(&place.json(&["scan", "oci:images:one"]));
+    let expected = fates(&repository.json(&["scan", "oci:images:one"]));
     assert!(expected.iter().any(|fate| fate.contains("no-kernel-image")), "{expected:?}");
     for source in ["oci-archive:image.tar:one", "docker-archive:saved.tar", "./images:one", &name] {
-        let report = place.json(&["scan", source]);
+        let report = repository.json(&["scan", source]);
         assert_eq!(fates(&report), expected, "{source}: {report:#}");
         let notes = report["subjects"][0]["inspected"]["notes"].to_string();
         assert!(notes.contains("layers 2 of 2"), "{source}: {notes}");
@@ -468,8 +472,8 @@ fn the_history_speaks_for_layers_that_were_left_out_and_for_no_others() {
     let large = |layer: Layer| layer.text("/opt/large", &"x".repeat(40_000));
     let lower = || Image::new(&[GPUS, COMPUTE, PATH]).layer(step, large(debian()));
     let scanned = |image: &Image, more: &[&str]| {
-        let place = place(&[("one", image)]);
-        let report = place.json(&[&["scan", "oci:images:one"], more].concat());
+        let repository = repository(&[("one", image)]);
+        let report = repository.json(&[&["scan", "oci:images:one"], more].concat());
         let of = |fact: &&Value| fact["key"] == "torch.version" && fact["state"] == "known";
         let version = facts(&report).iter().find(of).map(|fact| fact["value"].as_str().unwrap_or_default().to_owned());
         (version, report)

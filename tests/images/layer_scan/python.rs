@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::layer_scan::elf::sass;
 use crate::layer_scan::image::{Image, Layer};
-use crate::layer_scan::{COMPUTE, GPUS, PATH, SITE, debian, facts, fate, place, scan, torch};
+use crate::layer_scan::{COMPUTE, GPUS, PATH, SITE, debian, facts, fate, repository, scan, torch};
 
 /// torch 2.6 in `/opt/venv`, 2.1 for the interpreter of the system.
 fn two_environments() -> Layer {
@@ -53,9 +53,9 @@ fn the_command_line_says_which_interpreter_runs() {
 #[test]
 fn the_command_of_a_workload_says_which_interpreter_runs_in_place_of_that_of_the_image() {
     let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", two_environments());
-    let place = place(&[("one", &image.starts(&["/opt/venv/bin/python", "-m", "serve"]))]);
+    let repository = repository(&[("one", &image.starts(&["/opt/venv/bin/python", "-m", "serve"]))]);
     let registry = crate::layer_scan::registry::Registry::open();
-    registry.push(&place.path("images"), "one", "app:1", None);
+    registry.push(&repository.path("images"), "one", "app:1", None);
     let name = format!("{}/app:1", registry.host());
     let (venv, system) = (Value::from("2.6.0"), Value::from("2.1.0"));
     let cases = [
@@ -78,32 +78,32 @@ fn the_command_of_a_workload_says_which_interpreter_runs_in_place_of_that_of_the
         json!({"kind": "Pod", "metadata": {"name": format!("p{at}")}, "spec": {"containers": [container]}})
     };
     let pods: Vec<Value> = cases.iter().enumerate().map(pod).collect();
-    place.file("pods.json", &json!({"items": pods}).to_string());
+    repository.file("pods.json", &json!({"items": pods}).to_string());
     let services = json!({
         "list": {"image": name, "gpus": "all", "entrypoint": ["/usr/bin/python3", "serve.py"]},
         "line": {"image": name, "gpus": "all", "entrypoint": "/usr/bin/python3 'a b.py'"},
         "more": {"image": name, "gpus": "all", "command": "--port 1"},
         "open": {"image": name, "gpus": "all", "entrypoint": "${RUN} serve.py"},
     });
-    place.file("compose.json", &json!({ "services": services }).to_string());
+    repository.file("compose.json", &json!({ "services": services }).to_string());
     let of = |report: &Value, name: &str| {
         let subjects = report["subjects"].as_array().expect("subjects");
         let named = |one: &&Value| one["name"].as_str().is_some_and(|own| own.contains(name));
         let one = subjects.iter().find(named).unwrap_or_else(|| panic!("{name}: {report:#}"));
         counting(&json!({ "subjects": [one] }))
     };
-    let report = place.json(&["scan", "--from-kubernetes", "pods.json"]);
+    let report = repository.json(&["scan", "--from-kubernetes", "pods.json"]);
     for (at, (container, expected)) in cases.iter().enumerate() {
         assert_eq!(of(&report, &format!("Pod/p{at}: c")), **expected, "{container}");
     }
-    let report = place.json(&["scan", "--from-kubernetes", "compose.json"]);
+    let report = repository.json(&["scan", "--from-kubernetes", "compose.json"]);
     for (name, expected) in [("list", &system), ("line", &system), ("more", &venv), ("open", &Value::Null)] {
         assert_eq!(of(&report, &format!("(service {name})")), *expected, "{name}");
     }
 }
 
 #[test]
-fn a_package_that_is_a_link_into_the_cache_of_a_tool_is_not_passed_over_in_silence() {
+fn a_package_linked_into_a_cache_is_reported() {
     let cache = "/root/.cache/uv/archive-v0/x";
     for (name, target, told) in [
         ("torch", format!("{cache}/torch"), true),
@@ -121,7 +121,7 @@ fn a_package_that_is_a_link_into_the_cache_of_a_tool_is_not_passed_over_in_silen
 }
 
 #[test]
-fn an_interpreter_has_its_own_version_and_its_links_say_where_it_is() {
+fn a_python_interpreter_is_found_through_its_links() {
     let folder = |of: &str| format!("/usr/local/lib/python{of}/dist-packages");
     let two = |links: &[(&str, &str)]| {
         let layer = torch(Layer::new(), &folder("3.10"), "2.1.0+cu121", "12.1", &[sass(80, ' ')]);
@@ -208,9 +208,9 @@ fn apart(builds: [(&str, Option<&str>); 2], number: u32, words: &[&str]) -> ([St
         }
     });
     let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
-    let place = place(&[("one", &image.starts(words))]);
-    place.file("fleet.toml", BETWEEN);
-    let report = place.json(&["scan", "oci:images:one"]);
+    let repository = repository(&[("one", &image.starts(words))]);
+    repository.file("fleet.toml", BETWEEN);
+    let report = repository.json(&["scan", "oci:images:one"]);
     let known = |fact: &&Value| fact["key"] == "torch.cuda" && fact["state"] == "known";
     let cuda = facts(&report).iter().find(known).and_then(|fact| Some(fact["value"].as_str()?.to_owned()));
     (["t4", "h100"].map(|pool| fate(&report, pool)), cuda, report)

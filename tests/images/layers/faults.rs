@@ -243,7 +243,7 @@ fn other_bytes_than_announced_are_an_error_however_they_are_packed() {
 }
 
 #[test]
-fn a_stream_that_breaks_says_where() {
+fn a_broken_download_reports_its_position() {
     struct Breaks<'a>(&'a [u8]);
     impl Read for Breaks<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -256,7 +256,7 @@ fn a_stream_that_breaks_says_where() {
         for length in [0, 1, 5, 20, packed.len()] {
             let part = packed.get(..length).expect("a part");
             let found = read_with(Breaks(part), &described(packed.as_slice()), &LayerLimits::default());
-            let expected = LayerError::Source { at: length as u64, cause: "reset by peer".into() };
+            let expected = LayerError::Source { at: length as u64, error: "reset by peer".into() };
             assert_eq!(found, Err(expected));
         }
     }

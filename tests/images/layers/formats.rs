@@ -82,7 +82,7 @@ fn every_packing_gives_the_same() {
 }
 
 #[test]
-fn a_source_of_single_bytes_gives_the_same() {
+fn a_reader_with_single_bytes_gives_the_same_result() {
     struct Drip<'a>(&'a [u8], bool);
     impl Read for Drip<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -21,7 +21,7 @@ fn new() -> Archive {
 }
 
 #[test]
-fn the_upper_of_two_counts_and_says_its_layer() {
+fn the_file_of_the_upper_layer_counts() {
     let tree = tree(vec![new().file("a.so", "1").file("b.so", "1"), new().file("a.so", "2"), new().file("c.so", "3")]);
     assert_eq!(paths(&tree), [("/a.so", 1), ("/b.so", 0), ("/c.so", 2)]);
 }
@@ -150,7 +150,7 @@ fn links_lead_on_and_never_out() {
 }
 
 #[test]
-fn what_a_layer_says_survives_the_cache() {
+fn cached_layers_give_the_same_facts() {
     let layer = new().file("a.so", "").link("l", "a.so").hard("b.so", "a.so").file(".wh.x", "").file("../y", "");
     let seen = read(&layer.end()).expect("a layer");
     let text = serde_json::to_string(&seen).expect("text");

@@ -1,5 +1,5 @@
-//! The floors of the house and its fences: which module may import which, and which files alone may name
-//! a crate, the environment, or the end of a start-up.
+//! The allowed imports: which module may import which, and which files may use a crate, a module of the standard library or
+//! the built-in tables.
 
 mod import_cycles;
 pub(crate) mod scan;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use scan::{Kind, pattern};
 
-/// A crate, and what alone may name it: a folder with its `/`, or a file, below `src/`; `*` for every module.
+/// The users of each crate: folders with their `/` and files, below `src/`; `*` for every module.
 const CRATES: &[(&str, &[&str])] = &[
     ("base64", &["registry/"]),
     ("clap", &["cli/"]),
@@ -49,6 +49,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "fleet/inventory/",
             "judge/",
             "layer/serialization.rs",
+            "model/package/",
             "cli/language_server/",
             "registry/",
             "report/",
@@ -80,7 +81,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("zstd", &["layer/", "registry/image_archive.rs"]),
 ];
 
-/// A module of the standard library, and what alone may name it.
+/// The users of modules of the standard library.
 const STANDARD: &[(&str, &[&str])] = &[
     ("env", &["cli/", "knowledge/build/", "main.rs", "registry/credential_helper.rs"]),
     (
@@ -115,7 +116,7 @@ const STANDARD: &[(&str, &[&str])] = &[
     ("time", &["cli/", "registry/"]),
 ];
 
-/// A pattern in code, and what alone may hold it.
+/// The users of patterns in code.
 const CODE: &[(&str, &[&str])] = &[
     (r"\bReplayFailure\s*::\s*(new|refused)\b", &["replay/"]),
     (r"\b(SystemTime|UNIX_EPOCH)\b", &["cli/", "main.rs"]),
@@ -123,7 +124,7 @@ const CODE: &[(&str, &[&str])] = &[
     (r"\bInstant\s*::\s*now\b", &["cli/", "registry/credential_helper.rs", "registry/puller.rs"]),
 ];
 
-/// What alone reads the built-in tables by itself, and why: all others are handed those of the user.
+/// The users of the built-in tables, each with a reason: all others get the tables of the user.
 const BUILT_IN: &[(&str, &str)] = &[
     ("cli/", "loads the tables of the user"),
     ("extract/image_config.rs", "the history of an image"),
@@ -136,39 +137,39 @@ const BUILT_IN: &[(&str, &str)] = &[
 /// The names of crates where they are not those of their packages.
 const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
 
-/// Rooms that never say what belongs in a table.
-const TABLED_ROOMS: &[&str] =
+/// Folders without literals that belong in a table.
+const FOLDERS_WITHOUT_DATA: &[&str] =
     &["dockerfile/builds/", "fix/", "extract/", "infer/", "install/", "layer/installed/", "judge/", "replay/"];
 
-/// Rooms in them that show users what to type.
-const EXAMPLE_ROOMS: &[&str] = &["fix/recommend/", "fix/what_if/", "judge/examples/"];
+/// Folders in them with examples for users.
+const EXAMPLE_FOLDERS: &[&str] = &["fix/recommend/", "fix/what_if/", "judge/examples/"];
 
-/// What they say all the same, and why.
-const SPOKEN: &[(&str, &str, &str)] =
+/// Their allowed literals, each with a reason.
+const ALLOWED_LITERALS: &[(&str, &str, &str)] =
     &[("fix/fleet_changes.rs", "999.9", "a driver that is newer than every release of its branch")];
 
-/// What these never say, in code or in a string: a version, a product, an image.
-const TABLED: &str = r"(?x) (?:^|[^\w.])v?\d+\.\d+ | \b\d{3}\.(?:[^.]|$) | \b[sS][mM]_\d | \bcompute_\d
+/// Data in code or in a string: a version, a product, an image.
+const DATA: &str = r"(?x) (?:^|[^\w.])v?\d+\.\d+ | \b\d{3}\.(?:[^.]|$) | \b[sS][mM]_\d | \bcompute_\d
     | \b(?i-u:GeForce|Quadro|Tesla|RTX|Blackwell|Hopper|Ampere|Volta|Orin|Xavier)\b
     | \b[ABHLPTV](?:2|4|10|16|30|40|100|200|300)\b | nvidia/cuda";
 
-/// The modules, cellar first, as the table in `src/lib.rs` lists them.
-fn floors(lib: &str) -> Vec<String> {
+/// The modules, the lowest layer first, as the table in `src/lib.rs` lists them.
+fn modules(lib: &str) -> Vec<String> {
     let name = pattern(r"\[`(\w+)`\]");
     let rows = lib.lines().filter(|line| line.starts_with("//! |"));
     rows.flat_map(|row| name.captures_iter(row).map(|found| found[1].to_owned())).collect()
 }
 
 /// The faults of one file; `path` is below `src/`.
-fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
+fn faults(modules: &[String], path: &str, text: &str) -> Vec<String> {
     let code = scan::only(text, &[Kind::Code]);
     let mut found = Vec::new();
     let mut fault = |at: usize, what: String| found.push((scan::line(text, at), what));
     if !path.starts_with("knowledge/build/") && path != "lib.rs" {
-        imports(floors, path, &code, &mut fault);
+        imports(modules, path, &code, &mut fault);
     }
-    fences(path, &code, &mut fault);
-    // Files of tests, and modules of tests inside a file, may say what they like.
+    restricted_names(path, &code, &mut fault);
+    // Tests may contain any data.
     if !BUILT_IN.iter().any(|(own, _)| path.starts_with(own)) && !path.ends_with("tests.rs") {
         let tests = scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{");
         let shipped = scan::without(&code, &tests);
@@ -176,14 +177,14 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
             fault(hit.start(), "only cli/ reads the built-in tables by itself, and what BUILT_IN names".to_owned());
         }
     }
-    let lies_in = |rooms: &[&str]| rooms.iter().any(|room| path.starts_with(room));
-    let tabled = lies_in(TABLED_ROOMS) && !lies_in(EXAMPLE_ROOMS);
-    if tabled && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
-        let mut told = scan::bodies(&code, r"\bCitation\s*\(");
-        told.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
-        let said = scan::without(&scan::only(text, &[Kind::Code, Kind::Literal]), &told);
-        let spoken = |hit: &str| SPOKEN.iter().any(|(file, word, _)| *file == path && hit.contains(word));
-        for hit in pattern(TABLED).find_iter(&said).filter(|hit| !spoken(hit.as_str())) {
+    let is_in = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    let without_data = is_in(FOLDERS_WITHOUT_DATA) && !is_in(EXAMPLE_FOLDERS);
+    if without_data && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
+        let mut skipped = scan::bodies(&code, r"\bCitation\s*\(");
+        skipped.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
+        let rest = scan::without(&scan::only(text, &[Kind::Code, Kind::Literal]), &skipped);
+        let is_allowed = |hit: &str| ALLOWED_LITERALS.iter().any(|(file, word, _)| *file == path && hit.contains(word));
+        for hit in pattern(DATA).find_iter(&rest).filter(|hit| !is_allowed(hit.as_str())) {
             fault(hit.end() - 1, format!("`{}` belongs in a table, not in code", hit.as_str().trim()));
         }
     }
@@ -191,16 +192,16 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
     found.into_iter().map(|(line, what)| format!("src/{path}:{line}: {what}")).collect()
 }
 
-/// Imports that go up, and ways to name the root that the order cannot read.
-fn imports(floors: &[String], path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
+/// Imports of a higher module, and names of the root that this test cannot read.
+fn imports(modules: &[String], path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
     let own = path.split('/').next().unwrap_or(path).trim_end_matches(".rs");
-    let floor = |name: &str| floors.iter().position(|module| module == name);
-    let here = floor(own);
+    let layer = |name: &str| modules.iter().position(|module| module == name);
+    let here = layer(own);
     if here.is_none() && path != "main.rs" {
         fault(0, format!("`{own}` is not on the map in src/lib.rs"));
     }
     for (at, name) in scan::children(code, "crate") {
-        match floor(&name) {
+        match layer(&name) {
             None => fault(at, format!("`crate::{name}` is no module of the map in src/lib.rs")),
             Some(there) if here.is_some_and(|here| there > here) => {
                 fault(at, format!("`{own}` may not import `{name}`, which comes after it"));
@@ -221,30 +222,30 @@ fn imports(floors: &[String], path: &str, code: &str, fault: &mut impl FnMut(usi
     }
 }
 
-/// Names that stand outside their fence.
-fn fences(path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
-    let fenced_out = |fence: &[&str]| {
-        !fence.iter().any(|part| *part == "*" || path == *part || (part.ends_with('/') && path.starts_with(part)))
+/// Crates, modules of the standard library and patterns outside of the files that may use them.
+fn restricted_names(path: &str, code: &str, fault: &mut impl FnMut(usize, String)) {
+    let is_refused = |users: &[&str]| {
+        !users.iter().any(|part| *part == "*" || path == *part || (part.ends_with('/') && path.starts_with(part)))
     };
-    let mut named = |at: usize, what: &str, fence: &[&str]| {
-        fault(at, format!("only {} may name `{what}`", fence.join(", ")));
+    let mut named = |at: usize, what: &str, users: &[&str]| {
+        fault(at, format!("only {} may name `{what}`", users.join(", ")));
     };
-    for (name, fence) in CRATES.iter().filter(|(_, fence)| fenced_out(fence)) {
+    for (name, users) in CRATES.iter().filter(|(_, users)| is_refused(users)) {
         let called = pattern(&format!(r"(?:^|[^\w:.]|[^\w:>]\s*::)({name})\s*::"));
         let imported = pattern(&format!(r"\b(?:use|crate)\s+(?:::)?({name})\s*(?:;|\bas\b)"));
         for hit in called.captures_iter(code).chain(imported.captures_iter(code)) {
-            named(hit.get(1).expect("the name").start(), name, fence);
+            named(hit.get(1).expect("the name").start(), name, users);
         }
     }
     for (at, child) in scan::children(code, "std") {
         match STANDARD.iter().find(|(name, _)| *name == child) {
-            Some((name, fence)) if fenced_out(fence) => named(at, &format!("std::{name}"), fence),
+            Some((name, users)) if is_refused(users) => named(at, &format!("std::{name}"), users),
             _ => {}
         }
     }
-    for (text, fence) in CODE.iter().filter(|(_, fence)| fenced_out(fence)) {
+    for (text, users) in CODE.iter().filter(|(_, users)| is_refused(users)) {
         for hit in pattern(text).find_iter(code) {
-            named(hit.start(), hit.as_str(), fence);
+            named(hit.start(), hit.as_str(), users);
         }
     }
 }
@@ -275,22 +276,22 @@ fn lib() -> String {
 }
 
 #[test]
-fn the_map_lists_every_module() {
+fn the_module_map_is_complete() {
     let lib = lib();
-    let floors = floors(&lib);
-    let listed: BTreeSet<&str> = floors.iter().map(String::as_str).collect();
+    let modules = modules(&lib);
+    let listed: BTreeSet<&str> = modules.iter().map(String::as_str).collect();
     let module = pattern(r"(?m)^\s*(?:pub(?:\(\w+\))? )?mod (\w+)");
     let code = scan::only(&lib, &[Kind::Code]);
     let declared: BTreeSet<&str> =
         module.captures_iter(&code).map(|found| found.get(1).expect("the name").as_str()).collect();
     assert_eq!(listed, declared, "the table in src/lib.rs and its `mod` lines");
-    assert_eq!(listed.len(), floors.len(), "a module stands on the map twice");
+    assert_eq!(listed.len(), modules.len(), "the map lists a module twice");
 }
 
 #[test]
-fn floors_and_fences_hold() {
-    let floors = floors(&lib());
-    let found: Vec<String> = sources().iter().flat_map(|(path, text)| faults(&floors, path, text)).collect();
+fn imports_and_crates_are_allowed() {
+    let modules = modules(&lib());
+    let found: Vec<String> = sources().iter().flat_map(|(path, text)| faults(&modules, path, text)).collect();
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
@@ -305,32 +306,33 @@ fn dependencies(manifest: &str) -> Vec<String> {
         .collect()
 }
 
-/// Crates without a row, and rows without a crate.
-fn unfenced(manifest: &str) -> Vec<String> {
+/// Dependencies without a row in `CRATES`, and rows without a dependency.
+fn unlisted_crates(manifest: &str) -> Vec<String> {
     let dependencies = dependencies(manifest);
-    let fenced = |name: &str| CRATES.iter().any(|(own, _)| *own == name);
-    let lacking = dependencies.iter().filter(|name| !fenced(name)).map(|name| format!("`{name}` has no row in CRATES"));
+    let is_listed = |name: &str| CRATES.iter().any(|(own, _)| *own == name);
+    let lacking =
+        dependencies.iter().filter(|name| !is_listed(name)).map(|name| format!("`{name}` has no row in CRATES"));
     let left = CRATES.iter().filter(|(name, _)| !dependencies.iter().any(|own| own == name));
     lacking.chain(left.map(|(name, _)| format!("`{name}` of CRATES is no dependency"))).collect()
 }
 
 #[test]
-fn every_dependency_has_its_fence() {
+fn every_dependency_is_listed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let manifest = fs::read_to_string(path).expect("the manifest");
-    assert_eq!(unfenced(&manifest), Vec::<String>::new());
+    assert_eq!(unlisted_crates(&manifest), Vec::<String>::new());
     let planted = manifest.replacen("[dependencies]\n", "[dependencies]\nleft-pad = \"1\"\n", 1);
-    assert_eq!(unfenced(&planted), ["`left_pad` has no row in CRATES"]);
+    assert_eq!(unlisted_crates(&planted), ["`left_pad` has no row in CRATES"]);
     let without = manifest.replacen("\nbase64 = ", "\n# base64 = ", 1);
-    assert_eq!(unfenced(&without), ["`base64` of CRATES is no dependency"]);
+    assert_eq!(unlisted_crates(&without), ["`base64` of CRATES is no dependency"]);
 }
 
 #[test]
-fn what_is_spoken_all_the_same_is_still_said() {
+fn every_allowed_literal_exists() {
     let sources = sources();
-    for (file, word, why) in SPOKEN {
+    for (file, word, why) in ALLOWED_LITERALS {
         let text = sources.iter().find(|(path, _)| path == file).map(|(_, text)| text.as_str()).unwrap_or_default();
-        assert!(text.contains(word) && !why.is_empty(), "{file} no longer says `{word}`");
+        assert!(text.contains(word) && !why.is_empty(), "{file} no longer contains `{word}`");
     }
 }
 
@@ -346,7 +348,7 @@ fn types(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_type_is_found_by_its_name() {
+fn type_names_are_unique() {
     let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in sources().iter().filter(|(path, _)| !path.ends_with("tests.rs")) {
         for name in types(text) {
@@ -374,8 +376,8 @@ fn files_are_short() {
 }
 
 #[test]
-fn each_kind_of_fault_is_found() {
-    let floors = floors(&lib());
+fn planted_violations_are_found() {
+    let modules = modules(&lib());
     let planted = [
         ("cuda/mod.rs", "//! x\n\nuse crate::fleet::Pool;", "3: `cuda` may not import `fleet`, which comes after it"),
         (
@@ -392,8 +394,8 @@ fn each_kind_of_fault_is_found() {
             "mod tests {\n    use super::super::super::super::cli;\n}",
             "2: the root is named `crate`",
         ),
-        ("model/fact/fact_key.rs", "use crate as house;", "1: the crate has one name"),
-        ("attic/mod.rs", "\n", "1: `attic` is not on the map"),
+        ("model/fact/fact_key.rs", "use crate as imagelint;", "1: the crate has one name"),
+        ("unlisted/mod.rs", "\n", "1: `unlisted` is not on the map"),
         ("fleet/mod.rs", "\nuse reqwest::Client;", "2: only registry/ may name `reqwest`"),
         ("extract/mod.rs", "fn x() -> ::tokio::Y {}", "1: only cli/, registry/ may name `tokio`"),
         ("report/mod.rs", "use {clap::Parser};", "1: only cli/ may name `clap`"),
@@ -434,15 +436,15 @@ fn each_kind_of_fault_is_found() {
         ("fix/base_image_tags.rs", "tag == \"12.4\"", "1: `\"12.4` belongs in a table"),
     ];
     for (path, text, expected) in planted {
-        let found = faults(&floors, path, text);
+        let found = faults(&modules, path, text);
         assert_eq!(found.len(), 1, "{path}\n{text}\n{found:#?}");
         assert!(found[0].starts_with(&format!("src/{path}:{expected}")), "{expected}\n{found:#?}");
     }
 }
 
 #[test]
-fn what_is_allowed_is_not_found() {
-    let floors = floors(&lib());
+fn allowed_code_has_no_violation() {
+    let modules = modules(&lib());
     let sound = [
         ("model/fact/mod.rs", "use crate::{cuda::{fleet}, text};\nuse crate::model::fact::key;"),
         (
@@ -466,6 +468,6 @@ fn what_is_allowed_is_not_found() {
         ("main.rs", "use imagelint::cli;\nstd::process::exit(1);"),
     ];
     for (path, text) in sound {
-        assert_eq!(faults(&floors, path, text), Vec::<String>::new(), "{text}");
+        assert_eq!(faults(&modules, path, text), Vec::<String>::new(), "{text}");
     }
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::integrations::place::Place;
 use crate::integrations::runner::{Context, Done, Runner};
+use crate::integrations::test_repository::TestRepository;
 use crate::integrations::{REFUSED, own_yaml};
 use crate::support::program::imagelint_program;
 
@@ -23,7 +23,7 @@ const CARGO: &str = "#!/bin/bash\necho \"cargo $*\" >>\"$HOME/build.log\"\n";
 const RUSTUP: &str = "#!/bin/bash\necho \"rustup $*\" >>\"$HOME/build.log\"\n";
 
 struct Job {
-    place: Place,
+    repository: TestRepository,
     temporary: TempDir,
     context: Context,
 }
@@ -31,8 +31,11 @@ struct Job {
 impl Job {
     /// A push to a repository, with the built program on the runner.
     fn new() -> Self {
-        let job =
-            Self { place: Place::new(), temporary: tempfile::tempdir().expect("a folder"), context: Context::new() };
+        let job = Self {
+            repository: TestRepository::new(),
+            temporary: tempfile::tempdir().expect("a folder"),
+            context: Context::new(),
+        };
         for (name, text) in [("gh", GH), ("cargo", CARGO), ("rustup", RUSTUP)] {
             job.program(name, text);
         }
@@ -64,7 +67,7 @@ impl Job {
     }
 
     fn run_from(&self, action: &Path) -> Done {
-        let (workspace, temporary) = (self.place.path(""), self.temporary.path());
+        let (workspace, temporary) = (self.repository.path(""), self.temporary.path());
         let runner = Runner { workspace: &workspace, temporary, action, programs: temporary };
         runner.run(&own_yaml("action.yml"), self.context.clone())
     }
@@ -75,7 +78,7 @@ impl Job {
     }
 
     fn owned(&self) -> bool {
-        self.place.path("owned").exists() || self.temporary.path().join("owned").exists()
+        self.repository.path("owned").exists() || self.temporary.path().join("owned").exists()
     }
 }
 
@@ -97,7 +100,7 @@ fn two_fleets_in_one_workflow_are_kept_apart() {
         [(None, "imagelint/check/"), (Some("serving"), "imagelint/serving/"), (Some(""), "imagelint/check/")]
     {
         let job = given.into_iter().fold(Job::new(), |job, given| job.with("inputs.category", given));
-        job.place.file("Dockerfile", REFUSED);
+        job.repository.file("Dockerfile", REFUSED);
         let done = job.run();
         assert_eq!(category(&done.used[0].1), expected, "{}", done.text);
     }
@@ -106,7 +109,7 @@ fn two_fleets_in_one_workflow_are_kept_apart() {
 #[test]
 fn findings_fail_the_job_after_they_were_handed_over() {
     let job = Job::new();
-    job.place.file("Dockerfile", REFUSED);
+    job.repository.file("Dockerfile", REFUSED);
     let done = job.run();
     assert!(done.failed, "{}", done.text);
     assert_eq!(
@@ -133,16 +136,16 @@ fn a_clean_repository_passes_and_the_upload_closes_old_alerts() {
 }
 
 #[test]
-fn a_broken_fleet_and_an_empty_repository_are_no_pass() {
+fn an_invalid_fleet_and_an_empty_repository_fail() {
     let job = Job::new().with("inputs.fleet", "broken.toml");
-    job.place.file("broken.toml", "[[pool]]\nnme = 1\n");
+    job.repository.file("broken.toml", "[[pool]]\nnme = 1\n");
     let done = job.run();
     assert_eq!((done.failed, output(&done, "exit-code")), (true, "2".to_owned()));
     assert!(done.text.contains("unknown key `nme`"), "{}", done.text);
     assert_eq!((output(&done, "sarif"), done.used.len()), (String::new(), 0), "nothing to hand over");
 
     let job = Job::new().with("inputs.working-directory", "empty");
-    job.place.file("empty/README", "");
+    job.repository.file("empty/README", "");
     let done = job.run();
     assert_eq!((done.failed, output(&done, "exit-code")), (true, "3".to_owned()), "{}", done.text);
 }
@@ -159,7 +162,7 @@ fn a_pull_request_gets_one_comment_that_is_replaced() {
 
     fs::write(job.temporary.path().join("comments"), "4711\n4712\n").expect("comments");
     fs::write(job.temporary.path().join("gh.log"), "").expect("no calls");
-    job.place.file("Dockerfile", REFUSED);
+    job.repository.file("Dockerfile", REFUSED);
     assert!(job.run().failed);
     let calls = job.left("gh.log");
     assert!(calls.contains("--method PATCH repos/team/models/issues/comments/4711 "), "{calls}");
@@ -216,7 +219,7 @@ fn the_comment_also_says_what_the_change_does() {
     let event = || Job::new().pull_request("false").with("github.event.pull_request.base.sha", base);
     let log = r#"echo "$*" >>"$HOME/compare.log"; echo "pool old breaks""#;
     let job = comparing(event(), log).with("inputs.paths", "Dockerfile\nsub dir");
-    job.place.file("sub dir/Dockerfile", REFUSED);
+    job.repository.file("sub dir/Dockerfile", REFUSED);
     job.program("git", "#!/bin/bash\necho \"git $*\" >>\"$HOME/git.log\"\n[[ $1 != cat-file ]]\n");
     assert!(job.run().failed, "the check has findings");
     let asked = format!("compare --git={base} --format summary --fail-on never -- Dockerfile sub dir\n");
@@ -269,7 +272,7 @@ fn a_long_report_is_cut_for_the_comment_and_whole_in_the_summary() {
     job.program("git", "#!/bin/bash\n");
     let long = "x".repeat(230);
     for number in 0..300 {
-        job.place.file(&format!("{long}-{number}/Dockerfile"), "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+        job.repository.file(&format!("{long}-{number}/Dockerfile"), "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     }
     let done = job.run();
     let body = job.left("body.md");

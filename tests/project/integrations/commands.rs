@@ -4,12 +4,12 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 
 use crate::integrations::REFUSED;
-use crate::integrations::place::{Place, code, err, out};
+use crate::integrations::test_repository::{TestRepository, code, err, out};
 use crate::support::program::imagelint_program;
 
 /// Names of the commands, as the program lists them.
-fn commands(place: &Place) -> Vec<String> {
-    let help = out(&place.run(&["--help"]));
+fn commands(repository: &TestRepository) -> Vec<String> {
+    let help = out(&repository.run(&["--help"]));
     let list = help.split("Commands:\n").nth(1).expect("a list").split("\n\n").next().expect("a list").to_owned();
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
@@ -17,33 +17,33 @@ fn commands(place: &Place) -> Vec<String> {
 
 #[test]
 fn every_shell_gets_every_command() {
-    let place = Place::bare();
-    let commands = commands(&place);
+    let repository = TestRepository::empty();
+    let commands = commands(&repository);
     assert!(commands.len() > 10, "{commands:?}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let done = place.run(&["completions", shell]);
+        let done = repository.run(&["completions", shell]);
         assert_eq!((code(&done), err(&done)), (0, String::new()), "{shell}");
         for command in &commands {
             assert!(out(&done).contains(command), "{shell} lacks {command}");
         }
     }
     for wrong in [&["completions"][..], &["completions", "tcsh"], &["completions", "bash", "zsh"]] {
-        let done = place.run(wrong);
+        let done = repository.run(wrong);
         assert_eq!((code(&done), out(&done)), (2, String::new()), "{wrong:?}");
     }
-    assert!(err(&place.run(&["completions", "fsh"])).contains("'fish'"), "the nearest one is named");
+    assert!(err(&repository.run(&["completions", "fsh"])).contains("'fish'"), "the nearest one is named");
 }
 
 #[test]
 fn bash_completes_commands_and_flags() {
-    let place = Place::bare();
-    place.file("complete.bash", &out(&place.run(&["completions", "bash"])));
+    let repository = TestRepository::empty();
+    repository.file("complete.bash", &out(&repository.run(&["completions", "bash"])));
     let complete = |words: &str, at: usize| {
         let script = format!(
             "source complete.bash; COMP_WORDS=({words}); COMP_CWORD={at}; \
              _imagelint imagelint \"${{COMP_WORDS[{at}]}}\" \"${{COMP_WORDS[$(({at}-1))]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         );
-        let done = Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().expect("bash");
+        let done = Command::new("bash").args(["-c", &script]).current_dir(repository.path("")).output().expect("bash");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         out(&done)
     };
@@ -58,32 +58,32 @@ fn bash_completes_commands_and_flags() {
 
 #[test]
 fn the_manual_has_a_page_for_each_command() {
-    let place = Place::bare();
-    let done = place.run(&["man", "new/man1"]);
+    let repository = TestRepository::empty();
+    let done = repository.run(&["man", "new/man1"]);
     assert_eq!((code(&done), err(&done)), (0, String::new()));
-    for command in commands(&place).iter().filter(|command| *command != "help") {
-        let page = std::fs::read_to_string(place.path(&format!("new/man1/imagelint-{command}.1"))).expect(command);
+    for command in commands(&repository).iter().filter(|command| *command != "help") {
+        let page = std::fs::read_to_string(repository.path(&format!("new/man1/imagelint-{command}.1"))).expect(command);
         assert!(page.contains("Example: imagelint "), "{command}");
         let title = page.lines().find(|line| line.starts_with(".TH")).expect("a title");
         assert!(title.contains(&format!("\"imagelint {}", env!("CARGO_PKG_VERSION"))), "{title}");
         assert_eq!(page.matches(".SH \"EXIT STATUS\"").count(), 1, "{command}");
     }
-    assert!(place.path("new/man1/imagelint-rules-test.1").is_file());
-    assert_eq!(code(&place.run(&["man", "new/man1"])), 0, "a second time");
+    assert!(repository.path("new/man1/imagelint-rules-test.1").is_file());
+    assert_eq!(code(&repository.run(&["man", "new/man1"])), 0, "a second time");
 
-    place.file("taken", "a file");
-    let done = place.run(&["man", "taken"]);
+    repository.file("taken", "a file");
+    let done = repository.run(&["man", "taken"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
     assert!(err(&done).starts_with("error: cannot write manual pages to taken: "), "{}", err(&done));
-    assert_eq!(code(&place.run(&["man"])), 2);
+    assert_eq!(code(&repository.run(&["man"])), 2);
 }
 
 /// What a run says on the error stream after its reader took a few bytes and left.
-fn after_a_closed_pipe(place: &Place, arguments: &[&str], bytes: usize) -> (Option<i32>, String) {
+fn after_a_closed_pipe(repository: &TestRepository, arguments: &[&str], bytes: usize) -> (Option<i32>, String) {
     let mut child = Command::new(imagelint_program())
         .args(arguments)
-        .current_dir(place.path(""))
-        .env("XDG_CACHE_HOME", place.path(".git/cache"))
+        .current_dir(repository.path(""))
+        .env("XDG_CACHE_HOME", repository.path(".git/cache"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -97,11 +97,11 @@ fn after_a_closed_pipe(place: &Place, arguments: &[&str], bytes: usize) -> (Opti
 }
 
 #[test]
-fn a_reader_that_leaves_is_nobodys_fault() {
-    let place = Place::new();
+fn a_pipe_closed_by_head_is_not_an_error() {
+    let repository = TestRepository::new();
     let long = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
     for number in 0..9 {
-        place.file(&format!("many/{number}/Dockerfile"), long);
+        repository.file(&format!("many/{number}/Dockerfile"), long);
     }
     for arguments in [
         &["check", "many"][..],
@@ -116,7 +116,7 @@ fn a_reader_that_leaves_is_nobodys_fault() {
         &["knowledge", "torch", "2.4"],
     ] {
         for bytes in [0, 10] {
-            let (code, said) = after_a_closed_pipe(&place, arguments, bytes);
+            let (code, said) = after_a_closed_pipe(&repository, arguments, bytes);
             assert!(code.is_some_and(|code| code < 2), "{arguments:?}: {code:?} {said}");
             assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments:?}: {said}");
         }
@@ -124,14 +124,14 @@ fn a_reader_that_leaves_is_nobodys_fault() {
 }
 
 #[test]
-fn a_mistake_says_what_to_do_next() {
-    let place = Place::new();
-    place.file("empty/README", "");
-    place.file("broken.json", "{");
-    place.file("bad-settings.toml", "ignore = [\"torch\"]\n");
-    place.file("no-fleet.toml", "fleet = \"nosuch\"\n");
-    place.file("staged/Dockerfile", "FROM debian:12 AS build\nFROM debian:12 AS ship\n");
-    place.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
+fn an_error_message_contains_the_next_step() {
+    let repository = TestRepository::new();
+    repository.file("empty/README", "");
+    repository.file("broken.json", "{");
+    repository.file("bad-settings.toml", "ignore = [\"torch\"]\n");
+    repository.file("no-fleet.toml", "fleet = \"nosuch\"\n");
+    repository.file("staged/Dockerfile", "FROM debian:12 AS build\nFROM debian:12 AS ship\n");
+    repository.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
     for (arguments, help) in [
         (&["chek"][..], "'check'"),
         (&["knowledg"], "'knowledge'"),
@@ -185,7 +185,7 @@ fn a_mistake_says_what_to_do_next() {
         (&["knowledge", "gpu", "qqqqqq"], "imagelint knowledge table"),
         (&["fleet", "import", "empty/README"], "kubectl get nodes"),
     ] {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         assert!(code(&done) > 1, "{arguments:?}");
         let said = (out(&done) + &err(&done)).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(help), "{arguments:?}: {said}");
@@ -194,8 +194,8 @@ fn a_mistake_says_what_to_do_next() {
 
 #[test]
 fn a_mistyped_value_suggests_the_one_that_was_meant() {
-    let place = Place::new();
-    let fleet = |line: &str| place.file("typo.toml", &format!("[[pool]]\nname = \"a\"\ngpu = \"A100\"\n{line}\n"));
+    let repository = TestRepository::new();
+    let fleet = |line: &str| repository.file("typo.toml", &format!("[[pool]]\nname = \"a\"\ngpu = \"A100\"\n{line}\n"));
     for (line, help) in [
         ("driver = \"12.4\"", "is this `driver_cuda`?"),
         ("driver = \"53\"", "did you mean `530` or `535`?"),
@@ -211,11 +211,11 @@ fn a_mistyped_value_suggests_the_one_that_was_meant() {
         ("mode = \"legcy\"", "did you mean `legacy`?"),
     ] {
         fleet(line);
-        let done = place.run(&["check", "--fleet", "typo.toml"]);
+        let done = repository.run(&["check", "--fleet", "typo.toml"]);
         assert!(code(&done) == 2 && err(&done).contains(help) && err(&done).contains("typo.toml:4:"), "{}", err(&done));
     }
     fleet("driver = \"999.10\"");
-    assert_eq!(code(&place.run(&["check", "--fleet", "typo.toml"])), 0, "newer than the database: unknown");
+    assert_eq!(code(&repository.run(&["check", "--fleet", "typo.toml"])), 0, "newer than the database: unknown");
     fleet("driver = \"550.54.15\"");
     for (arguments, help) in [
         (&["fleet", "what-if", "Dockerfile", "--fleet", "typo.toml", "--set", "a.driver=12.4"][..], "`driver_cuda`"),
@@ -228,7 +228,7 @@ fn a_mistyped_value_suggests_the_one_that_was_meant() {
         (&["scan", "."], "use: imagelint check ."),
         (&["rules", "lst"], "'list'"),
     ] {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         // A wrapped line is read as one.
         let said = (out(&done) + &err(&done)).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(code(&done) > 1 && said.contains(help), "{arguments:?}: {said}");
@@ -237,46 +237,46 @@ fn a_mistyped_value_suggests_the_one_that_was_meant() {
 
 #[test]
 fn the_short_help_of_check_fits_two_screens_and_has_headings() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for command in ["check", "scan"] {
-        let short = out(&place.run(&[command, "-h"]));
+        let short = out(&repository.run(&[command, "-h"]));
         assert!(short.lines().count() <= 48, "{command}: {}\n{short}", short.lines().count());
         for heading in ["Input:", "Fleet:", "Output:", "Registry:"] {
             assert!(short.lines().any(|line| line == heading), "{command} {heading} {short}");
         }
     }
-    assert!(out(&place.run(&["check", "-h"])).contains("\nFixes:\n"));
+    assert!(out(&repository.run(&["check", "-h"])).contains("\nFixes:\n"));
 }
 
 #[test]
 fn flags_stand_before_or_after_the_command() {
-    let place = Place::new();
-    let after = place.run(&["check", "--color", "never", "--format", "concise", "Dockerfile"]);
-    let before = place.run(&["--color", "never", "--format", "concise", "check", "Dockerfile"]);
+    let repository = TestRepository::new();
+    let after = repository.run(&["check", "--color", "never", "--format", "concise", "Dockerfile"]);
+    let before = repository.run(&["--color", "never", "--format", "concise", "check", "Dockerfile"]);
     assert_eq!((code(&before), out(&before)), (code(&after), out(&after)));
-    assert_eq!(code(&place.run(&["--format", "json", "rules", "list"])), 0);
+    assert_eq!(code(&repository.run(&["--format", "json", "rules", "list"])), 0);
 }
 
 #[test]
 fn the_first_help_has_an_example_and_demands_no_command() {
-    let place = Place::new();
+    let repository = TestRepository::new();
     for flag in ["--help", "-h"] {
-        let help = out(&place.run(&[flag]));
+        let help = out(&repository.run(&[flag]));
         assert!(help.contains("\nUsage: imagelint [COMMAND] [OPTIONS]\n") && !help.contains("<COMMAND>"), "{help}");
         assert!(help.contains("imagelint check --fleet fleet.toml Dockerfile"), "{help}");
     }
     // Of a word that is no path the tip speaks of commands alone.
-    let said = err(&place.run(&["chek"]));
+    let said = err(&repository.run(&["chek"]));
     assert!(!said.contains("a path is checked") && !said.contains("no file"), "{said}");
     // No command is near it, however many of its letters one has.
-    let said = err(&place.run(&["nofile"]));
+    let said = err(&repository.run(&["nofile"]));
     assert!(!said.contains("similar subcommand") && !said.contains("'knowledge'"), "{said}");
 }
 
 #[test]
-fn an_editor_is_offered_what_means_something_there() {
-    let place = Place::new();
-    let help = out(&place.run(&["lsp", "--help"]));
+fn lsp_accepts_only_flags_that_apply_to_an_editor() {
+    let repository = TestRepository::new();
+    let help = out(&repository.run(&["lsp", "--help"]));
     for flag in ["--fleet", "--pool", "--persona", "--build-arg", "--baseline", "--stdio"] {
         assert!(help.contains(&format!("{flag}\n")) || help.contains(&format!("{flag} <")), "{flag}: {help}");
     }
@@ -284,24 +284,24 @@ fn an_editor_is_offered_what_means_something_there() {
         ["--format", "--fail-on", "--why", "--verbose", "--color", "--show-fixes", "--show-settings", "--no-cache"]
     {
         assert!(!help.contains(flag), "{flag}: {help}");
-        let done = place.run(&["lsp", flag]);
+        let done = repository.run(&["lsp", flag]);
         assert!(code(&done) == 2 && err(&done).contains(flag), "{flag}: {done:?}");
     }
 }
 
 #[test]
-fn flags_alone_are_those_of_check() {
-    let place = Place::new();
+fn flags_without_a_command_belong_to_check() {
+    let repository = TestRepository::new();
     let told = |arguments: &[&str]| {
-        let done = place.run(arguments);
+        let done = repository.run(arguments);
         (code(&done), out(&done))
     };
     let pool = ["--pool", "new", "--format", "concise", "--fail-on", "warning"];
-    place.file("Dockerfile", REFUSED);
+    repository.file("Dockerfile", REFUSED);
     let named = told(&[&["check"][..], &pool].concat());
     assert!(named.0 == 1 && named.1.contains("Dockerfile:2"), "{named:?}");
     assert_eq!(told(&pool), named);
     assert!(told(&["--version"]).1.starts_with("imagelint "));
     assert!(told(&["--help"]).1.contains("Commands:"));
-    assert_eq!(code(&place.run(&["Dockerfile"])), 2, "no command, and no flag");
+    assert_eq!(code(&repository.run(&["Dockerfile"])), 2, "no command, and no flag");
 }

@@ -1,7 +1,7 @@
 //! Where people meet the program: the hooks, the action of pull requests, the pipeline examples, completions and
 //! manual pages, pipes that close early.
 
-use crate::support::place;
+use crate::support::test_repository;
 mod action;
 mod commands;
 mod dependencies;

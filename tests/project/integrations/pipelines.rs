@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use crate::integrations::place::{Place, code, out};
+use crate::integrations::test_repository::{TestRepository, code, out};
 use crate::integrations::{REFUSED, own, own_yaml};
 use crate::support::program::imagelint_program;
 
@@ -54,7 +54,7 @@ fn the_hook_takes_the_dockerfiles_that_a_folder_gives() {
         "b.txt",
         "dockerfile.rs",
     ];
-    let place = Place::bare();
+    let place = TestRepository::empty();
     for name in names {
         let folder = format!("{name}-lies-here");
         place.file(&format!("{folder}/{name}"), if name.ends_with("toml") { "" } else { "FROM scratch\n" });
@@ -105,7 +105,7 @@ fn the_hook_takes_lists_of_packages_and_no_other_text() {
             "install.shx",
         ],
     );
-    let place = Place::bare();
+    let place = TestRepository::empty();
     for name in lists {
         assert!(taken(name), "{name}");
         // What is handed over and that no Dockerfile reads stops no commit.
@@ -123,11 +123,11 @@ fn hooks_run_commands_that_there_are() {
         let hook = hook(id);
         let entry: Vec<&str> = hook["entry"].as_str().expect("an entry").split(' ').collect();
         assert_eq!((entry[0], &hook["language"]), (".pre-commit-run", &Value::from("script")));
-        let place = Place::new();
+        let place = TestRepository::new();
         place.file("requirements.txt", "torch==2.4.0\n");
         let files: &[&str] =
             if hook["pass_filenames"] == Value::Bool(false) { &[] } else { &["Dockerfile", "requirements.txt"] };
-        let run = |place: &Place| code(&place.run(&[&entry[1..], files].concat()));
+        let run = |place: &TestRepository| code(&place.run(&[&entry[1..], files].concat()));
         place.file(
             "fleet.toml",
             "[[pool]]\nname = \"a\"\ngpu = \"H100\"\ndriver = \"570.211.01\"\nlaunch = \"docker-gpus\"\n",
@@ -244,7 +244,7 @@ fn hooks_are_built_once_with_the_toolchain_and_the_lock_file_of_the_repository()
 #[test]
 fn the_gitlab_example_leaves_the_reports_that_it_promises() {
     let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
-    let place = Place::new();
+    let place = TestRepository::new();
     place.file("Dockerfile", REFUSED);
     // What the cache keeps of an earlier run.
     fs::create_dir_all(place.path(".imagelint/bin")).expect("a folder");
@@ -294,7 +294,7 @@ fn the_pre_commit_example_needs_nothing_but_this_repository() {
             let id = used["id"].as_str().expect("a name");
             let entry = hook(id)["entry"].as_str().expect("an entry").to_owned();
             let words: Vec<&str> = used["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            let place = Place::new();
+            let place = TestRepository::new();
             let arguments: Vec<&str> = entry.split(' ').skip(1).chain(words).chain(["Dockerfile"]).collect();
             assert_eq!(code(&place.run(&arguments)), 0, "{arguments:?}");
             place.file("Dockerfile", REFUSED);
@@ -305,7 +305,7 @@ fn the_pre_commit_example_needs_nothing_but_this_repository() {
 
 #[test]
 fn our_own_dockerfile_passes() {
-    let place = Place::new();
+    let place = TestRepository::new();
     let own = own("Dockerfile");
     let check = |text: &str, persona: &str| {
         place.file("Dockerfile", text);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::integrations::own;
-use crate::integrations::place::Place;
+use crate::integrations::test_repository::TestRepository;
 use crate::support::program::imagelint_program;
 
 fn root() -> PathBuf {
@@ -89,15 +89,15 @@ fn is_online(line: &str) -> bool {
 #[test]
 fn the_commands_of_the_readme_run() {
     let readme = own("README.md");
-    let place = Place::bare();
+    let repository = TestRepository::empty();
     for file in ["Dockerfile", "serve.py"] {
-        place.file(file, &own(&format!("examples/quickstart/{file}")));
+        repository.file(file, &own(&format!("examples/quickstart/{file}")));
     }
-    place.file("bin/kubectl", &format!("#!/bin/sh\ncat '{}/tests/fixtures/nodes/nodes.json'\n", root().display()));
+    repository.file("bin/kubectl", &format!("#!/bin/sh\ncat '{}/tests/fixtures/nodes/nodes.json'\n", root().display()));
     // No nvidia-smi: the fleet file is the one with examples.
     let program = imagelint_program();
     let folder = program.parent().expect("a folder");
-    let path = format!("{}:{}:/usr/bin:/bin", place.path("bin").display(), folder.display());
+    let path = format!("{}:{}:/usr/bin:/bin", repository.path("bin").display(), folder.display());
     let lines = blocks(&readme).into_iter().filter(|block| block.language == "sh");
     let lines: Vec<String> =
         lines.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
@@ -105,7 +105,7 @@ fn the_commands_of_the_readme_run() {
     for line in lines.iter().filter(|line| line.contains("imagelint ") && !is_online(line)) {
         let done = Command::new("sh")
             .args(["-c", &format!("chmod +x bin/kubectl; {line}")])
-            .current_dir(place.path(""))
+            .current_dir(repository.path(""))
             .env("PATH", &path)
             .env_remove("IMAGELINT_FLEET")
             .output()
@@ -122,9 +122,9 @@ fn the_fleet_files_of_the_readme_load() {
     let readme = own("README.md");
     let mut loaded = 0;
     for block in blocks(&readme).iter().filter(|block| block.language == "toml" && block.text.contains("[[pool]]")) {
-        let place = Place::bare();
-        place.file("fleet.toml", &block.text);
-        printed("fleet show", &place.path(""));
+        let repository = TestRepository::empty();
+        repository.file("fleet.toml", &block.text);
+        printed("fleet show", &repository.path(""));
         loaded += 1;
     }
     assert_eq!(loaded, 2);

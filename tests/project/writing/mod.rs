@@ -3,7 +3,7 @@
 //! `cargo test --test project writing` reports every place that is over a limit, with file and line.
 
 mod literals;
-mod others;
+mod other_files;
 mod prose;
 
 use std::fs;
@@ -57,7 +57,7 @@ fn markdown(paths: &[String]) -> Measure {
         for (line, paragraph) in prose::paragraphs(&text) {
             measure.add(&format!("{path}:{line}"), &paragraph);
         }
-        for (line, heading) in others::headings(&text) {
+        for (line, heading) in other_files::headings(&text) {
             measure.add_words(&format!("{path}:{line}"), &heading);
         }
     }
@@ -92,7 +92,7 @@ fn the_rule_pages_are_plain() {
             measure.add(&format!("{}:{line}", page.path), &paragraph);
         }
         let below = above.lines().count();
-        for (line, text) in prose::paragraphs(&page.text).into_iter().chain(others::headings(&page.text)) {
+        for (line, text) in prose::paragraphs(&page.text).into_iter().chain(other_files::headings(&page.text)) {
             if line > below {
                 measure.add_words(&format!("{}:{line}", page.path), &text);
             }
@@ -155,7 +155,7 @@ fn the_schemas_are_plain() {
     let mut measure = Measure::default();
     for path in ["examples/report.schema.json", "examples/report-line.schema.json"] {
         let mut found = Vec::new();
-        others::descriptions(&serde_json::from_str(&text(path)).expect("JSON"), "", &mut found);
+        other_files::descriptions(&serde_json::from_str(&text(path)).expect("JSON"), "", &mut found);
         for (place, text) in &found {
             measure.add(&format!("{path}:{place}"), text);
         }
@@ -172,21 +172,21 @@ fn the_other_files_are_plain() {
         }
     };
     for path in ["action.yml", ".pre-commit-hooks.yaml"] {
-        add(path, others::yaml(&text(path)));
+        add(path, other_files::yaml(&text(path)));
     }
     for path in ["examples/ci/github.yml", "examples/ci/gitlab.yml", "examples/ci/pre-commit.yaml"] {
-        add(path, others::comments(&text(path)));
+        add(path, other_files::comments(&text(path)));
     }
     for path in files("examples", ".toml").iter().map(String::as_str).chain(["src/cli/fleet_init.toml"]) {
-        add(path, others::comments(&text(path)));
+        add(path, other_files::comments(&text(path)));
     }
-    add("Cargo.toml", others::strings(&text("Cargo.toml"), "description"));
+    add("Cargo.toml", other_files::strings(&text("Cargo.toml"), "description"));
     for path in files("rules/knowledge", ".toml") {
-        add(&path, others::strings(&text(&path), "means"));
+        add(&path, other_files::strings(&text(&path), "means"));
     }
     measure.check("other files");
     let mut page = Measure::default();
-    for (line, text) in others::html(&text("src/report/html/page.html")) {
+    for (line, text) in other_files::html(&text("src/report/html/page.html")) {
         page.add_words(&format!("src/report/html/page.html:{line}"), &text);
     }
     page.check("HTML report");

@@ -1,6 +1,6 @@
 //! Reports for other programs: each as its reader takes it, with friendly texts and hostile ones.
 
-use crate::support::sample;
+use crate::support::sample_report;
 use std::collections::BTreeSet;
 
 use imagelint::report::checkstyle::CheckstyleWriter;
@@ -20,7 +20,7 @@ use imagelint::rules::RuleBook;
 use imagelint::text::source::{SourceText, Sources, Span};
 use serde_json::Value;
 
-use crate::formats::sample::{DOCKERFILE, FLEET, sample};
+use crate::formats::sample_report::{DOCKERFILE, FLEET, sample};
 
 mod hostile;
 mod xml;
@@ -258,7 +258,7 @@ fn reviewdog_gets_ranges_related_places_and_suggestions() {
 }
 
 #[test]
-fn nobody_writes_unasked_what_breaks_a_pool_or_helps_for_no_failure() {
+fn formats_with_edits_contain_only_fixes_that_help_and_break_no_pool() {
     let with = |change: fn(&mut Fix)| {
         let mut report = full();
         change(&mut report.subjects[0].findings[0].fixes[0]);
@@ -348,7 +348,7 @@ fn junit_has_a_case_for_each_pool_and_fails_for_errors_alone() {
 }
 
 #[test]
-fn a_verdict_that_nobody_can_give_is_no_pass_in_junit() {
+fn an_unknown_verdict_is_not_a_pass_in_junit() {
     let mut report = sample();
     report.subjects[0].findings.clear();
     let text = told("junit", &report);

@@ -1,6 +1,6 @@
 //! Reports as a reader sees them: one hand-made run in every rendering.
 
-use crate::support::sample;
+use crate::support::sample_report;
 use std::collections::BTreeMap;
 
 use imagelint::replay::StartStep;
@@ -11,14 +11,14 @@ use imagelint::report::kinds::{FindingSeverity, StepStatus, VerdictKind};
 use imagelint::report::model::{Finding, Pool, Report, Verdict};
 use imagelint::report::why::{WhyOptions, write_why};
 
-use crate::human::sample::{DOCKERFILE, FLEET, sample};
+use crate::human::sample_report::{DOCKERFILE, FLEET, sample};
 
 fn texts() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)])
 }
 
 #[test]
-fn a_person_is_told_the_same_of_what_is_needed_of_a_subject() {
+fn a_report_stripped_for_the_human_format_looks_the_same() {
     let (whole, mut thin) = (sample(), sample());
     let size = |report: &Report| serde_json::to_string(report).expect("JSON").len();
     thin.subjects = thin.subjects.into_iter().map(strip_for_human).collect();
@@ -170,7 +170,7 @@ fn many_pools_of_several_images_are_one_table() {
 }
 
 #[test]
-fn open_verdicts_are_no_silent_pass() {
+fn unknown_verdicts_do_not_pass_silently() {
     let mut report = sample();
     report.errors.clear();
     report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
@@ -493,7 +493,7 @@ fn a_long_line_is_cut_and_keeps_its_line_and_column() {
 }
 
 #[test]
-fn a_text_that_is_not_at_hand_is_named_in_a_note() {
+fn a_report_without_file_texts_shows_locations_as_notes() {
     let mut out = Vec::new();
     write_human(&sample(), &BTreeMap::new(), &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
@@ -508,7 +508,7 @@ fn a_text_that_is_not_at_hand_is_named_in_a_note() {
 }
 
 #[test]
-fn a_broken_pipe_is_handed_back() {
+fn a_broken_pipe_is_returned_as_an_error() {
     struct Closed;
     impl std::io::Write for Closed {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

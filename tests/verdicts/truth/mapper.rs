@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stated_is_nothing_said() {
+    fn a_public_report_without_facts_has_an_empty_image_and_pool() {
         let report = report("");
         assert_eq!(image(&report), "");
         assert_eq!(fleet(&report), "[[pool]]\nname = \"host\"\n");

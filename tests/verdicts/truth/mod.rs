@@ -84,7 +84,7 @@ const REACHED_CURED: usize = 36;
 const REACHED_KINDS: usize = 36;
 
 #[test]
-fn what_helped_is_among_the_first_changes_offered() {
+fn the_known_solution_is_among_the_first_fixes() {
     let cases = data::cases();
     let mut told: BTreeMap<&str, (usize, usize, Vec<String>)> = BTreeMap::new();
     let resolutions = fixed::resolutions();

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_differs_by_host_is_no_contradiction_where_one_host_ends_so() {
+    fn a_failure_of_one_possible_host_agrees_with_the_public_report() {
         for (decidable, fate, others, expected) in [
             (false, "fails", &["refused", "compat-not-supported"][..], true),
             (false, "fails", &["refused"], false),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_outcome_weighs_the_same() {
+    fn the_macro_average_gives_every_outcome_the_same_weight() {
         let scored: Vec<Scored> = [
             (case("ok", true, &["starts"]), found("starts", &["starts"])),
             (case("ok", true, &["starts"]), found("starts", &["starts"])),

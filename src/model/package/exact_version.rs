@@ -1,0 +1,176 @@
+//! An exact version of a package.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr as _;
+
+use pep440_rs::Version;
+use serde::{Deserialize, Serialize};
+
+use crate::model::package::version_text::{compare_plain_versions, is_plain_version, public_version};
+
+/// An exact version as written, with what it means by PEP 440; versions of other package managers need not be of that
+/// form.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct ExactVersion {
+    text: String,
+    parsed: Option<Version>,
+}
+
+impl ExactVersion {
+    /// Returns the version as written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text without the local part.
+    pub fn public(&self) -> &str {
+        public_version(&self.text)
+    }
+
+    /// Returns the local part: `cu121` of `2.1.0+cu121`.
+    pub fn local(&self) -> Option<&str> {
+        self.text.split_once('+').map(|(_, local)| local)
+    }
+
+    /// Returns the version without its local part.
+    #[must_use]
+    pub fn without_local(&self) -> Self {
+        match &self.parsed {
+            Some(parsed) => Self { text: self.public().to_owned(), parsed: Some(parsed.clone().without_local()) },
+            // The local part alone may be invalid.
+            None => Self::from(self.public()),
+        }
+    }
+
+    /// Whether it is a pre-release: a nightly build or a release candidate.
+    pub fn is_prerelease(&self) -> bool {
+        self.parsed.as_ref().is_some_and(Version::any_prerelease)
+    }
+
+    /// Compares the version to the text of another one by PEP 440; `None` if one is invalid.
+    pub fn compare_text(&self, other: &str) -> Option<Ordering> {
+        // Most are numbers and dots alone, and compared by these.
+        if is_plain_version(&self.text) && is_plain_version(other) {
+            return Some(compare_plain_versions(&self.text, other));
+        }
+        Some(self.parsed.as_ref()?.cmp(&Version::from_str(other).ok()?))
+    }
+
+    /// Whether it is at least `from` and below `before`; an invalid version counts as the newest.
+    pub fn is_between(&self, from: Option<&str>, before: Option<&str>) -> bool {
+        let at = |bound: &str| self.compare_text(bound).unwrap_or(Ordering::Greater);
+        from.is_none_or(|from| at(from).is_ge()) && before.is_none_or(|before| at(before).is_lt())
+    }
+
+    /// Returns the version of PEP 440; `None` if it is invalid.
+    pub(super) fn parsed(&self) -> Option<&Version> {
+        self.parsed.as_ref()
+    }
+}
+
+impl From<String> for ExactVersion {
+    fn from(text: String) -> Self {
+        let parsed = Version::from_str(&text).ok();
+        Self { text, parsed }
+    }
+}
+
+impl From<&str> for ExactVersion {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl From<&Version> for ExactVersion {
+    fn from(version: &Version) -> Self {
+        Self { text: version.to_string(), parsed: Some(version.clone()) }
+    }
+}
+
+impl From<ExactVersion> for String {
+    fn from(version: ExactVersion) -> Self {
+        version.text
+    }
+}
+
+impl fmt::Display for ExactVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl PartialEq for ExactVersion {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for ExactVersion {}
+
+impl PartialOrd for ExactVersion {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The order of the texts.
+impl Ord for ExactVersion {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.text.cmp(&other.text)
+    }
+}
+
+impl Hash for ExactVersion {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_has_a_public_and_a_local_part() {
+        for (text, public, local, prerelease) in [
+            ("2.1.0", "2.1.0", None, false),
+            ("2.1.0+cu121", "2.1.0", Some("cu121"), false),
+            ("2.6.0a0+df5bbc09d1", "2.6.0a0", Some("df5bbc09d1"), true),
+            ("2.1.0+", "2.1.0", Some(""), false),
+            ("2:8.9.7-1+cuda12.2", "2:8.9.7-1", Some("cuda12.2"), false),
+            ("", "", None, false),
+        ] {
+            let version = ExactVersion::from(text);
+            assert_eq!((version.as_str(), version.public(), version.local()), (text, public, local), "{text}");
+            assert_eq!(version.is_prerelease(), prerelease, "{text}");
+            let without = version.without_local();
+            assert_eq!(without.as_str(), public, "{text}");
+            assert_eq!(without.parsed, Version::from_str(public).ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_compare_by_pep_440_and_equal_by_text() {
+        for (one, other, expected) in [
+            ("2.10.0", "2.9.1", Some(Ordering::Greater)),
+            ("2.1", "2.1.0", Some(Ordering::Equal)),
+            ("2.1.0+cu118", "2.1.0", Some(Ordering::Greater)),
+            ("x", "2.1.0", None),
+            ("2.1.0", "x", None),
+        ] {
+            assert_eq!(ExactVersion::from(one).compare_text(other), expected, "{one} {other}");
+        }
+        assert_ne!(ExactVersion::from("2.1"), ExactVersion::from("2.1.0"));
+    }
+
+    #[test]
+    fn a_version_is_saved_as_its_text() {
+        let version = ExactVersion::from("2.1.0+cu121");
+        let saved = serde_json::to_string(&version).expect("JSON");
+        assert_eq!(saved, r#""2.1.0+cu121""#);
+        assert_eq!(serde_json::from_str::<ExactVersion>(&saved).expect("a version"), version);
+    }
+}
