@@ -335,7 +335,8 @@ pub(crate) fn connection_problem(error: reqwest::Error) -> PullProblem {
     }
 }
 
-/// Returns what is wrong with a connection, by the message of the TLS library, whose error type is private.
+/// Returns what is wrong with a connection, by the message of the TLS library: the errors of the HTTP client contain it
+/// as text.
 fn connection_fault(text: &str) -> ConnectionFault {
     if text.contains("UnknownIssuer") {
         ConnectionFault::UnknownIssuer

@@ -70,7 +70,7 @@ const WAYS: &[(&str, &str, &str, &str)] = &[
 const FOREIGN: &[(&str, &str)] = &[
     ("registry/credential_helper.rs", "the protocol of credential helpers has no error code"),
     ("registry/error_body.rs", "HTML of a proxy"),
-    ("registry/http_client.rs", "the error type of the TLS library is private"),
+    ("registry/http_client.rs", "the errors of the HTTP client contain that of the TLS library as text"),
     ("rules/page_header.rs", "the TOML reader has no error code"),
     ("dockerfile/ast.rs", "the reason that a user writes in a suppression"),
     ("fleet/settings/tables.rs", "the reason that a user writes in a suppression"),

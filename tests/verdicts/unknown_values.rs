@@ -56,7 +56,7 @@ const STEP: usize = 7;
 
 /// Parts of the names of cases that still break the rule, with what is wrong.
 const KNOWN: &[(&str, &str)] = &[
-    ("in the same command as", "an unknown version of a package that is required does not make its requirer unknown"),
+    ("in the same command as", "an unknown version of a required package does not make that of torch or vllm unknown"),
     ("jax for CUDA 13", "an unknown version of the plugin of jax counts as its newest"),
 ];
 
